@@ -1,4 +1,4 @@
-"""The check of a block's settings against its keys (words/blocks), and their values."""
+"""Checks a block's settings against its keys (words/blocks), and evaluates them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def sort_settings(
 
 
 def _together(first: syntax.Setting, second: syntax.Setting) -> syntax.Setting:
-    """Return two statements of a key as one, whose value is a list."""
+    """Return two settings of the same key as one whose value is a list."""
     values = [
         item
         for one in (first, second)
@@ -85,9 +85,9 @@ class PartialError(CompileError):
 
 
 def _closed_word(node: syntax.Expr, key: Parameter[Any]) -> Symbol | None:
-    """Return the word itself for a key with a few fixed words.
+    """Return the word itself for a key that takes one of a few fixed words, else None.
 
-    `stop = first` means the word, also where a swept name is called `first`.
+    `stop = first` means the word even where a swept name is called `first`.
     """
     if not isinstance(node, syntax.Name) or not isinstance(key.kind, Words | Switch):
         return None
@@ -110,7 +110,7 @@ class Block:
             self.settings, self.problems = error.partial, error.diagnostics
 
     def checked(self) -> None:
-        """Raise what is wrong with the block itself: its keys, and those that are missing."""
+        """Raise CompileError if keys are wrong or missing."""
         gather = Gather()
         gather.found.extend(self.problems)
         for key in self.keys:
@@ -126,11 +126,11 @@ class Block:
         gather.finish()
 
     def replace(self, setting: syntax.Setting) -> None:
-        """Put a setting in the place of the one with its key, if there is one."""
+        """Replace the setting with the same key, or add this one if there is none."""
         self.settings = {**self.settings, setting.key.text: setting}
 
     def read(self, scope: Scope, gather: Gather) -> Settings:
-        """Return the values of all settings, those left out that are wrong; `gather` has why."""
+        """Return the values of all valid settings; `gather` collects what is wrong with the others."""
         read = Settings(self)
         for name in self.settings:
             with gather.attempt():
@@ -140,7 +140,7 @@ class Block:
     def given(self, key: Parameter[T], scope: Scope) -> T | None:
         """Return the value of a key, or None if it is not given.
 
-        Raises CompileError, also with `not-yet` for keys that cannot run.
+        Raises CompileError, with `not-yet` if the key cannot run yet.
         """
         if key.name not in self.settings:
             return None
@@ -155,7 +155,7 @@ class Block:
         )
 
     def _evaluated(self, name: str, scope: Scope) -> tuple[object, Value]:
-        """Return the value of a setting, and the same as it was evaluated."""
+        """Return the value of a setting: as its kind takes it, and as evaluated."""
         setting = self.settings[name]
         key = self.keys.get(name, setting.key.span)
 
@@ -175,9 +175,9 @@ class Block:
 
 @dataclass
 class Settings:
-    """The values of a block's settings that are right: settings[KEY] is one, or its default.
+    """The values of a block's valid settings: settings[KEY] is the value of a key, or its default.
 
-    values: as they were evaluated, with their places.
+    typed: as their kinds take them. values: as evaluated, with their spans.
     """
 
     block: Block
@@ -192,15 +192,15 @@ class Settings:
         return cast(T, self.typed[key.name]) if key.name in self.typed else key.fallback
 
     def given(self, key: Parameter[T]) -> T | None:
-        """Return the value of a key, or None where it is not given, or wrong."""
+        """Return the value of a key, or None if it is not given or wrong."""
         return cast("T | None", self.typed.get(key.name))
 
     def failed(self, *keys: Parameter[Any]) -> bool:
-        """Whether any of these keys is given, and wrong."""
+        """Return whether any of these keys is given but wrong."""
         return any(k.name in self.block.settings and k.name not in self.typed for k in keys)
 
     def place(self, key: Parameter[Any]) -> Span:
-        """Return the setting of a key; where there is none, the block's place."""
+        """Return the span of a key's setting, or the block's if there is none."""
         setting = self.block.settings.get(key.name)
         return setting.span if setting else self.block.span
 

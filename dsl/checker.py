@@ -1,4 +1,4 @@
-"""A syntax tree to a checked experiment: declarations, sweep, scenarios, results, warnings."""
+"""From a syntax tree to a checked experiment: declarations, sweep, scenarios, results, warnings."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ ALWAYS_OFF = (OFFLOAD, TCP_METRICS_SAVE)
 """Keys of `hosts` that are off in every cell."""
 
 COUNT_LIMIT = 20_000
-"""Up to this many cells are counted by `check`, to find an `exclude` without effect."""
+"""`check` counts up to this many cells, to find an `exclude` without effect."""
 
 
 class Checker:
-    """Checks one file; what is wrong is collected in `diagnostics`."""
+    """Checks one file, and collects what is wrong in `diagnostics`."""
 
     def __init__(self, file: syntax.File, overrides: Overrides) -> None:
         self._file = file
@@ -92,7 +92,7 @@ class Checker:
         result = self._try(self._experiment, experiments[0], lets) if experiments else None
         return None if self.diagnostics.errors else result
 
-    # one part after the other
+    # the parts, in order
 
     def _experiment(
         self, experiment: syntax.Experiment, lets: dict[str, syntax.Expr]
@@ -205,12 +205,12 @@ class Checker:
     def _grid(
         self, bindings: Sequence[syntax.Binding], lets: Mapping[str, syntax.Expr], repeat: int
     ) -> tuple[Grid, list[syntax.Exclude]]:
-        """Return the grid, and what is excluded from it; without its sweep where that is wrong."""
+        """Return the grid and its excludes; an empty grid without any if the sweep is wrong."""
         excludes = list(self._of(syntax.Exclude))
         grid = self._try(Grid, bindings, excludes, lets, repeat, self._overrides.names)
         if grid is not None:
             return grid, excludes
-        # What the names of the sweep then lack is not news.
+        # Without the sweep its names are undefined; reporting that would only be noise.
         self._silent = {word.text for binding in bindings for word in binding.names}
         return Grid([], [], lets, repeat), []
 
@@ -234,7 +234,7 @@ class Checker:
     def _topology(
         self, experiment: syntax.Experiment, block: Block
     ) -> syntax.Expr | syntax.Body | None:
-        """Return what describes the network; report if nothing or too much does."""
+        """Return what describes the network; report a missing or a second description."""
         found: list[tuple[Span, syntax.Expr | syntax.Body]] = [
             (inline.span, inline.body) for inline in self._of(syntax.InlineTopology)
         ]
@@ -271,7 +271,7 @@ class Checker:
                 self._try(builder.own_network, topology, value, first)
 
     def _lets(self, lets: Mapping[str, syntax.Expr], grid: Grid) -> None:
-        """Evaluate every `let`, also those that nothing uses."""
+        """Evaluate every `let`, even those that nothing uses."""
         scope = grid.scope(next(grid.varied()))
         for name in lets:
             self._try(scope.get, name)
@@ -308,7 +308,7 @@ class Checker:
         flows: Sequence[syntax.Flow],
         lets: Mapping[str, syntax.Expr],
     ) -> tuple[model.MetricRequest, ...] | None:
-        """Return the metrics, or None where something is wrong with them."""
+        """Return the metrics, or None if something is wrong with them."""
         setting = block.settings.get("measure")
         if setting is None:
             self._warn(
@@ -337,7 +337,7 @@ class Checker:
         return [item for item in everything if isinstance(item, kind)]
 
     def _unique(self, kind: type[Named], word: str) -> list[Named]:
-        """Return the items of one kind, the first of each name; report the others."""
+        """Return the first item of each name among one kind; report the others."""
         found: dict[str, Named] = {}
         for item in self._of(kind):
             name = item.name
@@ -356,7 +356,7 @@ class Checker:
         return list(found.values())
 
     def _try(self, action: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T | None:
-        """Return what an action returns, or None after collecting what is wrong."""
+        """Return what an action returns, or None after collecting its diagnostics."""
         try:
             with within_bounds():
                 return action(*arguments, **options)

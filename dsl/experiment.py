@@ -1,4 +1,4 @@
-"""The checked experiment, and the configurations that it yields."""
+"""The checked experiment and the configurations it yields."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Experiment:
     """An experiment without errors; `not-yet` warnings may remain in `diagnostics`.
 
     title, citation: `title` and `source` of the file, or empty. axes: the swept names in file order. repeat: the
-    number of repetitions of each configuration, or the most of them, >= 1; precision: what ends them earlier.
-    paired: whether the losses, too, are the same for every value of the sweep; common: whether starts, arrivals,
-    sizes and pauses are. diagnostics: warnings so far; making configurations may add to them. settings: what
+    (largest) number of repetitions of each configuration, >= 1; precision: what ends them earlier. common:
+    whether starts, arrivals, sizes and pauses are the same for every value of the sweep; paired: whether losses
+    are, too. diagnostics: warnings so far; making configurations may add to them. settings: what
     `--set` replaced, by name. deviates: what differs from the publication that `citation` names.
     """
 
@@ -53,9 +53,9 @@ class Experiment:
     deviates: tuple[str, ...] = ()
 
     def configurations(self, repetition: int = 1) -> Iterator[model.Configuration]:
-        """Yield every configuration that keeps a repetition and is drawn, as they are to be run.
+        """Yield every configuration that is drawn and keeps a repetition, in the order in which they run.
 
-        repetition: `order = shuffled` has another order for each one; else it is file order. Equal
+        repetition: with `order = shuffled` each has a different order; otherwise it is file order. Equal
         configurations are yielded once. Raises CompileError, also for what cannot run yet: nothing is ever
         half-run.
         """
@@ -64,9 +64,9 @@ class Experiment:
     def points(
         self, repetition: int
     ) -> Iterator[tuple[dict[str, str], Callable[[], model.Configuration]]]:
-        """Yield the bindings of the same configurations, and what builds each: many need no second one.
+        """Yield the bindings of the same configurations, each with a function that builds it on demand.
 
-        Raises CompileError as `configurations`.
+        Raises CompileError like `configurations`.
         """
         if self.is_shuffled:
             return self._points(self.grid.shuffled(self.seed, repetition))
@@ -96,9 +96,9 @@ class Experiment:
         return model.Configuration(text, kept, scenario)
 
     def files(self) -> dict[str, bytes]:
-        """Return every file that it comes from, by path from the folder of its own file.
+        """Return every file it comes from, by path relative to the folder of its own file.
 
-        Traces, pages and objects that it names are among them once `configurations` has been through.
+        The traces, pages and objects it names are included once `configurations` is exhausted.
         """
         root = Path(self.file.name).parent
         found = {self.file.base_name: self.file.text.encode()}
@@ -111,7 +111,7 @@ class Experiment:
         return found
 
     def mentions(self, word: str) -> bool:
-        """Whether a word stands anywhere in the file, in what it imports, or in what is set."""
+        """Return whether a word occurs in the file, in what it imports, or in what `--set` gives."""
         return any(word in text for text in self.texts)
 
     def count(self) -> model.Count:

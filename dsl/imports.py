@@ -1,4 +1,4 @@
-"""`import`: the `let`s and topologies of other files, none of them outside the first one's folder."""
+"""`import`: the `let`s and topologies of other files, all of them in or below the first one's folder."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .text.parser import parse
 from .text.reading import read
 
 FILE_LIMIT = 100
-"""More files than this are no experiment."""
+"""At most this many files are imported."""
 
 
 def imported(file: syntax.File) -> tuple[list[syntax.Let | syntax.Topology], list[Source]]:
-    """Return what the files that a file imports declare, each file once, in order; and these files.
+    """Return the declarations of all files that a file imports, each file once and in order, and these files.
 
-    Raises CompileError for paths that leave the folder, circles, and what is wrong in the files.
+    Raises CompileError for paths that leave the folder, import loops, and what is wrong in the files.
     """
     root = Path(file.span.source.name).parent
     loader = _Loader(root)
@@ -39,7 +39,7 @@ class _Loader:
         self.sources: list[Source] = []
 
     def follow(self, file: syntax.File, trail: tuple[Path, ...], gather: Gather) -> None:
-        """Read everything that a file imports; `trail` is the way to it."""
+        """Read everything that a file imports; trail: the paths from the first file to this one."""
         for statement in file.declarations:
             if isinstance(statement, syntax.Import):
                 with gather.attempt():

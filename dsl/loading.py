@@ -1,4 +1,4 @@
-"""The way from a source to a checked experiment."""
+"""From a source to a checked experiment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One configuration to its scenario: the network, the flows and when the cell ends."""
+"""From one configuration to its scenario: the network, the flows and when the cell ends."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PAIRS = frozenset({"dumbbell"})
 """Presets in which each flow has hosts of its own."""
 
 Timing = tuple[int | None, int, int | None, Literal["first", "all"], Literal["full", "none"]]
-"""Duration, warm-up and deadline in ns, and whose end is the cell's."""
+"""Duration, warm-up and deadline in ns, which flows' end ends the cell, and its captures."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Parts:
     """What the scenarios of an experiment are made from.
 
     topology: the setting's value, or the inline body. topologies: those declared in the file.
-    settings: the experiment's block. hosts: its `hosts`, all of them as one block.
+    settings: the experiment's block. hosts: all of its `hosts` as one block.
     """
 
     topology: syntax.Expr | syntax.Body | None
@@ -160,7 +160,7 @@ class Builder:
     def _with_pairs(
         self, network: model.Network, flows: list[model.Flow]
     ) -> tuple[model.Network, list[model.Flow]]:
-        """Return network and flows with hosts for each flow; the same objects for the same ones."""
+        """Return network and flows with hosts for each flow; the same objects for the same arguments."""
         key = (id(network), *map(id, flows))
         if key not in self._paired:
             if len(self._paired) >= MEMO_LIMIT:
@@ -228,7 +228,7 @@ class Builder:
         return build_network(topology.body, argument_scope(topology, value, outer), self._report)
 
     def _inside(self, value: Symbol | Applied, build: Callable[[], model.Network]) -> model.Network:
-        """Build a topology; what is wrong in its text says from where it is called."""
+        """Build a topology; errors in its text also show where it is used."""
         try:
             return build()
         except CompileError as error:
@@ -295,7 +295,7 @@ class Builder:
 
 
 def _check_captures(flows: Sequence[model.Flow], timing: Timing) -> None:
-    """Refuse a cell without captures whose flows are known from their packets alone."""
+    """Refuse a cell without captures if only packets show what its flows received."""
     gather = Gather()
     for flow in flows if timing[-1] == "none" else ():
         what = flow.workload.only_in_packets or ("an image" if flow.image else "")
@@ -345,7 +345,7 @@ def _check_end(
 
 
 class _Memo(Generic[T]):
-    """Remembers what a part of the scenario came to for the swept values that it depends on."""
+    """Remembers a part of the scenario for the swept values that it depends on."""
 
     def __init__(self, build: Callable[[Scope], T], names: tuple[str, ...], grid: Grid) -> None:
         self._build = build

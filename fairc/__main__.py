@@ -1,8 +1,8 @@
 """The command line: `fairc`, or `python -m fairc`. What it promises: docs/cli.md.
 
-Only click and the standard library are imported here and by the modules of the commands; what is
-heavy is imported where it is used, so that `fairc --help` answers at once. Ctrl-C is heard before any of
-them is: what comes earlier still, Python's own start, answers with a traceback of its own.
+Only click and the standard library are imported here and by the command modules; heavy modules are
+imported where they are used, so that `fairc --help` answers at once. Ctrl-C is handled before any of these
+imports; only during Python's own start-up does it still give a traceback.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ COMMANDS: tuple[click.Command, ...] = (
 
 
 class Commands(click.Group):
-    """The commands in the order of their use; a wrong word is answered with the nearest one."""
+    """The commands in the order of their use; an unknown one is answered with the nearest."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of COMMANDS."""
@@ -95,8 +95,8 @@ def fairc() -> None:
 
 def main() -> None:
     """Run the command line and exit with its status."""
-    # A command makes millions of objects that live to its end; looking for cycles among them at the usual
-    # rate is a fifth of its time.
+    # A command makes millions of objects that live until it ends; searching them for cycles at the usual
+    # rate takes a fifth of its time.
     gc.set_threshold(100_000, 20, 20)
     interruption.begin()
     console.prepare()

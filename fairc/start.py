@@ -1,4 +1,4 @@
-"""The console script `fairc`: Ctrl-C is heard before anything else is imported."""
+"""The console script `fairc`: handles Ctrl-C before anything else is imported."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def main() -> None:
 
 
 def _leave(end: SystemExit) -> None:
-    """End this program, with what was registered for its end, but leave what it made to the kernel.
+    """End this program after its exit handlers, but leave freeing its objects to the kernel.
 
-    To free a million objects one by one takes as long as two `fairc --help`. A thread that still imports
-    (`cli/ahead.py`) is waited for, as at any end.
+    Freeing a million objects one by one takes as long as two `fairc --help`. A thread that is still importing
+    (`cli/ahead.py`) is waited for, as at any exit.
     """
     import atexit
     import os

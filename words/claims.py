@@ -1,4 +1,4 @@
-"""The statistics of claims: what is estimated of a metric over the repetitions of a configuration."""
+"""The statistics of claims: what is estimated from a metric over the repetitions of a configuration."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class Random:
         return self.quantity.dimensions
 
     def take(self, value: Value, use: str, at: Span | None = None) -> Quantity | Use[Entry]:
-        """Raise CompileError unless the value, or what is drawn, is such a quantity."""
+        """Return the value. Raises CompileError unless it, or what is drawn from it, is such a quantity."""
         if isinstance(value, Quantity):
             return self.quantity.take(value, use, at)
         if not isinstance(value, Symbol | Applied):
@@ -129,7 +129,7 @@ class Random:
 
 
 def _check_kinds(given: Use[Entry]) -> None:
-    """Refuse arguments of one distribution that are of two dimensions: `uniform(2pkt, 10kB)`."""
+    """Refuse a distribution with arguments of different dimensions: `uniform(2pkt, 10kB)`."""
     drawn = quantities(given)
     of = [drawn[p.name] for p in given.entry.parameters if p.kind is _SPREAD]
     for value in of[1:]:
@@ -152,7 +152,7 @@ A_RANDOM_TRANSFER = Random(Quantities((DATA, PACKETS), open_low=True))
 def distribution(given: Quantity | Use[Entry], unit: Fraction | int = 1) -> Distribution:
     """Return the distribution that is given; a plain quantity is a constant.
 
-    unit: how many base units the arguments are counted in (8 for bytes), their shape excepted.
+    unit: base units per unit of the result (8 for bytes); a shape has no unit.
     """
     if isinstance(given, Quantity):
         return Distribution("constant", {"value": given.number / unit})
@@ -171,7 +171,7 @@ def quantities(given: Use[Entry]) -> Mapping[str, Quantity]:
 
 
 def mean(random: Distribution) -> Fraction:
-    """Return the mean of a distribution; of a normal one, that before it is cut at zero."""
+    """Return the mean of a distribution; for a normal one, the mean before truncation at zero."""
     arguments = random.arguments
     if random.kind == "uniform":
         return (arguments["low"] + arguments["high"]) / 2

@@ -36,12 +36,12 @@ class OneOrMore:
 
 @dataclass(frozen=True)
 class Conditions:
-    """The kind "a condition", which arrives as its text because it holds for cells, not now."""
+    """The kind "a condition", which arrives as text because it is evaluated later, for cells."""
 
     phrase: str = "a condition"
 
     def take(self, value: Value, use: str, at: Span | None = None) -> Text:
-        """Raise CompileError for anything but a text."""
+        """Return the text. Raises CompileError for anything else."""
         return Texts().take(value, use, at)
 
 
@@ -70,9 +70,10 @@ MAX_LINES = 12
 class FigureEntry(Entry):
     """A figure of `report`, and how much it can show and still be read.
 
-    panels: at most; groups: in all of them; lines: in each, where its groups share a panel, else 0.
-    shows_curves: whether it shows a metric's curves, not its numbers. module: where it is drawn, if not in the
-    module of its name in runtime/report/figures.
+    panels: at most this many; groups: at most this many in all panels; lines: at most this many per panel
+    if its groups share it, else 0.
+    shows_curves: whether it shows a metric's curves, not its numbers. module: where it is drawn, if not in
+    the module of its name in runtime/report/figures.
     """
 
     panels: int

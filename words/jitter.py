@@ -44,7 +44,7 @@ A_JITTER = Either(A_TIME, JITTERS, "a time or `jitter(...)`", bare=False)
 
 
 def jitter_of(given: Quantity | Use[Entry], delay_s: Fraction) -> Jitter | None:
-    """Return the jitter of a link with this delay; None where there is none. Raises CompileError."""
+    """Return the jitter of a link with this delay, or None if it has none. Raises CompileError."""
     if isinstance(given, Quantity):
         deviation, distribution, overtake = given, DISTRIBUTION.fallback, OVERTAKE.fallback
     else:

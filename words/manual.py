@@ -17,7 +17,7 @@ from .sizes import Sizes
 from .statements import STATEMENTS
 
 KEYS = "keys"
-"""The family of all keys of all blocks; its names do not hide a family's: `cca` is that of CCAs."""
+"""The family of all keys of all blocks; its names do not hide a family: `cca` means the family of CCAs."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def families() -> dict[str, list[Page]]:
 
 
 def _family(title: str) -> str:
-    """Return a title as people type it: lower case, but for abbreviations."""
+    """Return a title as people type it: in lower case, except for abbreviations."""
     return " ".join(word if word[:2].isupper() else word.lower() for word in title.split())
 
 

@@ -1,4 +1,4 @@
-"""The metrics: a line for each, with its sub-values and whatever else is known of it by its name.
+"""The metrics: a line for each, with its sub-values and whatever else is known about it by its name.
 
 runtime/metrics has a module of each name with its formula, unit and source.
 """
@@ -51,9 +51,9 @@ _DEVIATIONS_EVERY = replace(_CWND_EVERY, default="3ms")
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a flow must do for a metric to have values, and whether any of some flows does it.
+    """What a flow must do for a metric to have values.
 
-    activity: completes "no flow ...".
+    activity: completes "no flow ...". met: whether any of some flows does it.
     """
 
     activity: str
@@ -84,10 +84,10 @@ class MetricEntry(Entry):
     """A metric.
 
     need: what it applies to; None: anything. per_load: whether each load of a page has a value, distinguished by
-    `load` and `protocol`. over_time: whether `line` can show it with `x: time`; else it is one number of a cell or a
-    flow. has_curves: whether it has curves, which figures of their own show. every: its parameter for the time
-    between samples of connections, where it is made of them. of_cell: whether it is of all flows of a cell
-    together. units: SI units of sub-values that have another one than the first. module: where it is computed,
+    `load` and `protocol`. over_time: whether `line` can show it with `x: time`; else it is one number per cell or
+    flow. has_curves: whether it has curves, which have figures of their own. every: its parameter for the time
+    between samples of connections, if it is computed from them. of_cell: whether it is of all flows of a cell
+    together. units: SI units of sub-values whose unit differs from the first one's. module: where it is computed,
     if not in the module of its name in runtime/metrics. signed: the values, by their names in `measure`, that may be
     negative.
     """

@@ -11,15 +11,15 @@ from fairc.dsl.core.problems import fail
 from fairc.dsl.core.units import DATA
 from fairc.dsl.core.values import Quantity
 
-# From what every host of IPv4 takes (RFC 791, section 3.1) to what Ethernet calls jumbo frames.
+# From what every IPv4 host accepts (RFC 791, section 3.1) to Ethernet's jumbo frames.
 A_MTU = Quantities((DATA,), low=8 * 576, high=8 * 9000)
 
 
 def mtu_of(own: Quantity | None, opposite: Quantity | None, *, traced: bool) -> int:
-    """Return the MTU of a link, bytes, from what each of its directions says (None: nothing).
+    """Return the MTU of a link, bytes, from those of its two directions (None: not given).
 
-    traced: whether the rate of this direction follows a trace. Raises CompileError where the two say
-    different things (a cable has one MTU), and for packets that are larger than a trace's.
+    traced: whether the rate of this direction follows a trace. Raises CompileError if the two
+    differ (a cable has one MTU), and for packets that are larger than a trace's.
     """
     given = own or opposite
     if given is None:
@@ -47,7 +47,7 @@ def mtu_of(own: Quantity | None, opposite: Quantity | None, *, traced: bool) -> 
 def warn_small(way: model.Direction, report: Callable[[Diagnostic], None]) -> None:
     """Warn about a queue of less than two full packets; the compiler refuses less than one.
 
-    A size in `bdp` is the compiler's, too: it depends on the path.
+    A size in `bdp` is left to the compiler, too: it depends on the path.
     """
     size, frame = way.queue.size, way.frame_bytes
     packets = {"pkt": size.amount, "B": size.amount / frame}.get(size.unit)

@@ -46,7 +46,7 @@ A_POLICER = Entries(POLICERS)
 
 
 def policer_of(use: Use[Entry], name: str = "") -> Policer | None:
-    """Return the policer that is asked for, None for `none`."""
+    """Return the policer that a link is given, or None for `none`."""
     if use.entry is NONE:
         return None
     return Policer(

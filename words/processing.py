@@ -16,7 +16,7 @@ from .distributions import A_RANDOM_TIME, HIGH, LOW
 OFF = "off"
 UNIFORM = "uniform"
 LEAST_NS = 2
-MOST_NS = 4_000_000_000  # the kernel's netem has half of it in a signed 32-bit number of ns
+MOST_NS = 4_000_000_000  # the kernel's netem keeps half of it as a signed 32-bit number of ns
 A_SYSCALL_COST = Quantities((TIME,), low=Fraction(1, 10**9), high=Fraction(1, 10**4))
 """Cost of each system call; above 0.1 ms programs could not start in time."""
 _HELP = "write `uniform(0us, 10us)` with another limit, or `off`"
@@ -32,7 +32,7 @@ class Processing:
         return "`off` or `uniform(0us, 10us)`"
 
     def take(self, value: Value, use: str, at: Span | None = None) -> int:
-        """Return the limit, ns; 0: off. Raises CompileError unless the value is one of both."""
+        """Return the limit, ns; 0: off. Raises CompileError unless the value is one of these."""
         if isinstance(value, Symbol) and value.name == OFF:
             return 0
         if not isinstance(value, Applied):

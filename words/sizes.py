@@ -24,7 +24,7 @@ _UNITS: Mapping[Dimension, Literal["B", "pkt", "bdp", "s", "limit"]] = {
 
 @dataclass(frozen=True)
 class Sizes:
-    """Quantities that are sizes; a share is one of the queue's limit."""
+    """Quantities that are sizes; a share is of the queue's limit."""
 
     quantity: Quantities
 
@@ -34,13 +34,13 @@ class Sizes:
         return self.quantity.phrase
 
     def take(self, value: Value, use: str, at: Span | None = None) -> Size:
-        """Return the size, in bytes where it is one of data. Raises CompileError."""
+        """Return the size; data is in bytes. Raises CompileError."""
         found = self.quantity.take(value, use, at)
         amount = found.number / 8 if found.dimension == DATA else found.number
         return Size(amount, _UNITS[found.dimension], found.span)
 
 
-# What the kernel takes as it is; it makes smaller buffers larger.
+# What the kernel accepts as it is; it enlarges smaller buffers.
 A_BUFFER = Quantities((DATA,), low=8 * 4096, high=8 * 2**30 - 8)
 A_WINDOW = Quantities((DATA,), low=8 * 2048, high=8 * (65_535 << 14))
 A_PACKET_SIZE = Quantities((DATA,), low=8 * 64, high=8 * 9000)

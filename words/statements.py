@@ -1,4 +1,4 @@
-"""The statements of the language that are no words of a registry, for `fairc show`."""
+"""The statements of the language that are not words of a registry, for `fairc show`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`trace("file")`: a recorded rate in Mahimahi's format, as chances to send in bins of equal length.
 
-One line for each chance to deliver a packet of 1500 bytes, in ms after the begin, in order of time;
-after the last one it repeats (Netravali et al., Mahimahi, USENIX ATC 2015, section 3).
+One line for each chance to deliver a packet of 1500 bytes: its time in ms after the start, ascending;
+after the last one the trace repeats (Netravali et al., Mahimahi, USENIX ATC 2015, section 3).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fairc.dsl.core.values import Quantity, Text
 SIZE_LIMIT_BYTES = 16_000_000
 BIN_LIMIT = 100_000
 FRAME_BITS = 8 * 1514
-"""What a chance is on the wire: a packet of 1500 bytes in its Ethernet frame."""
+"""What a chance delivers on the wire, bits: a packet of 1500 bytes in its Ethernet frame."""
 
 FILE = Parameter("file", Texts(), "a file in the folder of the experiment", required=True)
 EVERY = Parameter("every", A_POSITIVE_TIME, "length of the bins over which it is averaged", "100ms")
@@ -50,7 +50,7 @@ _KNOWN: dict[tuple[str, str, int], model.Trace] = {}
 def load_trace(use: Use[Entry]) -> tuple[model.Trace, Quantity]:
     """Return a trace, and its mean rate.
 
-    Raises CompileError: for a file that cannot be read, and for lines that are no times, with
+    Raises CompileError for a file that cannot be read, and for lines that are not times, with
     their place in the file.
     """
     name, every_ns = use[FILE], use[EVERY].ns

@@ -11,7 +11,7 @@ from .values import Text
 def inside(text: str, folder: Path, root: Path) -> Path | None:
     """Return the path of a file that is named in `folder`; None if it lies outside `root`.
 
-    A symbolic link counts as what it leads to; one that leads to itself is nowhere.
+    A symbolic link counts as its target; a loop of links lies nowhere.
     """
     path = Path(text)
     plain = bool(text) and text.isprintable() and "\\" not in text
@@ -19,13 +19,13 @@ def inside(text: str, folder: Path, root: Path) -> Path | None:
         return None
     try:
         real = (folder / path).resolve()
-    except (OSError, RuntimeError):  # of a loop Python up to 3.12 says the latter
+    except (OSError, RuntimeError):  # Python up to 3.12 raises the latter for a loop
         return None
     return folder / path if real.is_relative_to(root.resolve()) else None
 
 
 def attached(name: Text, limit_bytes: int) -> bytes:
-    """Return the content of a file next to the one in which it is named.
+    """Return the content of a file in the folder of the source that names it, or below.
 
     Raises CompileError for a file that lies elsewhere, cannot be read, or is too large.
     """

@@ -10,7 +10,7 @@ from .source import Span
 
 
 class Severity(Enum):
-    """How bad it is: an error stops the compilation, a warning does not."""
+    """How bad a diagnostic is: an error stops the compilation, a warning does not."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -64,7 +64,7 @@ class Diagnostics:
             self.add(item)
 
     def add(self, diagnostic: Diagnostic) -> None:
-        """Keep a diagnostic, unless the same one stands at the same place already."""
+        """Keep a diagnostic, unless the same one is already there for the same place."""
         span = diagnostic.span
         name, start = (span.source.name, span.start) if span else ("", 0)
         self._items.setdefault((diagnostic.code, name, start, diagnostic.message), diagnostic)

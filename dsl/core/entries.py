@@ -1,4 +1,4 @@
-"""Entries of the registries: a word, its typed parameters, and whether it runs already."""
+"""Entries of the registries: a word, its typed parameters, and whether it can run yet."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Parameter(Generic[T]):
     """A parameter of an entry, or a key of a block.
 
     default: what applies if it is omitted, as a literal of the language; `fallback` is its value.
-    otherwise: the same as prose, where it depends on something else. required: it must be given;
-    repeated: takes all remaining positional arguments, or exactly `count` of them; of a key: may be given
-    several times, as if its values were one list; runs: False if it cannot be used yet.
+    otherwise: the same in prose, where it depends on something else. required: must be given.
+    repeated: takes all remaining positional arguments, or exactly `count` of them; a repeated key may be
+    given several times, as if its values were one list. runs: False if it cannot be used yet.
     """
 
     name: str
@@ -71,9 +71,9 @@ E_co = TypeVar("E_co", bound=Entry, covariant=True)
 
 @dataclass(frozen=True)
 class Use(Generic[E_co]):
-    """An entry with checked arguments; of a repeated parameter the last one, and all in `repeated`.
+    """An entry with checked arguments; `repeated` has all values of a repeated parameter, `typed` the last.
 
-    use[PARAMETER] is its value, or its default; use.given(PARAMETER) is None where it is not given.
+    use[PARAMETER] is its value, or its default; use.given(PARAMETER) is None if it is not given.
     places: where each argument is given, at its name if it has one.
     """
 
@@ -85,17 +85,17 @@ class Use(Generic[E_co]):
     places: Mapping[str, Span] = field(default_factory=dict)
 
     def __getitem__(self, parameter: Parameter[T]) -> T:
-        """Return the value of a parameter. Raises ValueError where it has none, and no default."""
+        """Return the value of a parameter, or its default. Raises ValueError if it has neither."""
         if parameter.name in self.typed:
             return cast(T, self.typed[parameter.name])
         return parameter.fallback
 
     def given(self, parameter: Parameter[T]) -> T | None:
-        """Return the value of a parameter, or None where it is not given."""
+        """Return the value of a parameter, or None if it is not given."""
         return cast("T | None", self.typed.get(parameter.name))
 
     def span_of(self, parameter: Parameter[Any]) -> Span:
-        """Return where a parameter is given; else where the entry is used."""
+        """Return where a parameter is given, or else where the entry is used."""
         value = self.arguments.get(parameter.name)
         return self.span if value is None else value.span
 
@@ -103,7 +103,7 @@ class Use(Generic[E_co]):
 def bind(registry: Registry[E], value: Value, use: str, at: Span | None = None) -> Use[E]:
     """Look a word up and check its arguments.
 
-    Raises CompileError: unknown word, wrong arguments, or a `not-yet` if it cannot run.
+    Raises CompileError for an unknown word or wrong arguments, and `not-yet` if it cannot run.
     """
     if not isinstance(value, Symbol | Applied):
         refuse(Entries(registry), value, use, at)
@@ -240,7 +240,7 @@ class Entries(Generic[E]):
 class Either(Generic[Q, E]):
     """The kind "a plain quantity, or an entry of a registry", such as `1%` or `loss(both: 1%)`.
 
-    bare: whether a word without arguments can be an entry; else it is a name that is missing.
+    bare: whether a word without arguments can be an entry; if not, it is an undefined name.
     """
 
     quantity: Kind[Q]
@@ -249,7 +249,7 @@ class Either(Generic[Q, E]):
     bare: bool = True
 
     def take(self, value: Value, use: str, at: Span | None = None) -> Q | Use[E]:
-        """Return either. Raises CompileError unless it is such a quantity, or a word that fits."""
+        """Return either. Raises CompileError unless the value is such a quantity or a word that fits."""
         if isinstance(value, Quantity) or (isinstance(value, Symbol) and not self.bare):
             return self.quantity.take(value, use, at)
         if not isinstance(value, Symbol | Applied):

@@ -71,7 +71,7 @@ def refuse(
 
 
 def used(value: Value, at: Span | None, use: str) -> tuple[Label, ...]:
-    """Label the place of use, where it is not the place where the value is written."""
+    """Label the place of use, unless the value is written there."""
     inside = at and value.span.source is at.source and at.start <= value.span.start < at.end
     return () if at is None or inside or at == value.span else (Label(at, f"used here as {use}"),)
 
@@ -100,7 +100,7 @@ class Quantities:
         return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
     def take(self, value: Value, use: str, at: Span | None = None) -> Quantity:
-        """Raise CompileError unless the value has a dimension of these and is within limits."""
+        """Return the value. Raises CompileError unless it has one of the dimensions and is within limits."""
         if isinstance(value, Symbol):
             near = suggest(value.name, value.known())
             fail(
@@ -175,7 +175,7 @@ class Quantities:
 
 @dataclass(frozen=True)
 class Words(Generic[W]):
-    """One of a few words; `code` makes `unknown-<code>`."""
+    """One of a few words; for any other the error's code is `unknown-<code>`."""
 
     what: str
     choices: tuple[W, ...]
@@ -188,7 +188,7 @@ class Words(Generic[W]):
         return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} or {listed[-1]}"
 
     def take(self, value: Value, use: str, at: Span | None = None) -> W:
-        """Raise CompileError unless the value is one of the words."""
+        """Return the word. Raises CompileError unless it is one of the choices."""
         if not isinstance(value, Symbol):
             refuse(self, value, use, at)
         for choice in self.choices:
@@ -220,17 +220,17 @@ class Switch:
 
 @dataclass(frozen=True)
 class AnyName:
-    """A name of something that is declared in the file; whoever knows the names checks it."""
+    """The name of something declared in the file; the caller, which knows the names, checks it."""
 
     what: str
 
     @property
     def phrase(self) -> str:
-        """Say what the name is of."""
+        """Say what the name refers to."""
         return f"the name of {self.what}"
 
     def take(self, value: Value, use: str, at: Span | None = None) -> Symbol:
-        """Raise CompileError unless the value is a plain name."""
+        """Return the name. Raises CompileError unless the value is a plain name."""
         if not isinstance(value, Symbol):
             refuse(self, value, use, at)
         return value
@@ -243,7 +243,7 @@ class Texts:
     phrase: str = 'a string in "quotes"'
 
     def take(self, value: Value, use: str, at: Span | None = None) -> Text:
-        """Raise CompileError unless the value is a string."""
+        """Return the string. Raises CompileError for any other value."""
         if not isinstance(value, Text):
             refuse(self, value, use, at, 'write it in quotes, "like this"')
         return value
@@ -303,7 +303,7 @@ class Groups:
     def take(
         self, value: Value, use: str, at: Span | None = None
     ) -> tuple[Several | Quantity, ...]:
-        """Return the groups. Raises CompileError unless each has a number of things, and their size."""
+        """Return the groups. Raises CompileError unless each is a size, or a count and a size."""
         if not isinstance(value, ListValue | TupleValue):
             return (self._group(value, use, at),)
         if not value.items:

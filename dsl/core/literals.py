@@ -22,7 +22,7 @@ def literal(text: str) -> Value:
 
 
 def _value(tokens: list[re.Match[str]], span: Span) -> tuple[Value, list[re.Match[str]]]:
-    """Return the first value, and the tokens behind it."""
+    """Return the first value, and the tokens after it."""
     if not tokens:
         raise ValueError(f"{span.text!r} ends too early")
     (digits, unit, word, mark), rest = tokens[0].groups(), tokens[1:]

@@ -1,4 +1,4 @@
-"""Entries that other packages add to the registries, by entry points: `fairc.queues`, `fairc.metrics`, ...
+"""Entries that other packages add to the registries through entry points: `fairc.queues`, `fairc.metrics`, ...
 
 An entry point names an object of the type that the registry holds (docs/plugins.md). What cannot be loaded is left
 out, kept here, and reported by `fairc check` and `fairc doctor`.
@@ -31,7 +31,7 @@ class Plugin:
 
 
 class Modular(Protocol):
-    """An entry with a module of its own; module: its full name, empty for one of fairc."""
+    """An entry with a module of its own; module: its full name, empty for an entry of fairc."""
 
     @property
     def name(self) -> str: ...
@@ -40,7 +40,7 @@ class Modular(Protocol):
 
 
 MET: dict[tuple[str, str, str], Plugin] = {}
-"""Every plug-in that was asked for so far."""
+"""Every plug-in seen so far."""
 
 
 def failed() -> list[Plugin]:
@@ -49,7 +49,7 @@ def failed() -> list[Plugin]:
 
 
 def load(group: str, kind: type) -> Iterator[tuple[EntryPoint, object]]:
-    """Yield the objects of a group that are of a type; note what is wrong with the rest."""
+    """Yield a group's entry points with their objects of one type; note what is wrong with the rest."""
     for point in sorted(entry_points(group=group), key=lambda point: point.name):
         try:
             found = point.load()
@@ -74,9 +74,9 @@ def attempt(group: str, name: str, build: Callable[[], T]) -> T | None:
 
 
 def members(entries: Iterable[Modular], group: str, package: str, member: str) -> Iterator[Any]:
-    """Yield a member of each entry's module: the module of its name in a package, or the one that the entry gives.
+    """Yield a member of each entry's module: the one that the entry gives, or the one of its name in a package.
 
-    What is wrong with a module of a plug-in is noted.
+    A plug-in's module that fails is noted and left out.
     """
     for entry in entries:
         if not entry.module:
@@ -90,7 +90,7 @@ def _member(module: str, name: str) -> Any:
 
 
 def note(point: EntryPoint, why: str = "") -> None:
-    """Remember a plug-in, and why it cannot be used."""
+    """Remember a plug-in and, if it cannot be used, why."""
     package = point.dist.name if point.dist else "an unknown package"
     plugin = Plugin(point.group, point.name, package, " ".join(why.split()))
     MET[plugin.group, plugin.name, plugin.package] = plugin

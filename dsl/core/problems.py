@@ -25,7 +25,7 @@ def fail(
 def not_yet(what: str, span: Span, instead: str | None = None) -> Diagnostic:
     """Describe a construct of the language that cannot run yet.
 
-    A warning, until `runnable` makes it an error; whoever meets it must not build the scenario.
+    A warning, until `runnable` makes it an error; a caller that gets it must not build the scenario.
     """
     return Diagnostic(
         "not-yet",
@@ -42,14 +42,14 @@ class Gather:
 
     def __init__(self) -> None:
         self.found: list[Diagnostic] = []
-        self._known: set[Diagnostic] = set()  # as far as they have been hashed
+        self._known: set[Diagnostic] = set()  # those hashed so far
         self._hashed = 0
 
     def attempt(self) -> Gather:
-        """Keep what a CompileError inside the block carries, each once, and go on.
+        """Keep each diagnostic of a CompileError inside the block once, and go on.
 
-        To be used with `with`. Large grids come here a hundred times a configuration, so this is
-        no generator.
+        For use with `with`. Large grids come here a hundred times per configuration, so this is
+        not a generator.
         """
         return self
 

@@ -1,4 +1,4 @@
-"""A closed set of words: each name once, unknown names answered with what there is."""
+"""A closed set of words: each name occurs once, and an unknown one is answered with the choices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T = TypeVar("T", bound=Named)
 class Registry(Generic[T]):
     """Entries of one kind by name.
 
-    word: what an entry is called in messages (`CCA`); code: `unknown-` and this is the code. slips: words
+    word: what an entry is called in messages (`CCA`); code: errors have the code `unknown-<code>`. slips: words
     that belong elsewhere, with the help that shows the right line.
     """
 
@@ -47,7 +47,7 @@ class Registry(Generic[T]):
         self._entries[entry.name] = entry
 
     def accept(self, group: str) -> None:
-        """Take entries of other packages as well: those of a group of entry points, when first asked."""
+        """Also take other packages' entries: a group of entry points, loaded on first use."""
         self._group = group
 
     def _all(self) -> dict[str, T]:

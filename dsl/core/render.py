@@ -1,4 +1,4 @@
-"""Diagnostics as text: in full with the source, one line each, or JSON; and made strict."""
+"""Diagnostics as text: in full with the source, one line each, or JSON; `runnable` makes them strict."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .diagnostics import Diagnostic, Diagnostics, Label, Severity
 from .source import Span
 
 LIMIT = 50
-"""Most diagnostics that are shown; the rest are only counted."""
+"""At most this many diagnostics are shown; the rest are only counted."""
 
 WIDTH = 160
 """Longer source lines are cut around the caret."""
@@ -28,7 +28,7 @@ def runnable(diagnostics: Iterable[Diagnostic]) -> Diagnostics:
 def render_full(diagnostics: Iterable[Diagnostic], colour: bool = False) -> str:
     """Return each diagnostic with its source lines, carets, notes and help.
 
-    colour: whether to use ANSI escapes. The text ends with a new line unless it is empty.
+    colour: whether to use ANSI escapes. The text ends with a newline unless it is empty.
     """
     found = list(diagnostics)
     parts = [_full(d, colour) for d in found[:LIMIT]]
@@ -38,7 +38,7 @@ def render_full(diagnostics: Iterable[Diagnostic], colour: bool = False) -> str:
 
 
 def render_concise(diagnostics: Iterable[Diagnostic]) -> str:
-    """Return one line a diagnostic: `file:line:column: severity[code]: message`."""
+    """Return one line per diagnostic: `file:line:column: severity[code]: message`."""
     lines = []
     for d in diagnostics:
         where = f"{d.span.source.name}:{d.span.line}:{d.span.column}: " if d.span else ""
@@ -48,7 +48,7 @@ def render_concise(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
-    """Return a JSON array with one object a diagnostic; docs/diagnostics.md has the schema."""
+    """Return a JSON array with one object per diagnostic; docs/diagnostics.md has the schema."""
     return json.dumps([_object(d) for d in diagnostics], indent=2, ensure_ascii=False) + "\n"
 
 

@@ -13,7 +13,7 @@ class Source:
 
     name: what messages call it (a path as the user gave it, or `<preset bottleneck>`).
     text: the whole text; all offsets are characters into it.
-    attached: the files that it names and that have been read, by path as it names them.
+    attached: the files it names that have been read, by path as it gives them.
     """
 
     name: str
@@ -22,9 +22,9 @@ class Source:
 
     @property
     def base_name(self) -> str:
-        """The name without its folders: what a plan carries, which must not depend on where it is.
+        """The name without its folders, for plans: they must not depend on where the file is.
 
-        A file may have any name; what is not to be seen is a question mark here.
+        A file may have any name; characters that do not print become question marks.
         """
         name = self.name.rpartition("/")[2]
         return "".join(char if char.isprintable() else "?" for char in name)

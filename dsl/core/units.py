@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Dimension(NamedTuple):
-    """Exponents of what a quantity is made of. `percent` marks a dimension-free share."""
+    """The exponents of a quantity's base units. `percent` marks a dimensionless share."""
 
     data: int = 0
     time: int = 0
@@ -77,7 +77,7 @@ SI = {
     BDP: "bdp",
     FREQUENCY: "1/s",
 }
-"""The unit in which a plan has the numbers of a dimension; a share is a number."""
+"""The unit of each dimension's numbers in a plan; a share is a number."""
 
 
 class Unit(NamedTuple):
@@ -158,19 +158,19 @@ SLIPS = {
     "kB/s": "kbit/s",
     "GB/s": "Gbit/s",
 }
-"""What people write for a unit of the language. `MB/s` also needs a factor 8: see `evaluate`."""
+"""What people write for a unit of the language. `MB/s` also needs a factor of 8: see expressions/literals."""
 
 
 def in_si(numbers: Iterable[Fraction], dimension: Dimension) -> tuple[tuple[float, ...], str]:
-    """Return numbers of base units as they stand in a plan, and their unit: bytes for sizes."""
+    """Return numbers of base units as a plan holds them, and their unit: bytes for sizes."""
     factor = 8 if dimension == DATA else 1
     return tuple(float(number / factor) for number in numbers), SI.get(dimension, str(dimension))
 
 
 def canonical(number: Fraction, dimension: Dimension) -> str:
-    """Write a quantity in the one way that its value has, as text that parses back to it.
+    """Return the one canonical text of a quantity, which parses back to it.
 
-    The shortest of the decimals in the units where it is at least 1; an integer, then the larger
+    The shortest decimal among the units in which it is at least 1; an integer, then the larger
     unit, wins a tie. A value without a finite decimal becomes a quotient.
     """
     units = SHOWN.get(dimension)
@@ -198,7 +198,7 @@ def canonical(number: Fraction, dimension: Dimension) -> str:
 
 
 def _decimal(value: Fraction) -> str | None:
-    """Write a fraction as an exact decimal, or return None if it has none of at most 15 places."""
+    """Write a fraction as an exact decimal, or return None if that takes more than 15 places."""
     scaled = value * 10**15
     if scaled.denominator != 1:
         return None

@@ -26,12 +26,12 @@ class Quantity:
 
     @property
     def ns(self) -> int:
-        """A time in whole ns, rounded to the nearest."""
+        """A time in ns, rounded to the nearest integer."""
         return round(self.number * 10**9)
 
     @property
     def whole(self) -> int:
-        """A number without its fraction."""
+        """A number without its fractional part."""
         return int(self.number)
 
     @property
@@ -49,7 +49,7 @@ class Quantity:
 class Symbol:
     """A word that stands for itself until something that knows its registry takes it.
 
-    known: the names that had a value where it is written, for a word that should have been one of them.
+    known: returns the names that have a value where the word is written, in case it should be one of them.
     """
 
     name: str
@@ -105,7 +105,7 @@ class Truth:
 
     @property
     def canonical(self) -> str:
-        """`true` or `false`; conditions are no values, so this never needs to be parsed."""
+        """`true` or `false`; conditions are not values, so this never needs to be parsed."""
         return str(self.value).lower()
 
     @property
@@ -165,7 +165,7 @@ class Several:
 
     @cached_property
     def canonical(self) -> str:
-        """As it is written."""
+        """The count, `of`, and the item."""
         return f"{self.count.canonical} of {self.item.canonical}"
 
     @property

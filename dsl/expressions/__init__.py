@@ -1,1 +1,1 @@
-"""Expressions to values: exact arithmetic with dimensions, functions, names."""
+"""From expressions to values: exact arithmetic with dimensions, functions, names."""

@@ -15,7 +15,7 @@ from fairc.dsl.core.units import EXAMPLES, NUMBER
 from fairc.dsl.core.values import ListValue, Quantity, Symbol, Value
 
 NUMBER_BITS = 2048
-"""Numerators and denominators may be this long: beyond, a file is an attack or a slip."""
+"""The most bits of a numerator or denominator: beyond this, a file is an attack or a slip."""
 
 Names = Callable[[], set[str]]
 """Returns the names to suggest if a word is not a quantity."""
@@ -97,7 +97,7 @@ _COMPARISONS: dict[str, Callable[[Fraction, Fraction], bool]] = {
 
 
 def compare(operator: str, a: Value, b: Value, span: Span, names: Names) -> bool:
-    """Return whether a comparison holds; words and lists are equal or not. Raises CompileError."""
+    """Return whether a comparison holds; words and lists can only be equal or not. Raises CompileError."""
     if isinstance(a, Quantity) and isinstance(b, Quantity) and a.dimension != b.dimension:
         _mismatch(f"`{operator}` compares two quantities of the same kind", a, b, span)
     if operator in ("==", "!="):

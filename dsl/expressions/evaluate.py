@@ -1,4 +1,4 @@
-"""Expressions to values: names, exact arithmetic with dimensions, conditions."""
+"""From expressions to values: names, exact arithmetic with dimensions, conditions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .literals import number_of
 T = TypeVar("T")
 
 WORK_LIMIT = 400_000
-"""How many items of lists may be computed while a file is checked, or for one configuration."""
+"""How many list items may be computed while a file is checked, or for one configuration."""
 
 DEPTH_LIMIT = 100
 """How deep expressions may be nested, through every `let`: far less than Python's stack."""
@@ -41,7 +41,7 @@ WEIGHT_LIMIT = 1_000_000
 
 
 class Work:
-    """Counts the items of lists that are computed, so that a short file cannot ask for hours."""
+    """Counts computed list items, so that a short file cannot ask for hours."""
 
     def __init__(self) -> None:
         self._done = 0
@@ -67,9 +67,9 @@ class Work:
 class Scope:
     """Names and their values; `let`s and defaults are evaluated when they are first asked for.
 
-    parent: where names are looked up that this scope does not have.
+    parent: where to look up names that this scope lacks.
     circular: raises the error for names that need each other.
-    work: what is counted together; that of the parent if there is one.
+    work: the count of computed items; by default the parent's, or a new one.
     dotted: whether names with a dot are words, as in `measure`.
     """
 
@@ -123,7 +123,7 @@ class Scope:
         return value
 
     def _defined_by_itself(self, names: tuple[str, ...]) -> NoReturn:
-        """Refuse a circle, at the same place wherever it is entered."""
+        """Refuse a cycle, at the same place wherever it is entered."""
         first = min(names, key=lambda name: self._deferred[name].span.start)
         at = names.index(first)
         circle = [*names[at:], *names[:at], first]
@@ -153,7 +153,7 @@ def evaluate(node: syntax.Expr, scope: Scope) -> Value:
 
 
 class IncompleteCall(CompileError):
-    """Some arguments of a call are wrong; `value` has the others, so that they can be checked."""
+    """Some arguments of a call are wrong; `value` holds the others, so that they can be checked."""
 
     def __init__(self, diagnostics: Iterable[Diagnostic], value: Applied) -> None:
         super().__init__(diagnostics)
@@ -161,7 +161,7 @@ class IncompleteCall(CompileError):
 
 
 def evaluate_with(node: syntax.Expr, scope: Scope, use: Callable[[Value], T]) -> T:
-    """Evaluate an expression and use its value; of a faulty call, use the valid arguments.
+    """Evaluate an expression and use its value; for a faulty call, use the valid arguments.
 
     Raises CompileError with what is wrong in the expression and in its use.
     """
@@ -216,7 +216,7 @@ def _call(node: syntax.Call, scope: Scope) -> Value:
 
 
 def _light(value: Value, scope: Scope) -> Value:
-    """Return a value, refused if it has too many parts to be written out."""
+    """Return a value, or refuse it if it has too many parts to write out."""
     scope.work.add(value.weight, value.span)
     if value.weight > WEIGHT_LIMIT:
         fail(
@@ -333,7 +333,7 @@ def truth(value: Value, at: Span) -> bool:
 
 
 def check_symbols(node: syntax.Expr, scope: Scope, known: Collection[str]) -> None:
-    """Raise CompileError for words that no axis, `let` or registry has. For conditions."""
+    """Raise CompileError for words of a condition that are not `known` and have no value."""
     gather = Gather()
     for part in node.walk():
         if isinstance(part, syntax.Name) and not part.rest:

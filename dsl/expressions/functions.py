@@ -16,7 +16,7 @@ LIST_LIMIT = 100_000
 """The longest list that a range, `logspace` or `pairs` may make."""
 
 _EXACT = Context(prec=40)
-"""Decimal logarithms are correctly rounded, so the same on every machine."""
+"""Decimal logarithms are correctly rounded, so they are the same on every machine."""
 
 
 def interval(first: Value, last: Value, span: Span) -> ListValue:
@@ -101,7 +101,7 @@ def _extreme(
 
 
 def _logspace(arguments: tuple[Argument, ...], span: Span) -> Value:
-    """Return n values from a to b whose ratios are equal, rounded to 6 significant digits."""
+    """Return n values from a to b with equal ratios; those between are rounded to 6 significant digits."""
     values = _positional("logspace", arguments, span, 3)
     if len(values) > 3:
         fail("unknown-argument", "`logspace` takes a first value, a last value and a count", span)

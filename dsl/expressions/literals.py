@@ -1,4 +1,4 @@
-"""Numbers with units, as written, to quantities."""
+"""From numbers with units, as written, to quantities."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def used_names(nodes: Iterable[syntax.Node], lets: Mapping[str, syntax.Expr]) ->
 
 
 def depending(lets: Mapping[str, syntax.Expr], names: Collection[str]) -> frozenset[str]:
-    """Return the lets that use one of the names, through whatever other lets: each is visited once."""
+    """Return the lets that use one of the names, directly or through other lets; each is visited once."""
     users: dict[str, list[str]] = {}
     for let, expression in lets.items():
         for name in mentioned(expression):
@@ -70,9 +70,9 @@ def unused(
     users: Iterable[syntax.Users],
     lets: Mapping[str, syntax.Expr],
 ) -> Iterator[Diagnostic]:
-    """Yield warnings about swept names on which nothing depends, and groups of users without a flow.
+    """Yield warnings about swept names that nothing uses, and about groups of users without a flow.
 
-    nodes: whatever may use a swept name, but other bindings.
+    nodes: everything that may use a swept name, except other bindings.
     """
     used = used_names([*nodes, *(b.value for b in bindings)], lets)
     for word in (word for binding in bindings for word in binding.names):

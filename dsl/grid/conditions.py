@@ -42,8 +42,8 @@ class Condition:
     def matches(self, bindings: Mapping[str, str], repetition: int) -> bool:
         """Return whether a cell fulfils the condition.
 
-        bindings: swept name -> canonical text. Raises CompileError, for example where two
-        dimensions are compared.
+        bindings: swept name -> canonical text. Raises CompileError, for example if
+        quantities of different dimensions are compared.
         """
         values: dict[str, Value] = {
             name: _value(text) for name, text in bindings.items() if name in self.names

@@ -1,4 +1,4 @@
-"""What the configurations of a repetition draw alike: `draws` and `paired`."""
+"""Which random draws the configurations of a repetition share: `draws` and `paired`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairc.words.blocks.experiment import DRAWS, PAIRED, SAMPLE
 
 
 class Draws(NamedTuple):
-    """common: starts, arrivals, sizes and pauses. paired: all of these, and the losses."""
+    """What is shared. common: starts, arrivals, sizes and pauses; paired: these and the losses."""
 
     common: bool = True
     paired: bool = False
@@ -21,7 +21,7 @@ class Draws(NamedTuple):
 def draws(block: Block, scope: Scope) -> Draws:
     """Return what the keys of an experiment say. Raises CompileError."""
     given = block.given(DRAWS, scope)
-    # Configurations that are drawn are a sample of their own, and no two of them are compared.
+    # Sampled configurations are independent, and no two of them are compared.
     common = given == "common" if given else SAMPLE.name not in block.settings
     paired = block.get(PAIRED, scope)
     if paired and given == "own":

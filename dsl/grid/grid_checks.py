@@ -1,4 +1,4 @@
-"""What `sample` and `exclude` make of a grid: drawn, counted, and checked for conditions without effect."""
+"""Draws the `sample` of a grid, and checks its `exclude`s for conditions without effect and values without cells."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def draw_sample(block: Block, grid: Grid, seed: int) -> None:
 
 
 def names_behind_per(per: syntax.Expr | None, grid: Grid) -> tuple[str, ...]:
-    """Return the swept names behind `per`: none, one, or a tuple of them. Raises CompileError."""
+    """Return the swept names after `per`: none, one, or a tuple of them. Raises CompileError."""
     parts = per.items if isinstance(per, syntax.TupleOf | syntax.ListOf) else (per,)
     swept = [name for group in grid.groups for name in group.names]
     gather = Gather()
@@ -40,7 +40,7 @@ def names_behind_per(per: syntax.Expr | None, grid: Grid) -> tuple[str, ...]:
 
 
 def _swept_name(node: syntax.Expr | None, swept: Sequence[str]) -> str:
-    """Return a name behind `per`. Raises CompileError unless it is swept."""
+    """Return a name after `per`. Raises CompileError unless it is swept."""
     assert node is not None
     inner = node.inner if isinstance(node, syntax.Group) else node
     if not isinstance(inner, syntax.Name) or inner.rest:
@@ -52,9 +52,9 @@ def _swept_name(node: syntax.Expr | None, swept: Sequence[str]) -> str:
 
 
 def excluded(grid: Grid, excludes: Sequence[syntax.Exclude]) -> Iterator[Diagnostic]:
-    """Yield warnings about excludes without effect, and values of which no cell is left.
+    """Yield warnings about excludes without effect, and about values that no cell is left with.
 
-    Walks through the grid. Raises CompileError if every cell is excluded.
+    Walks the grid. Raises CompileError if every cell is excluded.
     """
     if not excludes:
         return
@@ -87,10 +87,10 @@ def _warning(code: str, message: str, span: Span, help: str) -> Diagnostic:
 
 
 def occurring(grid: Grid, most: int) -> Iterator[Bindings]:
-    """Yield configurations that together have every swept value that occurs: those of `varied` where they do.
+    """Yield configurations that together have every swept value that occurs: those of `varied` that are kept.
 
-    In the place of one that an `exclude` drops come the first ones that have its values, if the grid has at
-    most `most` cells; a value that occurs nowhere is left out. So nothing is reported about what never runs.
+    One that an `exclude` drops is replaced by the first kept ones with its values, if the grid has at most
+    `most` cells; a value that never occurs is left out. So nothing is reported about what never runs.
     """
     missing: set[tuple[str, str]] = set()
     seen: set[tuple[str, str]] = set()
@@ -114,7 +114,7 @@ def occurring(grid: Grid, most: int) -> Iterator[Bindings]:
 
 
 def _occurs(grid: Grid, bound: Bindings) -> bool:
-    """Whether any repetition of a configuration is kept; True if a condition is wrong, which is reported elsewhere."""
+    """Return whether any repetition is kept; True if a condition is wrong, which is reported elsewhere."""
     try:
         return bool(grid.kept(bound))
     except CompileError:

@@ -1,4 +1,4 @@
-"""How many loads the pages of an experiment have: the values of `load` in figures and conditions."""
+"""How many page loads an experiment makes: the values of `load` in figures and conditions."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ WORKLOAD, LOADS = keys.WORKLOAD.name, load.LOADS.name
 
 
 def most_loads(flows: Sequence[syntax.Flow], grid: Grid) -> int:
-    """Return the largest number of loads of a page load in any flow; 0 where no flow loads pages.
+    """Return the largest number of page loads in any flow; 0 if no flow loads pages.
 
-    What is wrong in a workload is reported where flows are built, not here.
+    Errors in a workload are reported where flows are built, not here.
     """
     expressions = [
         setting.value
@@ -40,6 +40,6 @@ def _loads(node: syntax.Expr, scope: Scope) -> int:
         return 0
     for argument in value.arguments:
         if argument.key == LOADS and isinstance(argument.value, Quantity):
-            # Too many are reported where flows are built; millions are not walked here.
+            # Too many are reported where flows are built; here they are only capped.
             return min(max(0, int(argument.value.number)), load.MOST_LOADS)
     return 1

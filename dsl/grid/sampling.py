@@ -1,8 +1,8 @@
 """Drawing by hash: which configurations `sample` keeps, and the order of `order = shuffled`.
 
 Every configuration gets a number that depends on the experiment's seed and on its own values
-alone, so the draw is the same on every machine, and a value that is added to a sweep changes
-little of it.
+alone, so the draw is the same on every machine, and adding a value to a sweep changes little
+of it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Sample:
     seed: int
 
     def draw(self, points: Iterable[Point]) -> list[Point]:
-        """Return the configurations that are drawn, in their own order."""
+        """Return the configurations that are drawn, in their original order."""
         held: dict[tuple[str, ...], list[tuple[int, int, Point]]] = {}
         for index, point in enumerate(points):
             group = held.setdefault(tuple(point[0][name].canonical for name in self.per), [])
@@ -47,7 +47,7 @@ class Sample:
 
 
 def shuffled(points: Iterable[Point], seed: int, repetition: int) -> list[Point]:
-    """Return configurations in a random order, another one for each repetition."""
+    """Return configurations in a random order, a different one for each repetition."""
     keyed = [(number(seed, f"order {repetition}", p[0]), i, p) for i, p in enumerate(points)]
     return [point for _, _, point in sorted(keyed, key=itemgetter(0, 1))]
 

@@ -23,7 +23,7 @@ from fairc.dsl.text import syntax
 from .sampling import Bindings, Point, Sample, shuffled
 
 CELL_LIMIT = 10_000_000
-"""More cells than this are a slip: a cell takes seconds, and this many of them a year."""
+"""More cells than this are a slip: a cell takes seconds, and this many take a year."""
 
 AXIS_LIMIT = 50
 
@@ -33,7 +33,7 @@ CHECK_LIMIT = 1000
 RESERVED = ("repetition", "load", "time")
 
 SAMPLE_LIMIT = 1_000_000
-"""Every configuration of this many is examined when a sample is drawn."""
+"""A sample is drawn from at most this many configurations: each of them is examined."""
 
 KNOWN_LIMIT = 10_000
 """How many outcomes of conditions are remembered."""
@@ -55,10 +55,10 @@ class Group:
 
 
 class Grid:
-    """All configurations of a sweep, in file order, the last name fastest.
+    """All configurations of a sweep, in file order, the last name varying fastest.
 
     Building it evaluates the lists once; nothing is ever multiplied out in memory.
-    single: names for which one value stands for a list of it (`--set loss=1%`).
+    single: names for which a single value counts as a list of one (`--set loss=1%`).
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class Grid:
             )
 
     def upper_bound(self) -> int:
-        """Return the largest number of cells that there can be, before `exclude`."""
+        """Return an upper bound on the number of cells, before `exclude`."""
         return prod((self._longest(i) for i in range(len(self.groups))), start=self.repeat)
 
     def _longest(self, index: int) -> int:
@@ -196,9 +196,9 @@ class Grid:
         return tuple(_axis(name, values) for name, values in found.items())
 
     def projected(self, names: Collection[str]) -> Iterator[Bindings]:
-        """Yield what the grid binds these names to, with the names that they depend on.
+        """Yield the bindings of these names and of those they depend on.
 
-        Values that only an `exclude` drops are among them, and equal ones come more than once.
+        Values that an `exclude` drops are included, and equal ones may come more than once.
         """
         return self._assignments(self._needed(set(names)))
 
@@ -220,7 +220,7 @@ class Grid:
         rows = [group.rows for group in groups[last:] if group.rows is not None]
 
         def below(index: int, bound: Bindings) -> Iterator[Bindings]:
-            if index == last:  # nothing behind depends on what is bound: most of most grids
+            if index == last:  # no later group depends on what is bound: most of most grids
                 for chosen in product(*rows):
                     yield {**bound, **dict(zip(names, chain.from_iterable(chosen), strict=True))}
                 return
@@ -231,7 +231,7 @@ class Grid:
         return below(0, {})
 
     def assignments(self) -> Iterator[Bindings]:
-        """Yield the bindings of every configuration, those included that an `exclude` drops."""
+        """Yield the bindings of every configuration, including those that an `exclude` drops."""
         return self._assignments(self.groups)
 
     def kept(self, bound: Bindings) -> tuple[int, ...]:
@@ -248,7 +248,7 @@ class Grid:
         return tuple(r for r in everything if not any(self._holds(c, bound, r) for c in each))
 
     def _drops(self, condition: syntax.Expr, names: frozenset[str], bound: Bindings) -> bool:
-        """Return whether a condition holds for a configuration; once for equal values of its names."""
+        """Return whether a condition holds for a configuration; evaluated once for equal values of its names."""
         key = (condition.span.start, *(bound[name].canonical for name in bound if name in names))
         if key not in self._known:
             if len(self._known) >= KNOWN_LIMIT:
@@ -262,7 +262,7 @@ class Grid:
         return truth(evaluate(condition, scope), condition.span)
 
     def draw(self, sample: Sample, span: Span) -> None:
-        """Keep a random sample only. Raises CompileError if there is too much to draw from."""
+        """Keep only a random sample. Raises CompileError if there is too much to draw from."""
         if self.upper_bound() // self.repeat > SAMPLE_LIMIT:
             fail(
                 "too-many",
@@ -273,7 +273,7 @@ class Grid:
         self.sample = sample
 
     def without_effect(self) -> list[int]:
-        """Return which `exclude`s, by their numbers, hold for no cell. Walks through the grid."""
+        """Return the numbers of the `exclude`s that hold for no cell. Walks the grid."""
         waiting = dict(enumerate(self._excludes))
         for bound in self._assignments(self.groups):
             for index, (condition, names) in list(waiting.items()):
@@ -285,7 +285,7 @@ class Grid:
         return list(waiting)
 
     def unreachable(self) -> list[tuple[str, Value]]:
-        """Return the swept values of which no cell is left. Walks through the grid."""
+        """Return the swept values that no cell is left with. Walks the grid."""
         missing = {
             (name, value.canonical): value
             for group in self.groups
@@ -302,7 +302,7 @@ class Grid:
     def configurations(self) -> Iterator[Point]:
         """Yield the bindings and the repetitions of each configuration, in file order.
 
-        Those that keep no repetition are left out, and those that the sample does not draw.
+        Those that keep no repetition, or that the sample does not draw, are left out.
         """
         return iter(self._drawn) if self.sample else self._kept()
 
@@ -325,7 +325,7 @@ class Grid:
     def count(self) -> model.Count:
         """Count configurations and cells.
 
-        Axes on which no `exclude` and no other list depends are multiplied, not walked through.
+        Axes on which no `exclude` and no other list depends are multiplied, not walked.
         """
         names = {name for _, used in self._excludes for name in used}
         dependent = {n for g in self.groups if g.rows is None for n in g.names}

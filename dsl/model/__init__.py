@@ -13,7 +13,7 @@ From the smallest part to the whole:
     pages       web pages
     workloads   what all workloads share; words/workloads defines each of them
     flows       who sends what to whom
-    requests    what is measured; for everything else about results the plan's own types serve
+    requests    what is measured; everything else about results uses the plan's own types
     scenarios   scenarios, configurations
 """
 

@@ -15,10 +15,10 @@ Transport = Literal["tcp", "quic", "udp", "web"]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of a flow's transport, each what the file says or else its default.
+    """Options of a flow's transport, each as the file gives it, or its default.
 
-    accurate_ecn: of TCP, with ecn: the receiver counts marks (AccECN).
-    send_buffer_bytes, receive_buffer_bytes: None: large enough to limit nothing.
+    accurate_ecn: of TCP, together with ecn: the receiver counts marks (AccECN).
+    send_buffer_bytes, receive_buffer_bytes: None: large enough never to be a limit.
     """
 
     initial_window_packets: int = 10
@@ -46,19 +46,19 @@ class OwnCca:
 class Flow:
     """A flow: `connections` parallel connections from `server` to `client`, one session.
 
-    cca: None over UDP, and where an image brings its own. cca_parameters: over TCP those that the file gives, under the names
-    of the kernel; over QUIC all of them.
+    cca: None over UDP, and if an image brings its own. cca_parameters: over TCP those that the file
+    gives, by the kernel's names; over QUIC all of them.
     start_ns: ns after the start of the cell; None: drawn for each connection from `random_start` (s),
-    and without one 0 plus the seeded offset of measurement.md.
+    or without one 0 plus the seeded offset of measurement.md.
     stop_ns: ns after the start of the cell, or None.
-    declared: the name of the statement that it comes from, `name` unless there are users.
-    users: the group that it is a user's flow of.
+    declared: the name of the statement it comes from: `name`, unless there are users.
+    users: the group of users that it belongs to, or None.
     rate_bps: limit of the sending rate at the generator, bit/s of IP, or None.
-    extra_rtt_ns: round trip that is added for this flow alone, ns.
+    extra_rtt_ns: RTT added for this flow alone, ns.
     own_cca: the object that `cca` comes from, unless it is the kernel's or the QUIC stack's.
     image: the container image of another QUIC stack, which has a CCA of its own.
-    quic_parameters: of a page load over HTTP/3: all of those that the CCA has over QUIC.
-    ecn_given: where `ecn` is written for it; None: its default holds.
+    quic_parameters: of a page load over HTTP/3: all parameters that the CCA has over QUIC.
+    ecn_given: where the file sets `ecn` for it; None: the default holds.
     """
 
     name: str

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A file that a spec reads: its path from the folder of the spec, its SHA-256."""
+    """A file that a spec reads: its path relative to the spec's folder, and its SHA-256."""
 
     path: str
     sha256: str

@@ -11,17 +11,17 @@ from .inputs import Input
 from .queues import Queue
 
 MTU = 1500
-"""Largest IP packet of a link where the file says nothing, bytes: Ethernet's."""
+"""Largest IP packet of a link by default, bytes: Ethernet's."""
 ETHERNET_BYTES = 14
 """What Ethernet adds to an IP packet on the wire, without preamble and checksum, bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class GilbertElliott:
-    """Losses in bursts, by a chain of a good and a bad state; all are probabilities.
+    """Bursty losses from a Markov chain of a good and a bad state; all fields are probabilities.
 
-    p: of going from good to bad, r: from bad to good, p + r > 0; h, k: of passing in the bad and
-    in the good state.
+    p: of going from good to bad; r: from bad to good, p + r > 0; h, k: that a packet passes in the
+    bad and in the good state.
     """
 
     p: float
@@ -31,7 +31,7 @@ class GilbertElliott:
 
     @property
     def loss(self) -> float:
-        """The stationary probability of a loss: (p (1 - h) + r (1 - k)) / (p + r)."""
+        """The stationary loss probability: (p (1 - h) + r (1 - k)) / (p + r)."""
         return (self.p * (1 - self.h) + self.r * (1 - self.k)) / (self.p + self.r)
 
 
@@ -56,9 +56,9 @@ class Jitter:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """New values from a time on, ns after the cell's begin; None: unchanged.
+    """New values of a link from `at_ns` on, ns after the start of the cell; None: unchanged.
 
-    rate_bps: 0: packets wait. is_up: whether anything gets across; else what is sent is lost.
+    rate_bps: 0: packets wait. is_up: whether packets get across; if not, they are lost.
     """
 
     at_ns: int
@@ -71,10 +71,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A rate over time: the number of chances in each bin to send one packet of 1500 bytes.
+    """A rate over time: how often each bin offers a chance to send one packet of 1500 bytes.
 
-    Bins follow each other from the cell's begin; after period_ns the first one comes again. The
-    last bin ends with the period, and may be shorter.
+    Bins follow each other from the start of the cell, and repeat after period_ns. The last one
+    ends with the period, and may be shorter.
     """
 
     file: Input
@@ -85,7 +85,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Policer:
-    """Congestion policing of what is sent one way of a link (docs/policing.md).
+    """Congestion policing of one direction of a link (docs/policing.md).
 
     rate: fill rate of each user's bucket, packets/s, > 0; depth: packets, >= 1. harshness: how much
     an empty bucket drops. feedback: which ECN marks senders re-expose. charge: when a re-echo takes
@@ -107,9 +107,9 @@ class Direction:
 
     rate_bps: bit/s on the wire, > 0, or None for a link that is not shaped.
     delay_ns: one-way delay, ns, >= 0.
-    loss: probability of a loss, 0 <= loss < 1: independent of other packets (Bernoulli), or the
+    loss: loss probability, 0 <= loss < 1: independent for each packet (Bernoulli), or the
     stationary one of `bursts`. reorder: probability that a packet skips the delay. duplicate:
-    probability that it arrives twice. changes: in order of time. trace: what the rate follows;
+    probability that it arrives twice. changes: in chronological order. trace: what the rate follows;
     rate_bps is then its mean. mtu: the largest IP packet, bytes; the same both ways. policer: in front
     of the queue.
     """
@@ -130,5 +130,5 @@ class Direction:
 
     @property
     def frame_bytes(self) -> int:
-        """A full packet in its Ethernet frame, without preamble, bytes."""
+        """A full packet in its Ethernet frame, without preamble and checksum, bytes."""
         return self.mtu + ETHERNET_BYTES

@@ -36,8 +36,8 @@ class Node:
 class Pep:
     """Two proxies that split TCP connections, at both ends of the link between two routers.
 
-    terminal: at the clients' side; gateway: at the servers'. cca: of the connections between them,
-    of which `connections` are open ahead; each begins with `window`.
+    terminal: on the clients' side; gateway: on the servers'. cca: of the connections between them,
+    of which `connections` are opened in advance; window: the initial window of each.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Pep:
 class Network:
     """Nodes and links of one configuration.
 
-    pairs: whether each flow between `client` and `server` is to have copies of them as its own hosts.
+    pairs: whether each flow between `client` and `server` gets copies of them as hosts of its own.
     """
 
     nodes: tuple[Node, ...]

@@ -11,9 +11,10 @@ from .inputs import Input
 
 @dataclass(frozen=True, slots=True)
 class PageObject:
-    """An object of a web page: where it is offered, its MIME type, the position of what names it.
+    """An object of a web page.
 
-    parent: None for the document, which is the first object; else less than its own position.
+    path: where it is served. type: its MIME type. parent: the position of the object that refers to it, less
+    than its own; None for the document, which is the first object.
     """
 
     path: str
@@ -25,9 +26,9 @@ class PageObject:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A web page: its document, then all else in the order in which it is asked for.
+    """A web page: its document, then all other objects in the order of their requests.
 
-    file: the recording that it comes from. remarks: what the page does not have of it.
+    file: the recording that it comes from. remarks: what the page leaves out of it.
     """
 
     objects: tuple[PageObject, ...]
@@ -41,7 +42,7 @@ class Page:
 
     @property
     def depth(self) -> int:
-        """How many objects are asked for one after the other, the document included."""
+        """The length of the longest chain of requests, including the document."""
         levels: list[int] = []
         for item in self.objects:
             levels.append(1 if item.parent is None else levels[item.parent] + 1)

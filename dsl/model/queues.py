@@ -24,9 +24,9 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A queue by its registry name, its size, and its other arguments as far as they are given.
+    """A queue: its registry name, its size, and those of its other arguments that are given.
 
-    options: what is given, by parameter, as its kind takes it.
+    options: parameter -> its value, as its kind takes it.
     """
 
     kind: str

@@ -10,11 +10,11 @@ from fairc.dsl.core.source import Span
 
 @dataclass(frozen=True, slots=True)
 class MetricRequest:
-    """An entry of `measure`, as in the plan, and where it stands.
+    """An entry of `measure`, as in the plan, and where it is written.
 
     sessions: the flows named by position (`fairness(tcp, quic)`); empty means all.
-    options: keyword arguments, times in seconds, sizes in bytes. span: where it is asked for.
-    values: those that are named (`queue_delay.p95`, and `queue_delay` for its first one); empty: the first.
+    options: keyword arguments, times in seconds, sizes in bytes. span: where it is written.
+    values: the sub-values that are named (`queue_delay.p95`, and `queue_delay` for its first one); empty: the first.
     """
 
     name: str

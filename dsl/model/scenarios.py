@@ -13,12 +13,12 @@ from .network import Network
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Everything that one configuration says, resolved.
+    """Everything that one configuration defines, resolved.
 
     stop: `all`: the cell ends when every flow has ended; `first`: when the first one has.
     captures: whether packets are captured at the bottlenecks.
-    offload: False (always, so far): no super-packets. processing_ns: a host delays each packet that it
-    sends by a random time in [0, processing_ns]; 0: by nothing; None: as the engine needs it.
+    processing_ns: a host delays each packet that it sends by a random time in [0, processing_ns];
+    0: not at all; None: as the engine needs it.
     syscall_cost_ns: the virtual time of a system call; None: as the engine needs it.
     """
 

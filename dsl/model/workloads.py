@@ -1,4 +1,4 @@
-"""What the connections of a flow move: what is known of any workload (words/workloads has each)."""
+"""What the connections of a flow transfer: the interface of all workloads (words/workloads has each)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class OnPath(Protocol):
 
 
 class Workload(ABC):
-    """What a flow moves, as it is written; each workload is a separate class in words/workloads.
+    """What a flow transfers, as written; each workload is a separate class in words/workloads.
 
     kind: its word in the language. noun: what messages call it. only_in_packets: what is known from
     captured packets alone, as messages put it; empty: nothing.
@@ -52,17 +52,17 @@ class Workload(ABC):
 
     @property
     def is_drawn(self) -> bool:
-        """Whether what it moves differs between repetitions."""
+        """Whether what it transfers differs between repetitions."""
         return False
 
     @property
     def size_bytes(self) -> int | None:
-        """What each connection moves, bytes; None if that has no end."""
+        """What each connection transfers, bytes; None if there is no end to it."""
         return None
 
     @property
     def ends(self) -> bool:
-        """Whether it comes to an end by itself."""
+        """Whether it ends by itself."""
         return self.size_bytes is not None
 
     @property
@@ -71,15 +71,15 @@ class Workload(ABC):
         return ()
 
     def total_bytes(self, connections: int) -> int | None:
-        """Return what all connections of a flow move, bytes; None if that has no end."""
+        """Return what all connections of a flow transfer, bytes; None if there is no end to it."""
         return None if self.size_bytes is None else self.size_bytes * connections
 
     def own_time_ns(self, path: OnPath) -> int:
-        """Return how long a flow takes on a network that is no limit, ns."""
+        """Return how long a flow takes if the network does not limit it, ns."""
         return 0
 
     def patience_ns(self, path: OnPath) -> int:
-        """Return how long it takes at most, without pauses, ns; 0: nothing limits it."""
+        """Return the longest time it may take, without pauses, ns; 0: no limit."""
         return 0
 
     def pauses_ns(self, flow: Flow, seed: int) -> tuple[int, ...]:
@@ -87,7 +87,7 @@ class Workload(ABC):
         return ()
 
     def offered_bps(self, flow: Flow) -> int | None:
-        """Return what all connections send on average, bit/s of IP; None: what the network takes."""
+        """Return what all connections send on average, bit/s of IP; None: as much as the network takes."""
         return None if flow.rate_bps is None else flow.rate_bps * flow.connections
 
     @abstractmethod

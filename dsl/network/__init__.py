@@ -1,1 +1,1 @@
-"""A topology as written to nodes, links, losses, changes, proxies and policers."""
+"""From a topology as written to nodes, links, losses, changes, proxies and policers."""

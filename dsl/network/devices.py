@@ -1,4 +1,4 @@
-"""The nodes that devices of a topology name: proxies and policers."""
+"""The nodes that a topology's devices (proxies and policers) name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def require_node(name: str, span: Span, nodes: Mapping[str, model.Node]) -> None
 
 
 def require_router(name: str, span: Span, nodes: Mapping[str, model.Node], what: str) -> None:
-    """Raise CompileError unless a node is a router; what: which runs on routers only."""
+    """Raise CompileError unless a node is a router; what: subject and verb, such as `proxies run`."""
     require_node(name, span, nodes)
     if nodes[name].kind != "router":
         fail(

@@ -1,4 +1,4 @@
-"""`at` and `down` of a link: which values apply from which time on."""
+"""`at` and `down` of a link: which values apply when."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fairc.words.losses import loss_of
 from .impairments import Impaired
 
 CHANGE_LIMIT = 10_000
-"""More changes than this are a trace."""
+"""More changes than this belong in a trace."""
 
 
 class _Timed(NamedTuple):
@@ -37,7 +37,7 @@ def changes(
     trace: model.Trace | None,
     impaired: Impaired,
 ) -> tuple[model.Change, ...]:
-    """Return the changes of a link in order of time. Raises CompileError."""
+    """Return the changes of a link in chronological order. Raises CompileError."""
     gather = Gather()
     found: list[_Timed] = []
     outages: list[tuple[int, int, Span]] = []

@@ -1,4 +1,4 @@
-"""Groups of users to plain nodes, links and flows: each user is a copy of the client's side.
+"""From groups of users to plain nodes, links and flows: each user is a copy of the client's side.
 
 A user of the group `heavy` is a copy of the node `client` (`heavy-1`, `heavy-2`, ...), with
 copies of its links, and a copy of the node `server` (`heavy-1-server`) as its peer. No name in
@@ -105,9 +105,9 @@ def expand(
 def pair_up(
     network: model.Network, flows: Sequence[model.Flow]
 ) -> tuple[model.Network, list[model.Flow]]:
-    """Return the network with a pair of hosts for each flow without users, and the flows between these.
+    """Return the network with a pair of hosts for each flow without users, and the flows between these hosts.
 
-    `client` and `server` stay where users are yet to be copied from them. Raises CompileError if there are
+    `client` and `server` stay if users are still to be copied from them. Raises CompileError if there are
     too many nodes.
     """
     plain = [flow for flow in flows if flow.users is None]
@@ -138,7 +138,7 @@ def pair_up(
 def flows_of(flow: model.Flow, group: Group) -> list[model.Flow]:
     """Return the flow of each user: `heavy-1`, `heavy-2`, ... of the flow `heavy`.
 
-    A share of the arrivals is that of the group, and its users have equal parts of it.
+    A share of the arrivals belongs to the group, and its users split it equally.
     """
     copies = []
     workload = flow.workload
@@ -164,12 +164,12 @@ def user(group: Group, number: int) -> str:
 
 
 def user_of(flow: model.Flow) -> str | None:
-    """Return the host of the user whose flow it is, None where it runs on no users."""
+    """Return the host of the user that a flow belongs to, or None if it runs on no users."""
     if flow.users is None:
         return None
     return flow.server if flow.client.endswith(f"-{SERVER}") else flow.client
 
 
 def peer(group: Group, number: int) -> str:
-    """Return the name of the server of a user."""
+    """Return the name of a user's server."""
     return f"{group.name}-{number}-server"

@@ -23,8 +23,8 @@ class Impaired(NamedTuple):
 def impaired(settings: Settings, bursts: model.GilbertElliott | None) -> Impaired:
     """Return what the settings of a link define besides rate, delay, loss and queue.
 
-    Raises CompileError for a jitter that is larger than the delay, a reordering without a delay
-    to skip, and duplicates of packets that are lost in bursts.
+    Raises CompileError for jitter larger than the delay, reordering without a delay to skip, and
+    duplicates together with bursty losses.
     """
     gather = Gather()
     jitter = None

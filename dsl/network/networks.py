@@ -1,4 +1,4 @@
-"""A topology with its arguments to a network: nodes, and links with both directions."""
+"""From a topology and its arguments to a network: nodes, and links with both directions."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ from .policers import place_policers
 Report = Callable[[Diagnostic], None]
 
 NODE_LIMIT = 250
-# Errors of one topology after which no more are looked for.
+"""More nodes than this are more than one machine emulates well."""
+
 MOST_FOUND = 200
-"""More nodes than one machine emulates well."""
+"""The search for errors in one topology stops after this many."""
 
 
 @dataclass
@@ -64,7 +65,7 @@ def build_network(body: syntax.Body, scope: Scope, report: Report) -> model.Netw
     ways: dict[tuple[str, str], _Way] = {}
     for element in body.elements:
         if len(gather.found) >= MOST_FOUND:
-            break  # each that follows would only be one more
+            break  # further ones would only repeat the pattern
         if isinstance(element, syntax.Link):
             _link(element, scope, nodes, ways, gather, report)
     links = () if gather.found else _pair(ways, gather, report)
@@ -175,7 +176,7 @@ def _way(
 
 
 def _check_queue(queue: model.Queue, rate: Quantity | None) -> None:
-    """Refuse a size that needs a rate where there is none."""
+    """Refuse a size that needs a rate if the link has none."""
     size = queue.size
     if size.unit in ("bdp", "s") and rate is None:
         fail(

@@ -28,8 +28,8 @@ def peps(
 ) -> tuple[model.Pep, ...]:
     """Return the pairs of proxies of a topology; `mode = none` makes none.
 
-    Raises CompileError with everything wrong: keys and values, nodes that are no routers or that no
-    link connects, names and nodes that are used twice.
+    Raises CompileError with everything wrong: keys and values, nodes that are not routers or that
+    no link connects, names and nodes that are used twice.
     """
     gather = Gather()
     found: list[model.Pep] = []
@@ -98,7 +98,7 @@ def _split(use: Use[Entry], device: syntax.Device, terminal: str, gateway: str) 
 
 
 def _unlike(pep: model.Pep, others: Sequence[model.Pep]) -> None:
-    """Refuse a name or a node that another pair has."""
+    """Refuse a name or a node that another pair already has."""
     for other in others:
         labels = (Label(other.span, "the other one"),)
         if pep.name == other.name:

@@ -25,10 +25,10 @@ def place_policers(
     peps: Sequence[model.Pep],
     scope: Scope,
 ) -> tuple[model.Link, ...]:
-    """Return the links with the policers of a topology in their directions, each with a name.
+    """Return the links with a topology's policers placed on their directions, each with a name.
 
     Raises CompileError with everything wrong: keys and values, nodes that no link connects, two
-    policers of one direction, a name that is given twice, a policer between proxies.
+    policers on one direction, a name that is given twice, a policer between proxies.
     """
     gather = Gather()
     ways = {
@@ -126,9 +126,9 @@ def _unlike(device: syntax.Device, names: dict[str, Span]) -> None:
 
 
 def with_feedback(network: model.Network, flows: Sequence[model.Flow]) -> list[model.Flow]:
-    """Return the flows; where a policer reads marks, those that it may police ask for ECN.
+    """Return the flows; if a policer reads marks, those that it may police use ECN.
 
-    So a file need not say what follows. Raises CompileError for a flow that says `ecn = off`.
+    So a file need not say `ecn = on` for them. Raises CompileError for one with `ecn = off`.
     """
     reading = [
         way.policer
@@ -160,8 +160,8 @@ def with_feedback(network: model.Network, flows: Sequence[model.Flow]) -> list[m
 
 
 def may_be_policed(flow: model.Flow, users: bool) -> bool:
-    """Whether a policer reads a flow that crosses it; users: whether any flow runs on users.
+    """Return whether a policer reads a flow that crosses it; users: whether any flow runs on users.
 
-    Policing is of TCP, and of users where there are some: what runs on none of them is cross traffic.
+    Only TCP is policed and, if there are users, only theirs: other flows are cross traffic.
     """
     return flow.transport in ("tcp", "web") and (bool(flow.users) or not users)

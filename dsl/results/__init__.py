@@ -1,1 +1,1 @@
-"""`measure` and `report`: what is computed and drawn of the cells."""
+"""`measure`, `report` and `claim`: what is computed from the cells, drawn, and decided."""

@@ -1,4 +1,4 @@
-"""What a claim compares: statistics, their sums and ratios, as an algebra over the places where they stand.
+"""What a claim compares: statistics, their sums and ratios, as an algebra over the places where they are written.
 
     sum     f1 s1 + f2 s2 + shift     ratio     f s1 / s2 + shift
 
@@ -26,7 +26,7 @@ SHAPES = "a claim compares one statistic, or the sum, difference or ratio of two
 
 @dataclass(frozen=True)
 class Sum:
-    """Statistics with their factors, by the place of each, and a constant; all of one dimension."""
+    """A sum of statistics (place -> factor) and a constant; all of one dimension."""
 
     parts: Mapping[int, Fraction]
     shift: Fraction
@@ -64,18 +64,18 @@ Quantified = Sum | Ratio
 
 
 def is_statistic(node: syntax.Node) -> bool:
-    """Whether a node is a call of a statistic."""
+    """Return whether a node is a call of a statistic."""
     return isinstance(node, syntax.Call) and node.name.text in STATISTICS
 
 
 def quantified(
     node: syntax.Expr, scope: Scope, dimension_of: Callable[[syntax.Call], Dimension]
 ) -> Quantified:
-    """Return what an expression over statistics is. Raises CompileError for any other shape."""
+    """Return the form of an expression over statistics. Raises CompileError for any other shape."""
     if isinstance(node, syntax.Call) and is_statistic(node):
         return Sum({node.span.start: Fraction(1)}, Fraction(0), dimension_of(node), node.span)
     if isinstance(node, syntax.Call) and node.name.text not in functions.BUILTINS:
-        STATISTICS.get(node.name.text, node.name.span)  # raises: nothing else is called here
+        STATISTICS.get(node.name.text, node.name.span)  # raises: nothing else may be called here
     if not any(map(is_statistic, node.walk())):
         value = arithmetic.quantity(evaluate(node, scope), scope.names)
         return Sum({}, value.number, value.dimension, node.span)
@@ -93,12 +93,12 @@ def quantified(
 
 
 def difference(left: Quantified, right: Quantified, span: Span) -> Quantified:
-    """Return left - right. Raises CompileError where both are of different kinds."""
+    """Return left - right. Raises CompileError if they are of different kinds."""
     return _plus(left, _scaled(right, Fraction(-1), right.span), span)
 
 
 def require_same(left: Quantified | Quantity, right: Quantified | Quantity, at: Span) -> None:
-    """Raise CompileError unless two sides have one dimension; a share is a number."""
+    """Raise CompileError unless both sides have the same dimension; a share is a number."""
     a, b = left.dimension, right.dimension
     if a == b or {a, b} == {NUMBER, SHARE}:
         return

@@ -30,10 +30,10 @@ TESTS = ("<", "<=", ">", ">=")
 
 @dataclass(frozen=True)
 class ClaimFacts:
-    """What claims are checked against; as of figures.Facts.
+    """What claims are checked against; fields not described here are those of figures.Facts.
 
-    measured: the requests of `measure`, or None where that is wrong already. flows: those that run on one
-    host; on_users: the others; groups: of users. common: whether configurations of a repetition draw alike.
+    measured: the requests of `measure`, or None if that is already wrong. flows: those without users;
+    on_users: the others; groups: of users. common: whether configurations of a repetition share their draws.
     """
 
     axes: Sequence[Axis]
@@ -56,9 +56,9 @@ class ClaimFacts:
 
 @dataclass(frozen=True)
 class Reading:
-    """A statistic as it is written, checked. Its numbers may depend on swept names, so they are expressions.
+    """A checked statistic, as written. Its numbers may depend on swept names, so they are expressions.
 
-    share: of `percentile`, else None. test: of `count`, its comparison and bound. where: which configurations.
+    share: of `percentile`, else None. test: of `count`, its comparison and bound. where: chooses configurations.
     """
 
     statistic: Statistic
@@ -110,7 +110,7 @@ def read(call: syntax.Call, facts: ClaimFacts) -> Reading:
 
 
 def _tested(node: syntax.Expr) -> tuple[syntax.Expr, tuple[Tested, syntax.Expr]]:
-    """Return the metric that `count` is about, and what it is compared with. Raises CompileError."""
+    """Return the metric of a `count`, and its comparison and bound. Raises CompileError."""
     if not isinstance(node, syntax.Compare) or node.operator not in TESTS:
         fail(
             "wrong-type",
@@ -213,7 +213,7 @@ def _metric(node: syntax.Expr, facts: ClaimFacts) -> tuple[MetricEntry, str]:
 def _flow(
     metric: MetricEntry, value: str, node: syntax.Expr | None, facts: ClaimFacts, at: Span
 ) -> str:
-    """Return the flow that a statistic is of. Raises CompileError where it is not clear."""
+    """Return the flow that a statistic is about. Raises CompileError if that is not clear."""
     if metric.of_cell:
         if node is not None:
             fail(
@@ -253,7 +253,7 @@ def _flow(
 
 
 def _load(metric: MetricEntry, node: syntax.Expr | None, facts: ClaimFacts, at: Span) -> int:
-    """Return the number of the load that a statistic is of, 0 where the metric has none."""
+    """Return the number of the load that a statistic is about, or 0 if the metric has none."""
     if not metric.per_load:
         if node is not None:
             fail("unknown-argument", f"`{metric.name}` has no value for each load", node.span)

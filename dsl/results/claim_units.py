@@ -33,7 +33,7 @@ FLIPPED: dict[Relation, Relation] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 @dataclass(frozen=True)
 class Point:
-    """A configuration: what is bound, its values in the order of the axes, how many repetitions it has."""
+    """A configuration: its bindings, its values in the order of the axes, and its number of repetitions."""
 
     bound: Bindings
     row: tuple[str, ...]
@@ -41,10 +41,10 @@ class Point:
 
 
 class Resolved:
-    """One claim while its units are found.
+    """One claim while its units are resolved.
 
-    relation: that of the quantity to its bounds, once `units` has been through; least: the fewest repetitions of
-    a configuration; kinds: the intervals that decide, each with its quantile.
+    relation: of the quantity to its bounds, once `units` is exhausted; least: the fewest repetitions of any
+    configuration; kinds: the intervals that decide, each with its quantile.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Resolved:
         self.unit = "1"
 
     def units(self) -> Iterator[ClaimUnit]:
-        """Yield what is to be decided, in the order of the grid. Raises CompileError."""
+        """Yield the units to decide, in the order of the grid. Raises CompileError."""
         groups: dict[tuple[str, ...], list[Point]] = {}
         places = [self._facts.names.index(name) for name in self.shared]
         for point in self._points():
@@ -200,7 +200,7 @@ class Resolved:
             )
 
     def _chosen(self, place: int, group: Sequence[Point]) -> Point:
-        """Return the one configuration of a group that a statistic is of."""
+        """Return the one configuration of a group that a statistic is about."""
         reading = self._readings[place]
         where = reading.where
         found = [p for p in group if where is None or self._true(where, p.bound)]
@@ -209,7 +209,7 @@ class Resolved:
         return found[0]
 
     def _refuse(self, found: Sequence[Point], group: Sequence[Point], reading: Reading) -> NoReturn:
-        """Raise CompileError for a statistic of no configuration, or of several."""
+        """Raise CompileError for a statistic about no configuration, or about several."""
         where = reading.where
         shared = ", ".join(f"{name} = {group[0].bound[name].canonical}" for name in self.shared)
         within = f" where {shared}" if shared else ""
@@ -285,7 +285,7 @@ class Resolved:
 
 
 def _compared(holds: syntax.Expr) -> tuple[syntax.Expr, Relation, syntax.Expr]:
-    """Return both sides of a claim's comparison and what is between them. Raises CompileError."""
+    """Return the left side, the relation and the right side of a claim. Raises CompileError."""
     node = holds
     while isinstance(node, syntax.Group):
         node = node.inner
@@ -321,7 +321,7 @@ def _compared(holds: syntax.Expr) -> tuple[syntax.Expr, Relation, syntax.Expr]:
 
 
 def _places(found: Quantified) -> tuple[int, ...]:
-    """Return the places of the statistics: of a ratio the upper one first, else as written."""
+    """Return the places of the statistics: a ratio's numerator first, otherwise as written."""
     return (found.top, found.bottom) if isinstance(found, Ratio) else tuple(found.parts)
 
 
@@ -331,5 +331,5 @@ def _si(value: Quantity) -> float:
 
 
 def written(node: syntax.Expr) -> str:
-    """Return an expression as it is written, on one line."""
+    """Return an expression as written, on one line."""
     return " ".join(node.span.text.split())

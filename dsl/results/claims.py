@@ -29,7 +29,7 @@ LEVEL = 0.05
 
 @dataclass
 class _Checked:
-    """A claim, where it stands, and the least number of repetitions that a unit of it needs and has."""
+    """A claim, its place, the fewest repetitions that a unit of it has, and the intervals that decide it."""
 
     claim: Claim
     span: Span
@@ -47,10 +47,10 @@ def check_claims(
     is_end: bool,
     diagnostics: Diagnostics,
 ) -> tuple[Claim, ...]:
-    """Return the claims of an experiment that is right so far; add what is wrong to the diagnostics.
+    """Return the claims of an experiment that has no errors so far; add what is wrong to the diagnostics.
 
-    common: whether the configurations of a repetition draw alike. is_range: whether a range of repetitions ends by
-    what comes out; is_end: by the claims themselves.
+    common: whether the configurations of a repetition share their draws. is_range: whether the results end a
+    range of repetitions; is_end: whether the claims themselves do.
     """
     if not nodes or diagnostics.errors:
         return ()
@@ -98,7 +98,7 @@ class ClaimChecker:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """The claims that are right."""
+        """The valid claims."""
         return tuple(checked.claim for checked in self._checked)
 
     def add(self, node: syntax.Claim) -> None:
@@ -177,7 +177,7 @@ class ClaimChecker:
         return sum(1 if m.claim.over == "mean" else len(m.claim.units) for m in self._checked)
 
     def without_interval(self, is_end: bool) -> Iterator[Diagnostic]:
-        """Yield the claims that no range of repetitions decides; is_end: whether it ends with the claims."""
+        """Yield diagnostics for claims that no range of repetitions decides; is_end: whether claims end it."""
         for checked in self._checked:
             if any(kind == "mean" for kind, _ in checked.kinds):
                 yield Diagnostic(
@@ -193,7 +193,7 @@ class ClaimChecker:
                 )
 
     def warnings(self, is_range: bool) -> Iterator[Diagnostic]:
-        """Yield what the repetitions cannot decide, whatever comes out; those of a range: the most of them."""
+        """Yield warnings for claims that the repetitions (of a range: the most) cannot decide, whatever the results."""
         pairs = self._pairs()
         for checked in self._checked:
             needed = max(
@@ -221,11 +221,11 @@ class ClaimChecker:
 
 
 def _needed(kind: str, share: float, pairs: int, is_range: bool = False) -> int:
-    """Return the least number of repetitions with which an interval at 1 - 0.05/m is closed, m = pairs.
+    """Return the least number of repetitions that makes an interval at level 1 - 0.05/m finite, m = pairs.
 
-    Order statistics: minimum and maximum enclose a quantile q with 1 - q^n - (1 - q)^n; two independent
-    samples: the least p of Mann and Whitney's test is 2 / C(2n, n). Of a range the confidence sequence of a quantile
-    is closed when (n + 1) max(q, 1 - q)^n is at most 0.05/m (sequential.py, `kept_counts`).
+    Order statistics: minimum and maximum enclose a quantile q with probability 1 - q^n - (1 - q)^n; two
+    independent samples: the least p of the Mann-Whitney test is 2 / C(2n, n). For a range the confidence sequence of
+    a quantile is finite when (n + 1) max(q, 1 - q)^n is at most 0.05/m (sequential.py, `kept_counts`).
     """
     if is_range and kind in ("independent", "median", "percentile"):
         worst, n = max(share, 1 - share), 1

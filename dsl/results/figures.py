@@ -29,7 +29,7 @@ from fairc.words.metrics import METRICS
 from .measures import check_sub_values
 
 PROTOCOLS = 2
-"""HTTP versions that the loads of one flow may have: over h3 the first one is over h2."""
+"""HTTP versions that the loads of one flow may use: with h3 the first one is over h2."""
 
 WALK_LIMIT = 100_000
 """At most this many combinations of values are examined to find those for which a condition holds."""
@@ -39,9 +39,9 @@ WALK_LIMIT = 100_000
 class Facts:
     """What figures are checked against.
 
-    first: the scope of a first cell. symbols: what a condition may compare with. measured: the
-    metrics of `measure`, or None where that is wrong already. users: whether there are groups.
-    loads: of a page, the most of any cell; 0: no flow loads pages.
+    first: the scope of the first cell. symbols: what a condition may compare with. measured: the
+    metrics of `measure`, or None if that is already wrong. users: the groups of users. loads: the
+    most page loads of any cell; 0: no flow loads pages.
     """
 
     axes: Sequence[Axis]
@@ -86,7 +86,7 @@ class FigureChecker:
             use = match(entry, tuple(given), figure.span)
         if use is not None:
             self._check_names(entry, use.arguments, gather)
-        if not any(p.name == "metric" for p in entry.parameters):  # it shows the one of its name
+        if not any(p.name == "metric" for p in entry.parameters):  # it shows its namesake metric
             with gather.attempt():
                 self._refuse_load(f"`{entry.name}`", head.span)
                 self._check_measured(Symbol(entry.name, head.span))
@@ -135,7 +135,7 @@ class FigureChecker:
             )
 
     def _check_load(self, entry: FigureEntry, node: syntax.Expr) -> None:
-        """Raise CompileError where a condition names `load` and no flow loads pages."""
+        """Raise CompileError if a condition names `load` and no flow loads pages."""
         for part in node.walk():
             if isinstance(part, syntax.Name) and part.text == "load":
                 self._refuse_load(f"`where` of `{entry.name}`", part.span)
@@ -267,7 +267,7 @@ class FigureChecker:
         selection: Selection | None,
         span: Span,
     ) -> None:
-        """Raise CompileError for more panels or groups than can be read."""
+        """Raise CompileError for more panels, lines or groups than anyone can read."""
         in_panels = () if entry.name == "table" else ("facet",)
         panels = [s for p in in_panels for s in _symbols(arguments.get(p))]
         of_groups = tuple(n for n in ("facet", "x", "y", "by") if n in arguments)
@@ -290,7 +290,7 @@ class FigureChecker:
                 )
 
     def _count(self, names: Collection[str], selection: Selection | None, limit: int) -> int:
-        """Count the combinations of some names, as far as one more than the limit."""
+        """Count the combinations of some names' values, stopping once there are more than `limit`."""
         facts = self._facts
         swept = [axis.name for axis in facts.axes if axis.name in names]
         factor = 1
@@ -320,7 +320,7 @@ class FigureChecker:
 
 
 def _check_curves(entry: FigureEntry, metric: Value | None) -> None:
-    """Raise CompileError where a figure of curves shows a metric that has none."""
+    """Raise CompileError if a figure of curves shows a metric that has none."""
     curved = [known.name for known in METRICS if known.has_curves]
     if entry.shows_curves and isinstance(metric, Symbol) and metric.name not in curved:
         listed = ", ".join(f"`{name}`" for name in curved)
@@ -333,7 +333,7 @@ def _check_curves(entry: FigureEntry, metric: Value | None) -> None:
 
 
 def condition(node: syntax.Expr, scope: Scope, symbols: Collection[str]) -> None:
-    """Raise CompileError unless a condition can be evaluated for a first configuration."""
+    """Raise CompileError unless a condition can be evaluated in the scope of a configuration."""
     check_symbols(node, scope, symbols)
     truth(evaluate(node, scope), node.span)
 
@@ -378,7 +378,7 @@ def _metric_path(entry: FigureEntry, node: syntax.Expr) -> Symbol:
 
 
 def _canonical(value: Value) -> str | float | tuple[str, ...]:
-    """Return an option as it stands in the plan."""
+    """Return an option as the plan holds it."""
     if isinstance(value, ListValue | TupleValue):
         return tuple(item.canonical for item in value.items)
     if isinstance(value, Quantity):

@@ -28,7 +28,7 @@ from .measures import DIMENSIONS, check_sub_values
 EXAMPLE = "precision { goodput = 5% }"
 
 CLAIMS = "claims"
-"""What `precision` calls the claims of the experiment, all of them; no metric has this name."""
+"""The name in `precision` for all claims of the experiment; no metric has this name."""
 
 DECIDED = Words("value of `claims`", ("decided",))
 
@@ -43,9 +43,9 @@ def check_precision(
     overridden: Collection[str],
     found: Diagnostics,
 ) -> Precision | None:
-    """Return what ends a range of repetitions; None for a number of them, or where it is wrong: `found` has why.
+    """Return what ends a range of repetitions; None for a fixed number, or on errors, which go to `found`.
 
-    Whether the claims can end it is checked with them (claims.py).
+    Whether claims can end it is checked with the claims (claims.py).
 
     statements: of the experiment. repeat: None if it is itself wrong, which has been reported. measure: None if
     something in it is wrong. overridden: the names that `--set` replaces.
@@ -93,7 +93,7 @@ def build_precision(
 ) -> Precision:
     """Return what ends a range of repetitions. Raises CompileError with everything wrong.
 
-    at: where `repeat` is given. measured: the metrics of `measure`; None where something is wrong with them.
+    at: where `repeat` is given. measured: the metrics of `measure`; None if something is wrong with them.
     """
     gather = Gather()
     head = Span(block.span.source, block.span.start, block.span.start + len("precision"))
@@ -143,7 +143,7 @@ def build_precision(
 
 
 def _check_range(repeat: Repeat, head: Span, at: Span | None) -> None:
-    """Raise CompileError where no number of repetitions can be precise enough."""
+    """Raise CompileError if `repeat` is no range, or one too short for an interval."""
     if not repeat.is_range:
         fail(
             "precision-without-range",
@@ -188,7 +188,7 @@ def _goal(
 
 
 def _relative(metric: MetricEntry, name: str, value: Quantity) -> Goal:
-    """Return a goal in per cent of the value. Raises CompileError where that has no meaning."""
+    """Return a goal in per cent of the value. Raises CompileError if that is meaningless."""
     within = A_POSITIVE_SHARE.take(value, f"the precision of `{name}`")
     if name in metric.signed:
         unit = DIMENSIONS.get(metric.unit_of(name.partition(".")[2]))
@@ -213,7 +213,7 @@ def _absolute(metric: MetricEntry, name: str, value: Value) -> Goal:
 
 
 def _refuse_nothing_claimed(block: syntax.Precision, statements: Sequence[syntax.Node]) -> None:
-    """Raise CompileError where claims are to end the range and there is none."""
+    """Raise CompileError if claims are to end the range and there are none."""
     if any(isinstance(statement, syntax.Claim) for statement in statements):
         return
     for goal in block.goals:
@@ -229,7 +229,7 @@ def _refuse_nothing_claimed(block: syntax.Precision, statements: Sequence[syntax
 
 
 def _refuse_range_alone(repeat: Repeat, at: Span | None, claims: bool) -> None:
-    """Raise CompileError for a range of repetitions that nothing ends. claims: whether anything is claimed."""
+    """Raise CompileError for a range of repetitions that nothing ends. claims: whether there are claims."""
     decided = ", `precision { claims = decided }`" if claims else ""
     fail(
         "range-without-precision",
@@ -241,7 +241,7 @@ def _refuse_range_alone(repeat: Repeat, at: Span | None, claims: bool) -> None:
 
 
 def _refuse_second(blocks: Sequence[syntax.Precision]) -> None:
-    """Raise CompileError where `precision` is there more than once."""
+    """Raise CompileError if `precision` is given more than once."""
     for extra in blocks[1:]:
         fail(
             "duplicate-key",

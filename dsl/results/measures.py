@@ -27,17 +27,17 @@ DIMENSIONS: Mapping[str, Dimension] = {
     "1/s": FREQUENCY,
     "tokens": NUMBER,
 }
-"""Unit of a metric -> what a quantity in it is; those of a plug-in have any unit."""
+"""Unit of a metric -> dimension of its values; metrics of a plug-in may have any unit."""
 
 
 def build_measures(
     value: syntax.Expr, flows: Collection[str], lets: Mapping[str, syntax.Expr]
 ) -> tuple[model.MetricRequest, ...]:
-    """Return the metrics that are asked for; they are the same for every cell.
+    """Return the requested metrics; they are the same for every cell.
 
     Raises CompileError with everything wrong, `not-yet` included.
     """
-    # A flow comes before a `let` of its name; other names of flows are words where they stand.
+    # A flow takes precedence over a `let` of its name; other flow names are undefined, so words.
     scope = Scope({name: Symbol(name, value.span) for name in flows if name in lets}, lets)
     scope.dotted = True
     listed = evaluate(value, scope)
@@ -83,7 +83,7 @@ def _parted(item: Value) -> tuple[Symbol | Applied, str]:
 def _merged(
     first: model.MetricRequest, second: model.MetricRequest, at: Span, here: Span
 ) -> model.MetricRequest:
-    """Return one request for two values of a metric. Raises CompileError where they are no two."""
+    """Return one request for two values of a metric. Raises CompileError if they do not combine."""
     given = [r for r in (first, second) if r.sessions or r.options]
     if len(given) == 2 or set(first.values) & set(second.values) or (given and given[0] is second):
         fail(
@@ -98,7 +98,7 @@ def _merged(
 
 
 def check_sub_values(metric: Entry, rest: Sequence[str], at: Span) -> None:
-    """Raise CompileError unless a metric has the values that follow its name; at: of all."""
+    """Raise CompileError unless a metric has the values after its name; at: the whole path."""
     for part in rest:
         if part not in metric.values or len(rest) > 1:
             near = suggest(part, metric.values)
@@ -114,7 +114,7 @@ def check_sub_values(metric: Entry, rest: Sequence[str], at: Span) -> None:
 
 
 def _place(item: Value, within: syntax.Expr) -> Value:
-    """A metric called like a flow (`goodput`) is the metric, at the place where it stands."""
+    """Return an item; a metric that has a flow's name (`goodput`) is placed where it is written."""
     if isinstance(item, Symbol) and item.span == within.span:
         for part in within.walk():
             if isinstance(part, syntax.Name) and part.text == item.name:

@@ -1,1 +1,1 @@
-"""Text to syntax tree and back: reading, parsing, slips, the canonical layout."""
+"""From text to syntax tree and back: reading, parsing, slips, the canonical layout."""

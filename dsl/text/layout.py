@@ -49,13 +49,13 @@ def layout(source: Source) -> str:
 
 @dataclass
 class _Line:
-    """A line of the result: its pieces, and whether an empty one stands before it."""
+    """A line of the result: its pieces, and whether an empty line precedes it."""
 
     pieces: list[Piece] = field(default_factory=list)
     blank: bool = False
     indent: int = 0
     level: int = 0
-    """Number of the block that the line stands in; lines of one block are lined up."""
+    """Number of the block that the line is in; lines of one block are lined up."""
 
 
 def _once(source: Source) -> str:
@@ -93,7 +93,7 @@ def _begins(piece: Piece, what: Marks) -> bool:
 
 
 def _wanted(found: list[Piece], index: int, what: Marks) -> bool:
-    """Return whether a piece begins a line for its own sake."""
+    """Return whether a piece itself requires a new line."""
     piece = found[index]
     if index == 0:
         return True
@@ -119,7 +119,7 @@ def _lines(found: list[Piece], what: Marks, breaks: list[bool]) -> list[_Line]:
 
 
 def _separate_declarations(lines: list[_Line], what: Marks) -> None:
-    """Put an empty line between the version, blocks, and what stands around them."""
+    """Put an empty line between the version, blocks, and what surrounds them."""
     previous: bool | None = None
     for index, line in enumerate(lines):
         first = line.pieces[0]
@@ -183,7 +183,7 @@ class _Printer:
         return "\n".join(written) + "\n"
 
     def _widths(self, lines: list[_Line]) -> list[int]:
-        """Return the column of each line's first `=`: the same in lines that follow each other."""
+        """Return the column of each line's first `=`: consecutive lines share one."""
         widths = [0] * len(lines)
         run: list[int] = []
         for index, line in enumerate(lines):
@@ -219,7 +219,7 @@ class _Printer:
         return text
 
     def _gap(self, line: list[Piece], index: int, column: int) -> int:
-        """Return the spaces before a piece: as few as there must be, or as lined up."""
+        """Return the spaces before a piece: as few as possible, or as many as line it up."""
         before, piece = line[index - 1], line[index]
         if piece.kind == COMMENT:
             return self._distance(before, piece, column)
@@ -233,17 +233,17 @@ class _Printer:
         return min(gap, BETWEEN_STATEMENTS + 1) if between and gap > least else least
 
     def _distance(self, before: Piece, piece: Piece, column: int) -> int:
-        """Return the spaces before a comment behind something: as they are, two at least.
+        """Return the spaces before a trailing comment: unchanged, but at least two.
 
-        Comments that stand below each other keep their column.
+        Comments below each other keep their column.
         """
         if any(piece.column in self._comments.get(piece.line + step, ()) for step in (-1, 1)):
             return max(2, piece.column - column)
-        moved = before.line != piece.line  # a comma that stood behind the comment
+        moved = before.line != piece.line  # a comma that stood after the comment
         return 2 if moved else max(2, piece.column - before.column - len(before.text))
 
     def _lined_up(self, before: Piece, piece: Piece) -> bool:
-        """Return whether a piece stands below or above another one, where that is meant."""
+        """Return whether a piece lines up with one above or below, and may be meant to."""
         if not (
             before.kind in LINED_UP_AFTER
             or piece.kind == "_LBRACE"

@@ -1,4 +1,4 @@
-"""Text to syntax tree: runs the grammar, then builds the nodes with one plain function a rule."""
+"""From text to syntax tree: runs the grammar, then builds the nodes with one plain method per rule."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def parse_expression(source: Source, start: int = 0) -> syntax.Expr:
 
 
 def parse_blanked(source: Source, text: str) -> syntax.File:
-    """Return the tree of a file of which parts are blanked: text, as long as the file. Raises as `parse`."""
+    """Return the tree of a file with parts blanked; text: the result, as long as the file. Raises like `parse`."""
     node = _parse(source, "start", text=text)
     assert isinstance(node, syntax.File)
     return node
@@ -62,7 +62,7 @@ def tokens(source: Source) -> Iterator[tuple[str, str, int]]:
 
 @cache
 def grammar() -> Lark:
-    """Return the parser that grammar.lark describes; its import takes a while."""
+    """Return the parser that grammar.lark describes; importing lark takes a while."""
     from lark import Lark
 
     text = resources.files("fairc").joinpath("grammar.lark").read_text(encoding="utf-8")
@@ -77,7 +77,7 @@ def grammar() -> Lark:
 
 
 def _refuse_deep_nesting(source: Source, tree: Tree[Token]) -> None:
-    """Raise CompileError where a value is nested too deeply to be walked by recursion."""
+    """Raise CompileError if a value is nested too deeply to be walked by recursion."""
     stack = [(tree, 0)]
     while stack:
         node, depth = stack.pop()
@@ -116,7 +116,7 @@ class Builder:
         return self._named(self._at(token), str(token))
 
     def _named(self, span: Span, name: str) -> syntax.Word:
-        """Return a word; names become parts of files and columns, so they have a limit."""
+        """Return a word; names end up in file names and columns, so their length is limited."""
         if len(name) > NAME_LIMIT:
             fail("long-name", f"a name has at most {NAME_LIMIT} characters", span)
         return syntax.Word(span, name)

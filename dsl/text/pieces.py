@@ -1,4 +1,4 @@
-"""A text as pieces that are printed one after the other: tokens and comments, with what they are."""
+"""A text as pieces to print one after the other: tokens and comments, and what they are."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Marks:
 
     declarations: where a declaration begins, and whether it is a block. statements: what begins a
     line of its own. items: what may share a line. keys: what is followed by an `=` that is lined
-    up. spread: braces whose contents stand on lines of their own in any case.
+    up. spread: braces whose contents always stand on lines of their own.
     tuples: parentheses around a tuple, and whether it has one item.
     """
 
@@ -115,8 +115,8 @@ def partners(found: list[Piece]) -> dict[int, int]:
 def with_commas(found: list[Piece], what: Marks) -> list[Piece]:
     """Return the pieces with commas where they belong.
 
-    A comma follows what it separates, before any comment. The last item has one exactly where the
-    closing bracket stands on a line of its own, or where a tuple has one item.
+    A comma follows what it separates, before any comment. The last item has one exactly if the
+    closing bracket stands on a line of its own, or if a tuple has one item.
     """
     result: list[Piece] = []
     closing = {close: open_ for open_, close in partners(found).items()}
@@ -149,7 +149,7 @@ def _trail(result: list[Piece], closer: Piece, needed: bool) -> None:
 
 
 def _behind_code(result: list[Piece]) -> int:
-    """Return the index behind the last piece that is no comment."""
+    """Return the index after the last piece that is not a comment."""
     at = len(result)
     while result[at - 1].kind == COMMENT:
         at -= 1

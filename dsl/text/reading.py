@@ -1,4 +1,4 @@
-"""Files to sources: everything that can be wrong with a file before its first word is read."""
+"""From files to sources: everything that can be wrong with a file before its first word is read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def read(path: str | os.PathLike[str]) -> Source:
     """Return a file's text as a source named by the path as given.
 
     Raises CompileError with one diagnostic for a file that is missing, unreadable, a directory,
-    no regular file, empty, over 1 MB or not UTF-8 text.
+    not a regular file, empty, over 1 MB or not UTF-8 text.
     """
     name = os.fspath(path)
     data = _bytes(name)

@@ -1,9 +1,8 @@
-"""A file with a syntax error, read without the statement that has it: so one error does not hide all others.
+"""Reads a file with a syntax error without the statement that has it, so one error does not hide all others.
 
-What was left out is blanked, so every other place keeps its line and column. The statement is found by its
-braces: it begins on the last line before the error at which only the blocks around it are open, and ends
-with the first line behind it at which the same holds. What follows from its absence is no news
-(`Recovered.is_news`).
+The statement is blanked, so everything else keeps its line and column. It is found by its braces: it begins
+on the last line before the error at which only the blocks around it are open, and ends with the first line
+after the error for which the same holds. What follows from its absence is not news (`Recovered.is_news`).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ OF_ABSENCE = re.compile(
 
 @dataclass(frozen=True)
 class Recovered:
-    """A file as far as it can be read; file: None where nothing of it can.
+    """A file as far as it can be read; file: None if none of it can.
 
     found: the syntax errors. lost: the names in what was left out.
     """
@@ -41,7 +40,7 @@ class Recovered:
     lost: frozenset[str] = frozenset()
 
     def is_news(self, diagnostic: Diagnostic) -> bool:
-        """Whether a finding in the rest is independent, not a consequence of what was left out."""
+        """Return whether a finding in the rest is independent, not a consequence of what was left out."""
         if not self.found:
             return True
         if diagnostic.severity is not Severity.ERROR or OF_ABSENCE.fullmatch(diagnostic.code):
@@ -110,7 +109,7 @@ def statement(text: str, offset: int) -> tuple[int, int]:
 
 
 def _closed(text: str) -> bool:
-    """Whether every bracket of a text is closed, or open over more than three lines, so that its end was probably forgotten."""
+    """Return whether all brackets of a text are closed, or it is so long (over three lines) that one was forgotten."""
     signs = [sign for _, sign in _signs(text)]
     return signs.count("(") + signs.count("[") <= signs.count(")") + signs.count("]") or (
         signs.count("\n") > 3
@@ -118,7 +117,7 @@ def _closed(text: str) -> bool:
 
 
 def _signs(text: str) -> Iterator[tuple[int, str]]:
-    """Yield brackets and line ends outside texts and comments, with their offsets."""
+    """Yield brackets and line ends outside strings and comments, with their offsets."""
     for match in _PARTS.finditer(text):
         if match[0][0] not in '#"':
             yield match.start(), match[0]

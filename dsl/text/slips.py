@@ -1,4 +1,4 @@
-"""Syntax errors in the user's words: the usual slips are named, and the simple ones repaired."""
+"""Syntax errors in the user's terms: common slips are named, and simple ones repaired."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOOK_ALIKES = dict(
         "aeopcyxijsdoavi", strict=True)
 ) | {"\u2212": "-", "\u2013": "-", "\u2014": "--", "\u2192": "->", "\u2190": "<-",
      "\u00d7": "*", "\u00f7": "/", "\u00a0": " ", "\u2026": ".."}  # fmt: skip
-"""Characters that are taken for those of the language, besides those that Unicode calls the same."""
+"""Characters that look like those of the language, besides those that Unicode treats as the same."""
 
 SIGNS = {
     "_EQUALS": "`=`",
@@ -106,7 +106,7 @@ class SyntaxErrors:
         return tree
 
     def on_error(self, error: UnexpectedInput) -> bool:
-        """Describe an error; return whether the parser can go on behind it."""
+        """Describe an error; return whether the parser can go on after it."""
         from lark import UnexpectedCharacters, UnexpectedToken
 
         if isinstance(error, UnexpectedCharacters):
@@ -203,7 +203,7 @@ class SyntaxErrors:
         )
 
     def _token(self, token: Token, accepts: frozenset[str]) -> tuple[Diagnostic, bool]:
-        """Describe an unexpected token; the flag says whether dropping or replacing it repairs."""
+        """Describe an unexpected token; the flag tells whether dropping or replacing it repairs the text."""
         start, end = token.start_pos, token.end_pos
         assert start is not None and end is not None
         span = Span(self.source, start, end)
@@ -323,7 +323,7 @@ CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
 def shortened(token: str) -> str:
-    """Return a token's text, cut where it is long."""
+    """Return a token's text, cut if it is long."""
     return token if len(token) <= 40 else f"{token[:37]}..."
 
 

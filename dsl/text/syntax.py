@@ -11,7 +11,7 @@ from fairc.dsl.core.source import Span
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Base of all nodes: where it stands."""
+    """Base of all nodes, with its place in the source."""
 
     span: Span
 
@@ -145,7 +145,7 @@ class Compare(Node):
 
 @dataclass(frozen=True, slots=True)
 class Within(Node):
-    """`a in b..c`."""
+    """`a in b..c` or `a in [b, c]`."""
 
     left: Expr
     right: Expr

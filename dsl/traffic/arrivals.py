@@ -12,13 +12,13 @@ from fairc.dsl.model import Flow
 from fairc.words.workloads import Requests
 
 LEAST_PART = Fraction(1, 10**6)
-"""Each stream of requests draws all arrivals of the process to find its own."""
+"""The smallest share of one stream of requests: each draws all arrivals of the process to find its own."""
 
 _AGREED: Mapping[str, Callable[[Flow], object]] = {
     "every": lambda flow: cast(Requests, flow.workload).every,
     "start": lambda flow: flow.start_ns,
 }
-"""Keys that belong to the process, so all of its flows must agree on them."""
+"""Keys that belong to the process: all of its flows must agree on them."""
 
 
 def check_arrivals(flows: Sequence[Flow], users: Mapping[str, int]) -> None:

@@ -1,4 +1,4 @@
-"""A flow block to a flow: every key evaluated, checked, and refused where it cannot run yet."""
+"""From a flow block to a flow: every key is evaluated and checked, and refused if it cannot run yet."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def build_flow(
 ) -> model.Flow:
     """Return the flow with every name resolved.
 
-    hosts: what the `hosts` block says. report: takes warnings. Raises CompileError with
+    hosts: the settings of `hosts`. report: takes warnings. Raises CompileError with
     everything wrong in it, `not-yet` included.
     """
     return _Building(flow, scope, hosts, report).flow()
 
 
 class _Building:
-    """A flow in the making: each step adds what it finds wrong, and the next ones do without."""
+    """A flow being built: each step adds the errors it finds, and later ones do without what failed."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class _Building:
             self._control = control_of(over, cca, self._span)
 
     def _take_window(self) -> None:
-        """Take the window of `bulk(window: ...)` for that of the flow; refuse two of them."""
+        """Use the window of `bulk(window: ...)` as the flow's; refuse a second one."""
         argument = None
         if self._use is not None and isinstance(self._workload, Bulk):
             argument = self._use.given(WINDOW)
@@ -136,7 +136,7 @@ class _Building:
             )
 
     def _built(self) -> model.Flow:
-        """Return the flow of parts that are right."""
+        """Return the flow, once all of its parts are valid."""
         control, workload, settings = self._control, self._workload, self._settings
         assert control is not None and workload is not None and self._options is not None
         if isinstance(workload, Load) and self._use is not None:
@@ -171,7 +171,7 @@ class _Building:
 def named_ends(flow: syntax.Flow, built: model.Flow, hosts: Collection[str]) -> model.Flow:
     """Return a flow whose `from` and `to` are nodes, even if something else has the same name.
 
-    `to = c1` means the node `c1` where `c1` is also swept, and its value is no node.
+    `to = c1` means the node `c1` even if `c1` is also swept, when its value is not a node.
     """
     ends = {"from": built.server, "to": built.client}
     for setting in flow.settings.items:
@@ -185,7 +185,7 @@ def named_ends(flow: syntax.Flow, built: model.Flow, hosts: Collection[str]) -> 
 
 
 def check_ends(flow: syntax.Flow, built: model.Flow, network: model.Network) -> None:
-    """Raise CompileError unless both ends of a flow are different hosts of the network."""
+    """Raise CompileError unless the ends of a flow are two different hosts of the network."""
     gather = Gather()
     hosts = {node.name for node in network.nodes if node.kind == "host"}
     for key, default, name in (("from", "server", built.server), ("to", "client", built.client)):

@@ -19,13 +19,13 @@ from fairc.words.workloads import WorkloadEntry
 from fairc.words.workloads.file import FILE
 
 KEYS = frozenset({"users", "from", "to", "count", "over", "start", "workload", "rtt", "cca"})
-"""Keys of a flow that do not need its programs to do something; `cca` is refused elsewhere."""
+"""Keys of a flow that need nothing from its programs; `cca` is refused elsewhere."""
 
 REFERENCE = re.compile(text.IMAGE, re.ASCII)
 
 
 def image_of(over: Use[Entry] | None) -> Text | None:
-    """Return the image that `over` names. Raises CompileError for what cannot be one."""
+    """Return the image that `over` names. Raises CompileError if it cannot be one."""
     image = over.given(IMAGE) if over else None
     if over is None or image is None:
         return None

@@ -1,6 +1,6 @@
 """The workload `iperf3(...)`: which options the program supports, and which it does not, with the reason.
 
-What is refused here would be ignored or changed by iperf3 without a word (3.12, Debian 12).
+What is refused here, iperf3 (3.12, Debian 12) would silently ignore or change.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def check_iperf3(
 ) -> None:
     """Refuse options that iperf3 does not support or would ignore.
 
-    options: of the flow, those of `hosts` included. settings: of the flow. Raises CompileError.
+    options: of the flow, including those of `hosts`. settings: of the flow. Raises CompileError.
     """
     gather = Gather()
 

@@ -1,4 +1,4 @@
-"""What the flow of a page load runs over: TCP, and for HTTP/3 QUIC as well; and its other keys."""
+"""What the flow of a page load runs over (TCP, and for HTTP/3 also QUIC), and its other keys."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SENSELESS: Mapping[Parameter[Any], str] = {
 def control_of_load(
     load: Load, cca: Symbol | Applied | None, flow: Span
 ) -> tuple[Control, Mapping[str, Setting]]:
-    """Return what a load's flow runs over, and all parameters of its CCA over QUIC where it needs it.
+    """Return what a load's flow runs over, and all parameters of its CCA over QUIC if it needs QUIC.
 
     Raises CompileError for a CCA that does not exist on a side that is needed.
     """
@@ -71,7 +71,7 @@ def check_load(load: Load, settings: Settings) -> None:
 
 
 def remark(load: Load, place: Span, report: Callable[[Diagnostic], None]) -> None:
-    """Warn of what a recording lost, and of `http: h3` without a load over HTTP/3."""
+    """Warn about what a recording lost, and about `http: h3` without a load over HTTP/3."""
     if load.page.remarks:
         assert load.page.file is not None
         report(

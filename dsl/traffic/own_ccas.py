@@ -14,14 +14,14 @@ from fairc.dsl.core.values import Text
 from fairc.words.ccas import TCP_CCAS
 
 LIMIT_BYTES = 256 << 10
-EM_BPF = 247  # of the field e_machine (elf.h)
+EM_BPF = 247  # a value of e_machine (elf.h)
 NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")  # the kernel keeps 16 bytes, with the last one zero
 
 
 def own_cca(name: Text, called: Text | None, cca: Span) -> model.OwnCca:
     """Return the CCA in the object file `name`.
 
-    called: what it calls itself; without it the file's name up to its first dot. Raises CompileError.
+    called: its name in the kernel; without one, the file's name up to its first dot. Raises CompileError.
     """
     content = attached(name, LIMIT_BYTES)
     if len(content) < 20 or content[:4] != b"\x7fELF" or _machine(content) != EM_BPF:

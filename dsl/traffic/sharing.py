@@ -12,14 +12,14 @@ from fairc.words.ccas import TCP_CCAS
 
 Place = tuple[str | None, ...]
 Claim = tuple["Shared", Place, object]
-"""What is shared, where, and what a flow wants it to be."""
+"""What is shared, where, and the value that a flow wants."""
 
 
 @dataclass(frozen=True, eq=False)
 class Shared:
     """Something that flows share.
 
-    name: names it, from the place where it is; why: Linux has only one of it; help: what to do.
+    name: names it, given its place; why: why there is only one of it; help: what to do.
     """
 
     code: str
@@ -63,9 +63,9 @@ INITIAL_WINDOW = Shared(
 
 
 def check_sharing(flows: Sequence[Flow], peps: Sequence[Pep] = ()) -> None:
-    """Raise CompileError for flows (and proxies) that want the same thing to be two things at once.
+    """Raise CompileError for flows (and proxies) that want different values of what they share.
 
-    flows: as declared; those of one group of users share no host with anybody else.
+    flows: as declared; those of a group of users share no host with any other flow.
     """
     gather = Gather()
     known: dict[tuple[Shared, Place], tuple[object, Flow | Pep]] = {}

@@ -1,6 +1,6 @@
 """What a flow runs over: its transport, its CCA with all parameters, its options.
 
-A pair that cannot exist, whatever is built one day, is an error `impossible-pair`.
+A pair that can never exist, whatever is implemented, is an error `impossible-pair`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Control:
 
     @property
     def paces(self) -> bool:
-        """Whether its CCA is one of the kernel's that cannot do without pacing."""
+        """Whether it uses a CCA of the kernel that always paces."""
         name = self.cca or ""
         return self.transport in ("tcp", "web") and name in TCP_CCAS and TCP_CCAS[name].paces
 
@@ -80,7 +80,7 @@ def kernel_control(
 ) -> Control:
     """Return a transport over the kernel's TCP with its CCA.
 
-    needed: why it must exist there, if `over` cannot say anything else. Raises CompileError.
+    needed: why the CCA must exist over TCP, if the file has no choice. Raises CompileError.
     """
     given = _given(cca, "tcp", flow, needed)
     use = bind(CCAS_OVER["tcp"], given, "`cca`")
@@ -91,7 +91,7 @@ def kernel_control(
 
 
 def quic_settings(cca: Cca | None, needed: str | None) -> dict[str, Setting]:
-    """Return all parameters of a CCA over QUIC that hold. needed: as for `kernel_control`.
+    """Return all parameters of a CCA over QUIC, defaults included. needed: as for `kernel_control`.
 
     Raises CompileError.
     """
@@ -131,7 +131,7 @@ def options_of(
 ) -> model.Options:
     """Return the options of a flow: its own, else those of `hosts`, else the defaults.
 
-    default_window: the initial window where none is given, packets. Raises CompileError.
+    default_window: the initial window if none is given, packets. Raises CompileError.
     """
     if control.image is not None:
         return model.Options()  # `images.check_image` has refused what is given
@@ -193,7 +193,7 @@ def check_workload(
 
 
 def _transport(over: Use[Entry] | None, cca: Cca | None) -> tuple[model.Transport, bool]:
-    """Return the transport, and whether it is to write a qlog."""
+    """Return the transport, and whether it writes a qlog."""
     if over is not None:
         return _NAMES[over.entry.name], over[QLOG] if QLOG in over.entry.parameters else False
     if cca is not None and cca.name not in CCAS_OVER["tcp"]:
@@ -205,7 +205,7 @@ _NAMES: Mapping[str, model.Transport] = {"tcp": "tcp", "quic": "quic", "udp": "u
 
 
 def _parameters_exist(cca: Cca, transport: str, needed: str | None) -> None:
-    """Refuse a parameter that the CCA has over another transport only."""
+    """Refuse a parameter that the CCA has only over another transport."""
     here = {p.name for p in CCAS_OVER[transport].get(cca.name, cca.span).parameters}
     for argument in cca.arguments if isinstance(cca, Applied) else ():
         if argument.key is None or argument.key in here:
@@ -222,7 +222,7 @@ def _parameters_exist(cca: Cca, transport: str, needed: str | None) -> None:
 
 
 def _ecn(control: Control, own: Settings, hosts: Settings) -> tuple[bool, bool]:
-    """Return whether a flow has ECN, and whether its receivers count marks by AccECN."""
+    """Return whether a flow uses ECN, and whether its receivers count marks (AccECN)."""
     fixed = _FIXED.get((control.transport, keys.ECN.name))
     settings = own if keys.ECN in own or fixed else hosts
     value = settings.given(keys.ECN) or "off"
@@ -243,7 +243,7 @@ def _ecn(control: Control, own: Settings, hosts: Settings) -> tuple[bool, bool]:
 
 
 def _switch(key: Parameter[bool], control: Control, own: Settings, hosts: Settings) -> bool:
-    """Return one switch. What a transport has no choice in can only be what it is."""
+    """Return one switch. If the transport leaves no choice, any other value is refused."""
     fixed = _FIXED.get((control.transport, key.name))
     if key is keys.PACING and control.paces:
         fixed = (True, f"`{control.cca}` paces by itself")
@@ -270,7 +270,7 @@ _FIXED: Mapping[tuple[str, str], tuple[bool, str]] = {
     ("udp", "pacing"): (False, "packets are sent at the rate of the workload"),
     ("udp", "fast_open"): (False, "TCP Fast Open is for TCP only"),
 }
-"""(transport, switch): what it always is, and why. Defaults of `hosts` do not touch it."""
+"""(transport, switch) -> the value it always has, and why. Defaults of `hosts` do not touch it."""
 
 
 def _bytes(size: Quantity | None) -> int | None:

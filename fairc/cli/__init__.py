@@ -1,8 +1,8 @@
-"""The commands, one module each; at import they need only click and the standard library.
+"""The commands, one module each; importing them needs only click and the standard library.
 
     console    standard output and standard error
     interruption   Ctrl-C (fairc/start.py: the console script)
-    failures   exceptions -> exit statuses and words
+    failures   exceptions -> exit statuses and messages
     sources    a file's name -> experiment or compilation, with its diagnostics shown
     options    options that several commands share
     check, plan, compile, run, table, report, verdict, compare, pack, verify, doctor, image, clean   the commands

@@ -92,7 +92,7 @@ def answer(
 def as_text(
     first: Path, second: Path, engines: Sequence[str], rows: Sequence[Agreed]
 ) -> Iterator[str]:
-    """Yield for people: a table of all values, and how many agree."""
+    """Yield lines for people: a table of all values, and how many agree."""
     from fairc.runtime.report.formatting import count_head
 
     from .results import aligned
@@ -148,7 +148,7 @@ def _line(row: Agreed, keys: Sequence[str]) -> list[str]:
 
 
 def _writer(values: Sequence[float]) -> Callable[[float], str]:
-    """Return what writes numbers so that the smallest of these has two digits."""
+    """Return a function that writes numbers so that the smallest of these has two digits."""
     from fairc.runtime.report.formatting import number
 
     smallest = min((abs(v) for v in values if v), default=1.0)

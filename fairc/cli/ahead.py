@@ -1,4 +1,4 @@
-"""Import what the end of a command needs while it waits for its cells: saves half a second at the end."""
+"""Import what the end of a command needs while it waits for its cells; saves half a second."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ MODULES = (
 
 
 def imports() -> None:
-    """Start to import; whoever needs a module waits for it, and meets its errors.
+    """Start importing in a thread; code that needs a module waits for it, and gets its errors.
 
-    A command that ends early waits for the module in progress: an interpreter that ends while a thread imports
+    A command that ends early waits for the import in progress: an interpreter that exits while a thread imports
     a compiled module may crash.
     """
 

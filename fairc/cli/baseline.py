@@ -21,7 +21,7 @@ MAX_ROWS = 40
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A claim whose verdict is another one than in the baseline; empty: it is not there."""
+    """A claim whose verdict differs from the baseline's; empty: the claim is not there."""
 
     claim: str
     before: str
@@ -30,7 +30,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is different: claims, metrics; cells: how many both have, byte for byte."""
+    """What changed. claims: those with another verdict; kept: how many have the same; rows: every value compared."""
 
     baseline: Path
     run: Path
@@ -72,7 +72,7 @@ def against(run: Path, baseline: Path, form: str) -> int:
 
 
 def _folder(baseline: Path, stack: ExitStack) -> Path:
-    """Return the run directory of a baseline; a pack is unpacked for as long as the stack is open."""
+    """Return the run directory of a baseline; a pack stays unpacked until the stack is closed."""
     from fairc.runtime.host.supervisor import temporary_prefix
     from fairc.runtime.pack import zipped
 
@@ -98,7 +98,7 @@ def _decision(run: Path) -> Decision:
 
 
 def _claims(before: Decision, after: Decision) -> tuple[tuple[Change, ...], int]:
-    """Return the claims with another verdict, by their words, and how many have the same."""
+    """Return the claims (matched by their texts) whose verdicts changed, and how many did not."""
 
     def by_text(decision: Decision) -> dict[str, Decided]:
         return {decided.claim.text: decided for decided in decision.claims}
@@ -114,7 +114,7 @@ def _claims(before: Decision, after: Decision) -> tuple[tuple[Change, ...], int]
 
 
 def as_text(found: Changes) -> Iterator[str]:
-    """Yield for people: claims first, then metrics."""
+    """Yield lines for people: claims first, then metrics."""
     from .compare import of, values_of
 
     cells = found.cells

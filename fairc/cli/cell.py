@@ -76,7 +76,7 @@ def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) 
     interruption.keeps("the cell is not finished; the same command runs it again")
     again = "compile it again, into another folder, with `--engine {}`"
     with offering(header.engine, partial(read_cells, plan), again), closing(runner):
-        remove_temporary()  # what killed runs left
+        remove_temporary()  # left over from killed runs
         runner.prepare()
         for index in wanted:
             one = cluster.cell_at(plan, header, index)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 CONFIGURATIONS = 2000
-"""How many to compile, evenly spread: all of them in most experiments."""
+"""How many configurations to compile, evenly spread: all of them in most experiments."""
 
 
 @click.command()
@@ -60,7 +60,7 @@ def diagnose(path: Path) -> Diagnostics:
 
 
 def compiled(experiment: Experiment | None, found: Diagnostics) -> Diagnostics:
-    """Return what was found in a file, and what the compiler finds where it can go on."""
+    """Return what was found in a file and, if it can be compiled, what the compiler finds."""
     from fairc import compiler
     from fairc.dsl.core.diagnostics import CompileError, Diagnostics
 

@@ -1,4 +1,4 @@
-"""`fairc run DIR --collect`: one run directory from what single cells have left."""
+"""`fairc run DIR --collect`: one run directory from the results of single cells."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def collect(
 
 
 def report_missing(plan: Path, cells: int, taken: Taken) -> None:
-    """Say which cells are not there, and what runs them again."""
+    """Say which cells are missing, failed or damaged, and what runs them again."""
     from fairc.runtime.run.cluster import ranges
 
     if taken.mixed:

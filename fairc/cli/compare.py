@@ -78,7 +78,7 @@ def compare(
 
 
 def require_whole(run: Path) -> None:
-    """Raise Wrong if a cell of a run is not what was stored: recorded hashes would say what is not there."""
+    """Raise Wrong if a cell of a run is not as stored: its recorded hashes would be compared, not its files."""
     from fairc.runtime.store.folder import read_plan
     from fairc.runtime.store.verification import Verified, of_cells
 
@@ -92,7 +92,7 @@ def require_whole(run: Path) -> None:
 
 
 def as_text(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str]:
-    """Yield for people: the cells, a table of verdicts, and what is not identical or the same."""
+    """Yield lines for people: the cells, a table of verdicts, and what is not identical or the same."""
     from fairc.runtime.compare.comparison import IDENTICAL, MISSING, SAME, VERDICTS
 
     from .results import SHOWN_ROWS, aligned
@@ -141,7 +141,7 @@ FORMS: dict[str, Callable[[Path, Path, Cells, Rows], Iterator[str]]] = {
 
 
 def pairs_as_text(rows: Rows) -> Iterator[str]:
-    """Yield for people how every two groups of a run compare."""
+    """Yield lines for people: how each pair of groups in a run compares."""
     if not rows:
         yield "fewer than two groups: nothing to compare"
     for row in rows:
@@ -155,7 +155,7 @@ def pairs_as_json(rows: Rows) -> Iterator[str]:
 
 
 def pairs_as_csv(rows: Rows) -> Iterator[str]:
-    """Yield the columns of the JSON form; what the sides are of as JSON objects."""
+    """Yield the columns of the JSON form, with each side's `by` as a JSON object."""
     from fairc.runtime.store.spreadsheet import no_formula
 
     lines = io.StringIO()
@@ -169,7 +169,7 @@ def pairs_as_csv(rows: Rows) -> Iterator[str]:
 
 
 def pairs_as_markdown(rows: Rows) -> Iterator[str]:
-    """Yield the lines of the text form as a list of Markdown."""
+    """Yield the lines of the text form as a Markdown list."""
     from fairc.runtime.report.page import escape_markdown
 
     yield from (f"- {escape_markdown(line)}" for line in pairs_as_text(rows))
@@ -184,12 +184,12 @@ PAIR_FORMS: dict[str, Callable[[Rows], Iterator[str]]] = {
 
 
 def of(by: Mapping[str, str | None]) -> str:
-    """Write what a value is of, behind its name."""
+    """Write the group of a value, to follow its name."""
     return "".join(f", {key} = {value}" for key, value in by.items() if value is not None)
 
 
 def values_of(row: Compared) -> str:
-    """Write both medians in a unit that suits them, if both are there, and by how much they differ."""
+    """Write both medians, if there are two, in a unit that suits them, and by how much they differ."""
     from fairc.runtime.report.formatting import decimals_for, scale_for
 
     both = [m for m in (row["median_first"], row["median_second"]) if m is not None]
@@ -203,7 +203,7 @@ def values_of(row: Compared) -> str:
 
 
 def medians_of(row: Compared) -> tuple[str, str]:
-    """Write each median in a unit that suits both; empty where there is none."""
+    """Write each median in a unit that suits both; empty if there is none."""
     from fairc.runtime.report.formatting import decimals_for, number, scale_for
 
     both = (row["median_first"], row["median_second"])
@@ -217,7 +217,7 @@ def medians_of(row: Compared) -> tuple[str, str]:
 
 
 def _shift(row: Compared, factor: float, decimals: int, unit: str) -> str:
-    """Write by how much the second of a pair is larger, of samples that are compared pair by pair."""
+    """Write by how much the second of a pair is larger; empty if samples are not compared in pairs."""
     from fairc.runtime.report.formatting import number
 
     if row["shift"] is None:

@@ -29,8 +29,8 @@ def conclude(
 ) -> int:
     """Write tables and report, and say how it went; return the exit status.
 
-    checked: how the cells of the phase check came out, where there was one. strict: whether a claim that is
-    undecided counts as one that fails. begun: of `refresh`.
+    checked: how the cells of the phase check came out, if there was one. strict: whether an undecided claim
+    counts as failed. begun: as for `refresh`.
     """
     from fairc.runtime.claims import decide
     from fairc.runtime.claims.wording import lines

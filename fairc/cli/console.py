@@ -19,16 +19,16 @@ _quiet = False
 
 
 def be_quiet() -> None:
-    """Say nothing more but results and errors."""
+    """Print only results and errors from now on."""
     global _quiet
     _quiet = True
 
 
 def prepare() -> None:
-    """Let characters that a stream cannot encode be replaced instead of ending the program.
+    """Replace characters that a stream cannot encode instead of ending the program.
 
-    A stream that is closed becomes /dev/null: else the next file that is opened would get its number, and
-    output would be written into that file.
+    A closed stream becomes /dev/null: otherwise the next file opened would get its descriptor, and output
+    would be written into that file.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -43,7 +43,7 @@ def prepare() -> None:
 
 
 class ReaderGoneError(Exception):
-    """Whoever read standard output has had enough (click would call a BrokenPipeError status 1)."""
+    """The reader of standard output is gone (click would turn a BrokenPipeError into status 1)."""
 
 
 def result(text: str) -> None:
@@ -55,7 +55,7 @@ def result(text: str) -> None:
 
 
 def as_json(document: object) -> str:
-    """Write a result for programs."""
+    """Return a result as JSON, for programs."""
     import json
 
     return json.dumps(document, indent=2, ensure_ascii=False)
@@ -68,7 +68,7 @@ def say(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """Report what is wrong; also when quiet."""
+    """Report what is wrong, even when quiet."""
     _complain(visible(text))
 
 
@@ -85,7 +85,7 @@ def _complain(text: str) -> None:
 
 
 def _write(text: str) -> None:
-    """Write on standard error; when that cannot be done, work goes on and the exit status still counts."""
+    """Write to standard error; if that fails, work goes on and the exit status still counts."""
     try:
         print(text, file=sys.stderr, flush=True)
     except OSError:
@@ -93,7 +93,7 @@ def _write(text: str) -> None:
 
 
 def finish() -> bool:
-    """Write what standard output still holds; return whether that was possible."""
+    """Flush standard output; return whether that was possible."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -103,7 +103,7 @@ def finish() -> bool:
 
 
 def discard(stream: TextIO) -> None:
-    """Have what a stream still holds, and gets from now on, go nowhere: Python writes it once more at its end."""
+    """Discard what a stream still holds and gets from now on: Python tries to flush it again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -113,12 +113,12 @@ def visible(text: str) -> str:
 
 
 def coloured(stream: TextIO) -> bool:
-    """Whether colours may be written to a stream (https://no-color.org)."""
+    """Return whether colours may be written to a stream (https://no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def progress() -> Progress:
-    """Return what shows a sweep's progress here."""
+    """Return the progress display that suits standard error."""
     from fairc.runtime.run.progress import Bar, Lines, Silent
 
     if _quiet:

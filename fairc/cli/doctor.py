@@ -52,7 +52,7 @@ def doctor(whole: bool) -> int:
 
 
 def show(findings: Iterable[Finding], otherwise: str) -> None:
-    """Print findings in columns, and what helps; otherwise: the word for those that are not well."""
+    """Print findings in columns, then the remedies; otherwise: the word for findings that are not well."""
     found = list(findings)
     width = max(len(finding.what) for finding in found)
     for finding in found:

@@ -24,7 +24,7 @@ EXTRAS = {
     "scipy": "report",
     "zstandard": "report",
 }
-# Errors that the user's machine may cause, not a bug, besides those in runtime/host/faults.py.
+# Errors caused by the user's machine rather than a bug, besides those in runtime/host/faults.py.
 MACHINE_ERRORS = (errno.EACCES, errno.EPERM)
 
 
@@ -63,7 +63,7 @@ def guarded(command: Callable[[], object]) -> int:
     try:
         with interruption.working():
             status, error = _called(command)
-    except KeyboardInterrupt:  # it came on the way out
+    except KeyboardInterrupt:  # it came while the command was ending
         pass
     if interruption.came() or (status is None and error is None):
         console.complain(interruption.message())
@@ -90,7 +90,7 @@ def _called(command: Callable[[], object]) -> tuple[int | None, Exception | None
 
 
 def _explain(error: Exception) -> int:
-    """Say what an exception means to a user; return the exit status."""
+    """Explain an exception to the user; return the exit status."""
     if isinstance(error, click.UsageError):
         error.show()
         return Status.WRONG
@@ -116,7 +116,7 @@ def _explain(error: Exception) -> int:
 
 
 def _fault(error: Exception) -> Exception | None:
-    """Return the fault of the environment that an exception, or what it came of, stands for."""
+    """Return the fault of the environment behind an exception or its causes, or None."""
     try:
         from fairc.runtime.host import faults
     except (ImportError, MemoryError, OSError):
@@ -175,7 +175,7 @@ HANDLERS: dict[str, Callable[[Exception], int]] = {
 
 
 def _internal(error: Exception) -> int:
-    """Write the traceback to a log and print on one line where it is."""
+    """Write the traceback to a log, and print one line that says where it is."""
     if os.environ.get("FAIRC_DEBUG") == "1":
         traceback.print_exception(error)
     message = " ".join(f"{type(error).__name__}: {error}".split())[:200]

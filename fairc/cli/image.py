@@ -107,7 +107,7 @@ def info(engine: str) -> int:
 
 
 def saved_parts(variant: Variant) -> list[Part]:
-    """Return what `image save` writes: the image and, where it is built, the fast engine's kernel."""
+    """Return what `image save` writes: the image and, if it is built, the fast engine's kernel."""
     from fairc.runtime.uml import kernel
     from fairc.runtime.vm import image as images
     from fairc.runtime.vm import portable

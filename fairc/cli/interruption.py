@@ -1,10 +1,10 @@
-"""Ctrl-C, handled in one place: whatever works at that moment, the command ends with 130 and says so.
+"""Ctrl-C, handled in one place: whatever is running at the time, the command says so and exits with 130.
 
-An interruption reaches Python code as KeyboardInterrupt, and not everything passes that on: a finalizer
-loses it, DuckDB turns it into an error of its own, a library may swallow it. So it is noted here when it
-comes, is sent again when a finalizer has lost it, and decides how the command ends, whatever was raised.
-While nothing is under way, before the command and after it, it ends the program at once.
-This is the first module of fairc that is imported, so it imports little itself.
+An interruption reaches Python code as KeyboardInterrupt, and not all code passes that on: a finalizer
+loses it, DuckDB turns it into an error of its own, a library may swallow it. So it is recorded here when it
+comes, sent again if a finalizer has lost it, and decides how the command ends, whatever was raised.
+Before and after the command, when nothing is in progress, it ends the program at once.
+This is the first module of fairc to be imported, so it imports little itself.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 STATUS = 130
-# When an interruption that was lost comes again, s.
+# Delay before a lost interruption is sent again, s.
 AGAIN_S = 0.02
 
 _working = False
@@ -30,29 +30,29 @@ _kept = ""
 
 
 def begin() -> None:
-    """Hear of Ctrl-C from now on, unless whoever started us has it ignored."""
+    """Handle Ctrl-C from now on, unless the parent process has it ignored."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _heard)
 
 
 def end_on_sigterm() -> None:
-    """Take SIGTERM for an interruption, too."""
+    """Treat SIGTERM as an interruption, too."""
     signal.signal(signal.SIGTERM, _heard)
 
 
 def keeps(kept: str) -> None:
-    """Say from now on, if interrupted, what is kept and how to go on."""
+    """Set what the message of an interruption says: what is kept, and how to go on."""
     global _kept
     _kept = kept
 
 
 def came() -> bool:
-    """Whether this command has been interrupted."""
+    """Return whether this command has been interrupted."""
     return _came
 
 
 def message() -> str:
-    """Return the message about it."""
+    """Return the message about an interruption."""
     return f"interrupted: {_kept}" if _kept else "interrupted"
 
 
@@ -81,13 +81,13 @@ def _heard(number: int, frame: FrameType | None) -> None:
     _came = True
     if _working:
         raise KeyboardInterrupt
-    if number == signal.SIGINT:  # nothing is under way that could be half done
+    if number == signal.SIGINT:  # nothing is in progress that could be left half done
         os.write(2, f"{message()}\n".encode(errors="replace"))
         os._exit(STATUS)
 
 
 def _lost(what: Any) -> bool:
-    """Send an interruption again that a finalizer or a callback could not pass on; True if it is one."""
+    """Resend an interruption that a finalizer or a callback could not pass on; return whether it was one."""
     lost = issubclass(what.exc_type, KeyboardInterrupt) and _working
     if lost:
         import threading

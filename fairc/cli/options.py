@@ -17,7 +17,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 def _settings(
     context: click.Context, parameter: click.Parameter, items: tuple[str, ...]
 ) -> dict[str, str]:
-    """Split `NAME=EXPR`; what NAME and EXPR may be is for the language to say."""
+    """Split `NAME=EXPR`; the language decides which NAME and EXPR are valid."""
     found: dict[str, str] = {}
     for item in items:
         name, equals, text = item.partition("=")
@@ -61,7 +61,7 @@ def engine() -> Decorator:
 
 
 def _require_line(context: click.Context, parameter: click.Parameter, text: str) -> None:
-    """Refuse what cannot be recorded and shown as a line: the lock and the report repeat it."""
+    """Refuse text that is not one printable line: the lock and the report repeat it."""
     if not text.isprintable():
         raise click.BadParameter(f"{text!r} is not one line of text", context, parameter)
 

@@ -37,7 +37,7 @@ def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> No
     path = output or Path(f"{plan.experiment}.zip")
     if path.suffix != ".zip":
         raise Wrong(f"a pack is a zip file, but `{path}` has no `.zip`", f"`-o {path}.zip`")
-    remove_temporary()  # what killed runs left
+    remove_temporary()  # left over from killed runs
     prefix = temporary_prefix("pack")
     with Store(run) as store, tempfile.TemporaryDirectory(prefix=prefix) as scratch:
         raw = raw_bytes(store)
@@ -51,7 +51,7 @@ def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> No
 
 
 def saved_image(engine: str, folder: Path) -> Path:
-    """Save the image that an engine in virtual time runs. Raises Wrong."""
+    """Save the image that a virtual-time engine runs. Raises Wrong."""
     from fairc.runtime.vm import portable, recipe
 
     from .image import saved_parts

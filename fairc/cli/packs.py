@@ -10,10 +10,10 @@ from .failures import Wrong
 
 
 def run_of(target: Path, output: Path | None = None) -> Path:
-    """Return a run directory: the target, or what the pack at the target is unpacked into.
+    """Return a run directory: the target itself or, if it is a pack, the folder that it is unpacked into.
 
-    output: where to; None: `results/EXPERIMENT`, as of `fairc run`. A folder that holds the same plan already
-    is taken as it is. Raises PackError, StoreError, Wrong.
+    output: that folder; None: `results/EXPERIMENT`, as for `fairc run`. A folder that already holds the same
+    plan is used as it is. Raises PackError, StoreError, Wrong.
     """
     if target.suffix != ".zip" or not target.is_file():
         return target
@@ -26,7 +26,7 @@ def run_of(target: Path, output: Path | None = None) -> Path:
 
     parent = (output or default_run("x")).absolute().parent
     parent.mkdir(parents=True, exist_ok=True)
-    remove_temporary(parent)  # what a killed run left of a pack
+    remove_temporary(parent)  # left over from killed runs
     with tempfile.TemporaryDirectory(prefix=temporary_prefix("pack"), dir=parent) as scratch:
         unpacked = Path(scratch, "pack")
         unpacked.mkdir()

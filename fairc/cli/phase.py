@@ -1,4 +1,4 @@
-"""`fairc run --phase-check`: part of the run again, with another processing time of hosts."""
+"""`fairc run --phase-check`: part of the run again, with a different processing time of hosts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHOWN = 10
 def check_phases(
     run: Store, engine: Engine, jobs: int, wanted: Callable[[Cell], bool], fresh: bool
 ) -> Counts:
-    """Run what is missing of a run's phase check; return how its cells came out.
+    """Run what is missing from a run's phase check; return how its cells came out.
 
     run: a store whose lock is held, with its cells. Raises StoreError, EngineUnavailable, KeyboardInterrupt.
     """
@@ -30,7 +30,7 @@ def check_phases(
 
     from .results import refresh
 
-    if run.plan.precision:  # of a range, what it took
+    if run.plan.precision:  # of a range: only the cells that it used
         took = {cell.id for cell, _ in run.finished()}
         asked, wanted = wanted, lambda cell: cell.id in took and asked(cell)
     with Store(run.path / phase.FOLDER) as store:
@@ -46,7 +46,7 @@ def check_phases(
 
 
 def phase_lines(found: Findings | None) -> Iterator[str]:
-    """Yield what a run ends with when its phases were checked."""
+    """Yield the lines about the phase check at the end of a run, if there was one."""
     if found is None:
         return
     least, most = (f"{ns / 1e3:g} us" for ns in found.longest_ns)

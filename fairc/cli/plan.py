@@ -12,7 +12,7 @@ from .options import engine, form, quiet, settings, type_path
 from .sources import compiled, show_warnings
 
 LOOKED_AT = 500
-"""Configurations compiled for the estimate; enough for all of most experiments."""
+"""At most this many configurations are compiled for the estimate: all of them in most experiments."""
 
 LABELS = (
     ("experiment", "experiment"),
@@ -56,7 +56,7 @@ def plan(
     estimate.extrapolate(count.cells)
     ends = experiment.precision
     taken = looks(ends.least, experiment.repeat) if ends else (experiment.repeat,)
-    # Where repetitions end at a precision: what they cost if they end at the first look.
+    # If a precision ends the repetitions: the cost if they end at the first look.
     least = Estimate(jobs, choice.engine)
     for cell, _ in cells:
         least.add(cell, taken[0])
@@ -115,7 +115,7 @@ def plan(
 
 
 def span(ends: list[str]) -> str:
-    """Write what something costs at least and at most; once, where that is equal.
+    """Write the least and the most that something costs; once, if both are equal.
 
     >>> span(["8", "30"]), span(["8", "8"]), span(["8"])
     ('8 to 30', '8', '8')

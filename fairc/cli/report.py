@@ -38,7 +38,7 @@ def report(run: Path, forms: tuple[str, ...], warmup: bool) -> None:
     from .results import refresh
 
     run = run_of(run)
-    read_plan(run)  # or a mistyped name would become a directory
+    read_plan(run)  # otherwise a mistyped name would become a directory
     with Store(run) as store:
         refresh(store)
         with hashes.rewriting(run):

@@ -1,4 +1,4 @@
-"""What is stored of a run, as tables for people."""
+"""The stored results of a run, as tables for people."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ SHOWN_METRICS = 4
 
 
 def refresh(store: Store, checked: bool = False, begun: Filling | None = None) -> None:
-    """Write the tables of a run anew from its stored cells; the store is locked.
+    """Rewrite the tables of a run from its stored cells; the store is locked.
 
-    checked: a sweep has just looked at the cells; else derived files that are damaged are derived anew here.
-    begun: tables that hold the first of them; they are closed. Raises Wrong for a result that is broken, or of another build.
+    checked: whether a sweep has just checked the cells; if not, damaged derived files are derived again here.
+    begun: tables that already hold the first cells; they are closed. Raises Wrong for a result that is broken, or of
+    another build.
     """
     from fairc.runtime.run import repair
     from fairc.runtime.store import hashes, tables
@@ -46,7 +47,7 @@ def refresh(store: Store, checked: bool = False, begun: Filling | None = None) -
 
 
 def up_to_date(run: Path) -> bool:
-    """Whether the tables hold everything that is stored."""
+    """Return whether the tables hold everything that is stored."""
     from fairc.runtime.store.folder import LOCK, PLAN
 
     try:
@@ -57,7 +58,7 @@ def up_to_date(run: Path) -> bool:
 
 
 def whole_tables(run: Path) -> bool:
-    """Whether the tables are what was written; tables of earlier versions have no hashes to check."""
+    """Return whether the tables are as written; tables of earlier versions have no hashes to check."""
     from fairc.runtime.store import hashes
 
     known = hashes.recorded(run)
@@ -85,17 +86,17 @@ def summary(run: Path, measured: Measured) -> Iterator[str]:
     from fairc.runtime.repetitions.summaries import summarise
 
     asked = list(dict.fromkeys(n for request in measured.plan.measure for n in request.shown))
-    # Many read goodput and fairness first; they keep their place.
+    # Many readers look for goodput and fairness first.
     first = [name for name in ("goodput", "fairness") if name in asked]
     found = []
     for metric in first + [name for name in asked if name not in first]:
         try:
             rows = summarise(measured, metric)
             if metric == "fairness" and all(row["value"] is None for row in rows):
-                # F is of two sessions, Jain's index of any number.
+                # F is defined for two sessions, Jain's index for any number.
                 rows = summarise(measured, "fairness.jain_session") or rows
         except UnknownName:
-            continue  # it has no number of its own: a course of time, or a plug-in that is not here
+            continue  # no single number: a time series, or a plug-in that is not installed
         if rows:
             found.append((metric, rows))
     for metric, rows in found[:SHOWN_METRICS]:
@@ -109,14 +110,14 @@ def summary(run: Path, measured: Measured) -> Iterator[str]:
 
 
 def text(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the lines of a table of one metric; numbers with a unit prefix that suits them all."""
+    """Yield the lines of a table of one metric; its numbers share a unit prefix that suits them all."""
     head, body, names = columns(rows)
     yield from aligned([head, *body], left=names)
     yield from remarks(rows)
 
 
 def markdown(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the table that `text` yields as one of Markdown."""
+    """Yield the table of `text` in Markdown."""
     from fairc.runtime.report.page import escape_markdown as escape
 
     head, body, names = columns(rows)
@@ -138,7 +139,7 @@ def columns(rows: Sequence[Row]) -> tuple[list[str], list[list[str]], int]:
     def shown(value: float | None) -> str:
         return "-" if value is None else number(value / scale.factor, decimals)
 
-    # A metric of the whole cell has no flow: then the column would be empty.
+    # A metric of the whole cell has no flow: its column would be empty.
     keys = [key for key in rows[0]["by"] if any(row["by"][key] is not None for row in rows)]
     unit = f" ({scale.unit})" if scale.unit else ""
     head = [
@@ -162,7 +163,7 @@ def columns(rows: Sequence[Row]) -> tuple[list[str], list[list[str]], int]:
 
 
 def remarks(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield why rows are without a value or an interval, each reason once."""
+    """Yield why rows have no value or no interval, each reason once."""
     for reason in dict.fromkeys(row["reason"] for row in rows if row["reason"]):
         yield f"without a value: {reason}"
     for reason in dict.fromkeys(row["no_interval"] for row in rows if row["no_interval"]):
@@ -170,7 +171,7 @@ def remarks(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def interval(row: Row, low: str, high: str) -> str:
-    """Write a confidence interval; a dash where there is none."""
+    """Write a confidence interval, or a dash if there is none."""
     return "-" if row["ci_low"] is None else f"{low} .. {high}"
 
 

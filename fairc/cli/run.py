@@ -130,7 +130,7 @@ def prepared(name: str, allow_image: bool) -> Engine:
     from fairc.runtime.engines.base import RunsImages
     from fairc.runtime.host.clean import remove_temporary
 
-    remove_temporary()  # what killed runs left
+    remove_temporary()  # left over from killed runs
     engine = engines.make(name, console.say)
     if allow_image and isinstance(engine, RunsImages):
         engine.allow_images = True
@@ -153,10 +153,10 @@ def sweep(
     phases: bool,
     strict: bool = False,
 ) -> int:
-    """Run what is missing of the store's plan, and report; return the exit status.
+    """Run the missing cells of the store's plan, and report; return the exit status.
 
-    asked: what the lock keeps of this command (runtime/run/history.py). phases: also the phase check.
-    strict: of `conclude`.
+    asked: what the lock keeps of this command (runtime/run/history.py). phases: also run the phase check.
+    strict: as for `conclude`.
     """
     from fairc.runtime.run import filling, history, lock, rounds
     from fairc.runtime.run.wanted import every

@@ -46,7 +46,7 @@ def show(name: str | None, form: str) -> None:
 
 
 def pages() -> dict[str, list[Page]]:
-    """Return the pages of all words by family: those of the language, targets and engines."""
+    """Return the pages of all words by family: the language's, targets and engines."""
     from fairc.compiler.targets import TARGETS
     from fairc.runtime import engines
     from fairc.words.manual import Page, families
@@ -64,7 +64,7 @@ def pages() -> dict[str, list[Page]]:
 def families_of(everything: dict[str, list[Page]], name: str | None) -> list[str]:
     """Return the families that a name means: `CCAs`, `ccas` and `cca` are those of all transports.
 
-    Words come first: a name that is one means no family.
+    Words take precedence: the name of a word means no family.
     """
     from fairc.words.manual import KEYS
 
@@ -99,7 +99,7 @@ def chosen(everything: dict[str, list[Page]], name: str | None) -> list[Page]:
 
 
 def with_definition(page: Page) -> Page:
-    """Return a metric's page with its definition and the rules that it cites; others as they are."""
+    """Return a metric's page with its definition and the rules that it cites; other pages unchanged."""
     if page.family != "metrics" or not page.runs:
         return page
     from fairc.runtime.metrics.registry import METRICS
@@ -111,14 +111,14 @@ def with_definition(page: Page) -> Page:
 
 
 def listed(found: Sequence[Page]) -> Iterator[str]:
-    """Yield one line a word."""
+    """Yield one line per word."""
     width = max(len(page.name) for page in found)
     for page in found:
         yield f"{page.name:<{width}}  {page.summary}{'' if page.runs else ' (not yet)'}"
 
 
 def described(page: Page) -> Iterator[str]:
-    """Yield a page: a preset is its text alone, so that it can be put into a file."""
+    """Yield a page's lines: for a preset only its text, so that it can be put into a file."""
     if page.family == "topologies" and page.text:
         yield page.text.rstrip("\n")
         return

@@ -1,4 +1,4 @@
-"""From the name of a file to an experiment and a compilation, with every diagnostic shown."""
+"""From a file's name to an experiment and a compilation, with every diagnostic shown."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SHOWN_REASONS = 3
 
 
 def load(path: Path, settings: Mapping[str, str]) -> tuple[Experiment | None, Diagnostics]:
-    """Read and check a file; the experiment is None when it is wrong. Raises CompileError."""
+    """Read and check a file; the experiment is None if the file is wrong. Raises CompileError."""
     from fairc import dsl
 
     return dsl.load(dsl.read(path), settings)
 
 
 def runnable(path: Path, settings: Mapping[str, str]) -> Experiment:
-    """Return the experiment in a file that can run. Raises CompileError.
+    """Return the experiment in a file, ready to run. Raises CompileError if it is not.
 
     Warnings are shown later, by `show_warnings`: the compiler has some of its own.
     """
@@ -45,7 +45,7 @@ def runnable(path: Path, settings: Mapping[str, str]) -> Experiment:
 def compiled(path: Path, settings: Mapping[str, str], engine: str | None) -> Compilation:
     """Return the compilation of a file that can run. Raises CompileError, Wrong.
 
-    engine: what `--engine` says, or None: then FAIRC_ENGINE does, or the plan chooses.
+    engine: the value of `--engine`; None: FAIRC_ENGINE decides or, without it, the plan.
     """
     from fairc import compiler
 
@@ -53,7 +53,7 @@ def compiled(path: Path, settings: Mapping[str, str], engine: str | None) -> Com
 
 
 def wished(engine: str | None) -> str | None:
-    """Return the engine that is wished for, by `--engine` or by FAIRC_ENGINE. Raises Wrong."""
+    """Return the engine asked for by `--engine` or FAIRC_ENGINE, if any. Raises Wrong."""
     from fairc.runtime import engines
 
     try:
@@ -63,13 +63,13 @@ def wished(engine: str | None) -> str | None:
 
 
 def show_warnings(compilation: Compilation) -> None:
-    """Show what the compiler found, once its cells have been asked for."""
+    """Show what the compiler found; call it once the cells have been compiled."""
     if len(compilation.diagnostics):
         show(compilation.diagnostics)
 
 
 def show_choice(plan: Plan) -> None:
-    """Say what in the file keeps faster engines from running it, if anything does."""
+    """Say what in the file rules out faster engines, if anything does."""
     for reason in plan.engine_reasons[:SHOWN_REASONS]:
         console.say(f"engine {plan.engine}: {reason}")
     if (hidden := len(plan.engine_reasons) - SHOWN_REASONS) > 0:
@@ -78,9 +78,9 @@ def show_choice(plan: Plan) -> None:
 
 @contextmanager
 def offering(engine: str, cells: Callable[[], Iterable[Cell]], how: str) -> Iterator[None]:
-    """Where this machine lacks what an engine in virtual time needs, name the other one that can.
+    """If this machine lacks what a virtual-time engine needs, name another one that can run the plan.
 
-    cells: reads those of the plan. how: to run them on the engine `{}`.
+    cells: reads the plan's cells. how: how to run them on the engine `{}`.
     """
     from fairc.compiler.engine_choice import VIRTUAL_TIME
     from fairc.runtime import engines
@@ -91,7 +91,7 @@ def offering(engine: str, cells: Callable[[], Iterable[Cell]], how: str) -> Iter
         yield
     except EngineUnavailable as lacking:
         if engine not in VIRTUAL_TIME or isinstance(lacking, MachineFault):
-            raise  # it knows what else there is, or no engine would do better
+            raise  # it names alternatives itself, or no engine would do better
         other = engines.instead(engine, cells())
         if other is None:
             raise
@@ -107,7 +107,7 @@ def show(diagnostics: Diagnostics) -> None:
 
 
 def selection(where: str | None, names: Iterable[str]) -> Callable[[Cell], bool]:
-    """Return which cells `--where` wants; names: what is swept. Raises CompileError."""
+    """Return the test for the cells that `--where` wants; names: the swept names. Raises CompileError."""
     from fairc.runtime.run.wanted import every
 
     if where is None:

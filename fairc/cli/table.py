@@ -70,7 +70,7 @@ def _names(text: str) -> list[str]:
 
 
 def chosen(where: str | None, axes: Sequence[str]) -> Callable[[Mapping[str, str]], bool] | None:
-    """Return which cells `--where` looks at. Raises CompileError."""
+    """Return the test for the cells that `--where` chooses, or None. Raises CompileError."""
     if where is None:
         return None
     from fairc import dsl
@@ -101,7 +101,7 @@ def _by_statistic(
 
 
 def as_markdown(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the tables of `as_text` for a page of Markdown."""
+    """Yield the tables of `as_text` in Markdown."""
     from .results import markdown
 
     yield from _by_statistic(rows, markdown)
@@ -115,7 +115,7 @@ def as_json(rows: Sequence[Row]) -> Iterator[str]:
 def as_csv(rows: Sequence[Row]) -> Iterator[str]:
     """Yield the columns of the JSON form, with one column for each entry of `by`.
 
-    A swept name that is also a column's, such as `n`, becomes `by.n`.
+    A swept name that is also the name of a column, such as `n`, becomes `by.n`.
     """
     from fairc.runtime.store.spreadsheet import no_formula
 

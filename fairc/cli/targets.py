@@ -1,4 +1,4 @@
-"""What `fairc run` takes, a file or a compiled plan, and which engine may run it."""
+"""What `fairc run` takes (a file or a compiled plan), and which engine may run it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Written = tuple["Plan", Callable[[Path], None]]
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What is to be run, before it has an engine.
+    """What to run, before it has an engine.
 
-    axes: the names that are swept. engine: what a compiled plan is for; None for a file. on: an
-    engine, or None for the one that the plan chooses -> the plan's header, and what writes the plan
-    into a folder. Raises CompileError.
+    axes: the swept names. engine: the one that a compiled plan is for; None for a file. on: an engine,
+    or None for the one that the plan chooses -> the plan's header, and a function that writes the plan
+    into a folder; raises CompileError.
     """
 
     experiment: str
@@ -41,7 +41,7 @@ def ready(target: Path, settings: dict[str, str]) -> Ready:
 
 
 def _refuse_settings(target: Path) -> NoReturn:
-    """Raise Wrong, with the command that sets something in the file of a plan; StoreError where it is no plan."""
+    """Raise Wrong, naming the command that applies settings to the plan's file; StoreError if it is no plan."""
     from fairc.runtime.store.folder import LOCK, read_plan
 
     spec = target / "spec" / read_plan(target).file
@@ -99,16 +99,16 @@ def _folder(target: Path) -> Ready:
         return plan, write
 
     axes = tuple(axis.name for axis in header.axes)
-    # A run directory is a plan, too; its results say more than a plan of an earlier version.
+    # A run directory is a plan, too; the engine of its results takes precedence.
     return Ready(header.experiment, axes, Store(target).engine or header.engine, on)
 
 
 def on_engine(what: Ready, kept: str | None, asked: str | None, wish: str | None) -> Written:
-    """Return the plan on its engine: the one that is asked for, or has results, or is the plan's.
+    """Return the plan on its engine: the one asked for, else the one with results, else the plan's.
 
-    kept: whose results are in the run directory. wish: what runs a file where nothing else says so.
-    Raises CompileError when the engine cannot run the plan, Wrong when nobody here has asked for one
-    that runs as root: neither a plan nor a run directory can, for a stranger may have written it.
+    kept: the engine whose results are in the run directory. wish: the engine for a file if nothing else
+    decides. Raises CompileError if the engine cannot run the plan, and Wrong if it runs as root and the
+    user has not asked for it: a plan or a run directory cannot ask, as a stranger may have written it.
     """
     from fairc.dsl.core.diagnostics import CompileError
 
@@ -129,7 +129,7 @@ def on_engine(what: Ready, kept: str | None, asked: str | None, wish: str | None
 
 
 def refuse_unasked(engine: str | None, where: str) -> None:
-    """Raise Wrong for an engine that must be asked for, which `where` names and the command line does not."""
+    """Raise Wrong for an engine that the user must ask for, but that only `where` names."""
     from fairc.compiler.engine_choice import CHOICES
     from fairc.runtime.engines import kind_of
 
@@ -147,10 +147,10 @@ def refuse_unasked(engine: str | None, where: str) -> None:
 
 
 def check(engine: str, staged: Path, allowed: bool) -> None:
-    """See that an engine can run every cell, and that images may run.
+    """Check that an engine can run every cell, and that images may run.
 
-    Raises CompileError for what it cannot run, Wrong for images without leave and for an engine
-    that there is not.
+    Raises CompileError for what it cannot run, Wrong for images without permission and for an
+    unknown engine.
     """
     from fairc.compiler.engine_choice import Reason, refusal
     from fairc.compiler.targets.images import names

@@ -1,4 +1,4 @@
-"""`fairc verdict`: what a run says of its claims, and whether its cells are valid."""
+"""`fairc verdict`: what a run says about its claims, and whether its cells are valid."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def verdict(run: Path, form: str, strict: bool) -> int:
     from fairc.runtime.store.folder import read_plan
 
     run = run_of(run)
-    read_plan(run)  # or a mistyped name would become a directory
+    read_plan(run)  # otherwise a mistyped name would become a directory
     found = answered(run, strict)
     for line in FORMS[form](found):
         console.result(line)

@@ -70,7 +70,7 @@ def verify(
 
 
 def looked_at(target: Path) -> Verified:
-    """Verify what a path names: a run directory. Raises Wrong, StoreError."""
+    """Verify the run directory at a path. Raises Wrong if there is none, StoreError."""
     from fairc.runtime.store import verification
 
     if target.is_dir():
@@ -79,7 +79,7 @@ def looked_at(target: Path) -> Verified:
 
 
 def as_text(target: Path, found: Verified) -> Iterator[str]:
-    """Yield for people: a table of what is damaged, and how much was looked at."""
+    """Yield lines for people: a table of what is damaged, and how much was checked."""
     from .results import aligned
 
     if found.damaged:

@@ -23,7 +23,7 @@ def verify_pack(
 ) -> int:
     """Check a pack; return the exit status.
 
-    sample: how many cells to run again, None: all. trust: also with the pack's own programs, in the engine vm.
+    sample: how many cells to run again; None: all. trust: also run the pack's own programs, in the engine vm.
     """
     from fairc.runtime.host import supervisor
     from fairc.runtime.pack import checking, zipped
@@ -82,7 +82,7 @@ def _again(
     checks: Checks,
     what: str = "cells",
 ) -> None:
-    """Run cells of the pack again, with progress, as `checking.cells_again` does."""
+    """Run cells of the pack again (`checking.cells_again`), with progress."""
     from fairc.runtime.pack.checking import cells_again
 
     jobs = jobs or len(os.sched_getaffinity(0))
@@ -100,7 +100,7 @@ def _trusted(
     jobs: int | None,
     checks: Checks,
 ) -> None:
-    """Run cells with the programs of the pack, inside of the emulated machine, and compare."""
+    """Run cells with the programs of the pack, inside the emulated machine, and compare."""
     from fairc.compiler.targets.binary import NAME
     from fairc.runtime.engines.vm import VmEngine
     from fairc.runtime.pack import checking, contents

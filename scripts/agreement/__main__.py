@@ -1,9 +1,9 @@
 """Run the specs of docs/agreement.md on several engines and compare every pair.
 
-    cd scripts && ../.venv/bin/python -m agreement uml vm               # next to other work
-    cd scripts && sudo ../.venv/bin/python -m agreement uml vm mininet docker   # on a machine that does nothing else
+    cd scripts && ../.venv/bin/python -m agreement uml vm               # beside other work
+    cd scripts && sudo ../.venv/bin/python -m agreement uml vm mininet docker   # on an otherwise idle machine
 
-Runs go to results/agreement/SPEC-ENGINE and are resumed; what is compared is written to results/agreement/answer.md.
+Runs go to results/agreement/SPEC-ENGINE and are resumed; the comparison goes to results/agreement/answer.md.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SPECS = {
     **{name: Path(__file__).with_name(f"{name}.fexp") for name in ("quic", "video", "page")},
 }
 ENGINES = ("uml", "vm", "mininet", "docker")
-# As in docs/agreement.md: 5 % of an index near zero, or of a round trip that takes microseconds, is nothing.
+# As in docs/agreement.md: 5 % of an index near zero, or of an RTT of microseconds, is next to nothing.
 MARGINS = {
     "tcp": ("fairness.F=0.05", "loss_rate.total=0.01", "rtt.base=0.001", "rtt.min=0.001"),
     "quic": ("fairness.F=0.05", "loss_rate.total=0.01", "rtt.base=0.001", "rtt.min=0.001"),
@@ -44,7 +44,7 @@ def main() -> None:
     for spec, path in SPECS.items():
         for engine in engines:
             command = [*FAIRC, "run", path, "--engine", engine, "-o", RESULTS / f"{spec}-{engine}"]
-            # 1: some cells are not valid, which the answer says.
+            # 1: some cells are not valid, which the answer shows.
             if subprocess.run([*command, "-q"], cwd=ROOT, check=False).returncode > 1:
                 sys.exit(f"{spec} did not run on {engine}")
     text = "\n".join(answer(engines)) + "\n"
@@ -85,7 +85,7 @@ def answer(engines: list[str]) -> Iterator[str]:
 
 
 def compared(spec: str, pair: tuple[str, str]) -> list[dict[str, Any]]:
-    """Return what `fairc compare` says of a spec's runs on two engines, a value each."""
+    """Return what `fairc compare` says about a spec's runs on two engines, one row per value."""
     margins = [word for margin in ("5%", *MARGINS[spec]) for word in ("--margin", margin)]
     runs = [RESULTS / f"{spec}-{engine}" for engine in pair]
     command = [*FAIRC, "compare", *runs, "--format", "json", *margins]
@@ -109,7 +109,7 @@ def columns(row: dict[str, Any]) -> str:
 
 
 def outcome(run: Path) -> str:
-    """Return how many cells of a run are valid, flagged, invalid, failed."""
+    """Return how many cells of a run are valid, flagged, invalid and failed."""
     results = [json.loads(path.read_text()) for path in run.glob("cells/*/result.json")]
     outcomes = Counter(r["verdict"] if r["status"] == "ok" else "failed" for r in results)
     return ", ".join(str(outcomes[word]) for word in ("valid", "flagged", "invalid", "failed"))

@@ -1,4 +1,4 @@
-"""Cells on the vm engine: fixed cost, speed over rate, restore, memory."""
+"""Cells on the vm engine: fixed cost, speed by rate, restore, memory."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def largest_qemu() -> int:
                 kib = int(re.findall(r"^Anonymous: +(\d+) kB", rollup, re.MULTILINE)[0])
                 largest = max(largest, kib << 10)
         except (OSError, IndexError):
-            continue  # it has ended meanwhile
+            continue  # it has ended in the meantime
     return largest
 
 
 def cells(engine: VmEngine) -> Iterator[Figure]:
-    """Measure cells of several rates."""
+    """Measure cells at several rates."""
     empty = only_cell(CELL.format(rate="1Mbit/s", workload="file(1kB)", rest=""))
     whole_cell(engine, empty)  # fills the page cache
     fixed = median(lambda: whole_cell(engine, empty)[1], 7)

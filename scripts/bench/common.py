@@ -1,4 +1,4 @@
-"""What all benchmarks share: figures, timing, compiled cells, and a cell that goes the whole way."""
+"""What all benchmarks share: figures, timing, compiled cells, and the whole run of a cell."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from fairc.runtime.uml import confinement
 
 ROOT = Path(__file__).parents[2]
 ALL_CORES = frozenset(os.sched_getaffinity(0))
-"""The cores of this process before it confined itself to one."""
+"""The cores of this process before it confines itself to one."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Figure:
 
 
 class MemoryWatch(threading.Thread):
-    """Sees the most memory that anything has, bytes, by looking every 50 ms; `now` looks."""
+    """Records the largest amount of memory in use, bytes, by calling `now` every 50 ms."""
 
     def __init__(self, now: Callable[[], int]) -> None:
         super().__init__(daemon=True)
@@ -43,7 +43,7 @@ class MemoryWatch(threading.Thread):
         self.over = threading.Event()
 
     def run(self) -> None:
-        """Look until it is over."""
+        """Sample until `over` is set."""
         while not self.over.wait(0.05):
             self.largest = max(self.largest, self._now())
 
@@ -57,7 +57,7 @@ def only_cell(text: str) -> Cell:
 
 
 def whole_cell(engine: Engine, cell: Cell) -> tuple[float, float, str]:
-    """Run a cell the whole way; return virtual and wall seconds and the verdict."""
+    """Run, analyse and pack a cell; return virtual and wall seconds and the verdict."""
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         raw = engine.run(cell, Path(folder))
@@ -70,7 +70,7 @@ def whole_cell(engine: Engine, cell: Cell) -> tuple[float, float, str]:
 
 def cpu_s(engine: Engine, cell: Cell) -> float:
     """Run a cell and return the CPU time of all its processes, s."""
-    # In a process namespace of its own what a guest has used is not handed to us: measured without.
+    # The CPU time of a guest in a PID namespace of its own would not reach us: measured without one.
     missing, confinement.missing = confinement.missing, lambda: "measured"
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     try:

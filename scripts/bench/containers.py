@@ -34,7 +34,7 @@ experiment bench {{
 
 
 def containers() -> Iterator[Figure]:
-    """Measure cells of three hosts and a router; nothing where there is no Docker engine."""
+    """Measure cells of three hosts and a router; nothing if there is no Docker engine."""
     engine = DockerEngine(lambda text: print(text, file=sys.stderr))
     try:
         engine.prepare()
@@ -58,7 +58,7 @@ def containers() -> Iterator[Figure]:
 
 
 def _fixed_s(engine: DockerEngine) -> float:
-    """Return the wall seconds of a short cell less what the plan itself waits for, s."""
+    """Return the wall time of a short cell less what the plan itself waits for, s."""
     cell = only_cell(CELL.format(rate=10, workload="file(1kB)", rest=""))
     with tempfile.TemporaryDirectory() as folder:
         started = time.monotonic()
@@ -70,7 +70,7 @@ def _fixed_s(engine: DockerEngine) -> float:
 
 
 def _error(engine: DockerEngine, rate_mbps: int) -> float:
-    """Return by which share the bottleneck's service rate is off while packets wait."""
+    """Return the relative error of the bottleneck's service rate while packets wait."""
     cell = only_cell(CELL.format(rate=rate_mbps, workload="bulk", rest="duration = 10s"))
     with tempfile.TemporaryDirectory() as folder:
         raw = engine.run(cell, Path(folder))

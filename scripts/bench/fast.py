@@ -61,19 +61,19 @@ experiment one {
 
 
 def guests_memory() -> int:
-    """Return the sum of the proportional memory of a guest's processes, bytes."""
+    """Return the proportional memory (PSS) of all of a guest's processes, bytes."""
     total = 0
     for pid in set(bounds.family(os.getpid())) - {os.getpid()}:
         try:
             rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
             total += int(re.findall(r"^Pss: +(\d+) kB", rollup, re.MULTILINE)[0]) << 10
         except (OSError, IndexError):
-            continue  # it has ended meanwhile
+            continue  # it has ended in the meantime
     return total
 
 
 def fast(engine: UmlEngine) -> Iterator[Figure]:
-    """Measure the engine, but for the scenarios of `scenarios.py`."""
+    """Measure the engine, except the scenarios of `scenarios.py`."""
     empty = only_cell(CELL.format(rate="1Mbit/s", workload="file(1kB)", rest=""))
     cpu_s(engine, empty)  # fills the page cache
     value = median(lambda: cpu_s(engine, empty), 7)
@@ -104,7 +104,7 @@ def fast(engine: UmlEngine) -> Iterator[Figure]:
 
 
 def analysis_s(engine: UmlEngine) -> float:
-    """Return the CPU time of a cell's analysis and of storing it, s: median of five, the first one left out."""
+    """Return the CPU time of analysing and storing a cell, s: the median of five, after one to warm up."""
     cell = only_cell(RUN)
     spent = []
     with tempfile.TemporaryDirectory() as folder:
@@ -153,7 +153,7 @@ def captures(engine: UmlEngine) -> Iterator[Figure]:
 
 
 def memory_mb(engine: UmlEngine) -> float:
-    """Return the largest sum of proportional memory of a cell's processes, MB."""
+    """Return the largest proportional memory (PSS) of all of a cell's processes, MB."""
     cell = only_cell(CELL.format(rate="10Mbit/s", workload="bulk", rest="duration = 20s"))
     watch = MemoryWatch(guests_memory)
     watch.start()
@@ -164,12 +164,12 @@ def memory_mb(engine: UmlEngine) -> float:
 
 
 def page_loads(engine: UmlEngine) -> Iterator[Figure]:
-    """Measure loads in Chromium, the browser's start included; nothing where its image is not there."""
+    """Measure loads in Chromium, including the browser's start; nothing if its image is missing."""
     for what, page, target in (("11 kB", "page(7kB, 2kB, 2kB)", 2), ("5.3 MB", "page(5.3MB)", 4)):
         for http in ("h2", "h3"):
             cell = only_cell(PAGE.format(page=page, http=http))
             try:
-                # The first repetition has a load over loopback as well.
+                # The first repetition also has a load over loopback.
                 value = cpu_s(engine, cell) / PAGE_LOADS
             except EngineUnavailable as lacking:
                 print(f"no figures of page loads: {lacking}", file=sys.stderr)

@@ -37,7 +37,7 @@ LEAD_NS = 500_000_000
 
 
 def quic(engine: VmEngine) -> Iterator[Figure]:
-    """Measure a download over QUIC next to one over TCP, and QUIC over loopback."""
+    """Measure a download over QUIC beside one over TCP, and QUIC over loopback."""
     cell = only_cell(BESIDE_TCP)
     runs = [whole_cell(engine, cell) for _ in range(3)]
     ratio = statistics.median(virtual / wall for virtual, wall, _ in runs)

@@ -15,7 +15,7 @@ from . import simulator
 from .cells import CELL
 from .common import cpu_s, only_cell, timed
 
-# Name, Mbit/s, s, runs on uml, CPU s aimed for on uml, whether the vm engine can run it.
+# Name, Mbit/s, s, runs on uml, target of CPU s on uml, whether the vm engine can run it.
 TABLE = (
     ("80 s at 1 Mbit/s", 1, 80, 5, 0.6, True),
     ("20 s at 10 Mbit/s", 10, 20, 5, 0.6, True),
@@ -51,7 +51,7 @@ HEADER = (
 
 
 def scenarios(uml: UmlEngine, vm: VmEngine) -> Iterator[str]:
-    """Measure every scenario; a row of the table each."""
+    """Measure every scenario; yield one row of the table for each."""
     mininet = _mininet()
     for what, rate, seconds, count, target, emulated in TABLE:
         rest = f"duration = {seconds}s"

@@ -27,8 +27,8 @@ def tools() -> Iterator[Figure]:
 def compilation() -> Figure:
     """Measure 10,000 cells from text to plan and scripts on disk.
 
-    Nothing is deleted before the last run: ext4 takes its time to create files where many have just
-    been deleted.
+    Nothing is deleted until the last run: ext4 is slow to create files where many have just been
+    deleted.
     """
     text = CELL.format(
         rate="rate",

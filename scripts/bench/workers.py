@@ -1,4 +1,4 @@
-"""How much a second worker brings: 1,200 cells by one worker on one core, and by two on two."""
+"""How much a second worker gains: 1,200 cells by one worker on one core, and by two on two."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .common import ALL_CORES, Figure
 
-# 1,200 short cells, so that what is not done in parallel (plan, tables, report) weighs.
+# 1,200 short cells, so that the serial parts (plan, tables, report) carry weight.
 CELLS = """fexp 1
 experiment workers {
   sweep { rate = [1Mbit/s, 2Mbit/s, 4Mbit/s, 8Mbit/s]  depth = [0.5bdp, 1bdp, 2bdp] }
@@ -26,10 +26,10 @@ experiment workers {
 
 
 def workers() -> Iterator[Figure]:
-    """Measure whole runs, tables and report included; nothing where there is one core."""
+    """Measure whole runs, including tables and report; nothing if there is only one core."""
     if len(ALL_CORES) < 2:
         return
-    # One between two: a machine that becomes faster or slower meanwhile does so to both.
+    # One worker is measured between two runs with two: a drift of the machine's speed affects both.
     before, one, after = (_wall_s(number) for number in (2, 1, 2))
     two = (before + after) / 2
     yield Figure(

@@ -1,1 +1,1 @@
-"""Run the studies that fairc was made for, whole, and write what came out into their pages (`make studies`)."""
+"""Run the studies that fairc was made for, in full, and write the results into their pages (`make studies`)."""

@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def study(name: str, results: Path) -> None:
-    """Run what is missing of a study, and write its page. Exits with the status of a run that failed."""
+    """Run what is missing from a study, and write its page. Exits with the status of a run that failed."""
     run = results / name
     print(f"{name}: examples/{name}.fexp", file=sys.stderr)
     begun = time.monotonic()
@@ -65,7 +65,7 @@ def study(name: str, results: Path) -> None:
 
 
 def writers(run: Path, seconds: float) -> page.Writers:
-    """Return what writes the parts of a study's page from its run; seconds: its wall time."""
+    """Return the functions that write the parts of a study's page from its run; seconds: its wall time."""
     return {
         "facts": lambda _: facts(run, seconds),
         "claims": lambda _: claims(run),
@@ -75,7 +75,7 @@ def writers(run: Path, seconds: float) -> page.Writers:
 
 
 def fairc(*arguments: str | Path) -> str:
-    """Return what a command of fairc prints. Raises CalledProcessError; verdicts may be bad news."""
+    """Return what a command of fairc prints. Raises CalledProcessError, but not for a bad verdict (status 1)."""
     done = subprocess.run([FAIRC, *arguments], check=False, stdout=subprocess.PIPE, text=True)
     if done.returncode not in (0, 1):
         done.check_returncode()

@@ -1,4 +1,4 @@
-"""A study's page: written by hand, but for the parts between marks, which come from its run.
+"""A study's page: written by hand, except for the parts between marks, which come from its run.
 
     <!-- facts -->                                how many cells, their verdicts, cost, machine, build
     <!-- claims -->                               the claims and their verdicts
@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 Writers = Mapping[str, Callable[[str], str]]
-"""What writes a part, by the word of its mark: takes what follows the colon, or nothing."""
+"""Word of a mark -> the function that writes its part, given the text after the colon, if any."""
 
 _PART = re.compile(
     r"<!-- (?P<kind>\w+)(?P<asked>:(?:(?!-->).)*)? -->\n(?:(?!<!-- ).)*?<!-- end -->", re.DOTALL
@@ -24,11 +24,11 @@ _MARK = re.compile(r"<!-- \w+")
 
 
 class BrokenPage(ValueError):
-    """A mark of the page is without its end, an end without its mark, or a mark of no known kind."""
+    """A mark of the page has no end, an end has no mark, or a mark is of an unknown kind."""
 
 
 def filled(text: str, writers: Writers) -> str:
-    """Return a page with its parts written anew. Raises BrokenPage and what the writers raise."""
+    """Return a page with its parts rewritten. Raises BrokenPage and what the writers raise."""
 
     def part(found: re.Match[str]) -> str:
         kind, asked = found["kind"], found["asked"] or ""

@@ -14,12 +14,12 @@ from fairc.dsl.core.values import Truth, Value
 
 @dataclass(frozen=True)
 class Conditions:
-    """A condition; what it may be about is known where it stands."""
+    """A condition; the code that uses it checks what it is about."""
 
     phrase: str = "a condition"
 
     def take(self, value: Value, use: str, at: Span | None = None) -> bool:
-        """Raise CompileError unless the value is the outcome of a condition."""
+        """Return the outcome. Raises CompileError unless the value is that of a condition."""
         if not isinstance(value, Truth):
             refuse(self, value, use, at)
         return value.value

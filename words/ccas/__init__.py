@@ -1,7 +1,7 @@
 """The CCAs by transport.
 
 knobs   what a CCA is, and its parameters
-kernel  those of Linux; quic: those of the endpoints, which `quic.json` has; bpf: user-defined
+kernel  those of Linux; quic: those of the endpoints, listed in `quic.json`; bpf: user-defined
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TCP_CCAS: Registry[Cca] = Registry("CCA over TCP", "cca", [*KERNEL, BPF])
 QUIC_CCAS: Registry[Cca] = Registry("CCA over QUIC", "cca", QUIC)
 
 CCAS_OVER: Mapping[str, Registry[Cca]] = {"tcp": TCP_CCAS, "quic": QUIC_CCAS}
-"""The CCAs by transport; where none is given, a flow takes the first one that has its CCA."""
+"""The CCAs by transport; if none is given, a flow takes the first one that has its CCA."""
 
 CCAS: Registry[Cca] = Registry(
     "CCA",
@@ -43,7 +43,7 @@ ABSENT: Mapping[str, tuple[str, str]] = {
         ),
     ),
 }
-"""CCAs that studies name and nothing here has: why, and what is nearest."""
+"""CCAs that studies name but that are not available here: why, and what is closest."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class AnyCca:
     phrase: str = "a CCA"
 
     def take(self, value: Value, use: str, at: Span | None = None) -> Symbol | Applied:
-        """Raise CompileError unless some transport has this CCA."""
+        """Return the CCA. Raises CompileError unless some transport has it."""
         if not isinstance(value, Symbol | Applied):
             refuse(self, value, use, at)
         span = value.name_span if isinstance(value, Applied) else value.span

@@ -1,4 +1,4 @@
-"""What a CCA of the language is, and its parameters: what of them a plan holds, in which unit."""
+"""What a CCA of the language is, and its parameters: what a plan holds of them, and in which unit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairc.dsl.core.kinds import A_SWITCH, Quantities
 from fairc.dsl.core.units import NUMBER
 
 Setting = int | float | bool
-"""What a parameter of a CCA is set to, as the kernel or the QUIC stack takes it."""
+"""The value of a CCA's parameter, as the kernel or the QUIC stack takes it."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Knob(Parameter[Any]):
         return self.convert(self.fallback) if self.default else None
 
     def admits(self, value: float) -> bool:
-        """Whether a plan may hold this number; `field` shows the unit of the plan."""
+        """Return whether a plan may hold this number; `field` shows its unit in the plan."""
         kind = self.kind
         if not isinstance(kind, Quantities):  # a switch that the kernel keeps as a number
             return value in (0, 1)
@@ -44,7 +44,7 @@ class Knob(Parameter[Any]):
 
 @dataclass(frozen=True, kw_only=True)
 class Cca(Entry):
-    """A CCA. paces: whether it cannot do without pacing.
+    """A CCA. paces: whether it always paces.
 
     is_scalable: whether its window is inversely proportional to the share of marks (RFC 9332, section 1.2).
     """
@@ -67,7 +67,7 @@ class Cca(Entry):
         }
 
     def complete(self, given: Mapping[str, Setting]) -> dict[str, Setting]:
-        """Return all parameters that hold: those given, the defaults of the others."""
+        """Return all parameters: those given, and the defaults of the others."""
         settings = {name: given.get(name, knob.initial) for name, knob in self.knobs.items()}
         return {name: value for name, value in settings.items() if value is not None}
 

@@ -1,6 +1,6 @@
 """The CCAs over QUIC: those of endpoints/src/congestion, as `fairc-endpoints ccas` prints them.
 
-The last part of a parameter's name is the unit that a plan has it in: `target_ms` is `target` in the language.
+The last part of a parameter's name is its unit in a plan: `target_ms` is `target` in the language.
 """
 
 from __future__ import annotations

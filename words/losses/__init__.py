@@ -1,4 +1,4 @@
-"""The loss models: a file each, and this list of them; `loss_of` is what a link is given."""
+"""The loss models: a file each, and this list of them; `loss_of` returns what a link is given."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ A_LOSS = Either(A_PROBABILITY, LOSSES, "a percentage or a loss model")
 
 
 def loss_of(given: Quantity | Use[LossModel]) -> Loss:
-    """Return the losses that a link is given. Raises CompileError for what cannot be."""
+    """Return the losses that a link is given. Raises CompileError for impossible ones."""
     if isinstance(given, Quantity):
         return Loss(given.span, own=given.number)
     return given.entry.build(given)

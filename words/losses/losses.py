@@ -13,9 +13,9 @@ from fairc.dsl.model import GilbertElliott
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """The random losses of a link, each None where it is not given, written at `span`.
+    """The random losses of a link, each None if it is not given; written at `span`.
 
-    own, both: probabilities, of this direction and of each; bursts: a chain.
+    own, both: loss probabilities, of this direction and of each direction; bursts: a Markov chain.
     """
 
     span: Span

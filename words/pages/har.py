@@ -1,7 +1,7 @@
-"""`page(har: "x.har")`: a recorded page to the sizes, types and order of its objects.
+"""`page(har: "x.har")`: from a recorded page to the sizes, types and order of its objects.
 
 The format is HAR 1.2 (w3c.github.io/web-performance/specs/HAR/Overview.html) as browsers write it. Only numbers,
-types and who asked for what are taken: neither names nor content.
+types and what requested what are used, neither names nor content.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ REDIRECT_LIMIT = 20  # that of browsers
 ASKING_LIMIT = 50
 WEB = frozenset({"http", "https"})
 INLINE = frozenset({"data", "blob", "about", "chrome-extension", "moz-extension", "ws", "wss"})
-"""Schemes of what a page has without a request over HTTP, or asks of the browser itself."""
+"""Schemes of what a page contains without an HTTP request, or gets from the browser itself."""
 
 _KNOWN: dict[tuple[str, str], model.Page] = {}
 
 
 @dataclass(frozen=True)
 class _Entry:
-    """A request that was answered with an object. asked_by: URLs, the likeliest first."""
+    """A request that was answered with an object. asked_by: URLs of what may have requested it, likeliest first."""
 
     url: str
     size_bytes: int
@@ -61,8 +61,8 @@ class _Broken(Exception):
 def recorded(name: Text) -> model.Page:
     """Return the page of a recording.
 
-    Raises CompileError: for a file that cannot be read or is no HAR, with the place where it breaks
-    off or the number of the entry that is wrong; for one with local files, or without a document.
+    Raises CompileError for a file that cannot be read or is not a HAR (with the place where it breaks
+    off, or the number of the faulty entry), for one with local files, or without a document.
     """
     data = attached(name, SIZE_LIMIT_BYTES)
     file = model.Input(name.value, hashlib.sha256(data).hexdigest())
@@ -121,7 +121,7 @@ def _refuse(text: str, position: int, name: Text, what: str) -> NoReturn:
 
 
 def _page(listed: Sequence[object], at: Span) -> model.Page:
-    """Return the page that the entries make, in the order in which they were asked for."""
+    """Return the page that the entries make, its objects in the order of their requests."""
     kept: list[_Entry] = []
     moved: dict[str, str] = {}
     for number, item in enumerate(listed, 1):
@@ -150,9 +150,9 @@ def _page(listed: Sequence[object], at: Span) -> model.Page:
 def _parent(
     entries: Sequence[_Entry], number: int, children: Sequence[int], moved: Mapping[str, str]
 ) -> int:
-    """Return the position of what asked for an object: what the browser noted, else the document.
+    """Return the position of what requested an object: as the browser noted it, else the document.
 
-    Whoever asked must have come before, be of a type that can name others, and be large enough.
+    It must have come before the object, be of a type that can name others, and be large enough.
     """
     for url in entries[number].asked_by:
         for _ in range(REDIRECT_LIMIT):
@@ -167,7 +167,7 @@ def _parent(
 
 
 def _remarks(listed: Sequence[object], entries: Sequence[_Entry]) -> list[str]:
-    """List what the page omits of the recording."""
+    """List what the page omits from the recording."""
     found = []
     left_out = len(listed) - len(entries)
     if left_out:
@@ -188,9 +188,9 @@ class _Reader:
         self._entry = self._object(entry, "")
 
     def entry(self, moved: dict[str, str]) -> _Entry | None:
-        """Return the entry, or None for one that is no object of a page.
+        """Return the entry, or None if it is not an object of a page.
 
-        moved: receives where redirected URLs lead to.
+        moved: collects where redirected URLs lead.
         """
         request = self._object(self._entry.get("request"), "request")
         response = self._object(self._entry.get("response"), "response")
@@ -222,7 +222,7 @@ class _Reader:
         )
 
     def _size(self, response: Mapping[str, Any], content: Mapping[str, Any]) -> int:
-        """Return the bytes of the body as it was sent; of what came from a cache, as it is stored."""
+        """Return the size of the body as sent, bytes; if it came from a cache, as stored."""
         sent = self._number_of(response, "bodySize", -1)
         if sent <= 0:
             saved = self._number_of(content, "compression", 0)
@@ -266,7 +266,7 @@ class _Reader:
 
 
 def _asked_by(initiator: object) -> list[str]:
-    """Return the URLs that Chromium's `_initiator` names: of the call, or of the document."""
+    """Return the URLs that Chromium's `_initiator` names: those of its call stack, then its own."""
     found: list[str] = []
     if not isinstance(initiator, dict):
         return found

@@ -1,4 +1,4 @@
-"""`page(...)`: a web page to its objects, each with the object that refers to it.
+"""`page(...)`: from a web page to its objects, each with the object that refers to it.
 
 Three ways to write one: sizes alone, a document with groups of objects in levels, a recording.
 """
@@ -59,8 +59,8 @@ Sizes = Sequence[tuple[int, Span]]
 def page_of(use: Use[Entry]) -> model.Page:
     """Return the page that a value stands for.
 
-    Raises CompileError: for ways of writing that do not go together, and for pages of no object,
-    of too many, or too large.
+    Raises CompileError for ways of writing it that do not go together, and for pages without
+    objects, with too many, or too large.
     """
     _one_way(use)
     recording, document = use.given(HAR), use.given(HTML)
@@ -75,7 +75,7 @@ def page_of(use: Use[Entry]) -> model.Page:
 
 
 def _one_way(use: Use[Entry]) -> None:
-    """Refuse a page that is described in no way, or in two ways."""
+    """Refuse a page that is not described, or is described in two ways."""
     ways = [name for name in ("sizes", "html", "har") if name in use.arguments]
     help = 'write `page(7kB, 2kB)`, `page(html: 30kB, objects: 40 of 20kB)` or `page(har: "x.har")`'
     if len(ways) > 1:
@@ -111,9 +111,9 @@ def _plain(sizes: Sizes) -> Iterator[model.PageObject]:
 
 
 def _levels(use: Use[Entry], document: Quantity) -> Iterator[model.PageObject]:
-    """Yield a document, and its objects dealt to the levels like cards: one each, round and round.
+    """Yield a document, and its objects dealt to the levels like cards, one each in turn.
 
-    So the first `depth` - 1 objects are the scripts that the next level's objects hang on.
+    So the first `depth` - 1 objects are scripts, each of which refers to all objects of the next level.
     """
     yield model.PageObject("/", _bytes(document)[0], DOCUMENT, None, document.span)
     groups, depth = use.given(OBJECTS), use[DEPTH].whole

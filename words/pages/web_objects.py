@@ -40,7 +40,7 @@ _SCRIPTS = re.compile(r"(?:application|text)/(?:x-)?(?:java|ecma)script")
 
 
 def mime_type(text: str) -> str:
-    """Return the MIME type of a header's value, without its parameters; of rubbish that of bytes."""
+    """Return the MIME type of a header's value, without its parameters; for an invalid one, that of arbitrary bytes."""
     kind = text.partition(";")[0].strip().lower()
     if _SCRIPTS.fullmatch(kind):
         return SCRIPT
@@ -48,7 +48,7 @@ def mime_type(text: str) -> str:
 
 
 def extension(kind: str) -> str:
-    """Return how the name of an object of this type ends."""
+    """Return the file name extension of objects of this type."""
     return EXTENSIONS.get(kind, "bin")
 
 

@@ -1,7 +1,7 @@
 """The topologies that ship with fairc: the `.fexp` files of this folder, each an ordinary file of its name.
 
-Its first comment says what it is, up to a colon, a full stop or a bracket; a comment behind a parameter says of which
-kind it is, and what it is.
+A file's first comment, up to a colon, a full stop or a bracket, says what the topology is; a comment after a parameter
+gives its kind and its meaning.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _entries() -> Iterator[Entry]:
 
 
 _FILES: dict[str, str] = {}
-"""Another name of a preset -> that of its file."""
+"""Alias of a preset -> the name of its file."""
 
 TOPOLOGIES: Registry[Entry] = Registry("topology", "topology", _entries())
 

@@ -35,6 +35,6 @@ A_QUEUE = Entries(QUEUES)
 
 
 def marks(queue: plan.Queue) -> bool:
-    """Whether a queue of the plan marks packets that can be marked."""
+    """Return whether a queue of the plan marks packets that can be marked."""
     always = queue.kind in QUEUES and QUEUES[queue.kind].always_marks
     return always or bool(getattr(queue, "ecn", False))

@@ -1,8 +1,8 @@
 """What a queue of the language is: its entry, and what it is lowered from.
 
-Parameters that are not written are those of the AQM's authors and of Linux (tc-red(8),
-tc-codel(8), ...), whatever the rate (measurement.md, rule 5), unless `scaled` is on; what makes no
-sense at the rate is warned about.
+Parameters that are not written default to those of the AQM's authors and of Linux (tc-red(8),
+tc-codel(8), ...), whatever the rate (measurement.md, rule 5), unless `scaled` is on; those that make
+no sense at the rate give a warning.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from fairc.words.sizes import A_QUEUE_SIZE
 
 T = TypeVar("T")
 
-# What Linux takes in memory for each 1514 bytes of a frame, at most: they and the structures around
-# them. fq_codel and fq_pie limit that as well; it is kept out of their way.
+# The most memory that Linux takes for each 1514 bytes of a frame: the bytes and the structures around
+# them. fq_codel and fq_pie also limit memory; that limit is kept out of the way.
 MEMORY_PER_PACKET = 8192
 MIN_MEMORY_BYTES = 32 * 2**20
 
@@ -61,26 +61,26 @@ class Given:
 
     @property
     def frame_bytes(self) -> int:
-        """A full packet of the link on the wire."""
+        """The size of a full packet of the link on the wire, bytes."""
         return frame_bytes(self.mtu)
 
     @property
     def packets(self) -> int:
-        """The limit in packets: a size in bytes in full frames, rounded up."""
+        """The limit in packets; a size in bytes is counted in full frames, rounded up."""
         if self.limit.limit_packets is not None:
             return self.limit.limit_packets
         return -(-(self.limit.limit_bytes or 0) // self.frame_bytes)
 
     @property
     def bytes(self) -> int:
-        """The limit in bytes: packets are full frames."""
+        """The limit in bytes; packets are counted as full frames."""
         if self.limit.limit_bytes is not None:
             return self.limit.limit_bytes
         return (self.limit.limit_packets or 0) * self.frame_bytes
 
     @property
     def memory_bytes(self) -> int:
-        """A limit of memory that is out of the way of the limit in packets."""
+        """A memory limit that never takes effect before the limit in packets."""
         each = MEMORY_PER_PACKET * -(-self.frame_bytes // FRAME_BYTES)
         return max(MIN_MEMORY_BYTES, self.packets * each)
 
@@ -89,28 +89,28 @@ class Given:
         return max(1, round(self[parameter].number * 10**6)) * 1000
 
     def threshold(self, parameter: Parameter[Size]) -> int | None:
-        """Return a threshold in bytes, or None where it is not given."""
+        """Return a threshold in bytes, or None if it is not given."""
         size = cast("Size | None", self.written.options.get(parameter.name))
         if size is None:
             return None
         return int(size.amount * self.bytes) if size.unit == "limit" else self.size_bytes(size)
 
     def target_ns(self, parameter: Parameter[Quantity]) -> int:
-        """Return the delay to aim at, ns; where `scaled`, at least 1.5 full frames' time.
+        """Return the target delay, ns; if `scaled`, at least 1.5 full frames' time.
 
         RFC 8290, section 5.2.2: at least the time of one full packet at the link's speed.
         """
         return self.scaled_ns(self.ns(parameter))
 
     def scaled_ns(self, delay_ns: int) -> int:
-        """Return a delay, ns; where `scaled`, at least 1.5 full frames' time, in whole microseconds."""
+        """Return a delay, ns; if `scaled`, at least 1.5 full frames' time, in whole microseconds."""
         if not self[SCALED]:
             return delay_ns
         frames_us = -(-3 * self.frame_bytes * 8 * 10**6 // (2 * self.rate_bps))
         return max(delay_ns, frames_us * 1000)
 
     def interval_ns(self) -> int:
-        """Return CoDel's interval, ns; where `scaled`, at least 20 targets, as 100 ms to 5 ms."""
+        """Return CoDel's interval, ns; if `scaled`, at least 20 targets, the ratio of 100 ms to 5 ms."""
         interval_ns = self.ns(INTERVAL)
         return max(interval_ns, 20 * self.target_ns(CODEL_TARGET)) if self[SCALED] else interval_ns
 
@@ -123,10 +123,10 @@ def _none(given: Given, queue: Any) -> Iterator[Diagnostic]:
 class Discipline(Entry):
     """A queue: an entry whose first parameter is its limit.
 
-    lower: its part of the plan. target_ns: the standing delay that it aims at, ns. doubts: what is wrong
-    with its parameters, or makes no sense. is_random: whether it tosses coins, or hashes flows with a
-    secret of the kernel. always_marks: whether it marks packets without being asked to. probes: by the
-    names that tc has for it, arguments with which a kernel's can be tried. modules: of the kernel.
+    lower: returns its part of the plan. target_ns: the standing delay that it aims at, ns. doubts: yields
+    what is wrong with its parameters, or makes no sense. is_random: whether it draws random numbers, or
+    hashes flows with a secret of the kernel. always_marks: whether it marks packets without being asked
+    to. probes: its names in tc -> arguments to try whether a kernel has it. modules: of the kernel.
     """
 
     lower: Callable[[Given], plan.Queue]
@@ -158,7 +158,7 @@ class Discipline(Entry):
 
 
 def queue_of(use: Use[Discipline], span: Span) -> Queue:
-    """Return the queue that stands at `span`."""
+    """Return the queue that is written at `span`."""
     limit, options = use.entry.parameters[0], dict(use.typed)
     size = options.pop(limit.name, None) or replace(limit.fallback, span=span)
     return Queue(use.entry.name, cast(Size, size), span, options)

@@ -17,7 +17,7 @@ from fairc.words.sizes import Sizes
 from .discipline import SCALED, SIZE, Discipline, Given
 
 LONGEST_STEP_NS = 4 * 10**9
-"""Linux keeps it as a 32-bit number of nanoseconds, and the interval of the controller as well."""
+"""Linux keeps the step, like the controller's interval, as a 32-bit number of nanoseconds."""
 
 A_GAIN = Quantities((FREQUENCY,), low=Fraction(1, 256), high=8_000_000)
 L4S_PACKETS: Words[Literal["ect1", "any"]] = Words("value of `l4s`", ("ect1", "any"))
@@ -65,7 +65,7 @@ OVERLOAD = Parameter(
 
 
 def _lower(given: Given) -> plan.DualPi2:
-    """Defaults of Linux (sch_dualpi2.c), which are those of RFC 9332, appendix A, for round trips up to 100 ms."""
+    """Defaults of Linux (sch_dualpi2.c), which are those of RFC 9332, appendix A, for RTTs up to 100 ms."""
     step = given[STEP]
     is_packets = step.unit == "pkt"
     return plan.DualPi2(

@@ -42,7 +42,7 @@ def _lower(given: Given) -> plan.Red:
 
 
 def _burst(least: int, most: int, packet: int) -> int:
-    """Return the burst that the average ignores, in packets: that of tc-red(8), or the longest that the kernel can hold.
+    """Return the burst that the average ignores, in packets: that of tc-red(8), or the longest the kernel can hold.
 
     least, most, packet: bytes.
     """
@@ -55,7 +55,7 @@ def _burst(least: int, most: int, packet: int) -> int:
 
 
 def _weight_log(least: int, burst: int, packet: int) -> int:
-    """Return -log2 of a packet's weight in the average, as tc derives it (iproute2, tc_red_eval_ewma); 32: none fits."""
+    """Return -log2 of a packet's weight in the average as tc derives it (iproute2, tc_red_eval_ewma); 32: none fits."""
     wanted = burst + 1 - least / packet
     for log in range(1, 32):
         weight = 2.0**-log

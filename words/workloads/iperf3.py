@@ -17,14 +17,14 @@ from fairc.words.sizes import A_PACKET_SIZE, whole_bytes
 from .workload import NS, WorkloadEntry
 
 BLOCK_BYTES = 4096
-"""What iperf3 writes and reads at a time over TCP (`--length`); `--bytes` ends after one.
+"""What iperf3 writes and reads at a time over TCP (`--length`); `--bytes` ends after a whole block.
 
-A receiver of 3.18 counts whole blocks only: its own 128 KiB are a second at 1 Mbit/s.
+A receiver of 3.18 counts only whole blocks: its default of 128 KiB takes a second at 1 Mbit/s.
 """
 MOST_STREAMS = 128
 """iperf.h, MAX_STREAMS."""
 
-# What iperf3 takes (iperf.h: MAX_TIME, MAX_TCP_BUFFER).
+# What iperf3 accepts (iperf.h: MAX_TIME, MAX_TCP_BUFFER).
 A_TEST_TIME = Quantities((TIME,), low=1, high=86_400)
 A_TEST_BUFFER = Quantities((DATA,), low=8 * 4096, high=8 * 2**29)
 
@@ -43,7 +43,7 @@ REVERSE = Parameter("reverse", A_SWITCH, "whether the receiver is iperf3's clien
 
 @dataclass(frozen=True)
 class Iperf3(Workload):
-    """The workload `iperf3`; without a size of its datagrams it takes the path's."""
+    """The workload `iperf3`; without a datagram size it takes the path's MTU."""
 
     plan: Iperf3Workload
     kind = "iperf3"
@@ -52,7 +52,7 @@ class Iperf3(Workload):
 
     @property
     def ends(self) -> bool:
-        """Whether it comes to an end by itself."""
+        """Whether it ends by itself."""
         return self.plan.time_s is not None or self.plan.bytes is not None
 
     def total_bytes(self, connections: int) -> int | None:

@@ -29,7 +29,7 @@ ROUND_TRIPS = 4
 """Round trips at the start of a connection: TCP, TLS, the request, and one for slow start."""
 
 OWN_NS = 30 * NS
-"""Time for a browser to start and to end around each load."""
+"""Time for a browser to start and to stop around each load."""
 
 _CLIENT: Words[Client] = Words("client", ("chromium", "plain"))
 _BROWSER: Words[Client] = Words("browser", ("chromium",))
@@ -96,7 +96,7 @@ class Load(Workload):
         return self.loads > 1 and self.idle.kind != "constant"
 
     def own_time_ns(self, path: OnPath) -> int:
-        """Return the pauses (on average) and the number of loads, one after the other, ns."""
+        """Return the time of all loads and (on average) their pauses, one after the other, ns."""
         pauses_ns = int((self.loads - 1) * mean(self.idle) * NS)
         return pauses_ns + self.loads * self.load_ns(path)
 
@@ -106,7 +106,7 @@ class Load(Workload):
         return moving_ns + (ROUND_TRIPS + self.page.depth) * path.base_rtt_ns
 
     def latest_ns(self, path: OnPath) -> int:
-        """Return after what time a load has failed, ns: as written, else 10 times what it needs."""
+        """Return the time after which a load has failed, ns: as written, else 10 times what it needs, >= 60 s."""
         if self.timeout_ns is not None:
             return self.timeout_ns
         return max(MIN_TIMEOUT_NS, TIMEOUT_FACTOR * self.load_ns(path))

@@ -28,7 +28,7 @@ PACKET = Parameter(
 class OnOff(Workload):
     """The workload `onoff`: a rate (bit/s of IP), with pauses; times in s.
 
-    packet_bytes: of a datagram over UDP with its IP header; None: what the path takes.
+    packet_bytes: of a datagram over UDP with its IP header; None: the path's MTU.
     """
 
     rate_bps: int
@@ -43,7 +43,7 @@ class OnOff(Workload):
         return any(random.kind != "constant" for random in (self.on, self.off))
 
     def offered_bps(self, flow: Flow) -> int:
-        """Return the rate on average, bit/s."""
+        """Return the mean rate of all connections, bit/s."""
         on, off = mean(self.on), mean(self.off)
         return int(self.rate_bps * on / (on + off)) * flow.connections
 

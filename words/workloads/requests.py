@@ -1,4 +1,4 @@
-"""`requests`: short transfers, each asked for at its time."""
+"""`requests`: short transfers, each requested at its time."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ SHARE = Parameter(
 
 @dataclass(frozen=True)
 class Requests(Workload):
-    """The workload `requests`: answers of random sizes, asked for at random times (s).
+    """The workload `requests`: answers of random sizes, requested at random times (s).
 
-    size: bytes, or, with `packets`, payloads of full packets. share: the part that a flow has of one
-    process of arrivals, which all flows with a share make up; `every` is then that of the process.
-    None: the flow has separate arrivals.
+    size: bytes or, with `packets`, payloads of full packets. share: the flow's part of the one process of
+    arrivals that all flows with a share split; `every` is then that of the process. None: the flow has
+    separate arrivals.
     """
 
     size: Distribution
@@ -60,8 +60,8 @@ class Requests(Workload):
         return self.share is not None or any(random.kind != "constant" for random in drawn)
 
     def offered_bps(self, flow: Flow) -> int:
-        """Return what is asked for on average, bit/s."""
-        # Of packets with the usual payload: a path's own MTU moves a mean by little.
+        """Return the mean rate of what is requested, bit/s."""
+        # A packet counts with the usual payload: the path's own MTU changes the mean little.
         payload = segment_bytes(MTU) if self.packets else 1
         rate_bps = 8 * mean(self.size) * payload / mean(self.every)
         if self.share is not None:  # of all connections together
@@ -71,7 +71,7 @@ class Requests(Workload):
     def lower(
         self, path: OnPath, seed: int, shared: Mapping[str, plan.SharedArrivals]
     ) -> plan.RequestsWorkload:
-        """Return its part of the plan; a packet is what the path takes."""
+        """Return its part of the plan; a packet has the payload of a full one on the path."""
         size = self.size
         if self.packets:
             quic = path.flow.transport == "quic"
@@ -117,7 +117,7 @@ def _build(use: Use[WorkloadEntry]) -> Requests:
 
 
 def _in_packets(size: Quantity | Use[Entry]) -> bool:
-    """Whether a size, or what one is drawn from, counts packets; of a plain one whole packets."""
+    """Return whether a size, or its distribution, counts packets. Raises CompileError for a fraction of a packet."""
     if not isinstance(size, Quantity):
         return any(value.dimension == PACKETS for value in quantities(size).values())
     if size.dimension == PACKETS and size.number.denominator != 1:

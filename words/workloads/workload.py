@@ -23,9 +23,8 @@ SHORTEST_MEAN_S = Fraction(1, 10**6)
 class WorkloadEntry(Entry):
     """A workload. build: raises CompileError for what no program could do.
 
-    over_udp: whether it makes sense without acknowledgements: a datagram asks for nothing and nothing
-    answers. has_rate: whether it says itself how fast it sends. window: its argument that limits the
-    receive window.
+    over_udp: whether it makes sense over UDP, where nothing is requested or acknowledged. has_rate:
+    whether it sets its own rate.
     """
 
     build: Callable[[Use[WorkloadEntry]], Workload]
@@ -35,7 +34,7 @@ class WorkloadEntry(Entry):
 
 
 def check_lasting(random: Distribution, use: Use[Entry], parameter: Parameter[Any]) -> None:
-    """Refuse times that are shorter on average than any program draws them. Raises CompileError."""
+    """Refuse times with a mean below SHORTEST_MEAN_S. Raises CompileError."""
     if mean(random) < SHORTEST_MEAN_S:
         fail(
             "out-of-range",
@@ -45,6 +44,6 @@ def check_lasting(random: Distribution, use: Use[Entry], parameter: Parameter[An
 
 
 def lowered(random: Distribution) -> plan.Distribution:
-    """Return a distribution as the plan has it."""
+    """Return a distribution as the plan holds it."""
     numbers = {name: float(value) for name, value in random.arguments.items()}
     return plan.Distribution(kind=cast(Any, random.kind), parameters=numbers)
