@@ -15,6 +15,8 @@ from .sources import wished
 
 RESULTS = Path("results") / "calibration"
 
+ELSEWHERE = "name another engine: `fairc calibrate --engine NAME --case NAME`"
+
 
 @click.command()
 @click.option("--engine", metavar="NAME", help="uml, vm, mininet or docker.  [default: uml]")
@@ -38,7 +40,7 @@ def calibrate(
     from fairc.runtime import engines
     from fairc.runtime.calibration.cases import CASES
     from fairc.runtime.calibration.kept import keep
-    from fairc.runtime.calibration.suite import Bench, slower_than
+    from fairc.runtime.calibration.suite import Bench, obstacle, slower_than
     from fairc.runtime.calibration.suite import calibrate as measure
     from fairc.runtime.calibration.table import as_json, as_markdown, as_text
 
@@ -47,6 +49,8 @@ def calibrate(
         raise Wrong(f"there is no case `{unknown[0]}`; known: {', '.join(known)}")
     tested = engines.make(wished(engine) or VIRTUAL_TIME[0], console.say)
     cases = [case for case in CASES if not chosen or case.name in chosen]
+    if all(obstacles := [obstacle(case, tested) for case in cases]):
+        raise Wrong(f"{tested.name} cannot run {' or '.join(chosen)}: {obstacles[0]}", ELSEWHERE)
     folder = output or RESULTS.with_name(f"{RESULTS.name}-{tested.name}")
     bench = Bench(folder, console.progress, jobs or len(os.sched_getaffinity(0)))
     with ExitStack() as stack:

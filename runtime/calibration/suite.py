@@ -100,13 +100,20 @@ def compiled(file: Path, engine: Engine) -> compiler.Compilation:
     return compiler.compile(experiment, engine.name)
 
 
-def obstacle(file: Path, engine: Engine) -> str:
-    """Return why an engine cannot run an experiment of the suite; empty if it can."""
+def obstacle(case: Case, engine: Engine) -> str:
+    """Return why an engine cannot run a case of the suite; empty if it can."""
+    if case.fast and not computing_is_free(engine):
+        return "its link is too fast for an engine on which computation takes time"
     try:
-        _ = compiled(file, engine).choice
+        _ = compiled(case.file, engine).choice
     except dsl.CompileError as error:
         return "; ".join(note for found in error.diagnostics for note in found.notes)
     return ""
+
+
+def computing_is_free(engine: Engine) -> bool:
+    """Return whether computation takes no time on an engine."""
+    return any(kind.computing_is_free for kind in engines.ENGINES if kind.name == engine.name)
 
 
 def label(cell: Cell) -> str:
@@ -127,11 +134,9 @@ def calibrate(
     say: called with what is running.
     """
     readings: list[Reading] = []
-    free = any(kind.computing_is_free for kind in engines.ENGINES if kind.name == engine.name)
+    free = computing_is_free(engine)
     for case in cases:
-        if case.fast and not free:
-            continue
-        if why := obstacle(case.file, engine):
+        if why := obstacle(case, engine):
             say(f"calibration: {case.name} is skipped: {why}")
             continue
         read = case.exact if free and case.exact else case.read

@@ -42,9 +42,9 @@ def test_every_experiment_of_the_suite_is_read() -> None:
 
 
 def test_what_an_engine_cannot_run_is_left_out() -> None:
-    cannot = {case.name for case in CASES if obstacle(case.file, UmlEngine())}
+    cannot = {case.name for case in CASES if obstacle(case, UmlEngine())}
     assert cannot == {"iperf3"}
-    assert not any(obstacle(case.file, FakeEngine()) for case in CASES)
+    assert {case.name for case in CASES if obstacle(case, FakeEngine())} == {"gigabit"}
 
 
 def test_a_reading_holds_inside_its_range_only() -> None:
@@ -146,6 +146,13 @@ def test_a_case_that_there_is_not_is_refused(tmp_path: Path) -> None:
     called = call(tmp_path, "--case", "rat")
     assert called.returncode == 2
     assert "there is no case `rat`; known: rate, delay" in called.stderr
+
+
+def test_a_case_that_the_engine_cannot_run_is_refused(tmp_path: Path) -> None:
+    called = call(tmp_path, "--case", "gigabit")
+    assert called.returncode == 2 and called.stdout == ""
+    assert "fake cannot run gigabit: its link is too fast" in called.stderr
+    assert "--engine NAME" in called.stderr
 
 
 def test_readings_are_of_known_units() -> None:
