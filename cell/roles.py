@@ -18,9 +18,11 @@ from .experiment import (
 )
 
 SNAPLEN = 96
-# Packets that a capture holds between two readings, of which one may come late: 250 ms of a bottleneck's smallest
-# frames (its full ones at 23 times its rate, as bursts in front of it may come), within these bounds.
+# Packets that a capture holds between two readings, of which one may come late: 250 ms of the smallest frames that
+# pass a bottleneck or that sources with a rate send, and the first windows, within these bounds. A bottleneck's
+# smallest frames are its full ones at 23 times its rate, as bursts in front of it may come.
 RING_S, SMALLEST_FRAME_BYTES, RING_PACKETS = 0.25, 64, (5_000, 25_000)
+CONNECTIONS_OF_A_LOAD = 6  # of a page over HTTP/1.1
 
 WEB_NAME = "web.fairc"
 """The name of every web server, in its certificate and in what clients ask for."""
@@ -57,13 +59,20 @@ def capture(capture: Capture, experiment: Experiment) -> Program:
 
 def ring_packets(experiment: Experiment) -> int:
     """Return how many packets each capture holds between two readings."""
-    rates = [flow.rate_bps or 0 for flow in experiment.flows]
+    passing = [0]
     for egress in experiment.egress:
         if egress.bottleneck and egress.shaper is not None:
-            rates.append(egress.shaper.rate_bps)
-            rates += [change for _, change in egress.changes if isinstance(change, int)]
+            passing.append(egress.shaper.rate_bps)
+            passing += [change for _, change in egress.changes if isinstance(change, int)]
+    sent = first = 0
+    for flow in experiment.flows:
+        loads = flow.workload.kind == "load"
+        at_once = flow.connections * (CONNECTIONS_OF_A_LOAD if loads else 1)
+        sent += at_once * (flow.rate_bps or flow.workload.parameters.get("rate_bps") or 0)
+        first += at_once * flow.options.initial_window_packets
     least, most = RING_PACKETS
-    return min(most, max(least, round(RING_S * max(rates) / (8 * SMALLEST_FRAME_BYTES))))
+    needed = first + RING_S * max(*passing, sent) / (8 * SMALLEST_FRAME_BYTES)
+    return min(most, max(least, round(needed)))
 
 
 def server(flow: Flow, experiment: Experiment) -> Program:

@@ -46,7 +46,7 @@ def verify(run: Path) -> Verified:
     try:
         _read(run)
     except StoreError as error:
-        text = str(error).replace(str(run), "")  # a folder may be called as a file is
+        text = str(error).removeprefix(str(run))  # a folder may have the name of a file
         name = next((name for name in (CELLS, LOCK, PLAN) if name in text), PLAN)
         found.damaged.append(Damaged(name, str(error), _again(run, name)))
     else:

@@ -10,7 +10,6 @@ from fairc.compiler.plan import (
     Cell,
     FileWorkload,
     Interface,
-    OnOffWorkload,
     VideoWorkload,
     frames,
 )
@@ -22,12 +21,16 @@ MARGIN, OTHER_BYTES = 1.25, 64 << 20
 FILES_SHARE = 0.5
 STEP_BYTES = 1 << 30
 # A machine with less than the variant's memory, for cells that surely need no more: Linux spends a sixty-fourth of
-# it on a list of its pages. The kernel, the image's files and the conductor take SYSTEM_BYTES of it, a
-# program of the endpoints with its rings PROGRAM_BYTES, and a socket at most twice its buffer (socket(7), SO_SNDBUF).
-SMALL_BYTES, SYSTEM_BYTES, PROGRAM_BYTES, SOCKET_SHARE = 256 << 20, 64 << 20, 5 << 20, 2
+# it on a list of its pages. The kernel can use SMALL_USABLE_BYTES of it; it, the image's files and the conductor
+# take SYSTEM_BYTES, a program of the endpoints with its rings PROGRAM_BYTES, an emulated node NODE_BYTES, and a
+# socket at most twice its buffer (socket(7), SO_SNDBUF).
+SMALL_BYTES, SMALL_USABLE_BYTES = 256 << 20, 240 << 20
+SYSTEM_BYTES, PROGRAM_BYTES, NODE_BYTES, SOCKET_SHARE = 56 << 20, 5 << 20, 1 << 20, 2
 SMALLEST_FRAME_BYTES = 64
-# Workloads that open all of a flow's connections at once.
-STEADY = (BulkWorkload, FileWorkload, OnOffWorkload, VideoWorkload)
+# Workloads that open all of a flow's connections at once, and send full packets.
+STEADY = (BulkWorkload, FileWorkload, VideoWorkload)
+# Up to here the packets that hosts hold (`processing`) need no memory worth counting.
+SHORT_PROCESSING_NS = 50_000_000
 
 # Values that a kernel derives from its memory and the size of its initramfs, and that could affect cells.
 # Every machine except the one with a browser has Linux's values for 1 GiB.
@@ -46,7 +49,8 @@ def machine_bytes(cell: Cell, variant: recipe.Variant) -> int:
     if variant != recipe.PLAIN:
         return variant.memory_bytes
     files_bytes = MARGIN * estimate.results_bytes(cell) + OTHER_BYTES
-    if files_bytes <= FILES_SHARE * SMALL_BYTES and is_small(cell, SMALL_BYTES - files_bytes):
+    fits = files_bytes <= FILES_SHARE * SMALL_USABLE_BYTES
+    if fits and is_small(cell, SMALL_USABLE_BYTES - files_bytes):
         return SMALL_BYTES
     steps = math.ceil(files_bytes / FILES_SHARE / STEP_BYTES)
     return max(variant.memory_bytes, steps * STEP_BYTES)
@@ -55,13 +59,17 @@ def machine_bytes(cell: Cell, variant: recipe.Variant) -> int:
 def is_small(cell: Cell, most_bytes: float) -> bool:
     """Return whether everything but a cell's files surely takes no more than most_bytes.
 
-    What opens connections as it goes (requests, page loads, proxies) or keeps records of packets
-    (policers, qlog) is not small.
+    Not small is what opens connections as it goes (requests, page loads, proxies), keeps records of packets
+    (policers, qlog), or may send more packets than `estimate` expects: over UDP, or where a link changes.
     """
-    if cell.peps or cell.policers:
+    changing = any(interface.changes for node in cell.nodes for interface in node.interfaces)
+    if cell.peps or cell.policers or changing:
         return False
-    if any(flow.qlog or not isinstance(flow.workload, STEADY) for flow in cell.flows):
+    if (cell.processing_ns or 0) > SHORT_PROCESSING_NS:
         return False
+    for flow in cell.flows:
+        if flow.qlog or flow.transport == "udp" or not isinstance(flow.workload, STEADY):
+            return False
     programs = 1 + len(cell.captures) + 2 * len(cell.flows)
     sockets_bytes = sum(
         flow.connections * (flow.sender_bytes + flow.receiver_bytes) for flow in cell.flows
@@ -70,7 +78,8 @@ def is_small(cell: Cell, most_bytes: float) -> bool:
         held_bytes(interface) for node in cell.nodes for interface in node.interfaces
     )
     network_bytes = SOCKET_SHARE * sockets_bytes + waiting_bytes
-    return SYSTEM_BYTES + PROGRAM_BYTES * programs + network_bytes <= most_bytes
+    own_bytes = SYSTEM_BYTES + PROGRAM_BYTES * programs + NODE_BYTES * len(cell.nodes)
+    return own_bytes + network_bytes <= most_bytes
 
 
 def held_bytes(interface: Interface) -> float:

@@ -97,6 +97,15 @@ def test_a_run_in_a_folder_that_is_called_as_one_of_its_files(made: Fairc) -> No
     assert "rm " not in called.out  # the lock is whole, and nothing else knows what it does
 
 
+def test_a_damaged_file_of_the_current_folder_is_named(
+    made: Fairc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (RUN / "lock.json").write_text("{")
+    monkeypatch.chdir(RUN)
+    called = made("verify", ".")
+    assert called.status == 1 and "rm lock.json;" in called.out
+
+
 @pytest.mark.parametrize("name", ["result.json", "series.npz"])
 def test_what_cannot_be_read_of_an_earlier_version_is_named(made: Fairc, name: str) -> None:
     (cell() / "files.json").unlink()

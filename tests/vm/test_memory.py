@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from specs import only_cell_of
 
@@ -56,14 +58,37 @@ def test_a_machine_has_the_memory_that_its_cell_needs(
         ("10pkt", "over = quic  cca = reno  workload = bulk", 256),
         ("10pkt", "over = quic(qlog: on)  cca = reno  workload = bulk", 1024),
         ("10pkt", "cca = reno  workload = load(page(10kB), client: plain)", 1024),
+        ("10pkt", "over = udp  rate = 300Mbit/s  workload = bulk", 1024),
     ],
 )
 def test_a_machine_with_less_memory_is_for_small_cells(queue: str, flow: str, mib: int) -> None:
-    """A long queue, a record of packets and connections without number are not small."""
+    """Not small are a long queue, a record of packets, connections without number, and floods of datagrams."""
     text = SPEC.replace("10pkt", queue).replace(
         "count = {count}  cca = reno  workload = bulk", flow
     )
     cell = only_cell_of(text.format(rate="1Mbit/s", duration="2s"))
+    assert memory.machine_bytes(cell, recipe.PLAIN) == mib << 20
+
+
+@pytest.mark.parametrize(
+    ("link", "routers", "mib"),
+    [
+        ("rate = 1Mbit/s", 1, 256),
+        ("rate = 1Mbit/s  at 1s { rate = 200Mbit/s }", 1, 1024),
+        ("rate = 1Mbit/s", 100, 1024),
+    ],
+)
+def test_changing_links_and_many_nodes_are_not_small(link: str, routers: int, mib: int) -> None:
+    names = ["server", *(f"r{number}" for number in range(routers)), "client"]
+    links = "  ".join(f"link {a} -- {b} {{ {link} }}" for a, b in pairwise(names))
+    cell = only_cell_of(f"""fexp 1
+experiment memory {{
+  topology {{ node server, client  router {", ".join(names[1:-1])}  {links} }}
+  flow a {{ cca = reno  workload = bulk }}
+  duration = 2s
+  measure = [goodput]
+}}
+""")
     assert memory.machine_bytes(cell, recipe.PLAIN) == mib << 20
 
 
