@@ -40,7 +40,7 @@ class OnPath(Protocol):
 
 
 class Workload(ABC):
-    """What a flow transfers, as written; each workload is a separate class in words/workloads.
+    """What a flow transfers, as the file says; words/workloads has a class for each workload.
 
     kind: its word in the language. noun: what messages call it. only_in_packets: what is known from
     captured packets alone, as messages put it; empty: nothing.

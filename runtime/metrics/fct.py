@@ -76,8 +76,8 @@ GROUP = _values("group_", " of all users of a group")
 def percentile(completed: NDArray[np.float64], unfinished: int, percent: int) -> float | None:
     """Return a percentile of completion times; None where it is infinite.
 
-    completed: times of the completed transfers, s, ascending. unfinished: the number of others, each
-    infinite; at least one transfer in all.
+    completed: completion times, s, ascending. unfinished: how many transfers did not complete; their
+    times count as infinite. There is at least one transfer in all.
     """
     place = (len(completed) + unfinished - 1) * percent / 100
     below = math.floor(place)

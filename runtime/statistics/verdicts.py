@@ -30,7 +30,7 @@ class Comparison:
     positive where the first is larger. welch: Welch's t-test, or why there is none.
     pairs: how many values were compared pair by pair; None if the samples are independent. shift: by how
     much the second of a pair is larger, with its interval; correlation: of the pairs, None where undefined.
-    text: all of that in words.
+    text: the same as a sentence.
     """
 
     kind: Kind
@@ -169,7 +169,7 @@ def _equals(p: float) -> str:
 
 
 def _medians(comparison: Comparison) -> str:
-    """Return, in words, whether the medians differ, that is, their 95 % intervals do not intersect."""
+    """Return whether the medians differ (disjoint 95 % intervals) as text; empty without both intervals."""
     first, second = comparison.first, comparison.second
     if first.low is None or first.high is None or second.low is None or second.high is None:
         return ""

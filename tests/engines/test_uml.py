@@ -82,7 +82,7 @@ for path in sorted(root.rglob("*")):
         continue  # a folder, or to be written only
 pathlib.Path(sys.argv[1], "told.json").write_text(json.dumps(found))
 """
-# What Linux bounds by memory all the same: nothing here has so many peers, and hosts set their own buffers.
+# Linux derives these from memory on every machine. Neither matters: cells have few peers, and hosts set their buffers.
 BY_MEMORY = {"/proc/sys/net/ipv4/inet_peer_threshold", "/proc/sys/net/ipv4/tcp_wmem"}
 
 
