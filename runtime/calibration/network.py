@@ -109,7 +109,7 @@ def buffer(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
         (queue,) = cell.queues
         planned = queue.interface.queue
         assert planned is not None, "the suite's bottlenecks have a queue"
-        packets, waiting_bytes = queue.largest_backlog
+        packets, waiting_bytes = queue.largest_backlog()
         frame = int(queue.left.frame_bytes.max())
         if planned.limit_bytes is not None:
             yield near(

@@ -1,7 +1,7 @@
 """Raw artefacts of one cell to arrays in SI units: what metrics and validity checks read.
 
 In order of control flow: `artefacts` opens the files, `endpoints` and `qdisc` read what programs
-and `tc` wrote, `paths` knows the routes, `matching` and `queues` follow packets through a
+and `tc` wrote, `paths` knows the routes, `matching`, `replay` and `queues` follow packets through a
 bottleneck, `qlog` checks what a QUIC server traced, `iperf3` reads that program's JSON and `iperf3_clock`
 dates it, `selection` says which packets are whose, `slots` apportions bytes to time, `loads` and
 `arrivals` follow page loads, `peps` follows split connections, `policers` and `policing` follow policed

@@ -1,14 +1,23 @@
-"""Find each packet of one capture point again at the next one."""
+"""Find each packet of one capture point again at the next one.
+
+Most packets differ from all others and are found by their contents. Some are alike: the resets with which
+a kernel answers late segments, or datagrams of one content. Where as many of them come out as went in, the
+nth is the nth. Where some are missing, the others do not say which, but the order does: each of them entered
+between its neighbours that are known. What is left to choose from in a drop-tail queue is `replay`'s to decide.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .digests import absorb
 from .pcap import Packets
+from .replay import Alike, DropTail, replay
 
 Int64s = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -33,6 +42,18 @@ _IDENTITY = (
     "ts_echo",
     "payload_digest",
 )
+# What the packets of one flow in one direction have in common.
+_FLOW = ("source", "destination", "protocol", "source_port", "destination_port")
+
+ORDER_NS = 20_000
+"""Packets captured this close together may be queued in a different order, where computing takes time.
+
+Seen on `vm`: of three packets within 5 us the first was dropped, after the two captured behind it.
+"""
+_ALWAYS, _NEVER = -(2**62), 2**62
+
+Order = Literal["line", "flows", "mixed"]
+"""What leaves in the order in which it came: all packets; those of each flow; not even these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,53 +62,183 @@ class Matching:
 
     found: shape (upstream,), index of the same packet downstream, or -1. pending: those not
     found that were still in transit when the capture ended. lost: the others that were not
-    found. strangers: shape (downstream,), packets that were never seen upstream.
+    found. strangers: shape (downstream,), packets that were never seen upstream. certain: shape
+    (downstream,), False where a packet may as well be another one that is like it.
     """
 
     found: Int64s
     pending: Bools
     lost: Bools
     strangers: Bools
+    certain: Bools
 
 
-def match(upstream: Packets, downstream: Packets, waiting: int) -> Matching:
-    """Match packets by identity; equal packets in order, the nth upstream with the nth downstream.
+def match(
+    upstream: Packets,
+    downstream: Packets,
+    waiting: int,
+    order: Order = "mixed",
+    drop_tail: DropTail | None = None,
+) -> Matching:
+    """Match packets of two captures, each in order of time.
 
     waiting: how many packets were in transit between the two points when the capture ended. Of the
-    missing packets after the last one found, that many, the latest, are pending and not lost.
+    missing packets after the last one found, that many, the latest, are pending and not lost. order: in
+    which they pass. drop_tail: the queue between the points, if it drops exactly what does not fit.
     """
-    found = np.full(len(upstream), -1, np.int64)
+    split = len(upstream)
+    keys = _numbered(_IDENTITY, upstream, downstream)
+    up, down = keys[:split], keys[split:]
+    source, target = _in_turn(up, down)
+    kinds = int(keys.max(initial=-1)) + 1
+    went, came = np.bincount(up, minlength=kinds), np.bincount(down, minlength=kinds)
+    open_kinds = (went != came) & (went > 0) & (came > 0)
+    # A packet cannot arrive before it left.
+    open_kinds[up[source[downstream.time_ns[target] < upstream.time_ns[source]]]] = True
+    known = ~open_kinds[up[source]]
+    found = np.full(split, -1, np.int64)
+    found[source[known]] = target[known]
+    certain = np.ones(len(downstream), np.bool_)
+    if open_kinds.any():
+        inputs = np.flatnonzero(open_kinds[up])
+        inputs = inputs[~_still_waiting(up[inputs], np.maximum(went - came, 0), waiting)]
+        outputs = np.flatnonzero(open_kinds[down])
+        low_ns, high_ns = _windows(upstream, downstream, found, outputs, order)
+        alike = Alike(
+            inputs, up[inputs], upstream.time_ns[inputs], outputs, down[outputs], low_ns, high_ns
+        )
+        pairs = None
+        if drop_tail is not None and order == "line":
+            pairs = replay(alike, upstream, downstream, found, drop_tail)
+        certain[outputs] = pairs is not None
+        if pairs is None:
+            pairs, certain[outputs] = _by_kind(alike)
+        found[pairs[pairs >= 0]] = outputs[pairs >= 0]
+        # What contradicts the order is still the same packet.
+        inputs, outputs = inputs[found[inputs] < 0], outputs[pairs < 0]
+        every = np.full(len(outputs), _ALWAYS), downstream.time_ns[outputs]
+        alike = Alike(inputs, up[inputs], upstream.time_ns[inputs], outputs, down[outputs], *every)
+        pairs, _ = _by_kind(alike)
+        found[pairs[pairs >= 0]] = outputs[pairs >= 0]
     strangers = np.ones(len(downstream), np.bool_)
-    keys, split = _identities(upstream, downstream), len(upstream)
-    up, up_rank = _ranked(keys[:split])
-    down, down_rank = _ranked(keys[split:])
-    _, i, j = np.intersect1d(
-        _pair(keys[:split][up], up_rank),
-        _pair(keys[split:][down], down_rank),
-        assume_unique=False,
-        return_indices=True,
-    )
-    source, target = up[i], down[j]
-    # A packet cannot arrive before it left: then two packets share an identity.
-    forward = downstream.time_ns[target] >= upstream.time_ns[source]
-    found[source[forward]] = target[forward]
-    strangers[target[forward]] = False
+    strangers[found[found >= 0]] = False
     missing = found < 0
     last = np.flatnonzero(~missing).max(initial=-1)
     after = np.flatnonzero(missing & (np.arange(split) > last))
     pending = np.zeros(split, np.bool_)
     pending[after[max(0, len(after) - waiting) :]] = True
-    return Matching(found, pending, missing & ~pending, strangers)
+    return Matching(found, pending, missing & ~pending, strangers, certain)
 
 
-def _identities(upstream: Packets, downstream: Packets) -> Int64s:
-    """Number the distinct packets of both captures, shape (upstream + downstream,)."""
-    digest = np.zeros(len(upstream) + len(downstream), np.uint64)
-    for name in _IDENTITY:  # one at a time: a long cell has millions of packets
-        row = np.concatenate([getattr(upstream, name), getattr(downstream, name)])
+def _still_waiting(kinds: Int64s, surplus: Int64s, waiting: int) -> Bools:
+    """Return which packets may be waiting at the end: the last of each kind that did not come out."""
+    order, rank = _ranked(kinds[::-1])
+    from_last = np.empty(len(kinds), np.int64)
+    from_last[order] = rank
+    return np.asarray(from_last[::-1] < np.minimum(surplus[kinds], waiting), np.bool_)
+
+
+def _windows(
+    upstream: Packets, downstream: Packets, found: Int64s, outputs: Int64s, order: Order
+) -> tuple[Int64s, Int64s]:
+    """Return between which times each output may have come in, by its neighbours that are known, ns."""
+    low, high = np.full(len(outputs), _ALWAYS), downstream.time_ns[outputs]
+    if order == "mixed":
+        return low, high
+    seen = np.flatnonzero(found >= 0)
+    line = np.zeros(len(downstream), np.int64)
+    if order == "flows":
+        line = _numbered(_FLOW, downstream)
+    came = np.full(len(downstream), -1, np.int64)
+    came[found[seen]] = seen
+    ranked, rank = _ranked(line)  # one line behind the other
+    place = np.empty(len(line), np.int64)
+    place[ranked] = np.arange(len(line))
+    begins = np.arange(len(line)) - rank
+    nearest = np.where(came[ranked] >= 0, np.arange(len(line)), -1)
+    ahead = np.maximum.accumulate(nearest)
+    ahead = np.where(ahead >= begins, ahead, -1)[place[outputs]]
+    behind = np.where(nearest < 0, len(line), nearest)
+    behind = np.append(np.minimum.accumulate(behind[::-1])[::-1], len(line))[place[outputs]]
+    padded = np.append(begins, -1)
+    behind = np.where(padded[behind] == begins[place[outputs]], behind, -1)
+    times = np.append(upstream.time_ns, 0)[came[ranked]]
+    before = np.where(ahead >= 0, times[ahead], _ALWAYS)
+    after = np.where(behind >= 0, times[behind], _NEVER)
+    crossed = (ahead >= 0) & (behind >= 0) & (after < before)
+    before, after = np.where(crossed, after, before), np.where(crossed, before, after)
+    low = np.where(ahead >= 0, before - ORDER_NS, low)
+    return low, np.where(behind >= 0, np.minimum(after + ORDER_NS, high), high)
+
+
+def _by_kind(alike: Alike) -> tuple[Int64s, Bools]:
+    """Choose an input for each output, one kind of packets at a time.
+
+    Of those that went in, the latest that are possible came out: then no packet has waited longer than it
+    must have. Of more that come out than went in, the first are the originals. Returns the inputs, shape
+    (outputs,), -1 for none, and for which of them there is no other choice.
+    """
+    pairs, certain = (
+        np.full(len(alike.outputs), -1, np.int64),
+        np.zeros(len(alike.outputs), np.bool_),
+    )
+    for kind in np.intersect1d(alike.input_kinds, alike.output_kinds):
+        ours = np.flatnonzero(alike.input_kinds == kind)
+        theirs = np.flatnonzero(alike.output_kinds == kind)
+        times, low, high = alike.time_ns[ours], alike.low_ns[theirs], alike.high_ns[theirs]
+        earliest = _first_fits(times, low, high)
+        latest = _first_fits(-times[::-1], -high[::-1], -low[::-1])[::-1]
+        latest = np.where(latest >= 0, len(ours) - 1 - latest, -1)
+        chosen = latest if len(ours) > len(theirs) else earliest
+        pairs[theirs] = np.where(chosen >= 0, alike.inputs[ours[chosen]], -1)
+        certain[theirs] = earliest == latest
+    return pairs, certain
+
+
+def _first_fits(times: Int64s, low: Int64s, high: Int64s) -> Int64s:
+    """Return for each window the first of the times that is left for it, -1 if there is none."""
+    found = np.full(len(low), -1, np.int64)
+    rows, at = times.tolist(), 0
+    for number, (begin, end) in enumerate(zip(low.tolist(), high.tolist(), strict=True)):
+        while at < len(rows) and rows[at] < begin:
+            at += 1
+        if at < len(rows) and rows[at] <= end:
+            found[number] = at
+            at += 1
+    return found
+
+
+def _numbered(fields: tuple[str, ...], *captures: Packets) -> Int64s:
+    """Number the distinct values of some fields in captures, shape (packets of all captures,)."""
+    digest = np.zeros(sum(map(len, captures)), np.uint64)
+    for name in fields:  # one at a time: a long cell has millions of packets
+        row = np.concatenate([getattr(packets, name) for packets in captures])
         digest = absorb(digest, row.astype(np.uint64))
     numbers: Int64s = np.unique(digest, return_inverse=True)[1].astype(np.int64)
     return numbers
+
+
+def lines(packets: Packets, order: Order) -> Iterator[Int64s]:
+    """Yield the indices of the packets of each line, in order; none if nothing stays in order."""
+    if order == "line":
+        yield np.arange(len(packets))
+    elif order == "flows":
+        number = _numbered(_FLOW, packets)
+        ranked, _ = _ranked(number)
+        yield from np.split(ranked, np.flatnonzero(np.diff(number[ranked])) + 1)
+
+
+def _in_turn(up: Int64s, down: Int64s) -> tuple[Int64s, Int64s]:
+    """Return pairs of equal keys: the nth of one kind upstream and the nth downstream."""
+    ours, our_rank = _ranked(up)
+    theirs, their_rank = _ranked(down)
+    _, i, j = np.intersect1d(
+        _pair(up[ours], our_rank),
+        _pair(down[theirs], their_rank),
+        assume_unique=True,
+        return_indices=True,
+    )
+    return ours[i], theirs[j]
 
 
 def _ranked(keys: Int64s) -> tuple[Int64s, Int64s]:

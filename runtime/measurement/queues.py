@@ -9,13 +9,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Interface
+from fairc.compiler.plan import Impairment, Interface
+from fairc.words.queues import QUEUES
 
 from . import pcap, qdisc
 from .artefacts import ArtefactError
 from .changes import History
-from .matching import Matching, match
+from .matching import Matching, Order, lines, match
 from .paths import Paths, Place
+from .replay import DropTail
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -86,7 +88,10 @@ class QueueRecord:
 
     @cached_property
     def arrival_s(self) -> Floats:
-        """When each frame that left had arrived, s after the epoch; NaN where that was not seen."""
+        """When each frame that left had arrived, s after the epoch; NaN where that was not seen.
+
+        Where frames are alike, the latest that is possible.
+        """
         arrival = np.full(len(self.left), np.nan)
         seen = np.flatnonzero(self.through.found >= 0)
         arrival[self.through.found[seen]] = self.seconds(self.entered)[seen]
@@ -94,8 +99,8 @@ class QueueRecord:
 
     @cached_property
     def delay_s(self) -> Floats:
-        """Time in the queue of each frame that left, s; NaN where its entry was not seen."""
-        return self.left_s - self.arrival_s
+        """Time in the queue of each frame that left, s; NaN where its entry was not seen, or may be another's."""
+        return np.where(self.through.certain, self.left_s - self.arrival_s, np.nan)
 
     @cached_property
     def _backlog(self) -> tuple[Floats, NDArray[np.int64], NDArray[np.int64]]:
@@ -124,31 +129,56 @@ class QueueRecord:
         known = np.concatenate(([0], values)).astype(np.float64)
         return known[np.searchsorted(self._backlog[0], t_s, side="right")]
 
-    @property
-    def largest_backlog(self) -> tuple[int, int]:
-        """The most frames, and the most bytes, that ever waited."""
-        _, packets, data = self._backlog
-        return int(packets.max(initial=0)), int(data.max(initial=0))
+    def largest_backlog(self, until_s: float = np.inf) -> tuple[int, int]:
+        """Return the most frames, and the most bytes, that must have waited at once up to a time.
 
-    @cached_property
-    def met(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The frames, and their bytes, that waited when each dropped frame arrived.
-
-        At the same instant, frames captured before it are already waiting, and departures come after
-        it: in virtual time a burst arrives in one instant.
+        What came and what left in one instant did so in an unknown order, so only what waits after it counts.
         """
-        waits, lost = ~self.through.lost, self.through.lost
-        left = self.left_s[~self.through.strangers]
-        gone = np.searchsorted(left, self.drops_s, side="left")
-        sizes = np.concatenate(([0], np.cumsum(self.left.frame_bytes[~self.through.strangers])))
-        packets = np.cumsum(waits)[lost] - gone
-        data = np.cumsum(np.where(waits, self.entered.frame_bytes, 0))[lost] - sizes[gone]
-        return packets.astype(np.int64), data.astype(np.int64)
+        times, packets, data = self._backlog
+        counts = (np.diff(times, append=np.inf) > 0) & (times <= until_s)
+        return int(packets[counts].max(initial=0)), int(data[counts].max(initial=0))
+
+    def met(self, apart_s: float = 0.0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the most frames, and bytes of frames, that can have waited when each dropped frame was queued.
+
+        apart_s: frames captured at most that much later may have been queued before it. What left in the
+        same instant left after it.
+        """
+        waits, ours = ~self.through.lost, ~self.through.strangers
+        came = np.searchsorted(self.seconds(self.entered), self.drops_s + apart_s, side="right")
+        gone = np.searchsorted(self.left_s[ours], self.drops_s, side="left")
+        packets = np.concatenate(([0], np.cumsum(waits)))[came] - gone
+        queued = np.concatenate(([0], np.cumsum(np.where(waits, self.entered.frame_bytes, 0))))
+        sent = np.concatenate(([0], np.cumsum(self.left.frame_bytes[ours])))
+        return packets.astype(np.int64), (queued[came] - sent[gone]).astype(np.int64)
+
+    def overtaken(self, apart_s: float = 0.0) -> Bools:
+        """Return which frames left behind one that came more than apart_s later, against the queue's order."""
+        found = np.zeros(len(self.left), np.bool_)
+        came = np.where(self.through.certain, self.arrival_s, np.nan)
+        for line in lines(self.left, order_of(self.interface)):
+            latest: Floats = np.fmax.accumulate(came[line])
+            found[line] = latest - came[line] > apart_s
+        return found
 
     @cached_property
     def drops_s(self) -> Floats:
         """When each frame that the queue dropped arrived, s after the epoch."""
         return self.seconds(self.entered)[self.through.lost]
+
+
+def order_of(interface: Interface) -> Order:
+    """Return in which order packets leave a queue; one from another package may keep none."""
+    queue = interface.queue
+    return QUEUES[queue.kind].order if queue is not None and queue.kind in QUEUES else "mixed"
+
+
+def _keeps_order(history: History) -> bool:
+    """Return whether packets leave a hop behind a queue in the order in which they reached it."""
+    planned: list[Impairment] = [hop for _, hop in history.impairments() if hop is not None]
+    if any(hop.reorder for hop in planned):
+        return False
+    return all(hop.in_order for hop in planned) or (len(planned) == 1 and not planned[0].jitter_ns)
 
 
 def assemble(
@@ -212,6 +242,13 @@ def _queue(
     entered = entered.select(_bound_for(paths, place, entered))
     left, delivered = at("exit"), at("delivered")
     delivery = paths.delivery(place)
+    planned = interface.queue
+    drop_tail = None
+    if planned is not None and planned.kind == "fifo":
+        in_bytes = planned.limit_bytes is not None
+        limit = planned.limit_bytes or planned.limit_packets or 0
+        drop_tail = DropTail(limit, in_bytes, interface.frame_bytes if in_bytes else 1)
+    behind: Order = "line" if delivery is None or _keeps_order(histories[delivery]) else "mixed"
     return QueueRecord(
         place=place,
         interface=interface,
@@ -219,8 +256,8 @@ def _queue(
         entered=entered,
         left=left,
         delivered=delivered,
-        through=match(entered, left, waiting(place)),
-        behind=match(left, delivered, waiting(delivery) if delivery else 0),
+        through=match(entered, left, waiting(place), order_of(interface), drop_tail),
+        behind=match(left, delivered, waiting(delivery) if delivery else 0, behind),
         blind=blind,
         bucket_bytes=qdisc.bucket_bytes(qdiscs.get(place, ())),
         epoch_ns=epoch_ns,

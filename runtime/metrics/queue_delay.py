@@ -4,7 +4,9 @@
 
 over the packets p of the flow's data direction that left the queue after the warm-up. Entry is the
 arrival at the bottleneck's router, exit the moment at which the queue hands the packet to the link, so
-serialisation and propagation are not included. Percentiles interpolate linearly. The curve `distribution`
+serialisation and propagation are not included. A packet that cannot be told from others of which the queue
+dropped some is left out, unless the order of packets or the limit of a `fifo` says which one it is.
+Percentiles interpolate linearly. The curve `distribution`
 has the whole distribution: x is the delay that a share y of the packets does not exceed, in steps of 0.5 %;
 scale is the number of packets.
 
@@ -30,6 +32,8 @@ VALUES = (MEAN, *percentile_values("queue_delay", "s", "the time in the bottlene
 
 
 STEPS = 200
+NONE = "no packet of the flow passed the bottleneck"
+ALIKE = "the flow's packets are alike, and the queue dropped some: give each another content"
 
 
 def _delays(measurement: Measurement, flow: FlowRecord) -> Floats:
@@ -42,7 +46,8 @@ def _delays(measurement: Measurement, flow: FlowRecord) -> Floats:
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
     delay = _delays(measurement, flow)
     if not len(delay):
-        reason = UNSEEN if flow.queue.blind else "no packet of the flow passed the bottleneck"
+        passed = bool((flow.left & (flow.queue.left_s >= measurement.warmup_s)).any())
+        reason = UNSEEN if flow.queue.blind else ALIKE if passed else NONE
         return tuple(value.of(None, flow.name, reason) for value in VALUES)
     numbers = (delay.mean(), *percentiles(delay), delay.max())
     return tuple(value.of(float(n), flow.name) for value, n in zip(VALUES, numbers, strict=True))

@@ -7,7 +7,7 @@ subject and into CHECKS:
 service     the bottleneck's rate while packets wait; shaper and changes on time
 delay       base RTT, jitter
 loss        random losses; drops where there should be none
-order       copies, and packets that overtake others
+order       the queue's order, copies, and packets that overtake others
 buffers     what a queue holds
 captures    complete, consistent; no super-packets
 counters    a cell without captures: what its verdict rests on
@@ -42,7 +42,7 @@ from .guest import machine_load, notes
 from .loads import page_loads
 from .loss import loss_counts, other_drops, random_loss
 from .options import transport_options
-from .order import copies, overtaking
+from .order import copies, overtaking, queue_order
 from .peps import proxies
 from .policing import policing
 from .processing import processing
@@ -59,6 +59,7 @@ CHECKS: tuple[Check, ...] = (
     random_loss,
     copies,
     overtaking,
+    queue_order,
     buffer,
     other_drops,
     captures,

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.matching import ORDER_NS
 from fairc.runtime.measurement.queues import QueueRecord
 
 from .finding import Finding
+
+ORDER_S = ORDER_NS * 1e-9
 
 
 def _in_policer(measurement: Measurement, queue: QueueRecord) -> int:
@@ -18,10 +20,7 @@ def _in_policer(measurement: Measurement, queue: QueueRecord) -> int:
 
     They are captured before the policer, so they seem to wait in the queue.
     """
-    late_s = max(
-        (p.total.late_s for p in measurement.policers if p.place == queue.place and p.total),
-        default=0.0,
-    )
+    late_s = in_policer_s(measurement, queue)
     came_s = queue.seconds(queue.entered)
     if not late_s or not len(came_s):
         return 0
@@ -29,21 +28,11 @@ def _in_policer(measurement: Measurement, queue: QueueRecord) -> int:
     return int(within.max())
 
 
-ORDER_S = 20e-6
-"""Packets captured this close together may be queued in a different order, where computing takes time.
-
-Seen on `vm`: of three packets within 5 us the first was dropped, after the two captured behind it.
-"""
-
-
-def _may_be_before(queue: QueueRecord) -> NDArray[np.int64]:
-    """Return for each drop how many packets captured right after it may have been queued before it."""
-    came_s = queue.seconds(queue.entered)
-    lost = queue.through.lost
-    kept_s = np.sort(came_s[~lost])
-    dropped_s = came_s[lost]
-    return np.searchsorted(kept_s, dropped_s + ORDER_S, side="right") - np.searchsorted(
-        kept_s, dropped_s, side="right"
+def in_policer_s(measurement: Measurement, queue: QueueRecord) -> float:
+    """Return the longest that the policer in front of a queue held a packet, s; 0 without one."""
+    return max(
+        (p.total.late_s for p in measurement.policers if p.place == queue.place and p.total),
+        default=0.0,
     )
 
 
@@ -51,14 +40,15 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
     """Rules 1, 20: the queue holds its limit and no more; a fifo drops only what does not fit.
 
     A packet is captured before it is queued and after it has been sent, so one full frame more or
-    less can appear to wait. An AQM may drop at any time.
+    less can appear to wait. An AQM may drop at any time. What happens after the end of the flows counts
+    nowhere and is not judged.
     """
     for queue in measurement.seen_queues:
         planned = queue.interface.queue
         if planned is None or planned.kind == "cake":  # its limit is memory, not packets
             continue
-        most_packets, most_bytes = queue.largest_backlog
-        met_packets, met_bytes = queue.met
+        most_packets, most_bytes = queue.largest_backlog(measurement.ended_s)
+        met_packets, met_bytes = queue.met(ORDER_S)
         if planned.limit_bytes is not None:
             most, limit, unit = most_bytes, planned.limit_bytes, "bytes"
             slack = queue.interface.frame_bytes
@@ -66,12 +56,22 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
         else:
             most, limit, slack, unit = most_packets, planned.limit_packets or 0, 1, "packets"
             after = met_packets + 1
-        before_it = _in_policer(measurement, queue) * (slack if unit == "bytes" else 1)
+        before_it = _in_policer(measurement, queue) * slack
         if most > limit + slack + before_it:
             yield Finding(
-                "invalid", f"{most} {unit} waited at {queue.name}, more than its limit of {limit}"
+                "invalid",
+                f"{most} {unit} waited at {queue.name}, more than its limit of {limit}: another limit"
+                " was in force, or another buffer holds packets between the captures before and behind"
+                f" the queue; compare its limit with `tc -s qdisc` of {queue.name} in qdisc-after.json",
             )
-        after = after + _may_be_before(queue) * (slack if unit == "bytes" else 1)
-        early = int((after <= limit - slack).sum())
-        if early and planned.kind == "fifo" and not queue.blind:
-            yield Finding("invalid", f"{queue.name} dropped {early} packets that had room")
+        early = (after <= limit - slack) & (queue.drops_s <= measurement.ended_s)
+        if early.any() and planned.kind == "fifo":
+            at = int(np.flatnonzero(early)[np.argmin(after[early])])
+            size = after[at] - (met_bytes if unit == "bytes" else met_packets)[at]
+            yield Finding(
+                "invalid",
+                f"{queue.name} dropped {early.sum()} packets that had room, one of them at"
+                f" {queue.drops_s[at]:.6f} s with at most {after[at] - size} of {limit} {unit} waiting:"
+                " another limit was in force, or the system dropped them before they were queued;"
+                f" compare its limit and drops with `tc -s qdisc` of {queue.name} in qdisc-after.json",
+            )

@@ -1,4 +1,4 @@
-"""Packets arrive once and in order, except those that the plan copies or lets overtake others."""
+"""Packets leave the queue in its order and arrive once and in order, but for those that the plan copies or lets overtake."""
 
 from __future__ import annotations
 
@@ -6,9 +6,30 @@ from collections.abc import Iterator
 
 from fairc.runtime.measurement import Measurement
 
+from .buffers import ORDER_S, in_policer_s
 from .captures import of_flows
 from .finding import Finding
 from .losses import LossCount
+
+MOST_OVERTAKEN = 1e-3
+"""Share of frames that may leave a queue out of order before the cell is invalid. On a virtual clock none does;
+on a machine with several processors, frames may be queued long after they were captured."""
+
+
+def queue_order(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 20: frames leave a queue in the order in which they came; a fair queue, those of each flow."""
+    for queue in measurement.seen_queues:
+        apart_s = ORDER_S + in_policer_s(measurement, queue)
+        overtaken = int(queue.overtaken(apart_s).sum())
+        if overtaken:
+            grave = overtaken > MOST_OVERTAKEN * len(queue.left)
+            yield Finding(
+                "invalid" if grave else "flagged",
+                f"{overtaken} of {len(queue.left)} frames left {queue.name} after frames that had come"
+                f" more than {apart_s * 1e6:.3g} us later: another queue was in force, or the machine"
+                " was too busy to queue frames as they came; compare its kind with `tc qdisc` in"
+                " qdisc-after.json, or run the cell on an engine in virtual time",
+            )
 
 
 def copies(measurement: Measurement) -> Iterator[Finding]:

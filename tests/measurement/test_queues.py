@@ -16,6 +16,7 @@ from madepackets import Sent, steady, through_queue
 from fairc.runtime.measurement import ArtefactError, load
 from fairc.runtime.measurement.matching import match
 from fairc.runtime.measurement.pcap import Packets, parse
+from fairc.runtime.measurement.replay import DropTail
 
 
 def packets(*named: tuple[int, int]) -> Packets:
@@ -36,9 +37,37 @@ def test_each_packet_is_found_and_a_retransmission_is_another_packet() -> None:
     assert not found.strangers.any()
 
 
-def test_packets_of_one_name_are_taken_in_order() -> None:
+def test_of_packets_of_one_name_the_last_came_through_and_which_is_not_certain() -> None:
     found = match(packets((1, 9), (2, 9), (3, 9)), packets((4, 9), (5, 9)), 0)
-    assert found.found.tolist() == [0, 1, -1]
+    assert found.found.tolist() == [-1, 0, 1]
+    assert not found.certain.any()
+    assert match(packets((1, 9), (2, 9)), packets((4, 9), (5, 9)), 0).certain.all()
+
+
+def test_packets_of_one_name_that_may_still_wait_are_the_last() -> None:
+    found = match(packets((1, 9), (2, 9), (3, 9)), packets((4, 9)), 2)
+    assert found.found.tolist() == [0, -1, -1]
+    assert found.pending.tolist() == [False, True, True]
+
+
+def test_a_packet_came_between_its_neighbours() -> None:
+    """Of the three nines, the second one lies between 1 and 2 on both sides."""
+    up = packets((1, 9), (100_000, 1), (200_000, 9), (300_000, 2), (400_000, 9))
+    down = packets((500_000, 1), (600_000, 9), (700_000, 2))
+    found = match(up, down, 0, "line")
+    assert found.found.tolist() == [-1, 0, 1, 2, -1]
+    assert found.certain.all()
+    assert not match(up, down, 0, "mixed").certain[1]
+
+
+def test_a_drop_tail_queue_dropped_what_met_a_full_queue() -> None:
+    """It holds two: the second and third nine meet 1 and the first nine, the last one meets only a nine."""
+    up = packets((0, 1), (10, 9), (20, 9), (30, 9), (1_000_010, 9))
+    down = packets((1_000_000, 1), (2_000_000, 9), (3_000_000, 9))
+    found = match(up, down, 0, "line", DropTail(2, in_bytes=False, slack=0))
+    assert found.found.tolist() == [0, 1, -1, -1, 2]
+    assert found.certain.all()
+    assert match(up, down, 0, "line").found.tolist() == [0, -1, -1, 1, 2]
 
 
 def test_a_packet_cannot_be_found_before_it_came() -> None:
@@ -121,7 +150,7 @@ def test_backlog_counts_what_waits_at_a_time(tmp_path: Path) -> None:
     at = np.array([0.05, 0.1001, 0.1001 + 0.012112, 0.1001 + 2 * 0.012112])
     assert queue.backlog_bytes(at).tolist() == [0, 2 * FULL, FULL, 0]
     assert queue.backlog_packets(at).tolist() == [0, 2, 1, 0]
-    assert queue.largest_backlog == (2, 2 * FULL)
+    assert queue.largest_backlog() == (2, 2 * FULL)
 
 
 def test_packets_for_elsewhere_are_not_in_the_queue(tmp_path: Path) -> None:

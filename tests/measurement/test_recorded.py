@@ -102,7 +102,7 @@ def test_the_shaper_is_as_fast_as_planned() -> None:
 
 def test_the_queue_never_holds_more_than_it_may() -> None:
     queue = load(CELL, RAW).queues[0]
-    packets, data = queue.largest_backlog
+    packets, data = queue.largest_backlog()
     assert 11_250 - 1514 < data <= 11_250
     assert packets <= data // 66
     assert queue.backlog_bytes(np.array([1e6])).tolist() == [0]

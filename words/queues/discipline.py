@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from fairc.compiler import plan
 from fairc.compiler.plan.frames import FRAME_BYTES, frame_bytes
@@ -126,7 +126,9 @@ class Discipline(Entry):
     lower: returns its part of the plan. target_ns: the standing delay that it aims at, ns. doubts: yields
     what is wrong with its parameters, or makes no sense. is_random: whether it draws random numbers, or
     hashes flows with a secret of the kernel. always_marks: whether it marks packets without being asked
-    to. probes: its names in tc -> arguments to try whether a kernel has it. modules: of the kernel.
+    to. order: what leaves in the order in which it came: all packets (`line`), those of each flow (`flows`),
+    or neither (`mixed`). probes: its names in tc -> arguments to try whether a kernel has it. modules: of
+    the kernel.
     """
 
     lower: Callable[[Given], plan.Queue]
@@ -134,6 +136,7 @@ class Discipline(Entry):
     doubts: Callable[[Given, Any], Iterator[Diagnostic]] = _none
     is_random: bool = False
     always_marks: bool = False
+    order: Literal["line", "flows", "mixed"] = "mixed"
     probes: Mapping[str, str] = field(default_factory=dict)
     modules: tuple[str, ...] = ()
     runs: bool = True

@@ -9,5 +9,6 @@ FIFO = Discipline(
     summary="First in, first out, with tail drop",
     parameters=(SIZE,),
     lower=lambda given: given.limit,
+    order="line",
     probes={"bfifo": "limit 3028", "pfifo": "limit 10"},
 )

@@ -26,6 +26,7 @@ FQ = Discipline(
     summary="Fair queueing, one queue per flow",
     parameters=(SIZE, FLOW_LIMIT),
     lower=_lower,
+    order="flows",
     probes={"fq": "limit 10"},
     modules=("sch_fq",),
 )

@@ -32,5 +32,6 @@ FQ_CODEL = Discipline(
     lower=_lower,
     target_ns=lambda queue: queue.target_ns,
     is_random=True,
+    order="flows",
     probes={"fq_codel": "limit 10"},
 )

@@ -29,6 +29,7 @@ FQ_PIE = Discipline(
     lower=_lower,
     target_ns=lambda queue: queue.target_ns,
     is_random=True,
+    order="flows",
     probes={"fq_pie": "limit 10"},
     modules=("sch_fq_pie",),
 )

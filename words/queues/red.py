@@ -99,6 +99,7 @@ RED = Discipline(
     lower=_lower,
     doubts=_doubts,
     is_random=True,
+    order="line",
     probes={"gred": "setup vqs 1 default 0"},
     modules=("sch_red",),
 )

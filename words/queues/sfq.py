@@ -24,6 +24,7 @@ SFQ = Discipline(
     parameters=(SIZE,),
     lower=_lower,
     is_random=True,
+    order="flows",
     probes={"sfq": "limit 10"},
     modules=("sch_sfq",),
 )

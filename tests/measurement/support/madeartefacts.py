@@ -46,7 +46,7 @@ class Made:
         """Write every artefact; returns the folder."""
         folder.mkdir(parents=True, exist_ok=True)
         for capture in self.cell.captures:
-            frames = self._frames(capture)
+            frames = self.frames(capture)
             (folder / f"{capture.name}.pcap").write_bytes(pcap(frames))
             counts = {"event": "captured", "packets": len(frames), "dropped": 0}
             write_lines(folder / f"{capture.name}.ndjson", [{"t_ns": self.ended_ns, **counts}])
@@ -91,7 +91,9 @@ class Made:
         write_json(folder / "cell.json", ending)
         return folder
 
-    def _frames(self, capture: Capture) -> list[Frame]:
+    def frames(self, capture: Capture) -> list[Frame]:
+        """Return what a capture holds."""
+
         def time(p: Passed) -> int | None:
             if capture.point == "entry":
                 ours = capture.interface == f"r1-eth{SERVERS[p.sent.flow] - 1}"
