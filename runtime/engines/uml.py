@@ -104,7 +104,7 @@ class UmlEngine:
 
     def prepare(self) -> None:
         """Find the kernel and the image, verify them, and boot once. Raises EngineUnavailable."""
-        for tool in ("taskset", "setpriv"):
+        for tool in ("taskset", "setpriv", "prlimit"):
             if shutil.which(tool) is None:
                 raise EngineUnavailable(
                     (f"{tool} is not installed",),
@@ -153,7 +153,7 @@ class UmlEngine:
             (folder / machine.INITRD).write_bytes(self._initrd(variant))
             arguments = machine.kernel_arguments(variant, cell.syscall_cost_ns, memory_bytes)
             limits = guest_job.limits(cell)
-            error = self._boot(variant, arguments, folder, limits, core)
+            error = self._boot(variant, arguments, memory_bytes, folder, limits, core)
             error, virtual_s = guest_job.read(folder / machine.EXCHANGE, artefacts, error)
             console = (folder / "console").read_text(errors="replace")
         if _NO_PROCESS.search(console):
@@ -164,6 +164,7 @@ class UmlEngine:
         self,
         variant: recipe.Variant,
         arguments: list[str],
+        memory_bytes: int,
         folder: Path,
         limits: bounds.Limits,
         core: int | None,
@@ -171,7 +172,7 @@ class UmlEngine:
         """Run a machine to its end; return why it had to be stopped, or nothing."""
         assert self._kernel is not None, "prepare comes first"
         guest = machine.Machine(
-            self._kernel, variant, image.require(variant).root, folder, core, arguments
+            self._kernel, image.require(variant).root, folder, core, arguments, memory_bytes
         )
         try:
             while not guest.ends_within(LOOK_EVERY_S):

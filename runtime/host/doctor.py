@@ -14,7 +14,7 @@ from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.dsl.core import plugins
 from fairc.runtime.engines import ENGINES, host
 from fairc.runtime.engines.base import EngineUnavailable
-from fairc.runtime.uml import confinement, trial
+from fairc.runtime.uml import bubblewrap, confinement, trial
 from fairc.runtime.uml import kernel as kernels
 from fairc.runtime.vm import image, qemu, recipe
 from fairc.words.figures import FIGURES
@@ -77,7 +77,7 @@ def vm() -> Iterator[Finding]:
         yield Finding("QEMU", True, qemu.version())
     except EngineUnavailable as error:
         yield Finding("QEMU", False, "; ".join(error.missing), error.remedy)
-    for tool in ("taskset", "setpriv"):
+    for tool in ("taskset", "setpriv", "prlimit"):
         yield program(tool, "util-linux")
     built, why = _image(recipe.PLAIN)
     if built is not None:
@@ -102,7 +102,7 @@ def uml() -> Iterator[Finding]:
     """Yield what the fast engine needs."""
     machine = os.uname().machine
     yield Finding("processor", machine == "x86_64", machine, "`--engine vm` on an x86-64 host")
-    for tool in ("taskset", "setpriv"):
+    for tool in ("taskset", "setpriv", "prlimit"):
         yield program(tool, "util-linux")
     built = None
     try:
@@ -133,7 +133,7 @@ def uml() -> Iterator[Finding]:
         "confinement",
         not lacking,
         lacking or "private namespaces for files, processes and network",
-        f"{confinement.INSTALL_COMMAND}, and a host that allows user namespaces",
+        f"{bubblewrap.INSTALL_COMMAND}, and a host that allows user namespaces",
         needed=False,
     )
 

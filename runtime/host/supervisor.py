@@ -73,6 +73,7 @@ def start(
     env: Mapping[str, str] | None = None,
     deadline_s: float | None = None,
     grace_s: float = 0.0,
+    pass_fds: tuple[int, ...] = (),
 ) -> Child:
     """Start a command in a process group of its own.
 
@@ -80,6 +81,7 @@ def start(
     env: the whole environment (default: this process's); the mark is added.
     deadline_s: wall seconds after which the group is ended, > 0.
     grace_s: if > 0, it is asked to end (SIGTERM) and killed this much later; for commands that clean up (mounts).
+    pass_fds: open files that it inherits under their numbers.
     Raises FileNotFoundError if there is no such command.
     """
     program = shutil.which(argv[0])
@@ -99,7 +101,7 @@ def start(
             stdout=stdout,
             stderr=stderr,
             env={**(os.environ if env is None else env), MARK: mark()},
-            pass_fds=(reading,),
+            pass_fds=(reading, *pass_fds),
             start_new_session=True,  # a Ctrl-C at the terminal is fairc's to handle
         )
     except BaseException:

@@ -1,65 +1,101 @@
-"""What the guest's kernel sees of the host: its own files, no network, no other process."""
+"""Runs the machine's process within its policy, where this host allows that."""
 
 from __future__ import annotations
 
+import os
 import shutil
+import struct
 import subprocess
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-PROGRAM = "bwrap"
-INSTALL_COMMAND = "sudo apt-get install --no-install-recommends bubblewrap"
-PLACE = "/cell"  # where the machine's folder is inside
-# Everything except the file system: its own namespaces, no capabilities, an end with its parent.
-ALONE = (
-    *("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"),
-    *("--cap-drop", "ALL", "--die-with-parent", "--clearenv"),
-)
+from fairc.runtime.host import seccomp
+
+from . import bubblewrap, policy
+
 PROBE_S = 10.0
+# A program for x86-64 that ends at once: mov eax, 60; xor edi, edi; syscall.
+ENDS = bytes.fromhex("b83c000000 31ff 0f05")
 
 
 @cache
 def missing() -> str:
     """Return why programs cannot be confined on this host; empty when they can."""
-    if shutil.which(PROGRAM) is None:
-        return f"{PROGRAM} is not installed"
-    probe = [PROGRAM, *ALONE, "--ro-bind", "/", "/", "--proc", "/proc", "true"]
-    try:
-        done = subprocess.run(
-            probe,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PROBE_S,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    return (
-        (done.stderr.strip().splitlines() or ["it ends with an error"])[-1]
-        if done.returncode
-        else ""
-    )
+    if shutil.which(bubblewrap.PROGRAM) is None:
+        return f"{bubblewrap.PROGRAM} is not installed"
+    with tempfile.TemporaryDirectory() as folder:
+        program, written = Path(folder, "program"), Path(folder, "written")
+        program.write_bytes(_executable(ENDS))
+        program.chmod(0o755)
+        written.touch()
+        probed = policy.of_machine(program, {}, {"written": written}, 1)
+        try:
+            with _confined(probed, []) as (words, files):
+                done = subprocess.run(
+                    words,
+                    check=False,
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    text=True,
+                    timeout=PROBE_S,
+                    pass_fds=files,
+                )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return str(error)
+    if done.returncode:
+        return (done.stderr.strip().splitlines() or ["it ends with an error"])[-1]
+    return ""
 
 
-def wrap(program: Path, arguments: list[str], folder: Path, files: Mapping[str, Path]) -> list[str]:
-    """Return the command that runs a program in a folder with additional read-only files.
+@contextmanager
+def command(
+    within: policy.Policy, arguments: list[str], folder: Path
+) -> Iterator[tuple[list[str], tuple[int, ...]]]:
+    """Yield the command that runs a policy's program, and the open files that it inherits.
 
-    program: static. folder: its writable working directory. files: name in the folder ->
-    the file elsewhere. Where the host allows no confinement, the files are linked into the folder; the
-    program still ends with its watcher (PR_SET_PDEATHSIG).
+    It must be started in `folder` before the block ends. folder: has the files that the program writes. Where the host
+    allows no confinement, the program runs there, beside links to the files that it reads; limits still apply, and it
+    ends with its watcher.
     """
-    if missing():
-        for name, path in files.items():
-            (folder / name).symlink_to(path)
-        return [str(program), *arguments]
-    binds = [
-        word for name, path in files.items() for word in ("--ro-bind", path, f"{PLACE}/{name}")
-    ]
-    return [
-        *(PROGRAM, *ALONE, "--proc", "/proc", "--dev", "/dev"),
-        *("--ro-bind", str(program), "/kernel", "--bind", str(folder), PLACE),
-        *map(str, binds),
-        *("--chdir", PLACE, "/kernel", *arguments),
-    ]
+    if not missing():
+        with _confined(within, arguments) as confined:
+            yield confined
+        return
+    sources = {each.at: each.source for each in within.view if isinstance(each, policy.Bind)}
+    for at, source in sources.items():
+        own = folder / Path(at).name
+        if Path(at).parent == Path(within.folder) and not own.exists():
+            own.symlink_to(source)
+    yield [*_limited(within), str(sources[within.program]), *arguments], ()
+
+
+@contextmanager
+def _confined(
+    within: policy.Policy, arguments: list[str]
+) -> Iterator[tuple[list[str], tuple[int, ...]]]:
+    if within.user is not None:
+        for each in within.view:
+            if isinstance(each, policy.Bind) and each.writable and not each.device:
+                os.chown(each.source, within.user, within.user)
+    with tempfile.TemporaryFile() as calls:
+        calls.write(seccomp.program(within.calls))
+        calls.seek(0)
+        words = bubblewrap.command(within, arguments, calls.fileno())
+        yield [*_limited(within), *words], (calls.fileno(),)
+
+
+def _limited(within: policy.Policy) -> list[str]:
+    return ["prlimit", *(f"--{name}={value}" for name, value in within.limits.items()), "--"]
+
+
+def _executable(code: bytes) -> bytes:
+    """Return a static program (ELF) for x86-64."""
+    base, header, segment = 0x400000, 64, 56
+    size = header + segment + len(code)
+    ident = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")
+    words = (2, 62, 1, base + header + segment, header, 0, 0, header, segment, 1, 0, 0, 0)
+    loaded = (1, 5, 0, base, base, size, size, 4096)
+    return ident + struct.pack("<HHIQQQIHHHHHH", *words) + struct.pack("<IIQQQQQQ", *loaded) + code

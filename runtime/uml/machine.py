@@ -10,7 +10,7 @@ from pathlib import Path
 from fairc.runtime.host import bounds, supervisor
 from fairc.runtime.vm import recipe
 
-from . import confinement, memory
+from . import confinement, memory, policy
 from .kernel import Kernel
 
 # Names in the machine's folder; the kernel's command line is the same for every cell, because the
@@ -48,29 +48,36 @@ def kernel_arguments(
 class Machine:
     """A running guest.
 
-    folder: its own, with INITRD, EXCHANGE and CLOCK in it. core: where it runs, or None for anywhere.
-    arguments: another command line than `kernel_arguments`.
+    image: its root file system. folder: its own, with INITRD and EXCHANGE in it. core: where it runs, or None for
+    anywhere. arguments: the kernel's command line. memory_bytes: its memory.
     """
 
     def __init__(
         self,
         kernel: Kernel,
-        variant: recipe.Variant,
         image: Path,
         folder: Path,
         core: int | None,
-        arguments: list[str] | None = None,
+        arguments: list[str],
+        memory_bytes: int,
     ) -> None:
         (folder / CLOCK).write_bytes(bytes(mmap.PAGESIZE))
         console = folder / "console"
-        command = confinement.wrap(
-            kernel.program, arguments or kernel_arguments(variant), folder, {IMAGE: image}
+        within = policy.of_machine(
+            kernel.program,
+            reads={INITRD: folder / INITRD, IMAGE: image},
+            writes={EXCHANGE: folder / EXCHANGE, CLOCK: folder / CLOCK},
+            largest_bytes=max(memory_bytes, (folder / EXCHANGE).stat().st_size),
         )
-        if core is not None:
-            command = ["taskset", "--cpu-list", str(core), *command]
-        with console.open("wb") as out:
+        pinned = [] if core is None else ["taskset", "--cpu-list", str(core)]
+        with console.open("wb") as out, confinement.command(within, arguments, folder) as (command, files):
             self._process = supervisor.start(
-                command, cwd=folder, stdout=out, stderr=out, env={"PATH": "/usr/bin:/bin"}
+                [*pinned, *command],
+                cwd=folder,
+                stdout=out,
+                stderr=out,
+                env={"PATH": "/usr/bin:/bin"},
+                pass_fds=files,
             )
         self._end = os.pidfd_open(self._process.pid)
         self._ends = select.poll()

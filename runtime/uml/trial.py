@@ -40,7 +40,9 @@ def boot(kernel: Kernel, image: Image) -> str:
         folder = Path(scratch)
         (folder / machine.INITRD).write_bytes(initramfs.pack(_entries(image)))
         (folder / machine.EXCHANGE).write_bytes(bytes(mmap.PAGESIZE))
-        guest = machine.Machine(kernel, image.variant, image.root, folder, None, talkative)
+        guest = machine.Machine(
+            kernel, image.root, folder, None, talkative, image.variant.memory_bytes
+        )
         why = ""
         try:
             while not guest.ends_within(LOOK_EVERY_S) and not why:

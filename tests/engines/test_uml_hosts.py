@@ -133,7 +133,7 @@ def test_a_kernel_that_ends_in_a_panic_is_found_before_a_cell(
 
 def bare(tmp_path: Path) -> str:
     """Return a PATH that has what the engine needs and no bwrap."""
-    for name in ("taskset", "setpriv"):
+    for name in ("taskset", "setpriv", "prlimit"):
         program = shutil.which(name)
         assert program is not None
         (tmp_path / "bin").mkdir(exist_ok=True)

@@ -1,0 +1,63 @@
+"""A policy in the words of bubblewrap (bwrap(1)), which makes namespaces as an ordinary user."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from .policy import Bind, Link, Memory, Policy
+
+PROGRAM = "bwrap"
+INSTALL_COMMAND = "sudo apt-get install --no-install-recommends bubblewrap"
+ALONE = (
+    *("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"),
+    *("--cap-drop", "ALL", "--die-with-parent", "--clearenv"),
+)
+STAGE = Path("/tmp")  # noqa: S108  (in a view of its own)
+
+
+def command(policy: Policy, arguments: list[str], filter_fd: int) -> list[str]:
+    """Return the command that runs the policy's program.
+
+    filter_fd: an open file with its seccomp filter.
+    """
+    if policy.user is None:
+        return _confined(policy, arguments, filter_fd)
+    # Files of root are out of the reach of the user whom it becomes, and a user namespace that root makes belongs to
+    # root. So root first makes a view with the policy's files in it; in that the user makes the policy's view.
+    staged = [each for each in policy.view if isinstance(each, Bind)]
+    places = {each: STAGE / str(number) for number, each in enumerate(staged)}
+    user_policy = replace(
+        policy,
+        view=tuple(
+            replace(each, source=places[each]) if isinstance(each, Bind) else each
+            for each in policy.view
+        ),
+    )
+    return [
+        *(PROGRAM, "--die-with-parent", "--dev-bind", "/", "/"),
+        *("--perms", "0755", "--tmpfs", str(STAGE)),
+        *(word for each, place in places.items() for word in _words(replace(each, at=str(place)))),
+        *("setpriv", f"--reuid={policy.user}", f"--regid={policy.user}", "--clear-groups"),
+        *("--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--"),
+        *_confined(user_policy, arguments, filter_fd),
+    ]
+
+
+def _confined(policy: Policy, arguments: list[str], filter_fd: int) -> list[str]:
+    return [
+        *(PROGRAM, *ALONE, "--seccomp", str(filter_fd)),
+        *(word for each in policy.view for word in _words(each)),
+        *("--remount-ro", "/", "--chdir", policy.folder, policy.program, *arguments),
+    ]
+
+
+def _words(each: Bind | Memory | Link) -> tuple[str, ...]:
+    match each:
+        case Bind(at, source, writable, device):
+            kind = "--dev-bind" if device else "--bind" if writable else "--ro-bind"
+            return (kind, str(source), at)
+        case Memory(at, size):
+            return ("--size", str(size), "--tmpfs", at)
+        case Link(at, target):
+            return ("--symlink", target, at)

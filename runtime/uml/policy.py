@@ -1,0 +1,118 @@
+"""What a machine's process may see, write and do on the host: data, which `confinement` puts into practice."""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairc.runtime.host import seccomp
+
+from . import syscalls
+
+PROGRAM, FOLDER = "/kernel", "/cell"
+# In its folder the kernel makes one more, for a file with its process ID.
+FOLDER_BYTES = 64 << 10
+# Whom root becomes: one of the numbers that neither Debian nor systemd gives to anybody.
+NOBODYS_ID = 61_000
+IDS = Path("/proc/self/uid_map")
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """A file or folder of the host. device: it may be used as the device that it is."""
+
+    at: str
+    source: Path
+    writable: bool = False
+    device: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """An empty, writable folder in memory for at most `size` bytes."""
+
+    at: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A symbolic link."""
+
+    at: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a program and its children may see, write and do.
+
+    All of them have namespaces of their own for users, processes, network, IPC and the host's name; no capability, no way to new
+    privileges, no variable of the environment; and a root folder that is read-only. They end with fairc.
+
+    program: a static program in the view. folder: where it starts. view: everything that it sees, in the order in
+    which it is made. user: the user and group that it runs as on the host; None: those of this process.
+    file_bytes: the largest file that it can write. calls: the system calls that it can make.
+    """
+
+    program: str
+    folder: str
+    view: tuple[Bind | Memory | Link, ...]
+    user: int | None
+    file_bytes: int
+    calls: seccomp.Calls
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """Its limits, by the names of prlimit(1): as low as the policy says, and no higher than those of this process."""
+        return {
+            "fsize": _at_most(resource.RLIMIT_FSIZE, self.file_bytes),
+            # Unlike 0, 1 byte also keeps the kernel from handing a core to a program of the host (core(5)).
+            "core": _at_most(resource.RLIMIT_CORE, 1),
+        }
+
+
+def of_machine(
+    kernel: Path, reads: Mapping[str, Path], writes: Mapping[str, Path], largest_bytes: int
+) -> Policy:
+    """Return the policy of User-Mode Linux.
+
+    kernel: its program. reads, writes: name in its folder -> file of the host. largest_bytes: of the files that it
+    writes and of its guest's memory.
+    """
+    return Policy(
+        program=PROGRAM,
+        folder=FOLDER,
+        view=(
+            Bind(PROGRAM, kernel),
+            # All that it wants of /proc: where addresses are random, it starts itself again.
+            Link("/proc/self/exe", PROGRAM),
+            Bind("/dev/null", Path("/dev/null"), writable=True, device=True),
+            Memory(FOLDER, FOLDER_BYTES),
+            *(Bind(f"{FOLDER}/{name}", path) for name, path in reads.items()),
+            *(Bind(f"{FOLDER}/{name}", path, writable=True) for name, path in writes.items()),
+        ),
+        user=unprivileged_id(),
+        file_bytes=largest_bytes,
+        calls=syscalls.CALLS,
+    )
+
+
+def unprivileged_id() -> int | None:
+    """Return the ID that a program gets in place of root's; None where this process is not the host's root.
+
+    Root of a user namespace without that ID is somebody else outside, or cannot become anybody else.
+    """
+    if os.geteuid() != 0:
+        return None
+    spans = (map(int, line.split()) for line in IDS.read_text().splitlines())
+    return NOBODYS_ID if any(a <= NOBODYS_ID < a + many for a, _, many in spans) else None
+
+
+def _at_most(limit: int, value: int) -> int:
+    """Return a value for a limit that this process may set."""
+    hard = resource.getrlimit(limit)[1]
+    return value if hard == resource.RLIM_INFINITY else min(value, hard)
