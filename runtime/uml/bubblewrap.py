@@ -13,7 +13,7 @@ ALONE = (
     *("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"),
     *("--cap-drop", "ALL", "--die-with-parent", "--clearenv"),
 )
-STAGE = Path("/tmp")  # noqa: S108  (in a view of its own)
+STAGE = Path("/tmp")
 
 
 def command(policy: Policy, arguments: list[str], filter_fd: int) -> list[str]:

@@ -70,7 +70,10 @@ class Machine:
             largest_bytes=max(memory_bytes, (folder / EXCHANGE).stat().st_size),
         )
         pinned = [] if core is None else ["taskset", "--cpu-list", str(core)]
-        with console.open("wb") as out, confinement.command(within, arguments, folder) as (command, files):
+        with (
+            console.open("wb") as out,
+            confinement.command(within, arguments, folder) as (command, files),
+        ):
             self._process = supervisor.start(
                 [*pinned, *command],
                 cwd=folder,

@@ -32,7 +32,7 @@ LIMITS = (3, 4)
 AF_UNIX = 1
 
 
-def _plain(*names: str) -> Calls:
+def _plain(*names: str) -> dict[str, tuple[Argument, ...]]:
     return dict.fromkeys(names, ())
 
 

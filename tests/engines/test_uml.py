@@ -219,9 +219,7 @@ def test_a_host_that_has_no_more_processes_is_at_fault_and_not_the_cell(
 ) -> None:
     """What the kernel printed in a cgroup of 1500 processes; the guest's program only saw a failed fork(2)."""
 
-    def boot(
-        _: UmlEngine, variant: object, arguments: object, folder: Path, *others: object
-    ) -> str:
+    def boot(_: UmlEngine, v: object, a: object, memory: int, folder: Path, *others: object) -> str:
         text = f"[    1.016000] start_userspace : clone failed, errno = {number}\n"
         (folder / "console").write_text(text)
         return ""
