@@ -132,8 +132,8 @@ def uml() -> Iterator[Finding]:
     yield Finding(
         "confinement",
         not lacking,
-        lacking or "private namespaces for files, processes and network",
-        f"{bubblewrap.INSTALL_COMMAND}, and a host that allows user namespaces",
+        lacking or "namespaces of its own, and a list of system calls",
+        f"{bubblewrap.INSTALL_COMMAND} (0.8 or later), and a host that allows user namespaces to users",
         needed=False,
     )
 
