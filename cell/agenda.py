@@ -66,17 +66,17 @@ class ByTc:
             name: nodes[name].popen(["tc", "-batch", "-"], **pipes) for name in names
         }
 
-    def carry_out(self, node: str, text: str) -> None:
-        """Have tc carry out a line; it answers the one after it when that is done. Raises Failed."""
+    def carry_out(self, node: str, lines: Sequence[str]) -> None:
+        """Have tc carry out lines; it answers the one after them when that is done. Raises Failed."""
         tc = self.tc[node]
         assert tc.stdin and tc.stdout and tc.stderr
         try:
-            tc.stdin.write(f"{text}\nqdisc show dev lo\n".encode())
+            tc.stdin.write("\n".join([*lines, "qdisc show dev lo\n"]).encode())
             tc.stdin.flush()
         except BrokenPipeError:
             pass  # it has said why
         if not tc.stdout.readline():
-            raise Failed(f"tc: {text}: {tc.stderr.read().decode().strip()}")
+            raise Failed(f"tc: {'; '.join(lines)}: {tc.stderr.read().decode().strip()}")
 
     def end(self) -> None:
         """End every tc."""
@@ -102,20 +102,20 @@ class LinkChanges:
     def _of(self, number: int, changes: Changes) -> Iterator[Due]:
         repeat_ns = changes["repeat_ns"]
         for times in itertools.count():
-            for at_ns, text in changes["lines"]:
+            for at_ns, lines in changes["lines"]:
                 due_ns = at_ns + times * (repeat_ns or 0)
-                yield self.epoch_ns + due_ns, number, self._action(due_ns, changes, text)
+                yield self.epoch_ns + due_ns, number, self._action(due_ns, changes, lines)
             if repeat_ns is None:
                 return
 
-    def _action(self, at_ns: int, changes: Changes, text: str) -> Callable[[], None]:
-        return lambda: self._change(at_ns, changes["node"], changes["interface"], text)
+    def _action(self, at_ns: int, changes: Changes, lines: list[str]) -> Callable[[], None]:
+        return lambda: self._change(at_ns, changes["node"], changes["interface"], lines)
 
-    def _change(self, at_ns: int, node: str, interface: str, text: str) -> None:
-        """Carry out a line, and write down when."""
+    def _change(self, at_ns: int, node: str, interface: str, lines: list[str]) -> None:
+        """Carry out a change, and write down when."""
         assert self.log
         begin_ns = self.clock.now_ns() - self.epoch_ns
-        self.changer.carry_out(node, text)
+        self.changer.carry_out(node, lines)
         done: dict[str, Any] = {
             "t_ns": self.clock.now_ns() - self.epoch_ns,
             "begin_ns": begin_ns,

@@ -117,6 +117,7 @@ class Cell:
         system |= {"sysctl": in_force["sysctl"], "offloads": in_force["offloads"]}
         if document["processing_ns"]:
             system["processing"] = {"bound_ns": document["processing_ns"]}
+        system["slack_ns"] = document["slack_ns"]
         system["ccas"] = available_ccas()
         system["modules"] = set_modules(document["modules"], self.before)
         if document["window_bytes"]:

@@ -122,12 +122,12 @@ class Iperf3Test(TypedDict):
 
 
 class Changes(TypedDict):
-    """Lines of `tc -batch` and their times; they come again after repeat_ns."""
+    """Lines of `tc -batch`, one change after the other, and their times; they come again after repeat_ns."""
 
     node: str
     interface: str
     repeat_ns: int | None
-    lines: list[tuple[int, str]]
+    lines: list[tuple[int, list[str]]]
 
 
 class Seed(TypedDict):
@@ -139,13 +139,14 @@ class Seed(TypedDict):
 
 
 class Ping(TypedDict):
-    """A flow's round trip, measured on the idle network."""
+    """A flow's round trip, measured on the idle network. every_ns: from one ping to the next."""
 
     flow: str
     client: str
     server: str
     address: str
     expected_ns: int
+    every_ns: int
 
 
 class Document(TypedDict):
@@ -154,7 +155,7 @@ class Document(TypedDict):
     lead_ns: from the start of the first program to the epoch. drain_ns: after the end, for what still
     waits in queues. proxies and policers have `patience_ns` to get ready. modules: (module, parameter, value).
     window_bytes: the largest socket buffer that the kernel has to allow, 0: none beyond its own.
-    objects: CCAs as BPF struct_ops objects, compressed (zlib), in base64.
+    slack_ns: how late timers may be. objects: CCAs as BPF struct_ops objects, compressed (zlib), in base64.
     """
 
     id: str
@@ -165,6 +166,7 @@ class Document(TypedDict):
     drain_ns: int
     stop: Literal["first", "all"]
     processing_ns: int
+    slack_ns: int
     network: Network
     modules: list[tuple[str, str, str]]
     window_bytes: int

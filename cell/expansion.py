@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from . import document, iperf3, roles
-from .batch import is_beyond_tc, line, node_lines, word
+from .batch import is_beyond_tc, node_lines, word
 from .document import Document
 from .experiment import End, Experiment, Flow, Network, frame_bytes
 from .hosts import modules, pep_routes, pep_rules, static_routes, sysctls, window_routes
-from .links import LATE_NS, Egress, Netem, change_line, egress_lines
+from .links import (
+    REAL_TIME_SLACK_NS,
+    TRANSMITTER_PACKETS,
+    Egress,
+    Netem,
+    change_lines,
+    egress_lines,
+    lower_lines,
+    lower_name,
+    transmitter,
+)
+from .observation import PING_BYTES, PING_EVERY_NS
 from .queues import queue_bytes
 
 MAX_DRAIN_NS = 10_000_000_000
@@ -22,9 +33,6 @@ POLICER_PATIENCE_NS = 5_000_000_000
 BROWSER_LEAD_NS = 5_000_000_000  # a browser runs before its first load begins
 IMAGE_LEAD_NS = 8_000_000_000  # its server listens before the first client begins
 
-# Of the netem of a host's processing: more than any host has under way in that time, nothing is ever dropped.
-PROCESSING_PACKETS = 1_000_000
-
 _FILE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,246}", re.ASCII)
 
 Place = tuple[str, str]
@@ -34,28 +42,31 @@ Place = tuple[str, str]
 class _Lookup:
     """What is asked of a network again and again: by node, and by node and interface.
 
-    own: interfaces in the order of the links. peers: the other end of the link. netems: what delays
-    packets below an interface of a host.
+    own: interfaces in the order of the links. peers: the other end of the link. lower: what packets pass below
+    an interface, in order: the processing of a host, and the transmitter of a link.
     """
 
     own: dict[str, list[End]]
     ends: dict[Place, End]
     peers: dict[Place, End]
     mtus: dict[Place, int]
-    netems: dict[Place, Netem]
+    lower: dict[Place, tuple[Netem, ...]]
 
 
 def expand(
-    network: Network, experiment: Experiment, late_ns: int = LATE_NS, epoch_ns: int | None = None
+    network: Network,
+    experiment: Experiment,
+    slack_ns: int = REAL_TIME_SLACK_NS,
+    epoch_ns: int | None = None,
 ) -> Document:
     """Return the document of a cell.
 
-    late_ns: how late the clock's timers may be, ns; 0 in virtual time. epoch_ns: as in the document.
+    slack_ns: how late the clock's timers may be, ns; 0 where they are exact. epoch_ns: as in the document.
     Raises ValueError for a name, address or value that could be more than that in a command.
     """
     at = _lookup(network, experiment)
     flows = [_complete(flow, at.own) for flow in experiment.flows]
-    qdiscs = _qdiscs(network, experiment, at, late_ns)
+    qdiscs = _qdiscs(network, experiment, at, slack_ns)
     processing = experiment.processing
     made = Document(
         id=word(experiment.id),
@@ -66,6 +77,7 @@ def expand(
         drain_ns=_drain_ns(experiment, at.mtus),
         stop=experiment.stop,
         processing_ns=processing.bound_ns if processing else 0,
+        slack_ns=slack_ns,
         network=document.Network(
             nodes=[
                 document.Node(
@@ -80,15 +92,15 @@ def expand(
                 )
                 for name, kind in network.nodes.items()
             ],
-            cables=[(_end(link.a, at.netems), _end(link.b, at.netems)) for link in network.links],
+            cables=[(_end(link.a, at.lower), _end(link.b, at.lower)) for link in network.links],
         ),
         modules=modules(flows, experiment.peps),
         window_bytes=iperf3.window_bytes(flows),
         objects=dict(experiment.objects),
-        seeds=list(_seeds(experiment, at.netems)),
-        changes=list(_changes(experiment, at.mtus, late_ns)),
+        seeds=list(_seeds(experiment, at.lower)),
+        changes=list(_changes(experiment, at, slack_ns)),
         captures=[roles.capture(capture, experiment) for capture in experiment.captures],
-        pings=[_ping(flow) for flow in flows],
+        pings=list(_pings(experiment, flows)),
         monitor=roles.monitor(),
         proxies=[program for pep in experiment.peps for program in roles.proxies(pep)],
         policers=list(_policers(experiment, flows, at)),
@@ -110,18 +122,18 @@ def _lookup(network: Network, experiment: Experiment) -> _Lookup:
             ends[place], peers[place], mtus[place] = end, peer, link.mtu
     for end in ends.values():
         own[end.node].append(end)
-    return _Lookup(own, ends, peers, mtus, _processing(experiment))
+    return _Lookup(own, ends, peers, mtus, lower(experiment))
 
 
 def _qdiscs(
-    network: Network, experiment: Experiment, at: _Lookup, late_ns: int
+    network: Network, experiment: Experiment, at: _Lookup, slack_ns: int
 ) -> dict[str, list[str]]:
     """Return the lines of tc of each node."""
     lines: dict[str, list[str]] = {node: [] for node in network.nodes}
     for egress in experiment.egress:
-        lines[egress.node] += egress_lines(egress, _frame(egress, at.mtus), late_ns)
-    for (node, name), netem in at.netems.items():
-        lines[node].append(line(f"qdisc add dev {lower_name(name)} root handle 1: {netem.words()}"))
+        lines[egress.node] += egress_lines(egress, _frame(egress, at.mtus), slack_ns)
+    for (node, name), netems in at.lower.items():
+        lines[node] += lower_lines(name, netems)
     return lines
 
 
@@ -137,41 +149,66 @@ def _lead_ns(experiment: Experiment, flows: Sequence[Flow]) -> int:
     )
 
 
-def _seeds(experiment: Experiment, netems: dict[Place, Netem]) -> Iterator[document.Seed]:
+def _seeds(
+    experiment: Experiment, lower: dict[Place, tuple[Netem, ...]]
+) -> Iterator[document.Seed]:
     for egress in experiment.egress:
         if egress.netem is not None and egress.netem.seed is not None:
             yield document.Seed(
                 node=egress.node, interface=egress.interface, seed=egress.netem.seed
             )
-    for (node, name), netem in netems.items():
-        if netem.seed is not None:
-            yield document.Seed(node=node, interface=lower_name(name), seed=netem.seed)
+    for (node, name), netems in lower.items():
+        for netem in netems:
+            if netem.seed is not None:
+                yield document.Seed(node=node, interface=lower_name(name), seed=netem.seed)
 
 
-def _changes(
-    experiment: Experiment, mtus: dict[Place, int], late_ns: int
-) -> Iterator[document.Changes]:
+def _changes(experiment: Experiment, at: _Lookup, slack_ns: int) -> Iterator[document.Changes]:
     for egress in experiment.egress:
-        if egress.changes:
-            yield document.Changes(
-                node=egress.node,
-                interface=egress.interface,
-                repeat_ns=egress.repeat_ns,
-                lines=[
-                    (at_ns, change_line(egress, change, _frame(egress, mtus), late_ns))
-                    for at_ns, change in egress.changes
-                ],
-            )
+        if not egress.changes:
+            continue
+        frame, below = (
+            _frame(egress, at.mtus),
+            len(at.lower.get((egress.node, egress.interface), ())),
+        )
+        # Before the first change of a round there is the last one of the round before, or what began.
+        ahead = [egress.changes[-1][1] if egress.repeat_ns else _initial(egress)]
+        ahead += [change for _, change in egress.changes]
+        yield document.Changes(
+            node=egress.node,
+            interface=egress.interface,
+            repeat_ns=egress.repeat_ns,
+            lines=[
+                (at_ns, change_lines(egress, now, before, frame, slack_ns, below))
+                for (at_ns, now), before in zip(egress.changes, ahead, strict=False)
+            ],
+        )
 
 
-def _ping(flow: Flow) -> document.Ping:
-    return document.Ping(
-        flow=flow.name,
-        client=flow.client,
-        server=flow.server,
-        address=flow.address,
-        expected_ns=flow.base_rtt_ns,
-    )
+def _initial(egress: Egress) -> int | Netem:
+    """Return what holds at an interface before any change."""
+    if egress.shaper is not None:
+        return egress.shaper.rate_bps
+    assert egress.netem is not None, "what changes is there"
+    return egress.netem
+
+
+def _pings(experiment: Experiment, flows: Sequence[Flow]) -> Iterator[document.Ping]:
+    """Yield the pings of every flow, so far apart that they do not wait for each other."""
+    rates = [each.shaper or each.netem for each in experiment.egress]
+    frames_ns = [
+        8 * PING_BYTES * 10**9 // each.rate_bps for each in rates if each and each.rate_bps
+    ]
+    longest_ns = max(frames_ns, default=0)
+    for flow in flows:
+        yield document.Ping(
+            flow=flow.name,
+            client=flow.client,
+            server=flow.server,
+            address=flow.address,
+            expected_ns=flow.base_rtt_ns + sum(frames_ns),
+            every_ns=max(PING_EVERY_NS, 2 * longest_ns),
+        )
 
 
 def _policers(
@@ -190,27 +227,31 @@ def mac_address(address: str) -> str:
     return "02:00:" + ":".join(f"{int(octet):02x}" for octet in octets)
 
 
-def lower_name(upper: str) -> str:
-    """Return the name of the interface below `h-eth0` or `eth0`: `h-nic0`, `nic0`."""
-    head, _, number = upper.rpartition("eth")
-    return f"{head}nic{number}"
-
-
 def processing_netem(bound_ns: int, seed: int | None) -> Netem:
     """Return a delay that is uniform in [0, bound_ns], in order."""
     half_ns = bound_ns // 2
-    return Netem(half_ns, PROCESSING_PACKETS, seed=seed, jitter_ns=half_ns, in_order=True)
+    return Netem(half_ns, TRANSMITTER_PACKETS, seed=seed, jitter_ns=half_ns, in_order=True)
 
 
-def _processing(experiment: Experiment) -> dict[Place, Netem]:
-    """Return what delays packets below each interface of a host."""
-    processing = experiment.processing
-    if processing is None:
-        return {}
-    return {
-        place: processing_netem(processing.bound_ns, seed)
-        for place, seed in processing.seeds.items()
-    }
+def lower(experiment: Experiment) -> dict[Place, tuple[Netem, ...]]:
+    """Return what packets pass below interfaces: the processing of a host, then the transmitter of a link.
+
+    One netem does both. Where the rate changes there are two: a change restarts a netem's random stream.
+    """
+    processing, found = experiment.processing, dict[Place, tuple[Netem, ...]]()
+    if processing is not None:
+        for place, seed in processing.seeds.items():
+            found[place] = (processing_netem(processing.bound_ns, seed),)
+    for egress in experiment.egress:
+        if egress.shaper is None or egress.shaper.transmitter != "below":
+            continue
+        place, rate_bps = (egress.node, egress.interface), egress.shaper.rate_bps
+        delays = found.get(place, ())
+        if delays and not egress.changes:
+            found[place] = (replace(delays[0], rate_bps=rate_bps),)
+        else:
+            found[place] = (*delays, transmitter(rate_bps))
+    return found
 
 
 def _complete(flow: Flow, own: dict[str, list[End]]) -> Flow:
@@ -226,8 +267,8 @@ def _complete(flow: Flow, own: dict[str, list[End]]) -> Flow:
     )
 
 
-def _end(end: End, netems: dict[Place, Netem]) -> document.End:
-    below = (end.node, end.interface) in netems
+def _end(end: End, lower: Mapping[Place, object]) -> document.End:
+    below = (end.node, end.interface) in lower
     name = lower_name(end.interface) if below else end.interface
     return document.End(node=word(end.node), interface=word(name), mac=mac_address(end.address))
 
@@ -243,7 +284,7 @@ def _interface(end: End, at: _Lookup) -> document.Interface:
         address=word(end.address),
         mac=mac_address(end.address),
         mtu=at.mtus[place],
-        lower=lower_name(end.interface) if place in at.netems else None,
+        lower=lower_name(end.interface) if place in at.lower else None,
     )
 
 

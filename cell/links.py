@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from .batch import duration, line, percent, word
 from .queues import Queue, queue_bytes, queue_lines
@@ -11,31 +13,41 @@ MTU = 1500
 ETHERNET_BYTES = 14
 
 # A kernel in real time wakes a shaper up to 100 us late now and then, and what its bucket cannot hold
-# until then is lost: 50 Mbit/s became 49.1 with the slack of 20 us alone, and 49.93 with this as well.
-LATE_NS = 80_000
-SLACK_NS = 20_000
-"""By how much the timers of a virtual clock may be late: a shaper's burst is one frame and this much."""
+# until then is lost: 50 Mbit/s became 49.1 with a slack of 20 us, and 49.93 with this one.
+REAL_TIME_SLACK_NS = 100_000
+EMULATED_SLACK_NS = 20_000
+"""On a clock that advances by the instructions that an emulated processor executes."""
+
+TRANSMITTER_PACKETS = 1_000_000
+"""The limit of a netem that transmits what a shaper lets pass, or that delays a host's packets: never reached."""
 
 # With a rate of its own netem sends no packet before the one that came ahead of it; this one is so
 # high that a full frame takes 12 ns.
-IN_ORDER_RATE = "1000gbit"
+IN_ORDER_BPS = 1_000_000_000_000
 
 
 @dataclass(frozen=True)
 class Shaper:
-    """A token bucket: rate of frames, bit/s. burst_bytes: where timers are exact; None: the usual one."""
+    """The rate of a link, bit/s of frames, where its queue is.
+
+    It lets a frame begin when the one ahead of it has been sent. transmitter: the netem behind it that keeps each
+    frame for its length / rate: the one of the `hop` that follows, or one `below` the interface. None: the link
+    is a token bucket of one frame and a slack for late timers (`transmit = bucket`): frames take no time.
+    """
 
     rate_bps: int
-    burst_bytes: int | None = None
+    transmitter: Literal["hop", "below"] | None
 
 
-def usual_burst_bytes(rate_bps: int, frame_bytes: int) -> int:
-    """Return a token bucket's size: one frame, and what the link sends in 20 us, under two frames.
+def bucket_bytes(rate_bps: int, frame_bytes: int, slack_ns: int) -> int:
+    """Return the size of a token bucket: one frame, and what the link sends in the slack.
 
     A bucket of exactly one frame loses the tokens of every microsecond that the kernel's timer is
-    late: at 100 Mbit/s it served 98.3 Mbit/s. The slack never pays for a second full frame.
+    late: at 100 Mbit/s it served 98.3 Mbit/s. The first 20 us never pay for a second full frame.
     """
-    return frame_bytes + min(_bytes_in(SLACK_NS, rate_bps), frame_bytes - 1)
+    slack_ns = max(slack_ns, EMULATED_SLACK_NS)
+    first = min(bytes_in(EMULATED_SLACK_NS, rate_bps), frame_bytes - 1)
+    return frame_bytes + first + bytes_in(slack_ns - EMULATED_SLACK_NS, rate_bps)
 
 
 @dataclass(frozen=True)
@@ -58,6 +70,7 @@ class Netem:
 
     in_order: no packet overtakes another one. reorder: probability that a packet skips the delay.
     bursts: losses by this chain, else independently with probability `loss`. seed: of all that is random.
+    rate_bps: it transmits, too: a frame takes its length / rate, and the next one begins no earlier.
     """
 
     delay_ns: int = 0
@@ -70,6 +83,7 @@ class Netem:
     in_order: bool = False
     reorder: float = 0.0
     duplicate: float = 0.0
+    rate_bps: int | None = None
 
     def words(self) -> str:
         """Return netem and its arguments: first the loss, then the delay, on a packet's way."""
@@ -88,8 +102,9 @@ class Netem:
             words += f" loss random {percent(self.loss)}%"
         if self.duplicate:
             words += f" duplicate {percent(self.duplicate)}%"
-        if self.in_order:
-            words += f" rate {IN_ORDER_RATE}"
+        rate_bps = IN_ORDER_BPS if self.in_order and self.rate_bps is None else self.rate_bps
+        if rate_bps is not None:
+            words += f" rate {rate_bps}bit"
         if self.seed is not None:
             words += f" seed {self.seed}"
         return words
@@ -119,50 +134,89 @@ class Egress:
     repeat_ns: int | None = None
 
 
-def egress_lines(egress: Egress, frame_bytes: int, late_ns: int) -> list[str]:
+def lower_name(upper: str) -> str:
+    """Return the name of the interface below `h-eth0` or `eth0`: `h-nic0`, `nic0`."""
+    head, _, number = upper.rpartition("eth")
+    return f"{head}nic{number}"
+
+
+def egress_lines(egress: Egress, frame_bytes: int, slack_ns: int) -> list[str]:
     """Return the lines of `tc -batch` that make it.
 
-    frame_bytes: of a full packet. late_ns: how late the clock's timers may be beyond the slack, ns.
+    frame_bytes: of a full packet. slack_ns: how late the clock's timers may be, ns; 0 where they are exact.
     """
     device = f"qdisc add dev {word(egress.interface)}"
     made, shaper, queue = list[str](), egress.shaper, egress.queue
     if shaper is not None and queue is not None:
-        if any(isinstance(change, int) for _, change in egress.changes):
-            made.append(f"{device} root handle 1: htb default 1")
-            made.append(_rate_line("add", egress.interface, shaper.rate_bps, frame_bytes, late_ns))
-        else:
-            burst_bytes = shaper.burst_bytes or usual_burst_bytes(shaper.rate_bps, frame_bytes)
-            burst_bytes += _bytes_in(late_ns, shaper.rate_bps)
-            bucket = f"rate {shaper.rate_bps}bit burst {burst_bytes}"
+        changing = any(isinstance(change, int) for _, change in egress.changes)
+        if shaper.transmitter is None and not changing:
+            bucket = bucket_bytes(shaper.rate_bps, frame_bytes, slack_ns)
             most = queue_bytes(queue, frame_bytes)
-            made.append(f"{device} root handle 1: tbf {bucket} limit {most}")
+            made.append(
+                f"{device} root handle 1: tbf rate {shaper.rate_bps}bit burst {bucket} limit {most}"
+            )
+        else:
+            made.append(f"{device} root handle 1: htb default 1")
+            made.append(_rate_line("add", egress, shaper.rate_bps, frame_bytes, slack_ns))
         made += queue_lines(egress.interface, queue, shaper.rate_bps)
     if egress.netem is not None:
         made.append(f"{device} root handle 1: {egress.netem.words()}")
     return [line(text) for text in made]
 
 
-def change_line(egress: Egress, change: int | Netem, frame_bytes: int, late_ns: int) -> str:
-    """Return the line of `tc -batch` that carries out a change."""
-    if isinstance(change, Netem):
-        return line(f"qdisc change dev {egress.interface} root handle 1: {change.words()}")
-    return line(_rate_line("change", egress.interface, change, frame_bytes, late_ns))
+def lower_lines(interface: str, netems: Sequence[Netem]) -> list[str]:
+    """Return the lines of `tc -batch` for what is below an interface; a packet passes the netems in order."""
+    places = ("root handle 1:", "parent 1:1 handle 2:")
+    return [
+        line(f"qdisc add dev {lower_name(interface)} {place} {netem.words()}")
+        for place, netem in zip(places, netems, strict=False)
+    ]
 
 
-def _rate_line(verb: str, interface: str, rate_bps: int, frame_bytes: int, late_ns: int) -> str:
-    """Return the line that gives the shaper of a link that changes a rate.
+def change_lines(
+    egress: Egress,
+    now: int | Netem,
+    before: int | Netem,
+    frame_bytes: int,
+    slack_ns: int,
+    below: int,
+) -> list[str]:
+    """Return the lines of `tc -batch` that carry out a change; before: what held until then.
 
-    A token bucket (tbf) is full again whenever it is changed; this one (htb) keeps what the frame
-    in service still has to pay. It sends the next one as soon as that is paid, so its burst is the
-    slack for late timers alone. tc would derive the quantum from the rate: there is only one class.
+    below: how many netems are below the interface, of which the last one transmits.
+    Where a rate falls the shaper goes first, and where it rises the transmitter: no frame ever waits between them.
     """
-    slack_bytes = max(1, _bytes_in(SLACK_NS + late_ns, rate_bps))
+    if isinstance(now, Netem):
+        return [line(f"qdisc change dev {egress.interface} root handle 1: {now.words()}")]
+    assert egress.shaper is not None and isinstance(before, int), "what has a rate has a shaper"
+    lines = [line(_rate_line("change", egress, now, frame_bytes, slack_ns))]
+    if egress.shaper.transmitter is not None:
+        place = "parent 1:1 handle 2:" if below > 1 else "root handle 1:"
+        words = transmitter(now).words()
+        lines.append(line(f"qdisc change dev {lower_name(egress.interface)} {place} {words}"))
+    return lines if now < before else lines[::-1]
+
+
+def transmitter(rate_bps: int) -> Netem:
+    """Return a netem that does nothing but transmit."""
+    return Netem(limit_packets=TRANSMITTER_PACKETS, rate_bps=rate_bps)
+
+
+def _rate_line(verb: str, egress: Egress, rate_bps: int, frame_bytes: int, slack_ns: int) -> str:
+    """Return the line that gives a shaper its rate.
+
+    A token bucket (tbf) looks at a frame before its time has come, so an AQM decides one frame early, and it is
+    full again whenever it is changed; this one (htb) takes a frame when the one ahead of it is paid for. So its
+    burst is the slack for late timers alone. tc would derive the quantum from the rate: there is only one class.
+    """
+    exact = slack_ns == 0 and egress.shaper is not None and egress.shaper.transmitter is not None
+    burst = 0 if exact else max(1, bytes_in(max(slack_ns, EMULATED_SLACK_NS), rate_bps))
     return (
-        f"class {verb} dev {interface} parent 1: classid 1:1 htb rate {rate_bps}bit"
-        f" ceil {rate_bps}bit burst {slack_bytes} cburst {slack_bytes}"
-        f" quantum {frame_bytes}"
+        f"class {verb} dev {egress.interface} parent 1: classid 1:1 htb rate {rate_bps}bit"
+        f" ceil {rate_bps}bit burst {burst} cburst {burst} quantum {frame_bytes}"
     )
 
 
-def _bytes_in(time_ns: int, rate_bps: int) -> int:
+def bytes_in(time_ns: int, rate_bps: int) -> int:
+    """Return how many bytes a rate in bit/s is in a time in ns, rounded down."""
     return rate_bps * time_ns // (8 * 10**9)

@@ -19,7 +19,7 @@ from .observation import read_queues
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
     from .document import InForce, Network
@@ -100,9 +100,9 @@ class Changes:
     def __init__(self, role: Role) -> None:
         self._role = role
 
-    def carry_out(self, node: str, text: str) -> None:
-        """Carry out a line in a node; when this returns it is done. Raises Failed."""
-        self._role.ask({"order": "change", "node": node, "lines": [text]}, "changed")
+    def carry_out(self, node: str, lines: Sequence[str]) -> None:
+        """Carry out lines in a node; when this returns it is done. Raises Failed."""
+        self._role.ask({"order": "change", "node": node, "lines": [*lines]}, "changed")
 
     def end(self) -> None:
         """Nothing has been started for it."""

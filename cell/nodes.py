@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     class Changer(Protocol):
         """What changes links while the flows run."""
 
-        def carry_out(self, node: str, text: str) -> None:
-            """Carry out a line of `tc -batch` in a node; when this returns it is done. Raises Failed."""
+        def carry_out(self, node: str, lines: Sequence[str]) -> None:
+            """Carry out lines of `tc -batch` in a node; when this returns it is done. Raises Failed."""
             ...
 
         def end(self) -> None:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 SO_TIMESTAMPNS = 35
 PINGS = 10
+PING_EVERY_NS = 10_000_000
+PING_BYTES = 14 + 20 + 8 + 16
+"""Of a ping's frame: Ethernet, IP, ICMP, and what it carries."""
 
 
 def write_json(path: str, value: object) -> None:
@@ -80,7 +83,7 @@ def seeds_in_force(queues: Queues, seeds: Iterable[Seed]) -> list[str]:
     notes = []
     for wanted in seeds:
         node, interface = wanted["node"], wanted["interface"]
-        (netem,) = (q for q in queues[node] if q["dev"] == interface and q["kind"] == "netem")
+        (netem,) = (q for q in queues[node] if q["dev"] == interface and q["handle"] == "1:")
         if netem["options"].get("seed") != wanted["seed"]:
             notes.append(
                 f"randomness at {node}/{interface} has no seed: results differ from run to run"
@@ -93,14 +96,16 @@ def ping_all(nodes: Nodes, pings: Sequence[Ping]) -> list[dict[str, Any]]:
     results = []
     for number, wanted in enumerate(pings, 1):
         rtts_ns = nodes[wanted["client"]].call(
-            ping, wanted["address"], number, wanted["expected_ns"]
+            ping, wanted["address"], number, wanted["expected_ns"], wanted["every_ns"]
         )
         result = {name: wanted[name] for name in ("flow", "client", "server")}
         results.append({**result, "sent": PINGS, "rtts_ns": rtts_ns})
     return results
 
 
-def ping(address: str, identifier: int, expected_ns: int, every_ns: int = 10_000_000) -> list[int]:
+def ping(
+    address: str, identifier: int, expected_ns: int, every_ns: int = PING_EVERY_NS
+) -> list[int]:
     """Send small ICMP echo requests; return the round trips in ns (fewer than sent when some are lost).
 
     The arrival is the kernel's timestamp.

@@ -9,5 +9,5 @@ queues      limits in bytes or packets; each queue as a part of the plan (words/
 policers    policers, and their buckets; peps: proxies that split connections
 captures    where packets are captured
 physics     warnings
-freeze      nodes and cables as parts of the plan
+freeze      nodes and cables as parts of the plan; transmitters: where a link's frames are sent
 """

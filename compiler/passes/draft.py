@@ -22,7 +22,8 @@ class End:
     """One end of a cable: an interface, its address, and its egress.
 
     shaped: the direction of a link whose rate and queue are on this egress.
-    impaired: the direction whose loss and delay are on this egress (a hop's).
+    impaired: the direction whose loss and delay are on this egress (a hop's). carried: the direction whose frames
+    leave a hop of its own by this egress, impaired or not.
     link: index of the link in the scenario; forward: whether the egress leads from a to b.
     mtu: of the link, bytes.
     """
@@ -36,6 +37,7 @@ class End:
     mtu: int
     shaped: Direction | None = None
     impaired: Direction | None = None
+    carried: Direction | None = None
 
     @property
     def place(self) -> Place:

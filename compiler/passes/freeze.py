@@ -11,9 +11,9 @@ from fairc.dsl.model import MTU, Direction
 
 from .draft import Draft, DraftNode, End, Place
 from .dynamics import most_bps, most_delay_ns, rate_changes, ways
+from .transmitters import Transmitter, carried_rate_bps, transmitter
 
 MIN_NETEM_PACKETS = 1000
-SHAPER_SLACK_NS = 20_000
 JITTER_REACH = 4  # netem's tables end at four times the jitter
 
 
@@ -35,16 +35,6 @@ def netem_packets(rate_bps: int, delay_ns: int, frame: int = FRAME_BYTES) -> int
     return max(MIN_NETEM_PACKETS, -(-2 * rate_bps * delay_ns // (8 * frame * 10**9)))
 
 
-def burst_bytes(rate_bps: int, frame: int = FRAME_BYTES) -> int:
-    """Return a token bucket's size: one frame plus 20 us at the link's rate, less than two frames.
-
-    A bucket of exactly one frame loses the tokens of every microsecond that the kernel's timer is
-    late: at 100 Mbit/s it served 98.3 Mbit/s. The slack never admits a second full frame.
-    """
-    slack = rate_bps * SHAPER_SLACK_NS // (8 * 10**9)
-    return frame + min(slack, frame - 1)
-
-
 @dataclass(frozen=True, slots=True)
 class Densest:
     """The capacity that a hop needs: the fastest link of the network, in frames of the smallest MTU.
@@ -60,23 +50,24 @@ def _node(draft: Draft, node: DraftNode, bottlenecks: set[Place], densest: Dense
     return plan.Node(
         name=node.name,
         kind=node.kind,
-        interfaces=tuple(
-            _interface(draft, end, end.place in bottlenecks, densest) for end in node.ends
-        ),
+        interfaces=tuple(_interface(draft, end, bottlenecks, densest) for end in node.ends),
         routes=tuple(node.routes),
     )
 
 
-def _interface(draft: Draft, end: End, bottleneck: bool, densest: Densest) -> plan.Interface:
+def _interface(draft: Draft, end: End, bottlenecks: set[Place], densest: Densest) -> plan.Interface:
     changes, repeat_ns = _changes(end, densest)
+    shaper = None
+    if end.rate_bps:
+        shaper = _shaper(end.rate_bps, transmitter(draft, end, bottlenecks))
     return plan.Interface(
         name=end.name,
         address=f"{end.address}/30",
         mtu=end.mtu,
-        shaper=_shaper(end.rate_bps, frame_bytes(end.mtu)) if end.rate_bps else None,
+        shaper=shaper,
         queue=draft.queues.get(end.place),
-        impairment=_impairment(end.impaired, densest) if end.impaired else None,
-        bottleneck=bottleneck,
+        impairment=_hop(end, densest),
+        bottleneck=end.place in bottlenecks,
         changes=changes,
         repeat_ns=repeat_ns,
         source=end.source,
@@ -104,8 +95,8 @@ def _changes(end: End, densest: Densest) -> tuple[tuple[plan.Change, ...], int |
 
 # Parts that most configurations of a grid have in common are made once.
 @lru_cache(4096)
-def _shaper(rate_bps: int, frame: int) -> plan.Shaper:
-    return plan.Shaper(rate_bps=rate_bps, burst_bytes=burst_bytes(rate_bps, frame))
+def _shaper(rate_bps: int, where: Transmitter | None) -> plan.Shaper:
+    return plan.Shaper(rate_bps=rate_bps, transmitter=where)
 
 
 @lru_cache(4096)
@@ -118,6 +109,16 @@ def _in_order(way: Direction) -> bool:
     if way.jitter is not None:
         return not way.jitter.overtake
     return any(change.delay_ns is not None for change in way.changes)
+
+
+def _hop(end: End, densest: Densest) -> plan.Impairment | None:
+    """Describe what a hop does to packets that leave it by `end`, if it does anything."""
+    rate_bps = carried_rate_bps(end)
+    if end.impaired is not None:
+        return _impairment(end.impaired, densest).model_copy(update={"rate_bps": rate_bps})
+    if end.carried is None or rate_bps is None:
+        return None
+    return _impairment(end.carried, densest).model_copy(update={"rate_bps": rate_bps})
 
 
 def _impairment(way: Direction, densest: Densest) -> plan.Impairment:

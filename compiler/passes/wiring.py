@@ -1,9 +1,10 @@
 """Pass `wire`: nodes, cables, names and addresses; a hop in every link that delays or loses.
 
 A packet that crosses a link passes, in this order: the queue and the shaper (at the sending end), the
-loss, the delay. Shaper and queue stay at the link's own end; loss and delay go onto a separate
+transmitter, the loss, the delay. Shaper and queue stay at the link's own end; loss and delay go onto a separate
 node in the middle (kind `hop`, a router that only forwards), so that netem's limit never
-counts packets waiting in the queue, and the sender's stack never sees packets that netem holds.
+counts packets waiting in the queue, and the sender's stack never sees packets that netem holds. Where frames are
+transmitted: passes/transmitters.py.
 
 Where a direction of a link is policed, its shaper and queue are on a separate hop next to the
 router (`a-policer`), whose program forwards the packets of one direction, before the queue.
@@ -120,8 +121,9 @@ def _add_cable(
         )
         if node in queued:
             end.shaped = direction
-        elif queued and _impaired(direction):
-            end.impaired = direction
+        elif queued:
+            end.carried = direction
+            end.impaired = direction if _impaired(direction) else None
         draft.nodes[node].ends.append(end)
         ends.append(end)
     a, b = ends

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from .base import Model
-from .numbers import Buffer, Packets, Probability, Rate, Seed, TimeNs
+from pydantic import Field
+
+from .base import Model, absent
+from .numbers import Packets, Probability, Rate, Seed, TimeNs
 
 
 class Shaper(Model):
-    """A token bucket in front of the wire: rate in bit/s of frames, burst of less than two frames.
+    """The rate of a link, bit/s of frames, at the interface that has its queue.
 
-    Programs that run in real time use a larger burst: see `LATE_NS` of the target's tc.
+    transmitter: what keeps each frame for its length / rate, one after the other: the `hop` behind the queue, a
+    netem `below` the interface, or `here` a netem that takes the place of shaper and queue (and drops nothing, or the
+    cell is invalid). None: a token bucket of one frame, behind which frames take no time (`transmit = bucket`).
     """
 
     rate_bps: Rate
-    burst_bytes: Buffer
+    transmitter: Literal["hop", "below", "here"] | None
 
 
 class GilbertElliott(Model):
@@ -43,6 +47,8 @@ class Impairment(Model):
     in_order: a packet never overtakes another one; one with less delay waits for those before it.
     reorder: probability that a packet skips the delay and overtakes packets in flight.
     duplicate: probability that a packet is sent twice; the copy can also be lost.
+    rate_bps: of the link whose frames the hop transmits, one after the other, before their delay; left out where
+    that is done elsewhere.
     """
 
     delay_ns: TimeNs
@@ -55,6 +61,7 @@ class Impairment(Model):
     in_order: bool = False
     reorder: Probability = 0.0
     duplicate: Probability = 0.0
+    rate_bps: Annotated[Rate | None, Field(exclude_if=absent)] = None
 
     @property
     def random(self) -> bool:

@@ -1,11 +1,12 @@
-"""A host's processing time per packet: a random delay after its link's queue and shaper, in order.
+"""What packets pass below an interface: a host's processing time, and the transmitter of a link.
 
 An emulated host whose computation takes no time answers at the instant at which a request arrives. Packets of several
 hosts then arrive at the same nanosecond, and the order of events in the kernel decides which one gets the last place in
-a full queue, always in the same way. A real host takes a few microseconds, and never the same time.
+a full queue, always in the same way. A real host takes a few microseconds, and never the same time: a random delay
+after its link's queue and shaper, in order.
 
-The delay is netem's, on a separate interface below the one through which the host's packets leave, so that a
-packet waits for its link first, as it would without the delay: TCP counts packets in the host's queue, and netem
+Both are netem's, on a separate interface below the one through which the packets leave, so that a
+packet waits for its link first, as it would without them: TCP counts packets in the host's queue, and netem
 removes them from that account (skb_orphan_partial() in the kernel's sch_netem.c) as the wire does. The
 upper interface is a macvlan in passthru mode: it uses the lower one exclusively, with its MAC address.
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fairc.cell.expansion import PROCESSING_PACKETS, lower_name
+from fairc.cell.links import TRANSMITTER_PACKETS, lower_name
 from fairc.compiler.plan import Cell, Flow, Impairment, Interface, OnOffWorkload
 from fairc.compiler.seeds import stream_seed
 
@@ -24,12 +25,17 @@ DEFAULT_NS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Nic:
-    """The lower interface of a host: its name, whose it is, and what it does to packets."""
+    """The lower interface: its name, whose it is, and what it does to packets.
+
+    delay: the host's processing; None: there is none. rate_bps: of the link that it transmits for, before any change;
+    None: it transmits for none.
+    """
 
     node: str
     upper: Interface
     name: str
-    impairment: Impairment
+    delay: Impairment | None
+    rate_bps: int | None
 
 
 def describe(bounds_ns: tuple[int, ...]) -> str:
@@ -51,34 +57,32 @@ def resolved(cell: Cell, computing_is_free: bool) -> Cell:
 
 
 def nics(cell: Cell) -> dict[tuple[str, str], Nic]:
-    """Return (node, interface) -> what is below it, for every interface of a host, of a resolved cell.
+    """Return (node, interface) -> what is below it, in a resolved cell; interfaces without are left out.
 
-    Each has a random stream of its own, named after the host and its interface's number.
+    Every interface of a host has a random stream of its own, named after the host and the interface's number.
     """
-    if not cell.processing_ns:
-        return {}
-    return {
-        (node.name, upper.name): Nic(
-            node.name,
-            upper,
-            lower_name(upper.name),
-            impairment(
-                cell.processing_ns, stream_seed(cell.seed, "processing", node.name, str(number))
-            ),
-        )
-        for node in cell.nodes
-        if node.kind == "host"
-        for number, upper in enumerate(node.interfaces)
-    }
+    found = {}
+    for node in cell.nodes:
+        for number, upper in enumerate(node.interfaces):
+            delay, rate_bps = None, None
+            if node.kind == "host" and cell.processing_ns:
+                seed = stream_seed(cell.seed, "processing", node.name, str(number))
+                delay = processing_delay(cell.processing_ns, seed)
+            if upper.shaper is not None and upper.shaper.transmitter == "below":
+                rate_bps = upper.shaper.rate_bps
+            if delay is not None or rate_bps is not None:
+                name = lower_name(upper.name)
+                found[node.name, upper.name] = Nic(node.name, upper, name, delay, rate_bps)
+    return found
 
 
-def impairment(bound_ns: int, seed: int | None) -> Impairment:
+def processing_delay(bound_ns: int, seed: int | None) -> Impairment:
     """Return a delay that is uniform in [0, bound_ns], in order."""
     half_ns = bound_ns // 2
     return Impairment(
         delay_ns=half_ns,
         loss=0.0,
-        limit_packets=PROCESSING_PACKETS,
+        limit_packets=TRANSMITTER_PACKETS,
         seed=seed,
         jitter_ns=half_ns,
         in_order=True,

@@ -20,17 +20,17 @@ Place = tuple[str, str]
 
 def document(
     cell: plan.Cell,
-    late_ns: int = links.LATE_NS,
+    slack_ns: int = links.REAL_TIME_SLACK_NS,
     epoch_ns: int | None = None,
     computing_is_free: bool = False,
 ) -> Document:
     """Return everything that a conductor needs.
 
-    late_ns, epoch_ns: as in `expand`. computing_is_free: whether the hosts' computation takes no time on
+    slack_ns, epoch_ns: as in `expand`. computing_is_free: whether the hosts' computation takes no time on
     that clock; then by default they delay the packets that they send.
     """
     resolved = processing.resolved(cell, computing_is_free)
-    return expand(network(resolved), experiment(resolved), late_ns, epoch_ns)
+    return expand(network(resolved), experiment(resolved), slack_ns, epoch_ns)
 
 
 def network(cell: plan.Cell) -> values.Network:
@@ -49,15 +49,11 @@ def network(cell: plan.Cell) -> values.Network:
 def experiment(cell: plan.Cell) -> values.Experiment:
     """Return what runs in the network of a resolved cell."""
     first = first_addresses(cell)
-    nics = processing.nics(cell)
-    delays = values.Processing(
-        cell.processing_ns or 0,
-        {
-            place: nic.impairment.seed
-            for place, nic in nics.items()
-            if nic.impairment.seed is not None
-        },
-    )
+    seeds = {
+        place: nic.delay.seed
+        for place, nic in processing.nics(cell).items()
+        if nic.delay is not None and nic.delay.seed is not None
+    }
     return values.Experiment(
         id=cell.id,
         repetition=cell.repetition,
@@ -87,7 +83,7 @@ def experiment(cell: plan.Cell) -> values.Experiment:
         ],
         duration_ns=cell.duration_ns,
         stop=cell.stop,
-        processing=delays if nics else None,
+        processing=values.Processing(cell.processing_ns or 0, seeds) if seeds else None,
         objects={each.cca: each.cca_object for each in cell.flows if each.cca and each.cca_object},
     )
 
@@ -132,9 +128,13 @@ def egress(node: str, interface: plan.Interface) -> values.Egress:
     """Return what packets pass that leave through an interface."""
     shaper = None
     if interface.shaper is not None:
-        rate_bps, burst_bytes = interface.shaper.rate_bps, interface.shaper.burst_bytes
-        usual = links.usual_burst_bytes(rate_bps, interface.frame_bytes)
-        shaper = links.Shaper(rate_bps, None if burst_bytes == usual else burst_bytes)
+        if interface.shaper.transmitter == "here":
+            # What is in service counts there, and not in the queue that it stands for.
+            waiting = interface.queue.limit_packets if interface.queue is not None else None
+            assert waiting is not None, "a queue that counts packets"
+            instead = links.Netem(limit_packets=waiting + 1, rate_bps=interface.shaper.rate_bps)
+            return values.Egress(node, interface.name, netem=instead)
+        shaper = links.Shaper(interface.shaper.rate_bps, interface.shaper.transmitter)
     changes = []
     for change in interface.changes:
         assert change.rate_bps is not None or change.impairment is not None

@@ -29,6 +29,7 @@ from .links import (
     JitterDistribution,
     Policer,
     Trace,
+    Transmit,
 )
 from .network import Link, Network, Node, Pep
 from .pages import Page, PageObject
@@ -65,6 +66,7 @@ __all__ = [
     "Scenario",
     "Size",
     "Trace",
+    "Transmit",
     "Transport",
     "Workload",
 ]

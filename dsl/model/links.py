@@ -36,6 +36,7 @@ class GilbertElliott:
 
 
 JitterDistribution = Literal["uniform", "normal", "pareto", "paretonormal"]
+Transmit = Literal["frames", "bucket"]
 Harshness = Literal["soft", "mild", "strict"]
 Feedback = Literal["none", "classic", "accurate"]
 Charge = Literal["forwarded", "arrived"]
@@ -111,7 +112,8 @@ class Direction:
     stationary one of `bursts`. reorder: probability that a packet skips the delay. duplicate:
     probability that it arrives twice. changes: in chronological order. trace: what the rate follows;
     rate_bps is then its mean. mtu: the largest IP packet, bytes; the same both ways. policer: in front
-    of the queue.
+    of the queue. transmit: `frames`: each frame takes its length / rate; `bucket`: a token bucket of one frame lets
+    them pass, and they take no time.
     """
 
     rate_bps: int | None
@@ -127,6 +129,7 @@ class Direction:
     trace: Trace | None = None
     mtu: int = MTU
     policer: Policer | None = None
+    transmit: Transmit = "frames"
 
     @property
     def frame_bytes(self) -> int:

@@ -51,6 +51,7 @@ class _Way:
     queue: model.Queue
     mtu: Quantity | None
     policer: model.Policer | None
+    transmit: model.Transmit
     statement: Span
     ends: Span
 
@@ -170,6 +171,7 @@ def _way(
         queue=chosen or queue_of(keys.QUEUE.fallback, statement),
         mtu=settings.given(keys.MTU),
         policer=None if policed is None else policer_of(policed),
+        transmit=settings[keys.TRANSMIT],
         statement=statement,
         ends=ends,
     )
@@ -242,6 +244,7 @@ def _direction(way: _Way, opposite: _Way) -> model.Direction:
         way.trace,
         mtu_of(way.mtu, opposite.mtu, traced=way.trace is not None),
         way.policer,
+        way.transmit,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from fairc.cell.observation import PING_BYTES
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.validity import loss_counts
 from fairc.runtime.validity.losses import pooled
@@ -27,7 +28,7 @@ def rate(
     """Read the rate at which frames leave the bottleneck while others wait. share: how far it may be off."""
     for cell in cells:
         (queue,) = cell.queues
-        _, slowest_bps, fastest_bps = backlogged_rate(queue)
+        _, slowest_bps, fastest_bps = backlogged_rate(queue, cell.processing.slack_ns * 1e-9)
         yield near(
             "rate",
             setting,
@@ -49,7 +50,8 @@ def delay(
     for cell in cells:
         (flow,) = cell.flows
         rtts_s = flow.pings.rtts_s if flow.pings else np.array([np.nan])
-        planned_s = flow.plan.base_rtt_ns * 1e-9
+        ways = (*cell.paths.of(flow.plan), *cell.paths.back(flow.plan))
+        planned_s = flow.plan.base_rtt_ns * 1e-9 + cell.paths.transmission_s(ways, PING_BYTES)
         median_s = float(np.median(rtts_s))
         yield near(
             "base RTT", setting, median_s, planned_s, within=within_s, unit="s", source="plan"

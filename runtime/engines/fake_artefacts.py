@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from fairc.cell.expansion import lower
+from fairc.cell.links import IN_ORDER_BPS, Netem, lower_name
+from fairc.cell.observation import PING_BYTES
 from fairc.compiler.plan import (
     Capture,
     Cell,
@@ -19,8 +22,7 @@ from fairc.compiler.plan import (
     Policer,
 )
 from fairc.compiler.plan.frames import segment_bytes
-from fairc.compiler.targets.processing import Nic, nics
-from fairc.compiler.targets.values import queue as as_value
+from fairc.compiler.targets import processing, values
 from fairc.runtime.measurement import pcap
 from fairc.runtime.measurement.paths import Paths
 from fairc.runtime.measurement.peps import ENDS
@@ -72,7 +74,7 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
                 "client": flow.client,
                 "server": flow.server,
                 "sent": 10,
-                "rtts_ns": [flow.base_rtt_ns + 40_000 + (cell.processing_ns or 0)] * 10,
+                "rtts_ns": [_ping_ns(cell, flow)] * 10,
             }
             for flow in cell.flows
         ],
@@ -103,6 +105,14 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
             "notes": list(notes),
         },
     )
+
+
+def _ping_ns(cell: Cell, flow: Flow) -> int:
+    """Return a ping's round trip: propagation, transmission, and what hosts need."""
+    paths = Paths(cell)
+    ways = (*paths.of(flow), *paths.back(flow))
+    sending_ns = round(paths.transmission_s(ways, PING_BYTES) * 1e9)
+    return flow.base_rtt_ns + sending_ns + 40_000 + (cell.processing_ns or 0)
 
 
 def _programs(
@@ -161,7 +171,7 @@ def _server(flow: Flow, frames: list[Frame], end_ns: int) -> Iterator[dict[str, 
         sent = lost = 0
         following = iter(mine)
         frame = next(following, None)
-        last_ns = mine[-1].left_ns + flow.base_rtt_ns if mine else 0
+        last_ns = mine[-1].sent_ns + flow.base_rtt_ns if mine else 0
         for t in _every(min(end_ns, last_ns), flow.sample_every_ns):
             rtt_ns = flow.base_rtt_ns
             while frame is not None and frame.left_ns <= t:
@@ -244,7 +254,7 @@ def _client(flow: Flow, frames: list[Frame], end_ns: int) -> Iterator[dict[str, 
         yield {"t_ns": flow.starts_ns[number], "event": "opened", **at}
         yield {"t_ns": flow.starts_ns[number] + flow.base_rtt_ns, "event": "connected", **at}
         arrivals = [
-            (f.left_ns + flow.base_rtt_ns // 2, f.payload)
+            (f.sent_ns + flow.base_rtt_ns // 2, f.payload)
             for f in frames
             if f.connection == number and not f.lost
         ]
@@ -292,23 +302,32 @@ def _qdiscs(cell: Cell, trace: Trace, *, after: bool) -> dict[str, Any]:
                 "backlog": 0,
                 "qlen": 0,
             }
-            if hop is not None:
-                rows.append({"kind": "netem", "handle": "1:", "root": True, **counters})
-            elif interface.shaper is not None and interface.queue is not None:
-                kind = as_value(interface.queue).kind
-                rows.append({"kind": "tbf", "handle": "1:", "root": True, **counters})
-                rows.append({"kind": kind, "handle": "2:", "parent": "1:1", **counters})
-    for nic in nics(cell).values():
-        document[nic.node].append(_netem(nic))
+            given = values.egress(node.name, interface)
+            if given.netem is not None:
+                root = {"kind": "netem", "handle": "1:", "root": True}
+                rows.append({**root, **counters, "options": _options(given.netem)})
+            elif given.shaper is not None and given.queue is not None:
+                shaper = "htb" if given.shaper.transmitter or given.changes else "tbf"
+                rows.append({"kind": shaper, "handle": "1:", "root": True, **counters})
+                rows.append({"kind": given.queue.kind, "handle": "2:", "parent": "1:1", **counters})
+    resolved = processing.resolved(cell, computing_is_free=False)
+    for (node_name, name), netems in lower(values.experiment(resolved)).items():
+        places: tuple[dict[str, Any], ...] = (
+            {"handle": "1:", "root": True},
+            {"handle": "2:", "parent": "1:1"},
+        )
+        for netem, at in zip(netems, places, strict=False):
+            row = {"kind": "netem", "dev": lower_name(name), **at, "options": _options(netem)}
+            document[node_name].append(row)
     return document
 
 
-def _netem(nic: Nic) -> dict[str, Any]:
-    """Return what it would have printed about the delay of a host."""
-    planned = nic.impairment
-    delay = {"delay": planned.delay_ns / 1e9, "jitter": planned.jitter_ns / 1e9, "correlation": 0}
-    options = {"limit": planned.limit_packets, "delay": delay, "rate": {}, "seed": planned.seed}
-    return {"kind": "netem", "handle": "1:", "root": True, "dev": nic.name, "options": options}
+def _options(netem: Netem) -> dict[str, Any]:
+    """Return what it would have printed about a netem."""
+    delay = {"delay": netem.delay_ns / 1e9, "jitter": netem.jitter_ns / 1e9, "correlation": 0}
+    options: dict[str, Any] = {"limit": netem.limit_packets, "delay": delay, "seed": netem.seed}
+    rate_bps = IN_ORDER_BPS if netem.in_order and netem.rate_bps is None else netem.rate_bps
+    return options if rate_bps is None else {**options, "rate": {"rate": rate_bps // 8}}
 
 
 def _capture(cell: Cell, capture: Capture, trace: Trace, folder: Path) -> None:
@@ -334,7 +353,9 @@ def _seen(capture: Capture, frame: Frame) -> bool:
 
 def _when(capture: Capture, frame: Frame) -> int:
     if capture.point == "client":
-        return frame.left_ns + frame.flow.base_rtt_ns // 2
+        return frame.sent_ns + frame.flow.base_rtt_ns // 2
+    if capture.point == "delivered":
+        return frame.sent_ns
     return frame.entered_ns if capture.point == "entry" else frame.left_ns
 
 

@@ -24,7 +24,7 @@ def documents(
     last_ns = min(stops_ns or end_ns, end_ns)
     by_itself = stops_ns is not None and stops_ns <= end_ns and stops_ns != flow.stop_ns
     if workload.bytes is not None and frames:
-        last_ns = min(end_ns, max(f.left_ns for f in frames) + flow.base_rtt_ns // 2)
+        last_ns = min(end_ns, max(f.sent_ns for f in frames) + flow.base_rtt_ns // 2)
         by_itself = sum(f.payload for f in frames if not f.lost) >= workload.bytes
     ends = [*range(flow.start_ns + INTERVAL_NS, last_ns, INTERVAL_NS), last_ns]
     intervals = [
@@ -55,7 +55,7 @@ def documents(
 
 
 def _arrival(frame: Frame) -> int:
-    return frame.left_ns + frame.flow.base_rtt_ns // 2
+    return frame.sent_ns + frame.flow.base_rtt_ns // 2
 
 
 def _streams(

@@ -101,7 +101,7 @@ def _resources(
     frames: Sequence[Frame],
 ) -> Iterator[dict[str, Any]]:
     """Yield the objects as if they had come one after the other, in the order of the page."""
-    arrivals_ns = [f.left_ns + flow.base_rtt_ns // 2 for f in frames]
+    arrivals_ns = [f.sent_ns + flow.base_rtt_ns // 2 for f in frames]
     before, payload = 0, segment_bytes(flow.mtu)
     for place, one in enumerate(workload.page):
         first_ns = arrivals_ns[min(before // payload, len(frames) - 1)]

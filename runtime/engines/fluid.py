@@ -29,6 +29,8 @@ UNSHAPED_BPS = 100_000_000
 class Frame:
     """A data packet at the bottleneck; times in ns after the epoch, sequence and payload in bytes.
 
+    left_ns: when it left the queue. sent_ns: when the link had sent it.
+
     connection: of page loads, the number of the load from 0.
     """
 
@@ -38,6 +40,7 @@ class Frame:
     payload: int
     entered_ns: int
     left_ns: int
+    sent_ns: int
     lost: bool
 
 
@@ -104,7 +107,7 @@ class Loader(Sender):
         workload, number = self.flow.workload, len(self.began_ns)
         assert isinstance(workload, LoadWorkload)
         if not self.left[frame.connection] and not self.again and number < len(self.left):
-            ended_ns = frame.left_ns + self.flow.base_rtt_ns // 2
+            ended_ns = frame.sent_ns + self.flow.base_rtt_ns // 2
             self.began_ns.append(ended_ns + workload.idle_ns[number])
 
 
@@ -147,7 +150,7 @@ def simulate(cell: Cell) -> Trace:
     elif cell.duration_ns is None and len(finished) == len(ends):
         end_ns, ended_by = max(finished), "finished"
     return Trace(
-        {q: [f for f in passed if f.left_ns <= end_ns] for q, passed in frames.items()},
+        {q: [f for f in passed if f.sent_ns <= end_ns] for q, passed in frames.items()},
         end_ns,
         ended_by,
     )
@@ -176,7 +179,7 @@ def _end_ns(flow: Flow, frames: list[Frame]) -> int | None:
     delivered = [f for f in frames if f.flow.name == flow.name and not f.lost]
     if sum(f.payload for f in delivered) < wanted:
         return None
-    return delivered[-1].left_ns + flow.base_rtt_ns // 2
+    return delivered[-1].sent_ns + flow.base_rtt_ns // 2
 
 
 def _serve(cell: Cell, queue: Place, end_ns: int) -> list[Frame]:
@@ -184,6 +187,7 @@ def _serve(cell: Cell, queue: Place, end_ns: int) -> list[Frame]:
     paths = Paths(cell)
     interface = paths.interfaces[queue]
     rate_bps = interface.shaper.rate_bps if interface.shaper else UNSHAPED_BPS
+    is_bucket = interface.shaper is None or interface.shaper.transmitter is None
     waiting_ns = _limit_bytes(interface) * 8 * 10**9 // rate_bps // 2
     senders = [
         _sender(cell, flow, lot.uniform(0.8, 1.2), paths.loss(paths.behind(queue, flow)))
@@ -204,12 +208,15 @@ def _serve(cell: Cell, queue: Place, end_ns: int) -> list[Frame]:
         assert taken is not None, "a sender that is ready has a frame"
         connection, sequence, payload = taken
         frame_ns = (payload + HEADER_BYTES) * 8 * 10**9 // rate_bps
-        now += frame_ns
-        waited = min((now - began_ns) // 2, waiting_ns) + frame_ns
+        entered_ns = now - min((now - began_ns) // 2, waiting_ns)
+        left_ns, now = now, now + frame_ns
+        if is_bucket:
+            left_ns = now
         lost = lot.random() < sender.loss
         if lost:
             sender.again.append(taken)
-        frames.append(Frame(sender.flow, connection, sequence, payload, now - waited, now, lost))
+        place = connection, sequence, payload
+        frames.append(Frame(sender.flow, *place, entered_ns, left_ns, now, lost))
         if isinstance(sender, Loader):
             sender.passed(frames[-1])
     return frames

@@ -114,6 +114,14 @@ class Paths:
                 return capture.node, capture.interface
         return None
 
+    def onward(self, place: Place) -> Place | None:
+        """Return the egress by which packets leave the hop behind an interface; None: no hop follows."""
+        peer = self._peers.get(place)
+        if peer is None or self._nodes[peer[0]].kind != "hop":
+            return None
+        others = [i.name for i in self._nodes[peer[0]].interfaces if i.name != peer[1]]
+        return (peer[0], others[0]) if len(others) == 1 else None
+
     def impairment_behind(self, queue: Place) -> Impairment | None:
         """Return what happens to packets between a queue's exit and its `delivered` capture."""
         place = self.delivery(queue)
@@ -131,6 +139,12 @@ class Paths:
         """Return the delay that these interfaces add by themselves, s."""
         impairments = (self.interfaces[place].impairment for place in places)
         return sum(i.delay_ns for i in impairments if i) * 1e-9
+
+    def transmission_s(self, places: tuple[Place, ...], frame_bytes: int) -> float:
+        """Return how long the links that begin at these interfaces take to send a frame, one after the other, s."""
+        shapers = (self.interfaces[place].shaper for place in places)
+        rates_bps = [each.rate_bps for each in shapers if each and each.transmitter]
+        return sum(8 * frame_bytes / rate_bps for rate_bps in rates_bps)
 
 
 def max_min(paths: Mapping[str, Sequence[Place]], rates: Mapping[Place, float]) -> dict[str, float]:

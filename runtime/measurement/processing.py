@@ -1,4 +1,4 @@
-"""The hosts' processing time per packet: as the cell's program set it up, and as tc reported it."""
+"""What packets pass on their way besides queues: the netems of hosts, transmitters and hops, as tc reported them."""
 
 from __future__ import annotations
 
@@ -17,72 +17,78 @@ QDISCS = "qdisc-before.json"
 
 @dataclass(frozen=True, slots=True)
 class Netem:
-    """A netem as tc shows it; seed: None where the kernel or tc does not know seeds."""
+    """A netem as tc shows it; seed: None where the kernel or tc does not know seeds.
+
+    rate_bps: in whole bytes/s, as the kernel has it; None: it sends what is due at once.
+    """
 
     delay_ns: int
     jitter_ns: int
     limit_packets: int
     seed: int | None
-    in_order: bool
+    rate_bps: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Processing:
     """The hosts' delays of packets, uniform in [0, bound_ns]; bound_ns is 0 where there are none.
 
-    expected: the interfaces below those of the hosts. found: the netem at each of them.
+    slack_ns: how late the timers of the machine were taken to be, ns. expected: what is below interfaces. found: every
+    netem of the network, in the order in which packets pass those of an interface.
     """
 
     bound_ns: int
-    expected: tuple[Nic, ...] = ()
-    found: Mapping[Place, Netem] = field(default_factory=dict)
+    slack_ns: int = 0
+    expected: Mapping[Place, Nic] = field(default_factory=dict)
+    found: Mapping[Place, tuple[Netem, ...]] = field(default_factory=dict)
 
     def delay_of(self, host: str, interface: str) -> Impairment | None:
-        """Return what happens to packets that leave a host through an interface."""
-        for nic in self.expected:
-            if (nic.node, nic.upper.name) == (host, interface):
-                return nic.impairment
-        return None
-
-
-OFF = Processing(0)
+        """Return how a host delays packets that leave it through an interface."""
+        nic = self.expected.get((host, interface))
+        return nic.delay if nic is not None else None
 
 
 def load(artefacts: Artefacts, cell: Cell) -> Processing:
     """Read the processing from `system.json` and `qdisc-before.json`. Raises ArtefactError."""
     if not (artefacts.folder / "system.json").exists():
-        return OFF
+        return Processing(0)
     document = artefacts.json("system.json")
     given = document.get("processing") if isinstance(document, dict) else None
-    if given is None:
-        return OFF
-    if not isinstance(given, dict) or not isinstance(given.get("bound_ns"), int):
-        raise ArtefactError("system.json has a processing without an integer bound_ns")
-    bound_ns: int = given["bound_ns"]
+    slack_ns = document.get("slack_ns", 0) if isinstance(document, dict) else 0
+    if not isinstance(slack_ns, int):
+        raise ArtefactError("system.json has a slack_ns that is not an integer")
+    bound_ns = 0
+    if given is not None:
+        if not isinstance(given, dict) or not isinstance(given.get("bound_ns"), int):
+            raise ArtefactError("system.json has a processing without an integer bound_ns")
+        bound_ns = given["bound_ns"]
     expected = nics(cell.model_copy(update={"processing_ns": bound_ns}))
-    places = {(nic.node, nic.name) for nic in expected.values()}
-    found = {
-        (node, entry["dev"]): _netem(entry)
-        for node, entries in artefacts.json(QDISCS).items()
-        for entry in entries
-        if entry.get("kind") == "netem" and (node, entry.get("dev")) in places
+    found: dict[Place, list[tuple[str, Netem]]] = {}
+    for node, entries in artefacts.json(QDISCS).items():
+        for entry in entries:
+            if entry.get("kind") == "netem":
+                netem = str(entry.get("handle", "")), _netem(entry)
+                found.setdefault((node, str(entry.get("dev"))), []).append(netem)
+    ordered = {
+        place: tuple(netem for _, netem in sorted(netems, key=lambda each: each[0]))
+        for place, netems in found.items()
     }
-    return Processing(bound_ns, tuple(expected.values()), found)
+    return Processing(bound_ns, slack_ns, expected, ordered)
 
 
 def _netem(entry: Mapping[str, Any]) -> Netem:
-    """Read what `tc -j qdisc show` says; its times are in s."""
+    """Read what `tc -j qdisc show` says; its times are in s, its rates in bytes/s."""
     options = entry.get("options")
     try:
         if not isinstance(options, dict):
             raise TypeError("no options")
-        delay = options.get("delay", {})
+        delay, rate = options.get("delay", {}), options.get("rate")
         return Netem(
             delay_ns=round(delay.get("delay", 0) * 1e9),
             jitter_ns=round(delay.get("jitter", 0) * 1e9),
             limit_packets=int(options["limit"]),
             seed=options.get("seed"),
-            in_order="rate" in options,
+            rate_bps=None if rate is None else 8 * int(rate["rate"]),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ArtefactError(f"{QDISCS} has a netem that is not as documented: {error!r}") from None

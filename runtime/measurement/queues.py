@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from fairc.cell.links import lower_name
 from fairc.compiler.plan import Impairment, Interface
 from fairc.words.queues import QUEUES
 
@@ -31,8 +32,8 @@ class QueueRecord:
     entered, left, delivered: packets at the three points, in order of time. through: entered
     found again in left. behind: left found again in delivered. blind: packets reach the queue
     unseen, because the bottleneck is on a flow's server itself, or nothing is captured: what depends on
-    their arrival (delay, drops, backlog) is unknown. bucket_bytes: what the shaper's bucket holds, 0 for a
-    shaper without one (on a link that changes). epoch_ns: zero of `*_s`.
+    their arrival (delay, drops, backlog) is unknown. bucket_bytes: what a token bucket holds, 0 for a
+    shaper without one. epoch_ns: zero of `*_s`.
     """
 
     place: Place
@@ -58,6 +59,11 @@ class QueueRecord:
         assert self.interface.shaper is not None
         return float(self.interface.shaper.rate_bps)
 
+    @property
+    def is_bucket(self) -> bool:
+        """Whether frames take no time on the link, behind a token bucket."""
+        return self.interface.shaper is None or self.interface.shaper.transmitter is None
+
     def seconds(self, packets: pcap.Packets) -> Floats:
         """Return the times of packets, s after the epoch."""
         after_epoch: Floats = (packets.time_ns - self.epoch_ns).astype(np.float64) * 1e-9
@@ -78,13 +84,17 @@ class QueueRecord:
     def spacing_s(self) -> Floats:
         """The shortest time from the departure of the frame ahead to that of each frame, s; 0 for the first.
 
-        A token bucket waits for the tokens of the frame itself; the shaper of a link that changes
-        waits until the frame ahead is paid for.
+        A frame begins when the one ahead has been sent; a token bucket waits for the tokens of the frame itself.
         """
         own = self.serialisation_s
-        if not self.interface.changes:
+        if self.is_bucket and not self.interface.changes:
             return np.concatenate((np.zeros(min(1, len(own))), own[1:]))
         return np.concatenate((np.zeros(min(1, len(own))), own[:-1]))
+
+    @cached_property
+    def sent_s(self) -> Floats:
+        """When each frame that left the queue had been sent, s after the epoch."""
+        return self.left_s + (0.0 if self.is_bucket else self.serialisation_s)
 
     @cached_property
     def arrival_s(self) -> Floats:
@@ -241,7 +251,7 @@ def _queue(
     entered = at("entry")
     entered = entered.select(_bound_for(paths, place, entered))
     left, delivered = at("exit"), at("delivered")
-    delivery = paths.delivery(place)
+    delivery, below = paths.delivery(place), (place[0], lower_name(place[1]))
     planned = interface.queue
     drop_tail = None
     if planned is not None and planned.kind == "fifo":
@@ -257,7 +267,9 @@ def _queue(
         left=left,
         delivered=delivered,
         through=match(entered, left, waiting(place), order_of(interface), drop_tail),
-        behind=match(left, delivered, waiting(delivery) if delivery else 0, behind),
+        behind=match(
+            left, delivered, waiting(below) + (waiting(delivery) if delivery else 0), behind
+        ),
         blind=blind,
         bucket_bytes=qdisc.bucket_bytes(qdiscs.get(place, ())),
         epoch_ns=epoch_ns,

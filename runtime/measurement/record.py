@@ -214,7 +214,7 @@ class Measurement:
     cut_captures: Mapping[str, int]
     histories: Mapping[Place, History]
     peps: tuple[PepRecord, ...] = ()
-    processing: processing.Processing = processing.OFF
+    processing: processing.Processing = processing.Processing(0)
     policers: tuple[PolicerRecord, ...] = ()
 
     @property

@@ -16,7 +16,7 @@ options     ECN, SACK, initial window, parameters of the CCA
 loads       page loads: protocol and client actually used, every load reported
 peps        proxies: their connections, and whether they split all that they should
 policing    policers: every packet recomputed
-processing  the time that hosts take per packet
+processing  the time that hosts take per packet; the transmitters of links
 schedule    programs on time
 guest       CPU load, the script's notes
 """
@@ -45,17 +45,19 @@ from .options import transport_options
 from .order import copies, overtaking, queue_order
 from .peps import proxies
 from .policing import policing
-from .processing import processing
+from .processing import processing, transmission
 from .schedule import schedule
-from .service import changes, service_rate, service_schedule
+from .service import changes, overrun, service_rate, service_schedule
 
 __all__ = ["CHECKS", "Finding", "Verdict", "judge", "loss_counts"]
 
 CHECKS: tuple[Check, ...] = (
     service_rate,
+    overrun,
     base_rtt,
     random_delay,
     processing,
+    transmission,
     random_loss,
     copies,
     overtaking,

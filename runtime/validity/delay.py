@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairc.cell.observation import PING_BYTES
 from fairc.compiler.plan import Impairment
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.changes import History
+from fairc.runtime.measurement.paths import Place
 
 from . import delays
 from .finding import Finding
@@ -25,7 +27,7 @@ MIN_PACKETS = 200
 
 
 def base_rtt(measurement: Measurement) -> Iterator[Finding]:
-    """Rules 1, 20: the idle path has the plan's base RTT, within 0.5 ms or 1 %, plus chance."""
+    """Rules 1, 20: the idle path has the plan's base RTT and its frames' times, within 0.5 ms or 1 %, plus chance."""
     for flow in measurement.flows:
         pings, impairments = flow.pings, _on_path(measurement, flow)
         if pings is None or not len(pings.rtts_s):
@@ -46,6 +48,7 @@ def base_rtt(measurement: Measurement) -> Iterator[Finding]:
             continue  # every ping may have skipped a delay
         hosts = _of_hosts(measurement, flow)
         planned_s, slack_s = _expected_rtt(flow, impairments, hosts, len(pings.rtts_s))
+        planned_s += measurement.paths.transmission_s(_round_trip(measurement, flow), PING_BYTES)
         measured_s = float(_TYPICAL[bool(skipped), bool(slack_s)](pings.rtts_s))
         tolerance_s = max(BASE_RTT_TOLERANCE_S, BASE_RTT_TOLERANCE * planned_s)
         if abs(measured_s - planned_s) > tolerance_s + slack_s:
@@ -65,8 +68,12 @@ _TYPICAL: Mapping[tuple[bool, bool], Callable[[Floats], np.floating[Any]]] = {
 }
 
 
+def _round_trip(measurement: Measurement, flow: FlowRecord) -> tuple[Place, ...]:
+    return (*measurement.paths.of(flow.plan), *measurement.paths.back(flow.plan))
+
+
 def _on_path(measurement: Measurement, flow: FlowRecord) -> list[Impairment]:
-    places = (*measurement.paths.of(flow.plan), *measurement.paths.back(flow.plan))
+    places = _round_trip(measurement, flow)
     found = (measurement.paths.interfaces[place].impairment for place in places)
     return [impairment for impairment in found if impairment]
 
@@ -102,7 +109,7 @@ def random_delay(measurement: Measurement) -> Iterator[Finding]:
         if history is None or not _varies(history):
             continue
         arrived = queue.behind.found >= 0
-        sent_s = queue.left_s[arrived]
+        sent_s = queue.sent_s[arrived]
         arrived_s = queue.seconds(queue.delivered)[queue.behind.found[arrived]]
         stage, settled = history.stage(sent_s), history.settled(sent_s)
         for number, planned in history.impairments():

@@ -1,11 +1,14 @@
-"""Hosts take the planned time per packet, or the engines' default where the plan sets none."""
+"""Hosts take the planned time per packet, or the engines' default where the plan sets none; links have their rates."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fairc.compiler.targets.processing import DEFAULT_NS
+from fairc.cell.links import IN_ORDER_BPS, TRANSMITTER_PACKETS
+from fairc.compiler.plan import Impairment
+from fairc.compiler.targets.processing import DEFAULT_NS, Nic
 from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.processing import Netem
 
 from .finding import Finding
 
@@ -23,22 +26,69 @@ def processing(measurement: Measurement) -> Iterator[Finding]:
             f"hosts take up to {found.bound_ns / 1e3:g} us per packet,"
             f" not {allowed[-1] / 1e3:g} us",
         )
-    for nic in found.expected:
-        where, planned = f"{nic.node}/{nic.name}", nic.impairment
-        netem = found.found.get((nic.node, nic.name))
-        if netem is None:
-            yield Finding("invalid", f"packets of a host are not delayed: no netem at {where}")
+    for nic in found.expected.values():
+        netems = found.found.get((nic.node, nic.name), ())
+        if nic.delay is None:
             continue
-        differing = [
-            f"{name} {there}, not {wanted}"
-            for name, there, wanted in (
-                ("delay (ns)", netem.delay_ns, planned.delay_ns),
-                ("jitter (ns)", netem.jitter_ns, planned.jitter_ns),
-                ("limit", netem.limit_packets, planned.limit_packets),
-                ("seed", netem.seed, planned.seed if netem.seed is not None else None),
-                ("order kept", netem.in_order, planned.in_order),
+        if not netems:
+            where = f"{nic.node}/{nic.name}"
+            yield Finding("invalid", f"packets of a host are not delayed: no netem at {where}")
+        elif differing := _differing(netems[0], nic.delay, nic):
+            yield Finding(
+                "invalid", f"the netem at {nic.node}/{nic.name} has {'; '.join(differing)}"
             )
-            if there != wanted
-        ]
-        if differing:
-            yield Finding("invalid", f"the netem at {where} has {'; '.join(differing)}")
+
+
+def _differing(netem: Netem, planned: Impairment, nic: Nic) -> list[str]:
+    """Return how the netem of a host's processing differs from the plan."""
+    rate_bps = IN_ORDER_BPS if nic.rate_bps is None or nic.upper.changes else nic.rate_bps
+    return [
+        f"{name} {there}, not {wanted}"
+        for name, there, wanted in (
+            ("delay (ns)", netem.delay_ns, planned.delay_ns),
+            ("jitter (ns)", netem.jitter_ns, planned.jitter_ns),
+            ("limit", netem.limit_packets, planned.limit_packets),
+            ("seed", netem.seed, planned.seed if netem.seed is not None else None),
+            ("rate (bit/s)", netem.rate_bps, _in_bytes(rate_bps)),
+        )
+        if there != wanted
+    ]
+
+
+def transmission(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 3: every link has its transmitter, with the link's rate."""
+    found = measurement.processing
+    for (node, name), interface in sorted(measurement.paths.interfaces.items()):
+        shaper = interface.shaper
+        if shaper is None or shaper.transmitter is None:
+            continue
+        place, limit = (node, name), None
+        if shaper.transmitter == "hop":
+            onward = measurement.paths.onward(place)
+            if onward is None:
+                yield Finding("invalid", f"no hop transmits the frames of {node}/{name}")
+                continue
+            place = onward
+        elif shaper.transmitter == "below":
+            place, limit = (node, found.expected[place].name), TRANSMITTER_PACKETS
+        elif interface.queue is not None:
+            limit = (interface.queue.limit_packets or 0) + 1
+        netems = found.found.get(place, ())
+        rate_bps = netems[-1].rate_bps if netems else None
+        if rate_bps != _in_bytes(shaper.rate_bps):
+            there = "nothing" if rate_bps is None else f"{rate_bps} bit/s"
+            yield Finding(
+                "invalid",
+                f"{there} transmits the frames of {node}/{name} at {'/'.join(place)},"
+                f" not a netem of {_in_bytes(shaper.rate_bps)} bit/s",
+            )
+        elif limit is not None and netems[-1].limit_packets != limit:
+            yield Finding(
+                "invalid",
+                f"the transmitter at {'/'.join(place)} holds {netems[-1].limit_packets} packets, not {limit}",
+            )
+
+
+def _in_bytes(rate_bps: int) -> int:
+    """Return a rate as the kernel has it: whole bytes per second, in bit/s."""
+    return 8 * (rate_bps // 8)

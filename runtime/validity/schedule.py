@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import Iperf3Workload, LoadWorkload, RequestsWorkload
+from fairc.compiler.plan.frames import frame_bytes
 from fairc.compiler.targets.iperf3 import START_UP_NS, begin_ns
 from fairc.runtime.measurement import FlowRecord, Measurement, packets_of
 from fairc.runtime.measurement.artefacts import NS
@@ -24,6 +25,10 @@ RETRY_S = 1.0
 # The most that a QUIC client sends before its request: its Initial and the datagram that ends its handshake, with
 # the headers of UDP, IP and Ethernet. Both are padded to 1200 bytes (RFC 9000, section 14.1).
 QUIC_HANDSHAKE_BITS = 8 * 2 * (1200 + 8 + 20 + 14)
+
+
+OPENING_BYTES = 14 + 20 + 40
+"""Of the frame that opens a connection over TCP: a SYN with its options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +117,10 @@ def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
         return 0.0  # the links may have changed by then
     hosts_s = (2 if opening.answers else 1) * measurement.processing.bound_ns * NS
     expected_s = flow.start_s + paths.delay_s(there) + paths.delay_s(back) + hosts_s
-    expected_s += _handshakes_s(measurement, flow, there)
+    expected_s += paths.transmission_s(there, OPENING_BYTES) + _handshakes_s(
+        measurement, flow, there
+    )
+    expected_s += paths.transmission_s(back, frame_bytes(flow.plan.mtu))
     late_s = float(queue.seconds(queue.entered)[answers].min()) - expected_s
     later_s = (ns * NS - flow.start_s for ns in flow.plan.starts_ns if ns > flow.plan.start_ns)
     next_s = min((RETRY_S, *later_s))
@@ -157,6 +165,9 @@ def _late_test(measurement: Measurement, flow: FlowRecord, workload: Iperf3Workl
     due_s = (begin_ns(flow.plan) + START_UP_NS) * NS
     late_s = float(queue.seconds(packets)[mine].min()) - due_s
     late_s -= paths.delay_s(there) + paths.delay_s(before)
+    late_s -= paths.transmission_s(there, OPENING_BYTES) + paths.transmission_s(
+        before, OPENING_BYTES
+    )
     lossy = paths.loss(there) + paths.loss(before) > 0
     return 0.0 if lossy and late_s > RETRY_S - LATE_S else late_s
 

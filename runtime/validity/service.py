@@ -6,25 +6,29 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fairc.cell.links import LATE_NS
-from fairc.compiler.passes.freeze import SHAPER_SLACK_NS
-from fairc.runtime.measurement import Measurement
+from fairc.cell.links import EMULATED_SLACK_NS, bucket_bytes
+from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.changes import NS, due
 from fairc.runtime.measurement.queues import QueueRecord
+from fairc.runtime.measurement.slots import apportion
 
 from .finding import Finding
 
 RATE_TOLERANCE = 0.01
 LATE_S = 10e-3
 LATE_CHANGE_S = 5e-3
+# Where timers are exact: captures have whole nanoseconds, and so have the kernel's times of frames.
+EXACT_S = 1e-6
+SHARE_TOLERANCE = 1e-3
 # Fewer frames than this, sent back to back, do not determine the service rate to 1 %.
 MIN_BACKLOGGED_FRAMES = 200
 
 
 def service_rate(measurement: Measurement) -> Iterator[Finding]:
     """Rules 3, 20: the bottleneck serves at its rate, within 1 %, while packets wait."""
+    slack_s = measurement.processing.slack_ns * NS
     for queue in measurement.seen_queues:
-        frames, slowest_bps, fastest_bps = backlogged_rate(queue)
+        frames, slowest_bps, fastest_bps = backlogged_rate(queue, slack_s)
         if frames < MIN_BACKLOGGED_FRAMES:
             continue
         nearest_bps = min(max(queue.rate_bps, slowest_bps), fastest_bps)
@@ -36,16 +40,16 @@ def service_rate(measurement: Measurement) -> Iterator[Finding]:
             )
 
 
-def backlogged_rate(queue: QueueRecord) -> tuple[int, float, float]:
+def backlogged_rate(queue: QueueRecord, slack_s: float) -> tuple[int, float, float]:
     """Return how many frames left after one that they had waited behind, and two bounds on their rate, bit/s.
 
-    A frame that arrived before the one ahead of it left keeps the shaper busy from that departure to its
-    own. A busy period is known only to within what the bucket holds beyond the first frame: tokens saved
-    before it, or a timer that was late for its last frame. So the rate lies between the two bounds,
+    A frame that arrived before the one ahead of it left keeps the link busy from that departure to its
+    own. A busy period is known only to within what the shaper may save: the slack for timers that are late, and in a
+    token bucket what it holds beyond the first frame. So the rate lies between the two bounds,
     which converge in long periods; NaN without such frames. On a link that changes, the time that the
     frames should take is scaled to the plan's rate, and frames that left during a change are left out.
     """
-    left, arrival, sizes = queue.left_s, queue.arrival_s, queue.left.frame_bytes
+    left, arrival = queue.left_s, queue.arrival_s
     # A frame whose arrival was not seen is taken to have waited.
     waited = ~(arrival[1:] > left[:-1]) & queue.history.settled(left[:-1])
     frames, bits = int(waited.sum()), queue.rate_bps * float(queue.spacing_s[1:][waited].sum())
@@ -53,14 +57,66 @@ def backlogged_rate(queue: QueueRecord) -> tuple[int, float, float]:
         return 0, float("nan"), float("nan")
     time_s = float(np.diff(left)[waited].sum())
     first = np.flatnonzero(waited & ~np.concatenate(([False], waited[:-1])))
-    if queue.interface.changes:  # this shaper saves only its slack, at most that of real time
-        play_s = len(first) * (SHAPER_SLACK_NS + LATE_NS) * NS
-    else:
-        bucket_bytes = max(queue.bucket_bytes, queue.interface.shaper.burst_bytes)
-        saved = np.maximum(bucket_bytes - sizes[first], 0)
-        play_s = float(8 * saved.sum() / queue.rate_bps)
+    saved_s = np.full(len(first), slack_s)
+    if queue.is_bucket:
+        saved_s = np.maximum(_burst_s(queue, slack_s) - queue.serialisation_s[first], 0)
+    play_s = float(saved_s.sum())
     fastest_bps = bits / (time_s - play_s) if time_s > play_s else float("inf")
     return frames, bits / (time_s + play_s), fastest_bps
+
+
+def _burst_s(queue: QueueRecord, slack_s: float) -> float:
+    """Return for how long a token bucket can send what it has saved, s, counting the frame that it lets begin."""
+    shaper, frame_bytes = queue.interface.shaper, queue.interface.frame_bytes
+    assert shaper is not None
+    if queue.interface.changes:  # it saves only its slack
+        return 8 * frame_bytes / shaper.rate_bps + max(slack_s, EMULATED_SLACK_NS * NS)
+    planned = bucket_bytes(shaper.rate_bps, frame_bytes, round(slack_s / NS))
+    return 8 * max(queue.bucket_bytes, planned) / shaper.rate_bps
+
+
+def overrun(measurement: Measurement) -> Iterator[Finding]:
+    """Rules 3, 20a: no link is faster than its rate, in any interval; a token bucket by no more than it holds."""
+    slack_s = measurement.processing.slack_ns * NS
+    for queue in measurement.seen_queues:
+        allowed_s = slack_s + (LATE_S if slack_s else EXACT_S)
+        if queue.is_bucket:
+            allowed_s += _burst_s(queue, slack_s)
+        ahead_s = _ahead(queue)
+        if ahead_s > allowed_s and not queue.interface.changes:
+            yield Finding(
+                "invalid",
+                f"the link behind {queue.name} was faster than its rate: it sent"
+                f" {ahead_s * 1e3:.3g} ms of frames too early",
+            )
+        for flow in measurement.flows:
+            share = _share(queue, flow) if flow.queue is queue else 0.0
+            if share > 1 + SHARE_TOLERANCE:
+                yield Finding(
+                    "invalid",
+                    f"the flow {flow.name} got {share:.3g} times the rate of {queue.name}: a token bucket passes a burst"
+                    " in no time; leave out `transmit = bucket`, or let the flow last longer",
+                )
+
+
+def _ahead(queue: QueueRecord) -> float:
+    """Return by how much, at worst, frames began before those ahead of them had been sent, s."""
+    if not len(queue.left_s):
+        return 0.0
+    busy_s = np.concatenate(([0.0], np.cumsum(queue.serialisation_s)[:-1]))
+    behind_s = queue.left_s - busy_s
+    return float((np.maximum.accumulate(behind_s) - behind_s).max())
+
+
+def _share(queue: QueueRecord, flow: FlowRecord) -> float:
+    """Return the share of a link's rate that a flow's frames took while it ran."""
+    edges_s = np.array([flow.start_s, flow.end_s])
+    if flow.end_s <= flow.start_s:
+        return 0.0
+    mine = flow.left
+    frames = queue.left.frame_bytes[mine].astype(np.float64)
+    carried = apportion(queue.left_s[mine], queue.serialisation_s[mine], frames, edges_s)[0]
+    return 8 * float(carried) / float(queue.history.capacity_bits(edges_s)[0])
 
 
 def _off(value: float, target: float) -> float:

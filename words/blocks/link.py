@@ -13,6 +13,7 @@ from fairc.words.packet_sizes import A_MTU
 from fairc.words.policers import A_POLICER
 from fairc.words.queues import A_QUEUE
 from fairc.words.trace import A_LINK_RATE
+from fairc.words.transmissions import A_TRANSMISSION
 
 RATE = Parameter("rate", A_LINK_RATE, "rate on the wire", otherwise="not limited")
 DELAY = Parameter("delay", A_TIME, "one-way delay", "0s")
@@ -22,8 +23,16 @@ JITTER = Parameter("jitter", A_JITTER, "random part of the delay", "0s")
 REORDER = Parameter("reorder", A_PROBABILITY, "share of packets that skip the delay", "0%")
 DUPLICATE = Parameter("duplicate", A_PROBABILITY, "share of packets that arrive twice", "0%")
 MTU = Parameter("mtu", A_MTU, "largest IP packet, both ways", "1500B")
+TRANSMIT = Parameter(
+    "transmit",
+    A_TRANSMISSION,
+    "`frames`: each takes its length / rate; `bucket`: a token bucket of one frame, as many testbeds shape",
+    "frames",
+)
 POLICER = Parameter("policer", A_POLICER, "policer in front of the queue", "none")
 
 LINK: Registry[Parameter[Any]] = Registry(
-    "link attribute", "key", [RATE, DELAY, LOSS, QUEUE, JITTER, REORDER, DUPLICATE, MTU, POLICER]
+    "link attribute",
+    "key",
+    [RATE, DELAY, LOSS, QUEUE, JITTER, REORDER, DUPLICATE, MTU, POLICER, TRANSMIT],
 )

@@ -24,6 +24,7 @@ from fairc.words.peps import A_PEP
 from fairc.words.policers import A_POLICER
 from fairc.words.queues import A_QUEUE
 from fairc.words.trace import A_LINK_RATE
+from fairc.words.transmissions import A_TRANSMISSION
 
 KINDS: Mapping[str, Kind[Any]] = {
     "rate": A_RATE,
@@ -32,6 +33,7 @@ KINDS: Mapping[str, Kind[Any]] = {
     "loss": A_LOSS,
     "queue": A_QUEUE,
     "mtu": A_MTU,
+    "transmission": A_TRANSMISSION,
     "policer": A_POLICER,
     "pep": A_PEP,
 }
