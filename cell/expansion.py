@@ -61,7 +61,7 @@ def expand(
 ) -> Document:
     """Return the document of a cell.
 
-    slack_ns: how late the clock's timers may be, ns; 0 where they are exact. epoch_ns: as in the document.
+    slack_ns: how late the clock's timers may be, ns. epoch_ns: as in the document.
     Raises ValueError for a name, address or value that could be more than that in a command.
     """
     at = _lookup(network, experiment)

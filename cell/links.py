@@ -17,6 +17,8 @@ ETHERNET_BYTES = 14
 REAL_TIME_SLACK_NS = 100_000
 EMULATED_SLACK_NS = 20_000
 """On a clock that advances by the instructions that an emulated processor executes."""
+VIRTUAL_SLACK_NS = 1_000
+"""On a clock that advances only while nothing computes, but for a nanosecond at each reading of the time."""
 
 TRANSMITTER_PACKETS = 1_000_000
 """The limit of a netem that transmits what a shaper lets pass, or that delays a host's packets: never reached."""
@@ -143,7 +145,7 @@ def lower_name(upper: str) -> str:
 def egress_lines(egress: Egress, frame_bytes: int, slack_ns: int) -> list[str]:
     """Return the lines of `tc -batch` that make it.
 
-    frame_bytes: of a full packet. slack_ns: how late the clock's timers may be, ns; 0 where they are exact.
+    frame_bytes: of a full packet. slack_ns: how late the clock's timers may be, ns.
     """
     device = f"qdisc add dev {word(egress.interface)}"
     made, shaper, queue = list[str](), egress.shaper, egress.queue
@@ -209,8 +211,12 @@ def _rate_line(verb: str, egress: Egress, rate_bps: int, frame_bytes: int, slack
     full again whenever it is changed; this one (htb) takes a frame when the one ahead of it is paid for. So its
     burst is the slack for late timers alone. tc would derive the quantum from the rate: there is only one class.
     """
-    exact = slack_ns == 0 and egress.shaper is not None and egress.shaper.transmitter is not None
-    burst = 0 if exact else max(1, bytes_in(max(slack_ns, EMULATED_SLACK_NS), rate_bps))
+    bucket = egress.shaper is not None and egress.shaper.transmitter is None
+    slack_ns = max(slack_ns, EMULATED_SLACK_NS) if bucket else slack_ns
+    # tc has whole bytes, and one of them may be more than such a slack; this line is for the endpoints' program.
+    burst = (
+        f"{slack_ns}ns" if slack_ns <= VIRTUAL_SLACK_NS else max(1, bytes_in(slack_ns, rate_bps))
+    )
     return (
         f"class {verb} dev {egress.interface} parent 1: classid 1:1 htb rate {rate_bps}bit"
         f" ceil {rate_bps}bit burst {burst} cburst {burst} quantum {frame_bytes}"

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from .base import Model, absent
-from .numbers import Packets, Probability, Rate, Seed, TimeNs
+from .numbers import Buffer, Packets, Probability, Rate, Seed, TimeNs
 
 
 class Shaper(Model):
@@ -16,10 +16,12 @@ class Shaper(Model):
     transmitter: what keeps each frame for its length / rate, one after the other: the `hop` behind the queue, a
     netem `below` the interface, or `here` a netem that takes the place of shaper and queue (and drops nothing, or the
     cell is invalid). None: a token bucket of one frame, behind which frames take no time (`transmit = bucket`).
+    burst_bytes: in plans of versions whose links were all such buckets; left out in others.
     """
 
     rate_bps: Rate
-    transmitter: Literal["hop", "below", "here"] | None
+    transmitter: Annotated[Literal["hop", "below", "here"] | None, Field(exclude_if=absent)] = None
+    burst_bytes: Annotated[Buffer | None, Field(exclude_if=absent)] = None
 
 
 class GilbertElliott(Model):

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from fairc.cell.links import EMULATED_SLACK_NS
+from fairc.cell.links import EMULATED_SLACK_NS, VIRTUAL_SLACK_NS
 from fairc.compiler.plan import Cell, LoadWorkload
 from fairc.compiler.targets import values
 from fairc.runtime.engines.script import failure
@@ -84,7 +84,7 @@ def write(cell: Cell, device: Path, computing_is_free: bool = False, memory_byte
 
 def document(cell: Cell, computing_is_free: bool) -> bytes:
     """Return what the guest's conductor works from, as JSON: equal bytes for equal cells."""
-    slack_ns = 0 if computing_is_free else EMULATED_SLACK_NS
+    slack_ns = VIRTUAL_SLACK_NS if computing_is_free else EMULATED_SLACK_NS
     content = values.document(
         cell, slack_ns, epoch_ns=EPOCH_NS, computing_is_free=computing_is_free
     )

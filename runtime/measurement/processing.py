@@ -48,10 +48,13 @@ class Processing:
         return nic.delay if nic is not None else None
 
 
+NONE = Processing(0)
+
+
 def load(artefacts: Artefacts, cell: Cell) -> Processing:
     """Read the processing from `system.json` and `qdisc-before.json`. Raises ArtefactError."""
     if not (artefacts.folder / "system.json").exists():
-        return Processing(0)
+        return NONE
     document = artefacts.json("system.json")
     given = document.get("processing") if isinstance(document, dict) else None
     slack_ns = document.get("slack_ns", 0) if isinstance(document, dict) else 0
@@ -66,7 +69,7 @@ def load(artefacts: Artefacts, cell: Cell) -> Processing:
     found: dict[Place, list[tuple[str, Netem]]] = {}
     for node, entries in artefacts.json(QDISCS).items():
         for entry in entries:
-            if entry.get("kind") == "netem":
+            if entry.get("kind") == "netem" and entry.get("options"):
                 netem = str(entry.get("handle", "")), _netem(entry)
                 found.setdefault((node, str(entry.get("dev"))), []).append(netem)
     ordered = {

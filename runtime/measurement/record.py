@@ -214,7 +214,7 @@ class Measurement:
     cut_captures: Mapping[str, int]
     histories: Mapping[Place, History]
     peps: tuple[PepRecord, ...] = ()
-    processing: processing.Processing = processing.Processing(0)
+    processing: processing.Processing = processing.NONE
     policers: tuple[PolicerRecord, ...] = ()
 
     @property

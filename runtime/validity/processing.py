@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fairc.cell.links import IN_ORDER_BPS, TRANSMITTER_PACKETS
+from fairc.cell.links import IN_ORDER_BPS, TRANSMITTER_PACKETS, lower_name
 from fairc.compiler.plan import Impairment
 from fairc.compiler.targets.processing import DEFAULT_NS, Nic
 from fairc.runtime.measurement import Measurement
@@ -70,7 +70,7 @@ def transmission(measurement: Measurement) -> Iterator[Finding]:
                 continue
             place = onward
         elif shaper.transmitter == "below":
-            place, limit = (node, found.expected[place].name), TRANSMITTER_PACKETS
+            place, limit = (node, lower_name(name)), TRANSMITTER_PACKETS
         elif interface.queue is not None:
             limit = (interface.queue.limit_packets or 0) + 1
         netems = found.found.get(place, ())

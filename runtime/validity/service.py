@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fairc.cell.links import EMULATED_SLACK_NS, bucket_bytes
+from fairc.cell.links import EMULATED_SLACK_NS, VIRTUAL_SLACK_NS, bucket_bytes
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.changes import NS, due
 from fairc.runtime.measurement.queues import QueueRecord
@@ -79,7 +79,7 @@ def overrun(measurement: Measurement) -> Iterator[Finding]:
     """Rules 3, 20a: no link is faster than its rate, in any interval; a token bucket by no more than it holds."""
     slack_s = measurement.processing.slack_ns * NS
     for queue in measurement.seen_queues:
-        allowed_s = slack_s + (LATE_S if slack_s else EXACT_S)
+        allowed_s = slack_s + (LATE_S if slack_s > VIRTUAL_SLACK_NS * NS else EXACT_S)
         if queue.is_bucket:
             allowed_s += _burst_s(queue, slack_s)
         ahead_s = _ahead(queue)

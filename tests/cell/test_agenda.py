@@ -65,7 +65,7 @@ def test_changes_come_again_and_are_written_down(
         "node": "left",
         "interface": "left-eth1",
         "repeat_ns": 2 * S,
-        "lines": [(0, "one"), (S, "two")],
+        "lines": [(0, ["one"]), (S, ["two"])],
     }
     made = LinkChanges(nodes, clock, epoch_ns=10 * S, changes=[changes])
     said = tmp_path / "tc"

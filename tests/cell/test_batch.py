@@ -8,7 +8,7 @@ import pytest
 
 from fairc.cell.batch import cable_lines, duration, line, node_lines, percent, word
 from fairc.cell.document import End, Node
-from fairc.cell.links import Egress, Netem, Shaper, egress_lines, usual_burst_bytes
+from fairc.cell.links import Egress, Netem, Shaper, bucket_bytes, egress_lines
 from fairc.cell.queues import Fifo
 
 
@@ -83,22 +83,32 @@ def test_a_cable() -> None:
 
 
 def test_an_egress_has_nothing_but_words() -> None:
-    shaped = Egress("n", "e0", Shaper(1_000_000), Fifo(limit_packets=10))
-    assert egress_lines(shaped, 1514, late_ns=80_000) == [
+    bucket = Egress("n", "e0", Shaper(1_000_000, None), Fifo(limit_packets=10))
+    assert egress_lines(bucket, 1514, slack_ns=100_000) == [
         "qdisc add dev e0 root handle 1: tbf rate 1000000bit burst 1526 limit 15140",
         "qdisc add dev e0 parent 1:1 handle 2: pfifo limit 10",
     ]
+    words = "htb rate 1000000bit ceil 1000000bit"
+    for slack_ns, burst in ((100_000, "12"), (20_000, "2"), (1_000, "1000ns")):
+        shaped = Egress("n", "e0", Shaper(1_000_000, "below"), Fifo(limit_packets=10))
+        assert egress_lines(shaped, 1514, slack_ns) == [
+            "qdisc add dev e0 root handle 1: htb default 1",
+            f"class add dev e0 parent 1: classid 1:1 {words} burst {burst} cburst {burst} quantum 1514",
+            "qdisc add dev e0 parent 1:1 handle 2: pfifo limit 10",
+        ]
     for broken in (
-        Egress("n", "e0 up", Shaper(1_000_000), Fifo(limit_packets=10)),
+        Egress("n", "e0 up", Shaper(1_000_000, None), Fifo(limit_packets=10)),
         Egress("n", "e0", netem=Netem(jitter_ns=1, jitter_distribution="x\ny")),
-        Egress("n", "e0", Shaper(1_000_000), Fifo(limit_bytes="1; id")),  # type: ignore[arg-type]
+        Egress("n", "e0", Shaper(1_000_000, "hop"), Fifo(limit_bytes="1; id")),  # type: ignore[arg-type]
     ):
         with pytest.raises((ValueError, TypeError)):
-            egress_lines(broken, 1514, late_ns=0)
+            egress_lines(broken, 1514, slack_ns=1000)
 
 
 def test_numbers_for_tc() -> None:
     assert [duration(ns) for ns in (25_000_000, 1_500_000, 7)] == ["25ms", "1500us", "7ns"]
     assert [percent(p) for p in (0.5, 1e-9, 1.0)] == ["50", "0.0000001", "100"]
     # One frame, 20 us of the link, under two frames.
-    assert [usual_burst_bytes(rate, 1514) for rate in (10**6, 10**8, 10**10)] == [1516, 1764, 3027]
+    rates = (10**6, 10**8, 10**10)
+    assert [bucket_bytes(rate, 1514, slack_ns=0) for rate in rates] == [1516, 1764, 3027]
+    assert [bucket_bytes(rate, 1514, slack_ns=100_000) for rate in rates] == [1526, 2764, 103_027]

@@ -29,6 +29,7 @@ from fairc.dsl.model import (
     Queue,
     Scenario,
     Size,
+    Transmit,
 )
 from fairc.words.workloads import Bulk, File
 
@@ -52,11 +53,13 @@ def way(
     loss: float = 0.0,
     queue: Size | None = None,
     line: int = 8,
+    transmit: Transmit = "frames",
 ) -> Direction:
     """One direction of a link; the default queue carries the span of its direction."""
     place = span(line)
     given = Queue("fifo", queue, queue.span) if queue else Queue("fifo", size(1000), place)
-    return Direction(rate_bps, int(delay_ms * 1e6), loss, given, place)
+    delay_ns = int(delay_ms * 1e6)
+    return Direction(rate_bps, delay_ns, loss, given, place, transmit=transmit)
 
 
 def link(a: str, b: str, forward: Direction, backward: Direction | None = None) -> Link:
@@ -110,14 +113,15 @@ def dumbbell(
     loss: float = 0.0,
     queue: Size | None = None,
     flows: int = 2,
+    transmit: Transmit = "frames",
 ) -> Network:
     """Servers s1.. and clients c1.. on both sides of one slow link, its delay half each way."""
-    access = way(max(100_000_000, 10 * (rate_bps or 0)))
+    access = way(max(100_000_000, 10 * (rate_bps or 0)), transmit=transmit)
     hosts = [f"{side}{n}" for n in range(1, flows + 1) for side in "sc"]
     links = [link(f"s{n}", "r1", access) for n in range(1, flows + 1)]
     links += [link(f"c{n}", "r2", access) for n in range(1, flows + 1)]
-    slow = way(rate_bps, rtt_ms / 2, loss, queue or size(2, "bdp"))
-    links.append(link("r1", "r2", slow, way(rate_bps, rtt_ms / 2)))
+    slow = way(rate_bps, rtt_ms / 2, loss, queue or size(2, "bdp"), transmit=transmit)
+    links.append(link("r1", "r2", slow, way(rate_bps, rtt_ms / 2, transmit=transmit)))
     return network(hosts, ["r1", "r2"], links)
 
 

@@ -129,7 +129,7 @@ def _cell(made: Cell, known: dict[str, str], old: str, new: str) -> None:
             assert files[name].endswith(files["mininet"].partition("from mininet")[2])
         else:
             hostile.refuse_program(files[name], known[name])
-    for document in (values.document(made), values.document(made, epoch_ns=1, late_ns=0)):
+    for document in (values.document(made), values.document(made, epoch_ns=1, slack_ns=1000)):
         hostile.refuse_document(document)
 
 

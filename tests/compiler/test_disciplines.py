@@ -281,7 +281,8 @@ def test_a_chain_of_losses_as_netem_takes_it() -> None:
     )
     assert hop.seed is not None
     assert netem_words(hop) == (
-        f"netem limit 1000 delay 20ms loss gemodel 1% 30% 80% 0.1% seed {hop.seed}"
+        f"netem limit 1000 delay 20ms loss gemodel 1% 30% 80% 0.1%"
+        f" rate {hop.rate_bps}bit seed {hop.seed}"
     )
     assert "the random losses: one stream per link and direction" in made.plan.varied
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from documents import change_line, interface_lines
+from documents import changed_lines, interface_lines
 
 from fairc import dsl
-from fairc.cell.links import LATE_NS
+from fairc.cell.links import REAL_TIME_SLACK_NS, lower_name
 from fairc.compiler import Cell, compile
 from fairc.compiler.passes.dynamics import stop_bps
 from fairc.compiler.plan import Interface
@@ -68,7 +68,8 @@ def test_a_link_that_is_down_loses_everything_and_comes_back_as_it_was(tmp_path:
         (3 * S, 1.0),
         (4 * S, 0.02),
     ]
-    assert "loss random 100%" in change_line(hop, hop.changes[0])
+    (line,) = changed_lines(hop, hop.changes[0])
+    assert "loss random 100%" in line
 
 
 def test_a_link_without_delay_gets_a_hop_to_be_down_on(tmp_path: Path) -> None:
@@ -97,16 +98,25 @@ def test_the_shaper_of_a_link_that_changes(tmp_path: Path) -> None:
     shaped, _ = interfaces(only_cell(link, tmp_path))
     name = shaped.name
     words = "htb rate 8000000bit ceil 8000000bit burst 20 cburst 20 quantum 1514"
-    assert list(interface_lines(shaped, late_ns=0)) == [
+    assert shaped.shaper is not None and shaped.shaper.transmitter == "below"
+    assert list(interface_lines(shaped, slack_ns=20_000)) == [
         f"qdisc add dev {name} root handle 1: htb default 1",
         f"class add dev {name} parent 1: classid 1:1 {words}",
         f"qdisc add dev {name} parent 1:1 handle 2: pfifo limit 20",
     ]
-    for late_ns, slack in (0, 5), (LATE_NS, 25):
-        assert change_line(shaped, shaped.changes[0], late_ns) == (
-            f"class change dev {name} parent 1: classid 1:1 htb rate 2000000bit ceil 2000000bit"
-            f" burst {slack} cburst {slack} quantum 1514"
-        )
+    for slack_ns, slack in (20_000, 5), (REAL_TIME_SLACK_NS, 25):
+        words = f"htb rate 2000000bit ceil 2000000bit burst {slack} cburst {slack}"
+        assert changed_lines(shaped, shaped.changes[0], slack_ns) == [
+            f"class change dev {name} parent 1: classid 1:1 {words} quantum 1514",
+            f"qdisc change dev {lower_name(name)} root handle 1: netem limit 1000000 rate 2000000bit",
+        ]
+
+
+def test_where_a_rate_rises_the_transmitter_is_first(tmp_path: Path) -> None:
+    link = "rate = 8Mbit/s  delay = 10ms  at 5s { rate = 9Mbit/s }"
+    shaped, _ = interfaces(only_cell(link, tmp_path))
+    kinds = [line.split()[0] for line in changed_lines(shaped, shaped.changes[0])]
+    assert kinds == ["qdisc", "class"]
 
 
 def trace(folder: Path, times_ms: list[int]) -> str:

@@ -9,7 +9,6 @@ from documents import constants, interface_lines
 from specs import compilation_of, only_cell_of
 
 from fairc import dsl
-from fairc.cell.links import LATE_NS
 from fairc.compiler import Cell
 from fairc.compiler.cells.grid import identity_of
 from fairc.compiler.plan import Interface, OnOffWorkload
@@ -128,7 +127,7 @@ def test_a_bridge_between_containers_takes_what_any_link_takes(slow: str, expect
 
 
 def test_an_mtu_of_1500_is_not_in_the_json_and_changes_no_identity() -> None:
-    """The ids are those of plans from before there were MTUs."""
+    """The ids are those that a plan without MTUs has."""
     cell = cell_of()
     assert "mtu" not in json.dumps(cell.model_dump(mode="json"))
     assert identity_of(cell) == cell.id == BEFORE
@@ -149,18 +148,16 @@ def test_mtus_can_be_swept() -> None:
 
 @pytest.mark.parametrize("mtu", [576, 1280, 1500, 9000])
 def test_what_a_full_packet_is_on_a_link(mtu: int) -> None:
-    """By hand: 14 bytes of Ethernet, 20 us of slack at 1 Mbit/s (100 us in real time), ten packets."""
+    """By hand: 14 bytes of Ethernet, 100 us of slack at 1 Mbit/s, ten packets."""
     interface = interfaces(cell_of(f"slow: {mtu}B"))["left-eth1"]
     frame = mtu + 14
     assert interface.frame_bytes == frame
-    assert interface.shaper is not None
-    assert interface.shaper.burst_bytes == frame + 2
-    for late_ns, slack in (0, 2), (LATE_NS, 12):
-        bucket = f"tbf rate 1000000bit burst {frame + slack} limit {10 * frame}"
-        assert list(interface_lines(interface, late_ns)) == [
-            f"qdisc add dev left-eth1 root handle 1: {bucket}",
-            "qdisc add dev left-eth1 parent 1:1 handle 2: pfifo limit 10",
-        ]
+    rate = "htb rate 1000000bit ceil 1000000bit burst 12 cburst 12"
+    assert list(interface_lines(interface)) == [
+        "qdisc add dev left-eth1 root handle 1: htb default 1",
+        f"class add dev left-eth1 parent 1: classid 1:1 {rate} quantum {frame}",
+        "qdisc add dev left-eth1 parent 1:1 handle 2: pfifo limit 10",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -276,4 +273,4 @@ def test_what_does_not_fit_is_said(topology: str, flow: str, codes: list[str], r
         assert diagnostic.help
 
 
-BEFORE = "d7b9843e104bfb05"
+BEFORE = "c483b3943d5b5879"

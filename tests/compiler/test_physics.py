@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from fairc.compiler.passes.freeze import burst_bytes, netem_packets
+from fairc.cell.links import bucket_bytes
+from fairc.compiler.passes.freeze import netem_packets
 from fairc.compiler.plan import Cell, Interface
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.model import Change
@@ -109,18 +110,27 @@ def test_a_link_that_no_flow_crosses_keeps_the_default(make: SimpleNamespace) ->
     assert node.interfaces[0].queue.limit_packets == 1000
 
 
-def test_the_shaper_holds_one_frame(make: SimpleNamespace) -> None:
-    shapers = [
-        i.shaper for n in make.cell(make.quickstart()).nodes for i in n.interfaces if i.shaper
-    ]
-    assert len(shapers) == 10  # both ends of four access links and of the slow one
-    assert {s.burst_bytes for s in shapers if s.rate_bps == 1_000_000} == {1514 + 2}
-    assert {s.burst_bytes for s in shapers if s.rate_bps == 100_000_000} == {1514 + 250}
+def test_every_link_has_one_transmitter(make: SimpleNamespace) -> None:
+    """The slow link's hop, a netem instead of the routers' plain queues, and one below each host."""
+    cell = make.cell(make.quickstart())
+    found = {
+        (node.kind, i.shaper.rate_bps, i.shaper.transmitter)
+        for node in cell.nodes
+        for i in node.interfaces
+        if i.shaper
+    }
+    assert found == {
+        ("router", 1_000_000, "hop"),
+        ("router", 100_000_000, "here"),
+        ("host", 100_000_000, "below"),
+    }
+    (hop,) = [node for node in cell.nodes if node.kind == "hop"]
+    assert [i.impairment.rate_bps for i in hop.interfaces if i.impairment] == [1_000_000] * 2
 
 
 @pytest.mark.parametrize("rate_bps", [1, 10**5, 10**8, 10**9, 10**11])
-def test_the_shaper_never_sends_two_full_frames_at_once(rate_bps: int) -> None:
-    assert 1514 <= burst_bytes(rate_bps) < 2 * 1514
+def test_a_bucket_never_sends_two_full_frames_at_once(rate_bps: int) -> None:
+    assert 1514 <= bucket_bytes(rate_bps, 1514, slack_ns=0) < 2 * 1514
 
 
 def test_delay_and_loss_sit_on_a_hop_and_the_queue_does_not(make: SimpleNamespace) -> None:

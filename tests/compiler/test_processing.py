@@ -61,15 +61,16 @@ def test_what_a_file_says_is_part_of_a_cell(written: str, bound_ns: int) -> None
 
 def test_only_where_computing_is_free_a_default_holds() -> None:
     cell = compiled()[1][0]
-    assert "macvlan" not in str(constants(cell)["IP"]) + str(constants(cell, late_ns=0)["IP"])
+    alone = "netem limit 1000000 rate 100000000bit"
+    assert str(constants(cell)["TC"]).count(alone) == 2, "links are transmitted in any case"
     assert values.document(cell) == values.document(cell, computing_is_free=False)
     default = constants(cell, computing_is_free=True)
     assert str(default["IP"]).count(" macvlan mode passthru'") == 2
-    words = "netem limit 1000000 delay 5us 5us rate 1000gbit seed"
+    words = "netem limit 1000000 delay 5us 5us rate 100000000bit seed"
     assert str(default["TC"]).count(words) == 2
     assert default["DOCUMENT"]["processing_ns"] == 10_000
     off = compiled("hosts { processing = off }")[1][0]
-    assert "macvlan" not in str(constants(off, computing_is_free=True)["IP"])
+    assert str(constants(off, computing_is_free=True)["TC"]).count(alone) == 2
     assert values.document(off) == values.document(cell) | {"id": off.id}
     ten = compiled("hosts { processing = uniform(0us, 10us) }")[1][0]
     assert values.document(ten) == values.document(ten, computing_is_free=True)
@@ -77,7 +78,7 @@ def test_only_where_computing_is_free_a_default_holds() -> None:
 
 def test_the_delay_lies_below_the_queue_of_a_host_and_nowhere_else() -> None:
     cell = compiled("hosts { processing = uniform(0us, 1ms) }")[1][0]
-    script = constants(cell, late_ns=0)
+    script = constants(cell, slack_ns=1000)
     server = script["IP"]["server"]
     assert server[:4] == [
         "link set dev lo up",
@@ -85,8 +86,9 @@ def test_the_delay_lies_below_the_queue_of_a_host_and_nowhere_else() -> None:
         "link add link server-nic0 name server-eth0 type macvlan mode passthru",
         "link set dev server-eth0 mtu 1500 gso_max_segs 1 up",
     ]
-    root, queue, delay = script["TC"]["server"]
-    assert root.startswith("qdisc add dev server-eth0 root handle 1: tbf rate 100000000bit")
+    root, rate, queue, delay = script["TC"]["server"]
+    assert root == "qdisc add dev server-eth0 root handle 1: htb default 1"
+    assert " htb rate 100000000bit " in rate
     assert queue.startswith("qdisc add dev server-eth0 parent 1:1")
     assert delay.startswith(
         "qdisc add dev server-nic0 root handle 1: netem limit 1000000 delay 500us 500us"
@@ -96,14 +98,16 @@ def test_the_delay_lies_below_the_queue_of_a_host_and_nowhere_else() -> None:
     assert not [line for line in script["IP"]["left"] if "macvlan" in line]
 
 
+def seeds_of(cell: Cell) -> list[int | None]:
+    return [nic.delay.seed for nic in processing.nics(cell).values() if nic.delay]
+
+
 def test_each_host_has_a_stream_of_its_own() -> None:
     first, second = compiled("hosts { processing = uniform(0us, 1ms) }")[1]
-    seeds = [
-        nic.impairment.seed for cell in (first, second) for nic in processing.nics(cell).values()
-    ]
+    seeds = [seed for cell in (first, second) for seed in seeds_of(cell)]
     assert len(set(seeds)) == 4
     default = processing.resolved(compiled()[1][0], computing_is_free=True)
-    assert [nic.impairment.seed for nic in processing.nics(default).values()] == seeds[:2]
+    assert seeds_of(default) == seeds[:2]
 
 
 def test_names_of_interfaces_fit_linux() -> None:
@@ -139,7 +143,8 @@ def test_containers_have_it_where_the_file_says_so() -> None:
     assert names["server"] == ["server-nic0"] and names["left"] == ["left-eth0", "left-eth1"]
     assert "bound_ns=1_000_000" in containers.render(cell, job)
     plain = containers.describe(compiled()[1][0])
-    assert [a.name for a in plain.containers[0].attachments] == ["server-eth0"]
+    assert [a.name for a in plain.containers[0].attachments] == ["server-nic0"]
+    assert "bound_ns" not in containers.render(compiled()[1][0], plain)
 
 
 @pytest.mark.parametrize("value", [-1, 4_000_000_001, 1.5, True])

@@ -106,15 +106,17 @@ def test_queues_and_losses_as_tc_takes_them(make: SimpleNamespace) -> None:
     cell = make.cell(make.quickstart(loss=0.001, queue=make.size(11_250, "B")))
     found = constants(cell)
     tc = found["TC"]
-    assert tc["r1"][-2:] == [
-        "qdisc add dev r1-eth2 root handle 1: tbf rate 1000000bit burst 1526 limit 11250",
+    rate = "htb rate 1000000bit ceil 1000000bit burst 12 cburst 12 quantum 1514"
+    assert tc["r1"][-3:] == [
+        "qdisc add dev r1-eth2 root handle 1: htb default 1",
+        f"class add dev r1-eth2 parent 1: classid 1:1 {rate}",
         "qdisc add dev r1-eth2 parent 1:1 handle 2: bfifo limit 11250",
     ]
     (stream,) = found["SEEDS"]
     assert stream[:2] == ("r1-r2", "r1-r2-eth1")
-    loss = f"loss random 0.1% seed {stream[2]}"
+    loss = f"loss random 0.1% rate 1000000bit seed {stream[2]}"
     assert tc["r1-r2"] == [
-        "qdisc add dev r1-r2-eth0 root handle 1: netem limit 1000 delay 25ms",
+        "qdisc add dev r1-r2-eth0 root handle 1: netem limit 1000 delay 25ms rate 1000000bit",
         f"qdisc add dev r1-r2-eth1 root handle 1: netem limit 1000 delay 25ms {loss}",
     ]
 

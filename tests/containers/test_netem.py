@@ -51,7 +51,7 @@ def test_delay_loss_and_aqms_of_a_cell_are_those_of_its_plan(tmp_path: Path) -> 
     assert float(np.ptp(flow.pings.rtts_s)) < WITHIN_S
 
     (queue,) = measured.queues
-    frames, slowest_bps, fastest_bps = backlogged_rate(queue)
+    frames, slowest_bps, fastest_bps = backlogged_rate(queue, slack_s=0.0)
     assert frames > 1000
     assert abs(slowest_bps / RATE_BPS - 1) < WITHIN_SHARE
     assert abs(fastest_bps / RATE_BPS - 1) < WITHIN_SHARE

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairc.cell.expansion import PROCESSING_PACKETS
+from fairc.cell.links import TRANSMITTER_PACKETS
 from fairc.compiler import Cell
 from fairc.compiler.plan import Capture
 from fairc.compiler.targets.processing import nics
@@ -75,14 +75,14 @@ def test_tc_reads_back_what_the_plan_says(cell: Cell, folder: Path) -> None:
         (netem,) = [q for q in before[nic.node] if q["dev"] == nic.name]
         assert netem["options"]["delay"]["delay"] == pytest.approx(1e-3)
         assert netem["options"]["delay"]["jitter"] == pytest.approx(1e-3)
-        assert netem["options"]["seed"] == nic.impairment.seed
-        assert netem["options"]["limit"] == PROCESSING_PACKETS
+        assert nic.delay is not None and netem["options"]["seed"] == nic.delay.seed
+        assert netem["options"]["limit"] == TRANSMITTER_PACKETS
         assert "rate" in netem["options"], "which keeps the order"
         (netem,) = [q for q in after[nic.node] if q["dev"] == nic.name]
         assert (netem["drops"], netem["requeues"]) == (0, 0)
         assert netem["packets"] > 500
         (shaper,) = [q for q in after[nic.node] if q["dev"] == nic.upper.name and q.get("root")]
-        assert shaper["kind"] == "tbf", "a packet waits for its link first"
+        assert shaper["kind"] == "htb", "a packet waits for its link first"
     assert json.loads((folder / "system.json").read_text())["processing"] == {"bound_ns": BOUND_NS}
 
 
@@ -98,7 +98,8 @@ def test_packets_take_a_uniform_time_and_keep_their_order(cell: Cell, folder: Pa
     )
     took = arrived_s - sent_s
     assert took.min() >= 0 and took.max() < 2.1e-3
-    planned = nics(cell)["server", "server-eth0"].impairment
+    planned = nics(cell)["server", "server-eth0"].delay
+    assert planned is not None
     found = delays.compare(planned, sent_s, arrived_s)
     assert found.packets > 1000
     assert found.plausible(1e-6), found

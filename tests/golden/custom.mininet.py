@@ -10,7 +10,7 @@ OUTDIR (default: the cell's id) receives packet captures, the endpoints' logs, q
 last, cell.json. Nodes are network namespaces that nobody else sees; they and every process in
 them end with this program, however it ends.
 """
-# cell           2722bcd835cb2da2
+# cell           f44e3ef0de4f22e9
 # experiment     custom
 # configuration  dddf9eda652cfba1
 #   long = cubic
@@ -68,7 +68,7 @@ class Network(Topo):
 
 # Times are ns (after the epoch, which is when the flows begin), sizes bytes, rates bit/s.
 EXPERIMENT = Experiment(
-    id="2722bcd835cb2da2",
+    id="f44e3ef0de4f22e9",
     repetition=1,
     duration_ns=60_000_000_000,
     deadline_ns=61_000_000_000,
@@ -164,24 +164,24 @@ EXPERIMENT = Experiment(
     },
     egress=[
         # custom.fexp:8
-        Egress("c1", "c1-eth0", Shaper(1_000_000_000), Fifo(limit_packets=1000)),
-        Egress("c2", "c2-eth0", Shaper(1_000_000_000), Fifo(limit_packets=1000)),
-        Egress("c3", "c3-eth0", Shaper(1_000_000_000), Fifo(limit_packets=1000)),
-        Egress("s1", "s1-eth0", Shaper(1_000_000_000), Fifo(limit_packets=1000)),
-        Egress("s2", "s2-eth0", Shaper(1_000_000_000), Fifo(limit_packets=1000)),
-        Egress("s3", "s3-eth0", Shaper(1_000_000_000), Fifo(limit_packets=1000)),
-        Egress("r1", "r1-eth0", Shaper(1_000_000_000), Fifo(limit_packets=1000)),
-        Egress("r1", "r1-eth1", Shaper(1_000_000_000), Fifo(limit_packets=1000)),
+        Egress("c1", "c1-eth0", Shaper(1_000_000_000, "hop"), Fifo(limit_packets=1000)),
+        Egress("c2", "c2-eth0", Shaper(1_000_000_000, "hop"), Fifo(limit_packets=1000)),
+        Egress("c3", "c3-eth0", Shaper(1_000_000_000, "hop"), Fifo(limit_packets=1000)),
+        Egress("s1", "s1-eth0", Shaper(1_000_000_000, "hop"), Fifo(limit_packets=1000)),
+        Egress("s2", "s2-eth0", Shaper(1_000_000_000, "hop"), Fifo(limit_packets=1000)),
+        Egress("s3", "s3-eth0", Shaper(1_000_000_000, "hop"), Fifo(limit_packets=1000)),
+        Egress("r1", "r1-eth0", Shaper(1_000_000_000, "hop"), Fifo(limit_packets=1000)),
+        Egress("r1", "r1-eth1", Shaper(1_000_000_000, "hop"), Fifo(limit_packets=1000)),
         # custom.fexp:10
-        Egress("r1", "r1-eth2", Shaper(20_000_000), Fifo(limit_packets=1000)),
+        Egress("r1", "r1-eth2", Shaper(20_000_000, "hop"), Fifo(limit_packets=1000)),
         # custom.fexp:8
-        Egress("r2", "r2-eth0", Shaper(1_000_000_000), Fifo(limit_packets=1000)),
-        Egress("r2", "r2-eth1", Shaper(1_000_000_000), Fifo(limit_packets=1000)),
+        Egress("r2", "r2-eth0", Shaper(1_000_000_000, "hop"), Fifo(limit_packets=1000)),
+        Egress("r2", "r2-eth1", Shaper(1_000_000_000, "hop"), Fifo(limit_packets=1000)),
         # custom.fexp:9
         Egress(
             "r2",
             "r2-eth2",
-            Shaper(20_000_000),
+            Shaper(20_000_000, "hop"),
             FqCoDel(
                 limit_packets=73,
                 target_ns=5_000_000,
@@ -198,7 +198,7 @@ EXPERIMENT = Experiment(
         Egress(
             "r2",
             "r2-eth3",
-            Shaper(20_000_000),
+            Shaper(20_000_000, "hop"),
             Red(
                 limit_bytes=125_000,
                 min_bytes=12_500,
@@ -210,13 +210,13 @@ EXPERIMENT = Experiment(
             ),
         ),
         # custom.fexp:8
-        Egress("r3", "r3-eth0", Shaper(1_000_000_000), Fifo(limit_packets=1000)),
-        Egress("r3", "r3-eth1", Shaper(1_000_000_000), Fifo(limit_packets=1000)),
+        Egress("r3", "r3-eth0", Shaper(1_000_000_000, "hop"), Fifo(limit_packets=1000)),
+        Egress("r3", "r3-eth1", Shaper(1_000_000_000, "hop"), Fifo(limit_packets=1000)),
         # custom.fexp:11
         Egress(
             "r3",
             "r3-eth2",
-            Shaper(20_000_000),
+            Shaper(20_000_000, "hop"),
             Red(
                 limit_bytes=125_000,
                 min_bytes=12_500,
@@ -229,22 +229,22 @@ EXPERIMENT = Experiment(
             bottleneck=True,
         ),
         # custom.fexp:8
-        Egress("c1-r1", "c1-r1-eth0", netem=Netem(1_000_000)),
-        Egress("c1-r1", "c1-r1-eth1", netem=Netem(1_000_000)),
-        Egress("c2-r1", "c2-r1-eth0", netem=Netem(1_000_000)),
-        Egress("c2-r1", "c2-r1-eth1", netem=Netem(1_000_000)),
-        Egress("s2-r2", "s2-r2-eth0", netem=Netem(1_000_000)),
-        Egress("s2-r2", "s2-r2-eth1", netem=Netem(1_000_000)),
-        Egress("c3-r2", "c3-r2-eth0", netem=Netem(1_000_000)),
-        Egress("c3-r2", "c3-r2-eth1", netem=Netem(1_000_000)),
-        Egress("s1-r3", "s1-r3-eth0", netem=Netem(1_000_000)),
-        Egress("s1-r3", "s1-r3-eth1", netem=Netem(1_000_000)),
-        Egress("s3-r3", "s3-r3-eth0", netem=Netem(1_000_000)),
-        Egress("s3-r3", "s3-r3-eth1", netem=Netem(1_000_000)),
+        Egress("c1-r1", "c1-r1-eth0", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
+        Egress("c1-r1", "c1-r1-eth1", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
+        Egress("c2-r1", "c2-r1-eth0", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
+        Egress("c2-r1", "c2-r1-eth1", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
+        Egress("s2-r2", "s2-r2-eth0", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
+        Egress("s2-r2", "s2-r2-eth1", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
+        Egress("c3-r2", "c3-r2-eth0", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
+        Egress("c3-r2", "c3-r2-eth1", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
+        Egress("s1-r3", "s1-r3-eth0", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
+        Egress("s1-r3", "s1-r3-eth1", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
+        Egress("s3-r3", "s3-r3-eth0", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
+        Egress("s3-r3", "s3-r3-eth1", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
         # custom.fexp:10
-        Egress("r2-r1", "r2-r1-eth0", netem=Netem(10_000_000)),
+        Egress("r2-r1", "r2-r1-eth0", netem=Netem(10_000_000, rate_bps=20_000_000)),
         # custom.fexp:9
-        Egress("r2-r1", "r2-r1-eth1", netem=Netem(10_000_000)),
+        Egress("r2-r1", "r2-r1-eth1", netem=Netem(10_000_000, rate_bps=20_000_000)),
         # custom.fexp:11
         Egress(
             "r2-r3",
@@ -254,6 +254,7 @@ EXPERIMENT = Experiment(
                 loss=0.03225806451612903,
                 seed=1_775_636_408_033_935_273,
                 bursts=GilbertElliott(p=0.01, r=0.3, h=0.0, k=1.0),
+                rate_bps=20_000_000,
             ),
         ),
         Egress(
@@ -264,6 +265,7 @@ EXPERIMENT = Experiment(
                 loss=0.03225806451612903,
                 seed=1_455_911_724_870_472_720,
                 bursts=GilbertElliott(p=0.01, r=0.3, h=0.0, k=1.0),
+                rate_bps=20_000_000,
             ),
         ),
     ],

@@ -6,7 +6,7 @@ Each node is a container that does what the conductor says, a container of its o
 All of them have the package `cell` and fairc-endpoints in their image. This folder, which they
 share, receives packet captures, the endpoints' logs, queue statistics and, last, cell.json.
 """
-# cell           7042a4caf39de9af
+# cell           c0662f7d3ab2bb39
 # experiment     iperf3
 # configuration  44136fa355b3678a
 # repetition     1, seed 251810346355374439
@@ -52,7 +52,7 @@ ADDRESSES = {
 
 # Times are ns (after the epoch, which is when the flows begin), sizes bytes, rates bit/s.
 EXPERIMENT = Experiment(
-    id="7042a4caf39de9af",
+    id="c0662f7d3ab2bb39",
     repetition=1,
     deadline_ns=18_885_760_000,
     routes={
@@ -63,19 +63,27 @@ EXPERIMENT = Experiment(
         "left-right": [Route("10.0.0.1/32", "10.0.0.9"), Route("10.0.0.6/32", "10.0.0.14")],
     },
     egress=[
-        # <preset bottleneck>:18
-        Egress("server", "server-eth0", Shaper(100_000_000), Fifo(limit_packets=1000)),
-        Egress("client", "client-eth0", Shaper(100_000_000), Fifo(limit_packets=1000)),
-        Egress("left", "left-eth0", Shaper(100_000_000), Fifo(limit_packets=1000)),
         # <preset bottleneck>:19
-        Egress("left", "left-eth1", Shaper(1_000_000), Fifo(limit_bytes=12_500), bottleneck=True),
-        # <preset bottleneck>:18
-        Egress("right", "right-eth0", Shaper(100_000_000), Fifo(limit_packets=1000)),
+        Egress("server", "server-eth0", Shaper(100_000_000, "below"), Fifo(limit_packets=1000)),
+        Egress("client", "client-eth0", Shaper(100_000_000, "below"), Fifo(limit_packets=1000)),
+        Egress("left", "left-eth0", netem=Netem(limit_packets=1001, rate_bps=100_000_000)),
         # <preset bottleneck>:20
-        Egress("right", "right-eth1", Shaper(1_000_000), Fifo(limit_packets=1000), bottleneck=True),
-        Egress("left-right", "left-right-eth0", netem=Netem(10_000_000)),
+        Egress(
+            "left", "left-eth1", Shaper(1_000_000, "hop"), Fifo(limit_bytes=12_500), bottleneck=True
+        ),
         # <preset bottleneck>:19
-        Egress("left-right", "left-right-eth1", netem=Netem(10_000_000)),
+        Egress("right", "right-eth0", netem=Netem(limit_packets=1001, rate_bps=100_000_000)),
+        # <preset bottleneck>:21
+        Egress(
+            "right",
+            "right-eth1",
+            Shaper(1_000_000, "hop"),
+            Fifo(limit_packets=1000),
+            bottleneck=True,
+        ),
+        Egress("left-right", "left-right-eth0", netem=Netem(10_000_000, rate_bps=1_000_000)),
+        # <preset bottleneck>:20
+        Egress("left-right", "left-right-eth1", netem=Netem(10_000_000, rate_bps=1_000_000)),
     ],
     flows=[
         # iperf3.fexp:6

@@ -11,7 +11,7 @@ OUTDIR (default: the cell's id) receives packet captures, the endpoints' logs, q
 last, cell.json. Nodes are network namespaces that nobody else sees; they and every process in
 them end with this program, however it ends.
 """
-# cell           7042a4caf39de9af
+# cell           c0662f7d3ab2bb39
 # experiment     iperf3
 # configuration  44136fa355b3678a
 # repetition     1, seed 251810346355374439
@@ -34,12 +34,12 @@ class Network(Topo):
         self.addHost("left", cls=Router)
         self.addHost("right", cls=Router)
         self.addHost("left-right", cls=Router)  # a hop
-        # <preset bottleneck>:18
+        # <preset bottleneck>:19
         self.addLink("server", "left", params1={"ip": "10.0.0.1/30"}, params2={"ip": "10.0.0.2/30"})
         self.addLink(
             "right", "client", params1={"ip": "10.0.0.5/30"}, params2={"ip": "10.0.0.6/30"}
         )
-        # <preset bottleneck>:19
+        # <preset bottleneck>:20
         self.addLink(
             "left", "left-right", params1={"ip": "10.0.0.9/30"}, params2={"ip": "10.0.0.10/30"}
         )
@@ -49,7 +49,7 @@ class Network(Topo):
 
 # Times are ns (after the epoch, which is when the flows begin), sizes bytes, rates bit/s.
 EXPERIMENT = Experiment(
-    id="7042a4caf39de9af",
+    id="c0662f7d3ab2bb39",
     repetition=1,
     deadline_ns=18_885_760_000,
     routes={
@@ -60,19 +60,27 @@ EXPERIMENT = Experiment(
         "left-right": [Route("10.0.0.1/32", "10.0.0.9"), Route("10.0.0.6/32", "10.0.0.14")],
     },
     egress=[
-        # <preset bottleneck>:18
-        Egress("server", "server-eth0", Shaper(100_000_000), Fifo(limit_packets=1000)),
-        Egress("client", "client-eth0", Shaper(100_000_000), Fifo(limit_packets=1000)),
-        Egress("left", "left-eth0", Shaper(100_000_000), Fifo(limit_packets=1000)),
         # <preset bottleneck>:19
-        Egress("left", "left-eth1", Shaper(1_000_000), Fifo(limit_bytes=12_500), bottleneck=True),
-        # <preset bottleneck>:18
-        Egress("right", "right-eth0", Shaper(100_000_000), Fifo(limit_packets=1000)),
+        Egress("server", "server-eth0", Shaper(100_000_000, "below"), Fifo(limit_packets=1000)),
+        Egress("client", "client-eth0", Shaper(100_000_000, "below"), Fifo(limit_packets=1000)),
+        Egress("left", "left-eth0", netem=Netem(limit_packets=1001, rate_bps=100_000_000)),
         # <preset bottleneck>:20
-        Egress("right", "right-eth1", Shaper(1_000_000), Fifo(limit_packets=1000), bottleneck=True),
-        Egress("left-right", "left-right-eth0", netem=Netem(10_000_000)),
+        Egress(
+            "left", "left-eth1", Shaper(1_000_000, "hop"), Fifo(limit_bytes=12_500), bottleneck=True
+        ),
         # <preset bottleneck>:19
-        Egress("left-right", "left-right-eth1", netem=Netem(10_000_000)),
+        Egress("right", "right-eth0", netem=Netem(limit_packets=1001, rate_bps=100_000_000)),
+        # <preset bottleneck>:21
+        Egress(
+            "right",
+            "right-eth1",
+            Shaper(1_000_000, "hop"),
+            Fifo(limit_packets=1000),
+            bottleneck=True,
+        ),
+        Egress("left-right", "left-right-eth0", netem=Netem(10_000_000, rate_bps=1_000_000)),
+        # <preset bottleneck>:20
+        Egress("left-right", "left-right-eth1", netem=Netem(10_000_000, rate_bps=1_000_000)),
     ],
     flows=[
         # iperf3.fexp:6

@@ -6,7 +6,7 @@ Each node is a container that does what the conductor says, a container of its o
 All of them have the package `cell` and fairc-endpoints in their image. This folder, which they
 share, receives packet captures, the endpoints' logs, queue statistics and, last, cell.json.
 """
-# cell           61455019ac486f93
+# cell           3e697e6ef4cfae5d
 # experiment     pages
 # configuration  44136fa355b3678a
 # repetition     1, seed 251810346355374439
@@ -91,7 +91,7 @@ ADDRESSES = {
 
 # Times are ns (after the epoch, which is when the flows begin), sizes bytes, rates bit/s.
 EXPERIMENT = Experiment(
-    id="61455019ac486f93",
+    id="3e697e6ef4cfae5d",
     repetition=1,
     deadline_ns=183_243_242_838,
     routes={
@@ -127,36 +127,48 @@ EXPERIMENT = Experiment(
         ],
     },
     egress=[
-        # <preset geo>:19
-        Egress("server", "server-eth0", Shaper(1_000_000_000), Fifo(limit_packets=1000)),
         # <preset geo>:20
-        Egress("client", "client-eth0", Shaper(1_000_000_000), Fifo(limit_packets=1000)),
-        # <preset geo>:19
-        Egress("gateway", "gateway-eth0", Shaper(1_000_000_000), Fifo(limit_packets=1000)),
-        # <preset geo>:20
-        Egress("terminal", "terminal-eth0", Shaper(1_000_000_000), Fifo(limit_packets=1000)),
-        # <preset geo>:19
-        Egress("server-gateway", "eth0", netem=Netem(15_000_000, limit_packets=2477)),
-        Egress("server-gateway", "eth1", netem=Netem(15_000_000, limit_packets=2477)),
-        # <preset geo>:20
-        Egress("terminal-client", "eth0", netem=Netem(500_000)),
-        Egress("terminal-client", "eth1", netem=Netem(500_000)),
+        Egress("server", "server-eth0", Shaper(1_000_000_000, "hop"), Fifo(limit_packets=1000)),
         # <preset geo>:21
+        Egress("client", "client-eth0", Shaper(1_000_000_000, "hop"), Fifo(limit_packets=1000)),
+        # <preset geo>:20
+        Egress("gateway", "gateway-eth0", Shaper(1_000_000_000, "hop"), Fifo(limit_packets=1000)),
+        # <preset geo>:21
+        Egress("terminal", "terminal-eth0", Shaper(1_000_000_000, "hop"), Fifo(limit_packets=1000)),
+        # <preset geo>:20
+        Egress(
+            "server-gateway",
+            "eth0",
+            netem=Netem(15_000_000, limit_packets=2477, rate_bps=1_000_000_000),
+        ),
+        Egress(
+            "server-gateway",
+            "eth1",
+            netem=Netem(15_000_000, limit_packets=2477, rate_bps=1_000_000_000),
+        ),
+        # <preset geo>:21
+        Egress("terminal-client", "eth0", netem=Netem(500_000, rate_bps=1_000_000_000)),
+        Egress("terminal-client", "eth1", netem=Netem(500_000, rate_bps=1_000_000_000)),
+        # <preset geo>:22
         Egress(
             "gateway-modem",
             "eth1",
-            Shaper(25_000_000),
+            Shaper(25_000_000, "hop"),
             Fifo(limit_bytes=2_343_750),
             bottleneck=True,
         ),
+        # <preset geo>:23
+        Egress("terminal-modem", "eth0", Shaper(5_000_000, "hop"), Fifo(limit_packets=1000)),
+        Egress("gateway-terminal", "eth0", netem=Netem(359_500_000, rate_bps=5_000_000)),
         # <preset geo>:22
-        Egress("terminal-modem", "eth0", Shaper(5_000_000), Fifo(limit_packets=1000)),
-        Egress("gateway-terminal", "eth0", netem=Netem(359_500_000)),
-        # <preset geo>:21
-        Egress("gateway-terminal", "eth1", netem=Netem(359_500_000, limit_packets=1485)),
+        Egress(
+            "gateway-terminal",
+            "eth1",
+            netem=Netem(359_500_000, limit_packets=1485, rate_bps=25_000_000),
+        ),
     ],
     peps=[
-        # <preset geo>:23
+        # <preset geo>:24
         Pep(
             "satellite",
             terminal="terminal",

@@ -11,7 +11,7 @@ OUTDIR (default: the cell's id) receives packet captures, the endpoints' logs, q
 last, cell.json. Nodes are network namespaces that nobody else sees; they and every process in
 them end with this program, however it ends.
 """
-# cell           61455019ac486f93
+# cell           3e697e6ef4cfae5d
 # experiment     pages
 # configuration  44136fa355b3678a
 # repetition     1, seed 251810346355374439
@@ -38,7 +38,7 @@ class Network(Topo):
         self.addHost("gateway-modem", cls=Router)  # a hop
         self.addHost("terminal-modem", cls=Router)  # a hop
         self.addHost("gateway-terminal", cls=Router)  # a hop
-        # <preset geo>:19
+        # <preset geo>:20
         self.addLink(
             "server",
             "server-gateway",
@@ -53,7 +53,7 @@ class Network(Topo):
             params1={"ip": "10.0.0.5/30"},
             params2={"ip": "10.0.0.6/30"},
         )
-        # <preset geo>:20
+        # <preset geo>:21
         self.addLink(
             "terminal",
             "terminal-client",
@@ -68,7 +68,7 @@ class Network(Topo):
             params1={"ip": "10.0.0.13/30"},
             params2={"ip": "10.0.0.14/30"},
         )
-        # <preset geo>:21
+        # <preset geo>:22
         self.addLink(
             "gateway",
             "gateway-modem",
@@ -102,7 +102,7 @@ class Network(Topo):
 
 # Times are ns (after the epoch, which is when the flows begin), sizes bytes, rates bit/s.
 EXPERIMENT = Experiment(
-    id="61455019ac486f93",
+    id="3e697e6ef4cfae5d",
     repetition=1,
     deadline_ns=183_243_242_838,
     routes={
@@ -138,36 +138,48 @@ EXPERIMENT = Experiment(
         ],
     },
     egress=[
-        # <preset geo>:19
-        Egress("server", "server-eth0", Shaper(1_000_000_000), Fifo(limit_packets=1000)),
         # <preset geo>:20
-        Egress("client", "client-eth0", Shaper(1_000_000_000), Fifo(limit_packets=1000)),
-        # <preset geo>:19
-        Egress("gateway", "gateway-eth0", Shaper(1_000_000_000), Fifo(limit_packets=1000)),
-        # <preset geo>:20
-        Egress("terminal", "terminal-eth0", Shaper(1_000_000_000), Fifo(limit_packets=1000)),
-        # <preset geo>:19
-        Egress("server-gateway", "eth0", netem=Netem(15_000_000, limit_packets=2477)),
-        Egress("server-gateway", "eth1", netem=Netem(15_000_000, limit_packets=2477)),
-        # <preset geo>:20
-        Egress("terminal-client", "eth0", netem=Netem(500_000)),
-        Egress("terminal-client", "eth1", netem=Netem(500_000)),
+        Egress("server", "server-eth0", Shaper(1_000_000_000, "hop"), Fifo(limit_packets=1000)),
         # <preset geo>:21
+        Egress("client", "client-eth0", Shaper(1_000_000_000, "hop"), Fifo(limit_packets=1000)),
+        # <preset geo>:20
+        Egress("gateway", "gateway-eth0", Shaper(1_000_000_000, "hop"), Fifo(limit_packets=1000)),
+        # <preset geo>:21
+        Egress("terminal", "terminal-eth0", Shaper(1_000_000_000, "hop"), Fifo(limit_packets=1000)),
+        # <preset geo>:20
+        Egress(
+            "server-gateway",
+            "eth0",
+            netem=Netem(15_000_000, limit_packets=2477, rate_bps=1_000_000_000),
+        ),
+        Egress(
+            "server-gateway",
+            "eth1",
+            netem=Netem(15_000_000, limit_packets=2477, rate_bps=1_000_000_000),
+        ),
+        # <preset geo>:21
+        Egress("terminal-client", "eth0", netem=Netem(500_000, rate_bps=1_000_000_000)),
+        Egress("terminal-client", "eth1", netem=Netem(500_000, rate_bps=1_000_000_000)),
+        # <preset geo>:22
         Egress(
             "gateway-modem",
             "eth1",
-            Shaper(25_000_000),
+            Shaper(25_000_000, "hop"),
             Fifo(limit_bytes=2_343_750),
             bottleneck=True,
         ),
+        # <preset geo>:23
+        Egress("terminal-modem", "eth0", Shaper(5_000_000, "hop"), Fifo(limit_packets=1000)),
+        Egress("gateway-terminal", "eth0", netem=Netem(359_500_000, rate_bps=5_000_000)),
         # <preset geo>:22
-        Egress("terminal-modem", "eth0", Shaper(5_000_000), Fifo(limit_packets=1000)),
-        Egress("gateway-terminal", "eth0", netem=Netem(359_500_000)),
-        # <preset geo>:21
-        Egress("gateway-terminal", "eth1", netem=Netem(359_500_000, limit_packets=1485)),
+        Egress(
+            "gateway-terminal",
+            "eth1",
+            netem=Netem(359_500_000, limit_packets=1485, rate_bps=25_000_000),
+        ),
     ],
     peps=[
-        # <preset geo>:23
+        # <preset geo>:24
         Pep(
             "satellite",
             terminal="terminal",

@@ -10,7 +10,7 @@ OUTDIR (default: the cell's id) receives packet captures, the endpoints' logs, q
 last, cell.json. Nodes are network namespaces that nobody else sees; they and every process in
 them end with this program, however it ends.
 """
-# cell           222ec9fb1506e4ff
+# cell           72316535ea9df566
 # experiment     quickstart
 # configuration  44136fa355b3678a
 # repetition     1, seed 251810346355374439
@@ -33,12 +33,12 @@ class Network(Topo):
         self.addHost("left", cls=Router)
         self.addHost("right", cls=Router)
         self.addHost("left-right", cls=Router)  # a hop
-        # <preset bottleneck>:18
+        # <preset bottleneck>:19
         self.addLink("server", "left", params1={"ip": "10.0.0.1/30"}, params2={"ip": "10.0.0.2/30"})
         self.addLink(
             "right", "client", params1={"ip": "10.0.0.5/30"}, params2={"ip": "10.0.0.6/30"}
         )
-        # <preset bottleneck>:19
+        # <preset bottleneck>:20
         self.addLink(
             "left", "left-right", params1={"ip": "10.0.0.9/30"}, params2={"ip": "10.0.0.10/30"}
         )
@@ -48,7 +48,7 @@ class Network(Topo):
 
 # Times are ns (after the epoch, which is when the flows begin), sizes bytes, rates bit/s.
 EXPERIMENT = Experiment(
-    id="222ec9fb1506e4ff",
+    id="72316535ea9df566",
     repetition=1,
     deadline_ns=1_602_050_000_000,
     routes={
@@ -59,19 +59,21 @@ EXPERIMENT = Experiment(
         "left-right": [Route("10.0.0.1/32", "10.0.0.9"), Route("10.0.0.6/32", "10.0.0.14")],
     },
     egress=[
-        # <preset bottleneck>:18
-        Egress("server", "server-eth0", Shaper(100_000_000), Fifo(limit_packets=1000)),
-        Egress("client", "client-eth0", Shaper(100_000_000), Fifo(limit_packets=1000)),
-        Egress("left", "left-eth0", Shaper(100_000_000), Fifo(limit_packets=1000)),
         # <preset bottleneck>:19
-        Egress("left", "left-eth1", Shaper(1_000_000), Fifo(limit_bytes=12_500), bottleneck=True),
-        # <preset bottleneck>:18
-        Egress("right", "right-eth0", Shaper(100_000_000), Fifo(limit_packets=1000)),
+        Egress("server", "server-eth0", Shaper(100_000_000, "below"), Fifo(limit_packets=1000)),
+        Egress("client", "client-eth0", Shaper(100_000_000, "below"), Fifo(limit_packets=1000)),
+        Egress("left", "left-eth0", netem=Netem(limit_packets=1001, rate_bps=100_000_000)),
         # <preset bottleneck>:20
-        Egress("right", "right-eth1", Shaper(1_000_000), Fifo(limit_packets=1000)),
-        Egress("left-right", "left-right-eth0", netem=Netem(25_000_000)),
+        Egress(
+            "left", "left-eth1", Shaper(1_000_000, "hop"), Fifo(limit_bytes=12_500), bottleneck=True
+        ),
         # <preset bottleneck>:19
-        Egress("left-right", "left-right-eth1", netem=Netem(25_000_000)),
+        Egress("right", "right-eth0", netem=Netem(limit_packets=1001, rate_bps=100_000_000)),
+        # <preset bottleneck>:21
+        Egress("right", "right-eth1", Shaper(1_000_000, "hop"), Fifo(limit_packets=1000)),
+        Egress("left-right", "left-right-eth0", netem=Netem(25_000_000, rate_bps=1_000_000)),
+        # <preset bottleneck>:20
+        Egress("left-right", "left-right-eth1", netem=Netem(25_000_000, rate_bps=1_000_000)),
     ],
     flows=[
         # quickstart.fexp:9

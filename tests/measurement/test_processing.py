@@ -39,7 +39,8 @@ def shown(cell: Cell, **other: Any) -> Change:
 
     def change(document: dict[str, list[dict[str, Any]]]) -> None:
         for number, nic in enumerate(nics(cell).values()):
-            p = nic.impairment
+            p = nic.delay
+            assert p is not None
             options = {
                 "limit": p.limit_packets,
                 "delay": {"delay": p.delay_ns / 1e9, "jitter": p.jitter_ns / 1e9},
@@ -87,7 +88,7 @@ def test_a_delay_as_planned_is_valid_and_part_of_the_base_rtt(tmp_path: Path) ->
         ({"delay": {"delay": 1e-3, "jitter": 5e-4}}, "jitter (ns) 500000, not 1000000"),
         ({"delay": {"delay": 2e-3, "jitter": 1e-3}}, "delay (ns) 2000000, not 1000000"),
         ({"limit": 1000}, "limit 1000, not 1000000"),
-        ({"rate": None}, "order kept False, not True"),
+        ({"rate": None}, "rate (bit/s) None, not 1000000000000"),
         ({"seed": 5}, "seed 5, not "),
     ],
 )

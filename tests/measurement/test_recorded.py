@@ -94,7 +94,7 @@ def test_drops_and_losses_are_those_that_the_kernel_counted() -> None:
 
 
 def test_the_shaper_is_as_fast_as_planned() -> None:
-    frames, slowest_bps, fastest_bps = backlogged_rate(load(CELL, RAW).queues[0])
+    frames, slowest_bps, fastest_bps = backlogged_rate(load(CELL, RAW).queues[0], slack_s=0.0)
     assert frames > 90
     assert slowest_bps == pytest.approx(1e6, rel=0.005)
     assert fastest_bps == pytest.approx(1e6, rel=0.005)

@@ -54,13 +54,13 @@ def test_the_tokens_of_an_idle_shaper_do_not_count(tmp_path: Path) -> None:
     pairs = [p for t in range(50, 9_000, 30) for p in steady(t * MS + 1, MS, 0, t * MS)[1:] * 2]
     made = Made(cell, through_queue(cell, pairs), 9_300 * MS)
     made.write(tmp_path)
-    frames, slowest_bps, fastest_bps = backlogged_rate(load(cell, tmp_path).queues[0])
+    frames, slowest_bps, fastest_bps = backlogged_rate(load(cell, tmp_path).queues[0], slack_s=0.0)
     assert frames == len(pairs) // 2
     assert slowest_bps == pytest.approx(1e6, rel=0.01)
     assert fastest_bps == pytest.approx(1e6, rel=0.01)
     # A bucket with a millisecond to spare, as tc shows it: that much is not known of every pair.
     edit("qdisc-after.json", lambda d: d["r1"][0]["options"].update(burst=FULL + 125))(tmp_path)
-    _, slowest_bps, fastest_bps = backlogged_rate(load(cell, tmp_path).queues[0])
+    _, slowest_bps, fastest_bps = backlogged_rate(load(cell, tmp_path).queues[0], slack_s=0.0)
     pair_ms = FULL * 8 / 1e3
     assert slowest_bps == pytest.approx(1e6 * pair_ms / (pair_ms + 1), rel=0.01)
     assert fastest_bps == pytest.approx(1e6 * pair_ms / (pair_ms - 1), rel=0.01)

@@ -180,7 +180,7 @@ def test_requests_may_wait_for_handshakes_on_a_slow_way_to_the_server(
 ) -> None:
     """Two connections send two datagrams of 1242 bytes each, which take 39.7 ms at 1 Mbit/s."""
     cell = made_cell(transports=("quic", "quic"))
-    shaper = Shaper(rate_bps=1_000_000, burst_bytes=1514)
+    shaper = Shaper(rate_bps=1_000_000, transmitter=None)
     router = cell.nodes[-1]
     ways = [
         i.model_copy(update={"shaper": shaper}) if i.name == "r2-eth2" else i

@@ -117,7 +117,7 @@ def cell_of(spec: Spec, index: int, bindings: dict[str, str], repetition: int) -
     interface = plan.Interface(
         name="r1-eth1",
         address="10.0.0.1/30",
-        shaper=plan.Shaper(rate_bps=RATE_BPS, burst_bytes=1514),
+        shaper=plan.Shaper(rate_bps=RATE_BPS, transmitter=None),
         queue=plan.Fifo(limit_bytes=12_500),
         bottleneck=True,
         source="quickstart.fexp:7",

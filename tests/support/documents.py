@@ -8,7 +8,7 @@ from typing import Any
 from fairc.cell import links, roles
 from fairc.cell.batch import node_lines
 from fairc.cell.document import Iperf3Test, Program
-from fairc.cell.links import LATE_NS, egress_lines
+from fairc.cell.links import REAL_TIME_SLACK_NS, egress_lines
 from fairc.compiler import Cell, plan
 from fairc.compiler.targets import values
 
@@ -51,16 +51,20 @@ def iperf3_tests(cell: Cell, side: str) -> list[Iperf3Test]:
     return [test for test in made if test["name"].endswith(f".{side}")]
 
 
-def interface_lines(interface: plan.Interface, late_ns: int = LATE_NS) -> list[str]:
+def interface_lines(interface: plan.Interface, slack_ns: int = REAL_TIME_SLACK_NS) -> list[str]:
     """Return the lines of tc that make what packets meet at an interface."""
-    return egress_lines(values.egress("n", interface), interface.frame_bytes, late_ns)
+    return egress_lines(values.egress("n", interface), interface.frame_bytes, slack_ns)
 
 
-def change_line(interface: plan.Interface, change: plan.Change, late_ns: int = LATE_NS) -> str:
-    """Return the line of tc that carries out a change."""
+def changed_lines(
+    interface: plan.Interface, change: plan.Change, slack_ns: int = REAL_TIME_SLACK_NS
+) -> list[str]:
+    """Return the lines of tc that carry out a first change."""
     egress = values.egress("n", interface)
     holds = dict(egress.changes)[change.at_ns]
-    return links.change_line(egress, holds, interface.frame_bytes, late_ns)
+    before = interface.shaper.rate_bps if interface.shaper else egress.netem
+    assert before is not None
+    return links.change_lines(egress, holds, before, interface.frame_bytes, slack_ns, below=1)
 
 
 def proxies(pep: plan.Pep, cell: Cell) -> list[Program]:

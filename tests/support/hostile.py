@@ -203,9 +203,10 @@ def refuse_document(document: Document) -> None:
     for changes in document["changes"]:
         assert SAFE_FILE.fullmatch(changes["node"]) and SAFE_FILE.fullmatch(changes["interface"])
         assert changes["repeat_ns"] is None or changes["repeat_ns"] > 0
-        for at_ns, line in changes["lines"]:
+        for at_ns, lines in changes["lines"]:
             assert at_ns >= 0
-            _refuse_line(line)
+            for line in lines:
+                _refuse_line(line)
     for module, name, value in document["modules"]:
         assert PARAMETER.fullmatch(module) and module.startswith("tcp_")
         assert PARAMETER.fullmatch(name)

@@ -56,7 +56,7 @@ def made_cell(
     bottleneck = Interface(
         name="r1-eth2",
         address="10.0.3.1/24",
-        shaper=Shaper(rate_bps=rate_bps, burst_bytes=FULL),
+        shaper=Shaper(rate_bps=rate_bps, transmitter=None),
         queue=Fifo(limit_bytes=limit_bytes, limit_packets=limit_packets),
         bottleneck=True,
         source="made.fexp:2",

@@ -2,7 +2,7 @@
 
 use super::{no_statistics, rate, Kind, Object, TCA_OPTIONS};
 use crate::network::message::{find, u32_at, Message};
-use crate::network::words::{wrong, Words};
+use crate::network::words::{time_ns, wrong, Words};
 
 /// What is known of it.
 pub const KIND: Kind = Kind { name: "htb", options, show, statistics: no_statistics };
@@ -38,18 +38,43 @@ fn options(words: &mut Words) -> Result<Message, String> {
     Ok(message)
 }
 
-/// Reads the arguments of a class: `rate R ceil R burst B cburst B quantum Q`.
+/// What a bucket holds.
+#[derive(Clone, Copy)]
+enum Burst {
+    Bytes(u32),
+    /// What the class sends in so many ns.
+    Time(u64),
+}
+
+impl Burst {
+    /// As the kernel has it.
+    fn ticks(self, bytes_per_s: u64) -> u32 {
+        match self {
+            Burst::Bytes(bytes) => rate::ticks(bytes_per_s, bytes.into()),
+            Burst::Time(ns) => u32::try_from(ns / rate::TICK_NS).unwrap_or(u32::MAX),
+        }
+    }
+}
+
+/// Reads the arguments of a class: `rate R ceil R burst B cburst B quantum Q`; a burst may be a time.
 ///
 /// # Errors
 /// A message that names the argument.
 pub fn class_options(words: &mut Words) -> Result<Message, String> {
     let (mut rates, mut bursts, mut quantum) = ([None; 2], [None; 2], 0_u32);
+    // What a bucket holds: bytes, as tc has them, or a time.
+    let burst = |words: &mut Words, of| {
+        let word = words.value(of)?;
+        let time = time_ns(word).map(Burst::Time);
+        time.or_else(|| word.parse().ok().map(Burst::Bytes))
+            .ok_or_else(|| wrong(of, word, "a number of bytes, or a time such as 1000ns"))
+    };
     while let Some(word) = words.next() {
         match word {
             "rate" => rates[0] = Some(rate::read(words, word)?),
             "ceil" => rates[1] = Some(rate::read(words, word)?),
-            "burst" => bursts[0] = Some(words.number::<u32>(word)?),
-            "cburst" => bursts[1] = Some(words.number::<u32>(word)?),
+            "burst" => bursts[0] = Some(burst(words, word)?),
+            "cburst" => bursts[1] = Some(burst(words, word)?),
             "quantum" => quantum = words.number(word)?,
             _ => return Err(format!("a class of `htb` has no `{word}`")),
         }
@@ -61,7 +86,7 @@ pub fn class_options(words: &mut Words) -> Result<Message, String> {
     let mut raw = Vec::with_capacity(44);
     raw.extend_from_slice(&rate::specification(low));
     raw.extend_from_slice(&rate::specification(high));
-    for number in [rate::ticks(low, burst.into()), rate::ticks(high, ceil_burst.into()), quantum] {
+    for number in [burst.ticks(low), ceil_burst.ticks(high), quantum] {
         raw.extend_from_slice(&number.to_ne_bytes());
     }
     raw.extend_from_slice(&[0; 8]);

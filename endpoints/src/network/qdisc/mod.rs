@@ -237,6 +237,8 @@ mod tests {
             "qdisc add dev a root handle 1: htb default 1",
             "class add dev a parent 1: classid 1:1 htb rate 8000bit ceil 8000bit burst 1 cburst 1 \
              quantum 1514",
+            "class change dev a parent 1: classid 1:1 htb rate 8000bit ceil 8000bit burst 1000ns \
+             cburst 1000ns quantum 1514",
             "qdisc add dev a root handle 1: tbf rate 20000000bit burst 1764 limit 125000",
             "qdisc add dev a parent 1:1 handle 2: bfifo limit 3028",
             "qdisc add dev a parent 1:1 handle 2: gred setup vqs 1 default 0",

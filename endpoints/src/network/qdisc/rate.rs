@@ -2,8 +2,9 @@
 
 use crate::network::words::{wrong, Words};
 
-/// Ticks of the schedulers in a microsecond: one has 64 ns (`PSCHED_SHIFT`).
-const TICKS_PER_US: f64 = 1000.0 / 64.0;
+/// A tick of the schedulers, ns (`PSCHED_SHIFT`).
+pub const TICK_NS: u64 = 64;
+const TICKS_PER_US: f64 = 1000.0 / TICK_NS as f64;
 const US_PER_S: f64 = 1e6;
 /// `TC_LINKLAYER_ETHERNET`: packets cost what they are long, no table is needed.
 const ETHERNET: u8 = 1;
