@@ -101,6 +101,7 @@ class Compilation:
             varied=self._varied(),
             engine=self.choice.engine,
             engine_reasons=self.choice.sentences,
+            transmission="frames",
             inputs=tuple(
                 Input(path=path, sha256=sha256) for path, sha256 in sorted(self._inputs.items())
             ),

@@ -29,6 +29,7 @@ from .cells import Capture, Cell
 from .claims import Claim, ClaimTerm, ClaimUnit
 from .flows import Flow, TransportOptions
 from .header import (
+    OUTDATED,
     PLAN_VERSION,
     Axis,
     FigureRequest,
@@ -61,6 +62,7 @@ from .workloads import (
 
 __all__ = [
     "MAX_PROCESSING_NS",
+    "OUTDATED",
     "PLAN_VERSION",
     "SAMPLE_EVERY_NS",
     "Axis",

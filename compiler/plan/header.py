@@ -110,6 +110,10 @@ class Input(Model):
     sha256: Sha256
 
 
+OUTDATED = "links without transmission time: run again"
+"""Of runs of versions whose links sent a frame in no time: they are too fast for short transfers and small packets."""
+
+
 class Plan(Model):
     """The header: what was requested, and how many cells there are.
 
@@ -129,6 +133,8 @@ class Plan(Model):
     deviates: the differences from the publication that `citation` names; left out where the file lists none.
     repeat: the number of repetitions; with `precision` the largest one. precision: what can stop them earlier; left
     out where nothing does.
+    transmission: that frames take their time on links, unless the file says `transmit = bucket`; left out in plans of
+    versions in which they never did.
     """
 
     format: Literal["fairc-plan"] = "fairc-plan"
@@ -161,6 +167,12 @@ class Plan(Model):
     claims: Annotated[tuple[Claim, ...], Field(exclude_if=empty)] = ()
     deviates: Annotated[tuple[Text, ...], Field(exclude_if=empty)] = ()
     precision: Annotated[Precision | None, Field(exclude_if=absent)] = None
+    transmission: Annotated[Literal["frames"] | None, Field(exclude_if=absent)] = None
+
+    @property
+    def outdated(self) -> str:
+        """Why a run of this plan should be made again; empty: it need not."""
+        return "" if self.transmission else OUTDATED
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:

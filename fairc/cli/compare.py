@@ -79,10 +79,11 @@ def compare(
 
 def require_whole(run: Path) -> None:
     """Raise Wrong if a cell of a run is not as stored: its recorded hashes would be compared, not its files."""
-    from fairc.runtime.store.folder import read_plan
     from fairc.runtime.store.verification import Verified, of_cells
 
-    read_plan(run)
+    from .results import plan_of
+
+    plan_of(run)
     if damaged := list(of_cells(run, Verified())):
         others = f", and {len(damaged) - 1} more files" if len(damaged) > 1 else ""
         raise Wrong(

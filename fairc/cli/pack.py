@@ -31,9 +31,11 @@ def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> No
     from fairc.runtime.host.supervisor import temporary_prefix
     from fairc.runtime.pack import zipped
     from fairc.runtime.pack.contents import contents, raw_bytes
-    from fairc.runtime.store.folder import Store, read_plan
+    from fairc.runtime.store.folder import Store
 
-    plan = read_plan(run)
+    from .results import plan_of
+
+    plan = plan_of(run)
     path = output or Path(f"{plan.experiment}.zip")
     if path.suffix != ".zip":
         raise Wrong(f"a pack is a zip file, but `{path}` has no `.zip`", f"`-o {path}.zip`")

@@ -22,7 +22,9 @@ def run_of(target: Path, output: Path | None = None) -> Path:
     from fairc.runtime.host.clean import remove_temporary
     from fairc.runtime.host.supervisor import temporary_prefix
     from fairc.runtime.pack import zipped
-    from fairc.runtime.store.folder import CELLS, read_plan
+    from fairc.runtime.store.folder import CELLS
+
+    from .results import plan_of
 
     parent = (output or default_run("x")).absolute().parent
     parent.mkdir(parents=True, exist_ok=True)
@@ -31,7 +33,7 @@ def run_of(target: Path, output: Path | None = None) -> Path:
         unpacked = Path(scratch, "pack")
         unpacked.mkdir()
         zipped.unpack(target, unpacked)
-        plan = read_plan(unpacked)
+        plan = plan_of(unpacked)
         place = output or default_run(plan.experiment)
         if place.exists() and any(place.iterdir()):
             there, here = (folder / CELLS for folder in (place, unpacked))

@@ -33,12 +33,12 @@ def report(run: Path, forms: tuple[str, ...], warmup: bool) -> None:
     """Build the report of RUN from what is stored; nothing is run."""
     from fairc.runtime.report import build
     from fairc.runtime.store import hashes
-    from fairc.runtime.store.folder import Store, read_plan
+    from fairc.runtime.store.folder import Store
 
-    from .results import refresh
+    from .results import plan_of, refresh
 
     run = run_of(run)
-    read_plan(run)  # otherwise a mistyped name would become a directory
+    plan_of(run)  # otherwise a mistyped name would become a directory
     with Store(run) as store:
         refresh(store)
         with hashes.rewriting(run):

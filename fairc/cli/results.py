@@ -10,6 +10,7 @@ from . import console
 from .failures import Wrong
 
 if TYPE_CHECKING:
+    from fairc.compiler.plan import Plan
     from fairc.runtime.repetitions.reading import Measured
     from fairc.runtime.repetitions.summaries import Row
     from fairc.runtime.store.folder import Store
@@ -68,12 +69,22 @@ def whole_tables(run: Path) -> bool:
     return not hashes.differing(run, known.model_copy(update={"files": tables}))
 
 
+def plan_of(run: Path) -> Plan:
+    """Return the plan of a run, and say whether it should be run again. Raises StoreError."""
+    from fairc.runtime.store.folder import read_plan
+
+    plan = read_plan(run)
+    if plan.outdated:
+        console.complain(f"warning: {run}: {plan.outdated}")
+    return plan
+
+
 def fresh_tables(run: Path) -> Measured:
     """Bring the tables of a run up to date if they are not; return what its cells measured."""
     from fairc.runtime.repetitions.reading import measured
-    from fairc.runtime.store.folder import Store, read_plan
+    from fairc.runtime.store.folder import Store
 
-    plan = read_plan(run)
+    plan = plan_of(run)
     if not (up_to_date(run) and whole_tables(run)):
         with Store(run) as store:
             refresh(store)

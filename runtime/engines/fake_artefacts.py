@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fairc.cell.expansion import lower
-from fairc.cell.links import IN_ORDER_BPS, Netem, lower_name
 from fairc.cell.observation import PING_BYTES
 from fairc.compiler.plan import (
     Capture,
@@ -22,13 +20,12 @@ from fairc.compiler.plan import (
     Policer,
 )
 from fairc.compiler.plan.frames import segment_bytes
-from fairc.compiler.targets import processing, values
 from fairc.runtime.measurement import pcap
 from fairc.runtime.measurement.paths import Paths
 from fairc.runtime.measurement.peps import ENDS
 from fairc.runtime.measurement.policing import policed
 
-from . import fake_iperf3, fake_pages
+from . import fake_iperf3, fake_pages, fake_qdiscs
 from .fluid import HEADER_BYTES, Frame, Trace
 
 EPOCH_NS = 1_577_836_800_000_000_000
@@ -64,8 +61,8 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
         folder / "monitor.ndjson",
         ({"t_ns": t, "event": "cpu", "busy_ns": busy, "total_ns": EVERY_NS} for t in ticks),
     )
-    _json(folder / "qdisc-before.json", _qdiscs(cell, trace, after=False))
-    _json(folder / "qdisc-after.json", _qdiscs(cell, trace, after=True))
+    _json(folder / "qdisc-before.json", fake_qdiscs.shown(cell, trace, after=False))
+    _json(folder / "qdisc-after.json", fake_qdiscs.shown(cell, trace, after=True))
     _json(
         folder / "ping.json",
         [
@@ -274,60 +271,6 @@ def _client(flow: Flow, frames: list[Frame], end_ns: int) -> Iterator[dict[str, 
         else:
             stop_ns = end_ns if flow.stop_ns is None else min(flow.stop_ns, end_ns)
             yield {"t_ns": stop_ns, "event": "stopped", "bytes": received, **at}
-
-
-def _qdiscs(cell: Cell, trace: Trace, *, after: bool) -> dict[str, Any]:
-    """Return what `tc -s -j qdisc show` would have printed in every node."""
-    document: dict[str, Any] = {}
-    paths = {flow.name: Paths(cell).of(flow) for flow in cell.flows}
-    for node in cell.nodes:
-        rows = document.setdefault(node.name, [])
-        for interface in node.interfaces:
-            place = (node.name, interface.name)
-            passed = [
-                f
-                for frames in trace.frames.values()
-                for f in frames
-                if after and place in paths[f.flow.name]
-            ]
-            hop = interface.impairment
-            lost = sum(f.lost for f in passed) if hop is not None and hop.loss else 0
-            counters = {
-                "dev": interface.name,
-                "bytes": sum(f.payload + HEADER_BYTES for f in passed),
-                "packets": len(passed) - lost,
-                "drops": lost,
-                "overlimits": 0,
-                "requeues": 0,
-                "backlog": 0,
-                "qlen": 0,
-            }
-            given = values.egress(node.name, interface)
-            if given.netem is not None:
-                root = {"kind": "netem", "handle": "1:", "root": True}
-                rows.append({**root, **counters, "options": _options(given.netem)})
-            elif given.shaper is not None and given.queue is not None:
-                shaper = "htb" if given.shaper.transmitter or given.changes else "tbf"
-                rows.append({"kind": shaper, "handle": "1:", "root": True, **counters})
-                rows.append({"kind": given.queue.kind, "handle": "2:", "parent": "1:1", **counters})
-    resolved = processing.resolved(cell, computing_is_free=False)
-    for (node_name, name), netems in lower(values.experiment(resolved)).items():
-        places: tuple[dict[str, Any], ...] = (
-            {"handle": "1:", "root": True},
-            {"handle": "2:", "parent": "1:1"},
-        )
-        for netem, at in zip(netems, places, strict=False):
-            row = {"kind": "netem", "dev": lower_name(name), **at, "options": _options(netem)}
-            document[node_name].append(row)
-    return document
-
-
-def _options(netem: Netem) -> dict[str, Any]:
-    """Return what it would have printed about a netem."""
-    delay = {"delay": netem.delay_ns / 1e9, "jitter": netem.jitter_ns / 1e9, "correlation": 0}
-    options: dict[str, Any] = {"limit": netem.limit_packets, "delay": delay, "seed": netem.seed}
-    rate_bps = IN_ORDER_BPS if netem.in_order and netem.rate_bps is None else netem.rate_bps
-    return options if rate_bps is None else {**options, "rate": {"rate": rate_bps // 8}}
 
 
 def _capture(cell: Cell, capture: Capture, trace: Trace, folder: Path) -> None:

@@ -16,6 +16,7 @@ from fairc.cell.batch import BEYOND_TC
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import iperf3
 from fairc.compiler.targets.binary import NAME, EndpointsMissing, find_endpoints
+from fairc.compiler.targets.processing import nics
 from fairc.compiler.targets.values import queue as as_value
 from fairc.words.queues import QUEUES
 
@@ -136,10 +137,13 @@ def qdiscs(cell: Cell) -> list[str]:
     kinds = {"netem"} if cell.processing_ns else set()
     for node in cell.nodes:
         for interface in node.interfaces:
-            if interface.impairment is not None:
+            shaper = interface.shaper
+            if interface.impairment is not None or (shaper and shaper.transmitter):
                 kinds.add("netem")
-            if interface.shaper is not None:
-                kinds.add("htb" if interface.changes else "tbf")
+            if shaper is not None and shaper.transmitter == "here":
+                continue
+            if shaper is not None:
+                kinds.add("htb" if shaper.transmitter or interface.changes else "tbf")
             if interface.queue is not None:
                 kinds.add(as_value(interface.queue).kind)
     return sorted(kinds)
@@ -147,7 +151,7 @@ def qdiscs(cell: Cell) -> list[str]:
 
 def devices(cell: Cell) -> list[str]:
     """Return the kinds of a cell's network interfaces that are stacked on other interfaces."""
-    return ["macvlan"] if cell.processing_ns else []
+    return ["macvlan"] if nics(cell) else []
 
 
 def ccas(cell: Cell) -> list[str]:
@@ -174,6 +178,8 @@ def needs(cell: Cell, kernel: Kernel = HERE) -> Iterator[tuple[str, bool]]:
         yield f"network interfaces of type {kind}", kernel.has_device(kind)
     for kind in qdiscs(cell):
         need = f"the queueing discipline {kind} (module sch_{module(kind)})"
+        if kind == "netem":
+            need += ", which transmits frames: without it, links can only be `transmit = bucket`, and have no delay"
         yield need, kernel.has_qdisc(kind)
     if wants_accurate_ecn(cell):
         yield "accurate ECN (net.ipv4.tcp_ecn_option)", kernel.has_accurate_ecn()

@@ -47,11 +47,12 @@ from .peps import proxies
 from .policing import policing
 from .processing import processing, transmission
 from .schedule import schedule
-from .service import changes, overrun, service_rate, service_schedule
+from .service import changes, outdated, overrun, service_rate, service_schedule
 
 __all__ = ["CHECKS", "Finding", "Verdict", "judge", "loss_counts"]
 
 CHECKS: tuple[Check, ...] = (
+    outdated,
     service_rate,
     overrun,
     base_rtt,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from fairc.cell.links import EMULATED_SLACK_NS, VIRTUAL_SLACK_NS, bucket_bytes
+from fairc.compiler.plan import OUTDATED
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.changes import NS, due
 from fairc.runtime.measurement.queues import QueueRecord
@@ -22,6 +23,13 @@ EXACT_S = 1e-6
 SHARE_TOLERANCE = 1e-3
 # Fewer frames than this, sent back to back, do not determine the service rate to 1 %.
 MIN_BACKLOGGED_FRAMES = 200
+
+
+def outdated(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 3: the cell is not of a version whose links sent a frame in no time."""
+    interfaces = measurement.paths.interfaces.values()
+    if any(each.shaper and each.shaper.burst_bytes for each in interfaces):
+        yield Finding("flagged", OUTDATED)
 
 
 def service_rate(measurement: Measurement) -> Iterator[Finding]:
