@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import network, programs, transport
+from . import network, programs, queueing, transfers, transport
 from .reading import Read
 
 FOLDER = Path(__file__).parent / "suite"
@@ -35,6 +35,13 @@ CASES: tuple[Case, ...] = (
     Case("delay", network.delay, network.exact_delay),
     Case("loss", network.loss),
     Case("buffer", network.buffer),
+    Case("waits", queueing.link),
+    Case("mixed", queueing.link),
+    Case("drops", queueing.losses),
+    Case("transfers", transfers.completion, transfers.exact_completion),
+    Case("sawtooth", transport.sawtooth),
+    Case("pftk", transport.timeouts),
+    Case("red", transport.red_exponent),
     Case("reno", transport.square_root),
     Case("equal", transport.equal_flows),
     Case("unequal_rtts", transport.unequal_rtts),

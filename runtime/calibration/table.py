@@ -19,6 +19,7 @@ FORMAT = "fairc-calibration"
 SHOWN: dict[str, tuple[float, str]] = {
     "bit/s": (1e6, "Mbit/s"),
     "s": (1e-3, "ms"),
+    "us": (1.0, "us"),
     "B": (1.0, "B"),
     "pkt": (1.0, "pkt"),
     "1": (1.0, ""),

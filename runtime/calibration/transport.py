@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from fairc.compiler.plan.frames import segment_bytes
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.metrics.sharing import jain
 
@@ -17,6 +18,9 @@ EQUAL_JAIN = 0.95
 UNFAIRNESS_EXPONENT = 0.15
 INITIAL_WINDOW = 10
 ROUNDS = 1.0
+SAWTOOTH_SHARE = 0.02
+PFTK_SHARE = 0.5
+RED_EXPONENT = 0.1
 
 
 def square_root(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
@@ -92,6 +96,100 @@ def _goodputs_bps(cell: Measurement) -> list[float]:
     edges_s = np.array([cell.warmup_s, cell.ended_s])
     span_s = cell.ended_s - cell.warmup_s
     return [8 * float(flow.delivered_bytes(edges_s)[0]) / span_s for flow in cell.flows]
+
+
+def sawtooth(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
+    """Read the utilization of one Reno whose queue is shorter than a BDP.
+
+    The window grows by one in each round from W / 2 to W = C + B: C packets fit into the path, B wait. Below C a
+    round lasts one base RTT T, above it w / C of that; so in a cycle 3 W^2 / 8 packets take
+
+        (C - W / 2) T + (W^2 - C^2) / (2 C) T.
+
+    Source: Appenzeller, Keslassy, McKeown, SIGCOMM 2004, section 2, with a buffer below their rule of thumb.
+    """
+    for cell in cells:
+        (flow,) = cell.flows
+        queue = flow.queue
+        planned = queue.interface.queue
+        assert planned is not None and planned.limit_packets is not None, "it counts packets"
+        frame_bytes = queue.interface.frame_bytes
+        ways = (*cell.paths.of(flow.plan), *cell.paths.back(flow.plan))
+        rtt_s = flow.plan.base_rtt_ns * 1e-9 + cell.paths.transmission_s(ways, frame_bytes)
+        fits = queue.rate_bps * rtt_s / (8 * frame_bytes)
+        top = fits + planned.limit_packets
+        rounds = max(0.0, fits - top / 2) + (top**2 - max(fits, top / 2) ** 2) / (2 * fits)
+        edges_s = np.array([cell.warmup_s, cell.ended_s])
+        bits = queue.rate_bps * queue.serialisation_s[(queue.left_s >= edges_s[0])].sum()
+        yield near(
+            "utilization of one Reno",
+            setting,
+            float(bits / (queue.rate_bps * (edges_s[1] - edges_s[0]))),
+            3 / 8 * top**2 / (fits * rounds),
+            within=SAWTOOTH_SHARE,
+            unit="1",
+            source="AIMD sawtooth, Appenzeller et al. 2004",
+        )
+
+
+def timeouts(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
+    """Read the throughput of Reno without SACK against PFTK, which counts timeouts; nothing is tuned.
+
+        B = 1 / (T sqrt(2 b p / 3) + T0 min(1, 3 sqrt(3 b p / 8)) p (1 + 32 p^2))
+
+    with b = 1, as Linux grows the window by what was acknowledged, T the mean RTT and T0 = T + 0.2 s (Linux's
+    least variance, RTO_MIN). The deviation is to be seen; only its order of magnitude is checked.
+    Source: Padhye, Firoiu, Towsley, Kurose, IEEE/ACM ToN 8(2), 2000, equation 31.
+    """
+    shares, expected = [], []
+    for cell in cells:
+        (flow,) = cell.flows
+        planned = cell.paths.impairment_behind(flow.queue.place)
+        assert planned is not None and planned.loss > 0, "this case loses packets"
+        p, rtt_s = planned.loss, flow.plan.base_rtt_ns * 1e-9
+        rto_s = rtt_s + 0.2
+        fast = rtt_s * math.sqrt(2 * p / 3)
+        slow = rto_s * min(1.0, 3 * math.sqrt(3 * p / 8)) * p * (1 + 32 * p**2)
+        packet_bits = 8 * segment_bytes(flow.plan.mtu)
+        expected.append(packet_bits / (fast + slow))
+        shares.append(_goodputs_bps(cell)[0])
+    planned_bps = float(np.mean(expected))
+    yield near(
+        "throughput of Reno without SACK",
+        setting,
+        float(np.mean(shares)),
+        planned_bps,
+        within=PFTK_SHARE * planned_bps,
+        unit="bit/s",
+        source="PFTK, Padhye et al. 2000",
+        n=len(shares),
+    )
+
+
+def red_exponent(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
+    """Read how flows of unequal RTT share a queue that drops at random: x1 / x2 = T2 / T1.
+
+    T: base RTT and the mean time in the queue. Source: Lakshman and Madhow, IEEE/ACM ToN 5(3), 1997.
+    """
+    exponents = []
+    for cell in cells:
+        short, long = cell.flows
+        queue = short.queue
+        after = queue.left_s >= cell.warmup_s
+        waits_s = float(np.nanmean(queue.delay_s[after]))
+        times_s = [flow.plan.base_rtt_ns * 1e-9 + waits_s for flow in (short, long)]
+        x1, x2 = _goodputs_bps(cell)
+        exponents.append(math.log(x1 / x2) / math.log(times_s[1] / times_s[0]))
+    yield near(
+        "RTT unfairness of Reno under RED (exponent)",
+        setting,
+        float(np.mean(exponents)),
+        1.0,
+        within=RED_EXPONENT,
+        unit="1",
+        source="x1 / x2 = T2 / T1, Lakshman and Madhow 1997",
+        n=len(exponents),
+    )
 
 
 def slow_start(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
