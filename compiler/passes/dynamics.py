@@ -1,7 +1,8 @@
 """Links that change: rates over time for a shaper, impairments over time for a hop.
 
 Linux's shaper has no rate of zero. A stop is lowered to the rate at which one full frame takes as
-long as the stop: one waiting frame (or as many bytes in small ones) leaves as the stop begins. In a trace
+long as the rest of the stop, anew in each of its parts: one frame (or as many bytes in small ones) begins in a stop and
+arrives as the stop ends, late by one part at most if it came within the stop. In a trace, whose parts are its bins,
 the following bins are reduced by that frame, so that the total number of bytes does not change. The delivery
 opportunities of a trace are packets of 1500 bytes (1514 in their frame) by definition, whatever the MTU of the link.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, zip_longest
 
 from fairc.compiler import plan
 from fairc.compiler.plan.frames import FRAME_BYTES
@@ -20,6 +21,7 @@ from fairc.dsl.model import Change, Direction, Trace
 NS = 10**9
 # A shaper forgets what a frame still has to pay for after a minute (Linux's sch_htb.c).
 LONGEST_FRAME_NS = 50 * NS
+STOP_PARTS = 32
 
 
 def rate_changes(way: Direction) -> tuple[tuple[plan.Change, ...], int | None]:
@@ -27,14 +29,25 @@ def rate_changes(way: Direction) -> tuple[tuple[plan.Change, ...], int | None]:
     if way.trace is not None:
         return _of_trace(way.trace), way.trace.period_ns
     rated = [change for change in way.changes if change.rate_bps is not None]
-    ends = [change.at_ns for change in rated[1:]]
-    lengths = [end - change.at_ns for change, end in zip(rated, ends, strict=False)]
-    return tuple(
-        plan.Change(
-            at_ns=change.at_ns, rate_bps=change.rate_bps or stop_bps(length_ns, way.frame_bytes)
-        )
-        for change, length_ns in zip(rated, [*lengths, LONGEST_FRAME_NS], strict=False)
-    ), None
+    found: list[plan.Change] = []
+    for change, following in zip_longest(rated, rated[1:]):
+        if change.rate_bps:
+            found.append(plan.Change(at_ns=change.at_ns, rate_bps=change.rate_bps))
+        elif following is None:
+            rate_bps = stop_bps(LONGEST_FRAME_NS, way.frame_bytes)
+            found.append(plan.Change(at_ns=change.at_ns, rate_bps=rate_bps))
+        else:
+            length_ns = following.at_ns - change.at_ns
+            parts = range(0, length_ns, max(1, -(-length_ns // STOP_PARTS)))
+            found += [
+                plan.Change(
+                    at_ns=change.at_ns + part_ns,
+                    rate_bps=stop_bps(length_ns - part_ns, way.frame_bytes),
+                    is_rest=part_ns > 0,
+                )
+                for part_ns in parts
+            ]
+    return tuple(found), None
 
 
 def ways(way: Direction) -> Iterator[tuple[int, Direction, bool]]:
@@ -96,8 +109,11 @@ def _of_trace(trace: Trace) -> tuple[plan.Change, ...]:
     for is_stop, group in groupby(bins, key=lambda one: one[2] == 0):
         parts = list(group)
         if is_stop:
-            length_ns = parts[-1][0] + parts[-1][1] - parts[0][0]
-            changes.append(plan.Change(at_ns=parts[0][0], rate_bps=stop_bps(length_ns)))
+            end_ns = parts[-1][0] + parts[-1][1]
+            changes += [
+                plan.Change(at_ns=begin_ns, rate_bps=stop_bps(end_ns - begin_ns), is_rest=part > 0)
+                for part, (begin_ns, _, _) in enumerate(parts)
+            ]
             continue
         for begin_ns, length_ns, count in parts:
             rate_bps = 8 * max(1, round(count * FRAME_BYTES * NS / length_ns))

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .base import Model, absent
+from .base import Model, absent, off
 from .numbers import Buffer, Packets, Probability, Rate, Seed, TimeNs
 
 
@@ -75,9 +75,12 @@ class Change(Model):
     """A change at at_ns after the cell's epoch, to a shaper's rate or to an impairment.
 
     rate_bps: > 0; a link that stops has the rate at which one full frame takes the whole stop.
+    is_rest: whether it is a later part of a stop, so that a frame that begins now ends with the stop; the link carries
+    no more for that. Left out where it is not.
     impairment: all of its fields, with its own seed.
     """
 
     at_ns: TimeNs
     rate_bps: Rate | None = None
+    is_rest: Annotated[bool, Field(exclude_if=off)] = False
     impairment: Impairment | None = None

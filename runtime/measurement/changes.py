@@ -72,7 +72,10 @@ class History:
         """Return how much can be sent between edges, bit; shape (slots,)."""
         borders = np.concatenate((edges_s[:1], self._ends, edges_s[-1:]))
         borders = np.clip(borders, edges_s[0], edges_s[-1])
-        total = np.concatenate(([0.0], np.cumsum(np.diff(borders) * self._rates)))
+        # A frame that began in a stop goes on at the rate at which it began.
+        rest = np.array([False, *(change.is_rest for _, change in self.done)])
+        stage = np.maximum.accumulate(np.where(rest, 0, np.arange(len(rest))))
+        total = np.concatenate(([0.0], np.cumsum(np.diff(borders) * self._rates[stage])))
         # Equal borders have equal totals, so it does not matter which of them is taken.
         return np.diff(np.interp(edges_s, borders, total))
 

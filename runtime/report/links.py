@@ -65,7 +65,11 @@ def capacity(link: Interface, edges_s: Floats) -> Floats:
     assert link.shaper is not None
     end = float(edges_s[-1])
     times, rates = [0.0], [float(link.shaper.rate_bps)]
-    steps = [(c.at_ns, float(c.rate_bps)) for c in link.changes if c.rate_bps is not None]
+    steps = [
+        (c.at_ns, float(c.rate_bps))
+        for c in link.changes
+        if c.rate_bps is not None and not c.is_rest
+    ]
     turn = 0
     while turn == 0 or (link.repeat_ns and turn * link.repeat_ns * NS < end):
         for at_ns, rate in steps:

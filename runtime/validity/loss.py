@@ -27,8 +27,8 @@ def _counts(measurement: Measurement, queue: QueueRecord) -> Iterator[LossCount]
         yield LossCount(0.0, int(counted.sum()), int((counted & queue.behind.lost).sum()))
         return
     history = measurement.histories[place]
-    stage = history.stage(queue.left_s)
-    counted &= history.settled(queue.left_s)
+    stage = history.stage(queue.sent_s)
+    counted &= history.settled(queue.sent_s)
     for number, planned in history.impairments():
         ours = counted & (stage == number)
         if number and not ours.any():

@@ -111,7 +111,9 @@ def _ahead(queue: QueueRecord) -> float:
     """Return by how much, at worst, frames began before those ahead of them had been sent, s."""
     if not len(queue.left_s):
         return 0.0
-    busy_s = np.concatenate(([0.0], np.cumsum(queue.serialisation_s)[:-1]))
+    # The kernel counts whole nanoseconds, rounded down.
+    own_s = np.floor(queue.serialisation_s / NS + 1e-6) * NS
+    busy_s = np.concatenate(([0.0], np.cumsum(own_s)[:-1]))
     behind_s = queue.left_s - busy_s
     return float((np.maximum.accumulate(behind_s) - behind_s).max())
 

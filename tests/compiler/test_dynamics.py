@@ -89,7 +89,11 @@ def test_the_limits_are_those_of_the_fastest_and_the_farthest(tmp_path: Path) ->
 def test_a_stop_is_one_frame_long(tmp_path: Path) -> None:
     link = "rate = 8Mbit/s  delay = 10ms  at 5s { rate = 0bit/s }  at 7s { rate = 8Mbit/s }"
     shaped, _ = interfaces(only_cell(link, tmp_path))
-    assert [c.rate_bps for c in shaped.changes] == [8 * (1514 // 2), 8_000_000]
+    *stop, after = shaped.changes
+    assert (after.at_ns, after.rate_bps) == (7 * S, 8_000_000)
+    assert [change.at_ns for change in stop] == list(range(5 * S, 7 * S, S // 16))
+    for change in stop:  # whenever it comes, a full frame lasts until the stop ends
+        assert change.rate_bps == stop_bps(7 * S - change.at_ns)
     assert stop_bps(100 * S) == 8 * (1514 // 50), "the shaper forgets after a minute"
 
 
@@ -147,8 +151,10 @@ def test_a_stop_of_a_trace_is_paid_back(tmp_path: Path) -> None:
     times = [10, 20, 30, 40, 310, 320, 330, 400]
     shaped, _ = interfaces(only_cell(trace(tmp_path, times), tmp_path))
     frames = []
-    borders = [*(c.at_ns for c in shaped.changes), 400_000_000]
-    for change, end_ns in zip(shaped.changes, borders[1:], strict=True):
+    changes = [change for change in shaped.changes if not change.is_rest]
+    assert len(shaped.changes) == len(changes) + 1, "the stop has two bins"
+    borders = [*(c.at_ns for c in changes), 400_000_000]
+    for change, end_ns in zip(changes, borders[1:], strict=True):
         frames.append((change.rate_bps or 0) * (end_ns - change.at_ns) / S / FRAME_BITS)
     assert frames == pytest.approx([4, 1, 3], rel=1e-2)
 

@@ -78,7 +78,7 @@ def test_the_delay_follows_the_plan_in_order(measured: Measurement) -> None:
     queue = flow_of(measured, "moved").queue
     found = queue.behind.found
     which = found >= 0
-    took = queue.seconds(queue.delivered)[found[which]] - queue.left_s[which]
+    took = queue.seconds(queue.delivered)[found[which]] - queue.sent_s[which]
     left_s = queue.left_s[which]
     for begin_s, end_s, delay_s in ((1, 2.9, 0.01), (3.1, 4.9, 0.06), (5.2, 14, 0.02)):
         inside = took[(left_s > begin_s) & (left_s < end_s)]
@@ -88,17 +88,17 @@ def test_the_delay_follows_the_plan_in_order(measured: Measurement) -> None:
 
 def test_losses_begin_when_they_should(measured: Measurement) -> None:
     queue = flow_of(measured, "moved").queue
-    lost_s = queue.left_s[queue.behind.lost]
+    lost_s = queue.sent_s[queue.behind.lost]
     assert len(lost_s) > 20
     assert lost_s.min() > 5
 
 
 def test_nothing_crosses_a_link_that_is_down(measured: Measurement) -> None:
     queue = flow_of(measured, "broken").queue
-    down = (queue.left_s > 3.005) & (queue.left_s < 3.995)
+    down = (queue.sent_s > 3.005) & (queue.sent_s < 3.995)
     assert down.sum() > 3
     assert queue.behind.lost[down].all()
-    assert not queue.behind.lost[~down & (queue.left_s < 2.99)].any()
+    assert not queue.behind.lost[~down & (queue.sent_s < 2.99)].any()
 
 
 def test_the_bytes_of_each_bin_of_a_trace_are_sent(cell: Cell, measured: Measurement) -> None:

@@ -21,8 +21,8 @@ from fairc.runtime.engines.mininet import MininetEngine
 SPEC = """fexp 1
 topology pair() {
   node s  router r  node c
-  link s -- r { rate = 20Mbit/s }
-  link r -- c { rate = 2Mbit/s  queue = fifo(20pkt) }
+  link s -- r { rate = 20Mbit/s  transmit = bucket }
+  link r -- c { rate = 2Mbit/s  queue = fifo(20pkt)  transmit = bucket }
 }
 experiment pair {
   topology = pair()

@@ -38,10 +38,10 @@ experiment links {
 
 
 def delays_s(flow: FlowRecord) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """From the exit of the queue to the end of the hop, of each packet that arrived."""
+    """From the end of the transmission to the end of the hop, of each packet that arrived."""
     queue, which = flow.queue, flow.left & (flow.queue.behind.found >= 0)
     arrived_s = queue.seconds(queue.delivered)[queue.behind.found[which]]
-    return np.asarray(arrived_s - queue.left_s[which])
+    return np.asarray(arrived_s - queue.sent_s[which])
 
 
 def test_tc_reads_back_what_the_plan_says(cell: Cell, folder: Path) -> None:
@@ -59,7 +59,7 @@ def test_tc_reads_back_what_the_plan_says(cell: Cell, folder: Path) -> None:
             assert options.get("seed") == planned.seed or not planned.random
             for name, share in (("duplicate", planned.duplicate), ("reorder", planned.reorder)):
                 assert options.get(name, {}).get(name, 0) == pytest.approx(share, rel=1e-6)
-            assert ("rate" in options) == planned.in_order
+            assert ("rate" in options) == (planned.in_order or planned.rate_bps is not None)
             seen += 1
     assert seen == 8
 

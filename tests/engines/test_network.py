@@ -57,14 +57,15 @@ experiment network {
 """
 
 READ = """
-import json, os, sys, time
+import json, os, re, sys, time
 from cell.namespaces import Namespace, Namespaces
 from cell.netlink import NetlinkNodes
 
 PLACE = os.path.dirname(os.path.abspath(sys.argv[0]))
 os.chdir(sys.argv[1])
 with open(f"{PLACE}/document.json") as file:
-    document = json.load(file)
+    # tc has whole bytes where the endpoints take a time as well.
+    document = json.loads(re.sub(r"burst [0-9]+ns", "burst 99", file.read()))
 network, endpoints = document["network"], f"{PLACE}/fairc-endpoints"
 # A discipline of somebody else's, which the program leaves to tc.
 OURS, THEIRS = "pfifo limit 7", "red limit 20000 min 3000 max 9000 avpkt 1514 burst 4 probability 0.02 bandwidth 3mbit"

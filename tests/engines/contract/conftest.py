@@ -19,12 +19,12 @@ from fairc.runtime.engines.mininet import MininetEngine
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.engines.vm import VmEngine
 
-# No loss and no delay: a host without netem can run it, too.
+# No loss, no delay, no transmission: a host without netem can run it, too.
 SPEC = """fexp 1
 topology pair() {
   node s  router r  node c
-  link s -- r { rate = 20Mbit/s }
-  link r -- c { rate = 2Mbit/s  queue = fifo(20pkt) }
+  link s -- r { rate = 20Mbit/s  transmit = bucket }
+  link r -- c { rate = 2Mbit/s  queue = fifo(20pkt)  transmit = bucket }
 }
 experiment contract {
   topology = pair()
