@@ -18,7 +18,7 @@ from fairc.runtime.engines.uml import UmlEngine
 # Every queue, every impairment, a link that changes, MTUs, initial windows, hosts' processing times (macvlan).
 QUEUES = """fexp 1
 topology laboratory(rate = 3Mbit/s, hop = 10ms) {
-  node s, fair, unfair, early, bursty, packets, idle1, idle2, idle3, idle4, idle5, idle6, idle7, idle8, idle9
+  node s, fair, unfair, early, bursty, packets, bucket, idle1, idle2, idle3, idle4, idle5, idle6, idle7, idle8, idle9
   router r
   link s -- r { rate = 100Mbit/s }
   link r -> fair   { rate = rate  delay = hop  queue = fq_codel(60pkt) }
@@ -36,6 +36,7 @@ topology laboratory(rate = 3Mbit/s, hop = 10ms) {
   link r -- idle8 { rate = rate  delay = hop  jitter = jitter(2ms, distribution: normal)  loss = 1%  duplicate = 2% }
   link r -- idle9 { rate = rate  delay = hop  jitter = jitter(2ms, distribution: pareto, overtake: on)  reorder = 10% }
   link r -- packets { rate = rate  queue = fifo(7pkt)  at 3s { rate = 1Mbit/s  delay = 2ms } }
+  link r -- bucket { rate = rate  queue = fifo(9pkt)  transmit = bucket }
 }
 experiment network {
   topology = laboratory()
@@ -120,8 +121,8 @@ def queues(nodes, way):
 def change(nodes):
     changer = nodes.changer(sorted({changes["node"] for changes in document["changes"]}))
     for changes in document["changes"]:
-        for _, text in changes["lines"]:
-            changer.carry_out(changes["node"], text)
+        for _, lines in changes["lines"]:
+            changer.carry_out(changes["node"], lines)
     changer.end()
 
 
@@ -139,7 +140,7 @@ found["read over netlink"] = queues(made["netlink"], NetlinkNodes)
 found["seeds"] = [seed["seed"] for seed in document["seeds"]]
 try:
     made["netlink"].changer(()).carry_out("r" if "r" in found["tools"]["set up"] else network["nodes"][0]["name"],
-        "qdisc add dev nothing root handle 1: netem limit 1000 delay 1ms")
+        ["qdisc add dev nothing root handle 1: netem limit 1000 delay 1ms"])
 except Exception as error:
     found["refused"] = str(error)
 with open("found.json", "w") as file:

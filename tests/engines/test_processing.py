@@ -21,7 +21,7 @@ from fairc.runtime.validity import delays
 BOUND_NS = 2_000_000
 SPEC = """fexp 1
 experiment processing {
-  topology = bottleneck(rate: 5Mbit/s, rtt: 20ms, queue: fifo(20pkt))
+  topology = bottleneck(rate: 5Mbit/s, rtt: 20ms, queue: fifo(20pkt), access: 100Gbit/s)
   hosts { processing = uniform(0us, 2ms) }
   flow tcp { cca = cubic  workload = bulk  start = 0s }
   flow udp { over = udp  rate = 1Mbit/s  workload = bulk  start = 0s }

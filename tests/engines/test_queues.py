@@ -186,8 +186,13 @@ def queues_of(cell: Cell) -> list[tuple[str, str, plan.Queue]]:
         (node.name, interface.name, interface.queue)
         for node in cell.nodes
         for interface in node.interfaces
-        if interface.queue is not None
+        if interface.queue is not None and not _is_netem(interface)
     ]
+
+
+def _is_netem(interface: plan.Interface) -> bool:
+    """Whether a netem stands for shaper and queue."""
+    return interface.shaper is not None and interface.shaper.transmitter == "here"
 
 
 @pytest.mark.parametrize("kind", SHOWN)
