@@ -14,7 +14,7 @@ CITED = re.compile(r"measurement\.md,\s+rules?\s+([0-9]+)(?:(\s+(?:to|and)\s+)([
 _PLACES = """
 `rtt` is the base round trip, host to host and without queueing; half of it is the delay of each direction, on a separate hop. `rate` is the link's rate on the wire (Ethernet frames without preamble: 1514 bytes for a full packet). `loss` is random loss in the direction of the data, after the bottleneck's queue, unless stated otherwise. `queue` is the bottleneck's buffer in the direction of the data: frame bytes that wait, without the packet in service. A `bdp` is the rate times the base RTT of the path, of the longest where RTTs differ.
 A delay hop holds at least twice what can be in flight on it; a drop there, or in any queue that is not a bottleneck, makes a cell invalid.
-A shaper's burst is one frame. Access links have a finite rate (10 times the bottleneck's, at least 100 Mbit/s), so that initial windows arrive spaced.
+A frame of L bytes takes L / R to send on a link of rate R, however idle the link is, and the next one begins no earlier (store and forward); where the file says `transmit = bucket`, a token bucket of one frame lets it pass in no time. A queueing delay ends when the transmission begins. The RTT that packets measure on an idle path is `rtt` and the times of the frames. Access links have a finite rate (10 times the bottleneck's, at least 100 Mbit/s), so that initial windows arrive spaced.
 There are no super-packets: segmentation and receive offloads are off, and no frame above the MTU meets a queue.
 AQMs have the parameters that the experiment gives or their published defaults; where one packet lasts longer than a target, or a threshold is below one packet, there is a warning.
 """
