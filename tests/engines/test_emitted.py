@@ -1,0 +1,71 @@
+"""An emitted Mininet program as it is, inside the guest, where Mininet and netem are: links that transmit, made by tc."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from specs import only_cell_of
+
+from fairc.compiler import Cell
+from fairc.compiler.targets import mininet
+from fairc.runtime import validity
+from fairc.runtime.calibration.queueing import lindley
+from fairc.runtime.engines import guest_job
+from fairc.runtime.engines.uml import UmlEngine
+from fairc.runtime.measurement import Measurement, load
+
+SPEC = """fexp 1
+experiment emitted {
+  topology = bottleneck(rate: 5Mbit/s, rtt: 20ms, queue: fifo(20pkt))
+  flow tcp   { cca = cubic  workload = file(500kB)  start = 0s }
+  flow small { over = udp  workload = onoff(1Mbit/s, on: 100ms, off: 50ms, packet: 200B)  start = 0s }
+  duration = 4s
+  measure  = [goodput]
+}
+"""
+RUN = """
+import os, subprocess, sys
+place = os.path.dirname(os.path.abspath(sys.argv[0]))
+program = os.path.join(place, "emitted.py")
+with open(program, "w") as file:
+    file.write({text!r})
+ran = subprocess.run(["python3", program, sys.argv[1]], env=os.environ | {{"PYTHONPATH": ":".join(sys.path)}})
+sys.exit(ran.returncode)
+"""
+
+
+@pytest.fixture(scope="module")
+def cell() -> Cell:
+    return only_cell_of(SPEC)
+
+
+@pytest.fixture(scope="module")
+def measured(cell: Cell, tmp_path_factory: pytest.TempPathFactory) -> Measurement:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(guest_job, "PROGRAM", RUN.format(text=mininet.render(cell)))
+        engine = UmlEngine()
+        engine.prepare()
+        result = engine.run(cell, tmp_path_factory.mktemp("emitted"))
+        engine.close()
+    assert result.error == "", result.console
+    return load(cell, result.artefacts)
+
+
+def test_its_cell_is_valid(measured: Measurement) -> None:
+    assert validity.judge(measured) == ("valid", ())
+
+
+def test_its_links_have_the_slack_of_real_time(measured: Measurement) -> None:
+    assert measured.processing.slack_ns == 100_000
+
+
+def test_frames_take_their_time_on_the_link(measured: Measurement) -> None:
+    """Within the slack that its shaper has for timers that are late in real time."""
+    (queue,) = measured.queues
+    slack_s = measured.processing.slack_ns * 1e-9
+    begin_s = lindley(queue.arrival_s, queue.serialisation_s)
+    assert np.abs(queue.left_s - begin_s).max() < slack_s + 2e-6
+    arrived = queue.behind.found >= 0
+    there_s = queue.seconds(queue.delivered)[queue.behind.found[arrived]]
+    sent_s = begin_s[arrived] + queue.serialisation_s[arrived]
+    assert there_s - sent_s == pytest.approx(0.010, abs=5e-6)
