@@ -89,7 +89,8 @@ class MetricEntry(Entry):
     between samples of connections, if it is computed from them. of_cell: whether it is of all flows of a cell
     together. units: SI units of sub-values whose unit differs from the first one's. module: where it is computed,
     if not in the module of its name in runtime/metrics. signed: the values, by their names in `measure`, that may be
-    negative.
+    negative. is_level: whether it is a mean over time, so that it depends on when it was taken while bulk flows still move; not_levels: the values
+    that are not, by their names in `measure`.
     """
 
     need: Need | None = None
@@ -102,6 +103,8 @@ class MetricEntry(Entry):
     units: Mapping[str, str] = field(default_factory=dict)
     signed: frozenset[str] = frozenset()
     runs: bool = True
+    is_level: bool = False
+    not_levels: frozenset[str] = frozenset()
 
     def unit_of(self, value: str) -> str:
         """Return the SI unit of a sub-value by its name; of the first value for an empty one."""
@@ -132,6 +135,7 @@ METRICS: Registry[MetricEntry] = Registry(
             _FLOW,
             values=_OF_USERS,
             over_time=True,
+            is_level=True,
         ),
         _metric(
             "throughput",
@@ -139,8 +143,15 @@ METRICS: Registry[MetricEntry] = Registry(
             "Frame bytes per second at the bottleneck's exit",
             _FLOW,
             values=_OF_USERS,
+            is_level=True,
         ),
-        _metric("utilization", "1", "Share of the bottleneck's rate that was used", of_cell=True),
+        _metric(
+            "utilization",
+            "1",
+            "Share of the bottleneck's rate that was used",
+            of_cell=True,
+            is_level=True,
+        ),
         _metric(
             "rtt",
             "s",
@@ -148,6 +159,8 @@ METRICS: Registry[MetricEntry] = Registry(
             _FLOW,
             values=("mean", "min", "base", *_PERCENTILES),
             over_time=True,
+            is_level=True,
+            not_levels=frozenset({"rtt.min", "rtt.base"}),
         ),
         _metric(
             "cwnd",
@@ -159,9 +172,15 @@ METRICS: Registry[MetricEntry] = Registry(
             need=_WINDOW,
             over_time=True,
             every=_CWND_EVERY,
+            is_level=True,
         ),
         _metric(
-            "loss_rate", "1", "Share of packets lost", _FLOW, values=("total", "queue", "random")
+            "loss_rate",
+            "1",
+            "Share of packets lost",
+            _FLOW,
+            values=("total", "queue", "random"),
+            is_level=True,
         ),
         _metric(
             "retransmissions",
@@ -186,6 +205,7 @@ METRICS: Registry[MetricEntry] = Registry(
             "Time packets wait at the bottleneck",
             _FLOW,
             values=("mean", *_PERCENTILES, "max"),
+            is_level=True,
         ),
         _metric(
             "fairness",
@@ -201,6 +221,8 @@ METRICS: Registry[MetricEntry] = Registry(
             need=_SEVERAL,
             of_cell=True,
             units={"competition_time": "s"},
+            is_level=True,
+            not_levels=frozenset({"fairness.floor", "fairness.competition_time"}),
         ),
         _metric(
             "fmp",
@@ -223,7 +245,12 @@ METRICS: Registry[MetricEntry] = Registry(
             of_cell=True,
         ),
         _metric(
-            "unfairness", "1", "Ratio between what users of two groups get", _TWO, of_cell=True
+            "unfairness",
+            "1",
+            "Ratio between what users of two groups get",
+            _TWO,
+            of_cell=True,
+            is_level=True,
         ),
         _metric(
             "policing",

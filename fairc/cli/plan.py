@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ def plan(
     from fairc.compiler.estimate import Estimate
     from fairc.compiler.plan.looks import looks
     from fairc.compiler.targets.processing import describe as processing
+    from fairc.runtime.report.advice import comparing, settling
     from fairc.runtime.run.progress import duration
 
     compilation = compiled(file, settings, engine)
@@ -77,6 +79,16 @@ def plan(
         document["processing_s"] = [ns / 1e9 for ns in compilation.processing_ns]
     if count.unsampled:
         document["unsampled"] = count.unsampled
+    representatives = [cell for cell, _ in cells]
+    compared = comparing(experiment, representatives)
+    settled = settling(representatives, experiment.measure)
+    advice = [found.sentence for found in (compared, settled) if found and found.sentence]
+    if compared:
+        document["comparisons"] = asdict(compared)
+    if settled:
+        document["settling"] = {
+            key: round(x, 3) if isinstance(x, float) else x for key, x in asdict(settled).items()
+        }
     if ends:
         document["looks"] = list(taken)
         document["least"] = {
@@ -109,6 +121,8 @@ def plan(
             [*map(str, taken)] if len(taken) <= 8 else [*map(str, taken[:4]), "...", str(taken[-1])]
         )
         console.result(f"precision checked after {', '.join(few)} repetitions")
+    for sentence in advice:
+        console.result(sentence)
     if count.configurations > LOOKED_AT:
         console.result(f"estimated from {LOOKED_AT} configurations, evenly spread")
     show_warnings(compilation)

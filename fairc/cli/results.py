@@ -80,12 +80,13 @@ def plan_of(run: Path) -> Plan:
 
 
 def fresh_tables(run: Path) -> Measured:
-    """Bring the tables of a run up to date if they are not; return what its cells measured."""
+    """Bring the tables of a run up to date if they are not, or lack columns; return what its cells measured."""
     from fairc.runtime.repetitions.reading import measured
+    from fairc.runtime.store import tables
     from fairc.runtime.store.folder import Store
 
     plan = plan_of(run)
-    if not (up_to_date(run) and whole_tables(run)):
+    if not (up_to_date(run) and whole_tables(run) and tables.current(run / TABLES)):
         with Store(run) as store:
             refresh(store)
     return measured(run / TABLES, plan)
@@ -174,11 +175,27 @@ def columns(rows: Sequence[Row]) -> tuple[list[str], list[list[str]], int]:
 
 
 def remarks(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield why rows have no value or no interval, each reason once."""
-    for reason in dict.fromkeys(row["reason"] for row in rows if row["reason"]):
+    """Yield what biases rows, and why they have no value or no interval, each once."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        if row["remark"]:
+            found.setdefault(row["remark"], []).append(row)
+    for remark, of in [*found.items()][:SHOWN_ROWS]:
+        names = [*map(_named, of)] if len(of) < len(rows) else []
+        more = [f"{len(names) - 3} more"] if len(names) > 3 else []
+        yield f"{'; '.join((*names[:3], *more)) or 'remark'}: {remark}"
+    if len(found) > SHOWN_ROWS:
+        yield f"... and {len(found) - SHOWN_ROWS} more remarks: --format csv"
+    without = [row["reason"] for row in rows if row["reason"] and row["value"] is None]
+    for reason in dict.fromkeys(without):
         yield f"without a value: {reason}"
     for reason in dict.fromkeys(row["no_interval"] for row in rows if row["no_interval"]):
         yield f"no interval: {reason}"
+
+
+def _named(row: Row) -> str:
+    """Name a row: `loss = 1%, flow = a`."""
+    return ", ".join(f"{key} = {text}" for key, text in row["by"].items() if text is not None)
 
 
 def interval(row: Row, low: str, high: str) -> str:

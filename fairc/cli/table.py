@@ -123,7 +123,10 @@ def as_csv(rows: Sequence[Row]) -> Iterator[str]:
     writer = csv.writer(lines, lineterminator="\n")
     keys = list(rows[0]["by"]) if rows else []
     before = ("metric", "unit", "stat")
-    after = ("n", "invalid", "value", "ci_low", "ci_high", "reason", "no_interval")
+    after = (
+        *("n", "invalid", "censored", "value", "ci_low", "ci_high"),
+        *("reason", "no_interval", "remark"),
+    )
     heads = [f"by.{key}" if key in (*before, *after) else key for key in keys]
     writer.writerow([*before, *heads, *after])
     for row in rows:
@@ -132,8 +135,8 @@ def as_csv(rows: Sequence[Row]) -> Iterator[str]:
             [
                 *(row["metric"], row["unit"], row["stat"]),
                 *(no_formula(row["by"][key]) for key in keys),
-                *(row["n"], row["invalid"], *numbers),
-                *(no_formula(row["reason"]), no_formula(row["no_interval"])),
+                *(row["n"], row["invalid"], row["censored"], *numbers),
+                *(no_formula(row[text]) for text in ("reason", "no_interval", "remark")),
             ]
         )
     yield from lines.getvalue().splitlines()

@@ -10,7 +10,7 @@ from fairc.compiler.plan import Cell, MetricRequest
 from fairc.runtime import validity
 from fairc.runtime.measurement import ArtefactError, FlowRecord, Measurement, load
 from fairc.runtime.measurement.series import Series, collect
-from fairc.runtime.metrics import METRICS, goodput, limited
+from fairc.runtime.metrics import METRICS, goodput, limited, stationarity
 from fairc.runtime.metrics.split import known_traces, known_values
 from fairc.runtime.store.results import FlowCondition, FlowLimit, FlowResult, MetricValue
 
@@ -109,4 +109,5 @@ def _flow(measurement: Measurement, flow: FlowRecord) -> FlowResult:
         bytes=endpoints.progress.total,
         # Between its loads a flow has nothing to send, so a rate over its whole duration means nothing.
         goodput_bps=None if flow.loads_pages else goodput.of_flow(measurement, flow).value,
+        stationarity_p=stationarity.bulk_p(measurement, flow),
     )

@@ -11,7 +11,7 @@ so the same applies to all pairs and all interim analyses, wherever the range en
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from fairc.compiler.plan import Claim, ClaimUnit, Plan
@@ -35,7 +35,7 @@ class Unit:
 
     where: the swept names and values that identify it; empty: it is the only one, or the mean. low,
     high: its bounds, in the SI unit. needed: how many repetitions would decide it; None if it is decided
-    or the number is unknown. reason: why there is no interval.
+    or the number is unknown. reason: why there is no interval. remark: what biases it, or its interval.
     """
 
     where: tuple[tuple[str, str], ...]
@@ -45,6 +45,7 @@ class Unit:
     high: float | None
     method: str
     needed: Needed | None = None
+    remark: str = ""
 
     @property
     def reason(self) -> str:
@@ -156,15 +157,23 @@ def _units(claim: Claim, plan: Plan, values: Known, level: float) -> list[Unit]:
     if claim.over == "mean":
         found = _mean(claim, values, level, common, repeats)
         low, high = _mean_bound(claim, "low"), _mean_bound(claim, "high")
-        return [_judged(claim, (), found, low, high, None if repeats.is_range else level)]
+        judged = _judged(claim, (), found, low, high, None if repeats.is_range else level)
+        return [replace(judged, remark=_remark(values, claim.units, found))]
     units = []
     for unit in claim.units:
         cells = dict(zip(names, unit.terms[0].cells, strict=True))
         where = tuple((name, cells[name]) for name in claim.shared)
         found = _each(claim, unit, values, level, common, repeats)
         of = None if repeats.is_range else level
-        units.append(_judged(claim, where, found, unit.low, unit.high, of))
+        judged = _judged(claim, where, found, unit.low, unit.high, of)
+        units.append(replace(judged, remark=_remark(values, [unit], found)))
     return units
+
+
+def _remark(values: Known, units: Iterable[ClaimUnit], found: Found) -> str:
+    """Say what biases a quantity or its interval; empty if nothing does."""
+    of_terms = (values.remark(term) for unit in units for term in unit.terms)
+    return "; ".join(dict.fromkeys(filter(None, (*of_terms, found.estimate.remark))))
 
 
 def _each(

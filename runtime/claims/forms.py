@@ -120,6 +120,7 @@ def as_data(decided: Decided) -> dict[str, Any]:
                 "high": unit.high,
                 "interval": METHODS[unit.method],
                 "reason": unit.reason,
+                "remark": unit.remark,
                 "needed": None
                 if unit.needed is None
                 else {"from": unit.needed[0], "to": unit.needed[1]},

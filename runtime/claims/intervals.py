@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from fairc.compiler.plan import ClaimUnit
-from fairc.runtime.statistics.estimates import Estimate
+from fairc.runtime.statistics.estimates import Estimate, skewed
 from fairc.runtime.statistics.repeated import FIXED, OF_MEANS, Repeated
 
 Method = Literal[
@@ -81,7 +81,7 @@ def of_unit(
         return nothing(together)
     if paired:
         if form == "ratio":
-            logs = {r: math.log((y - unit.shift) / first.factor) for r, y in together.items()}
+            logs = {r: _log((y - unit.shift) / first.factor) for r, y in together.items()}
             inner = repeated.median(list(logs.values()), level)
             found = _affine(_exp(inner), first.factor, unit.shift)
             return Found(_with_reason(found), tuple(together.values()), 0.5, _ranks(repeated))
@@ -112,7 +112,7 @@ def of_mean(
     shared = sorted(set.intersection(*(set(combined) for combined in each)))
     if not shared:
         return nothing("no repetition counts in every configuration")
-    means = tuple(math.fsum(m[r] for m in each) / len(each) for r in shared)
+    means = tuple(_sum([m[r] for m in each]) / len(each) for r in shared)
     return _plain(statistic, means, level, repeated)
 
 
@@ -129,9 +129,19 @@ def by_repetition(
             return "a ratio needs positive values, and some are not"
         return {r: unit.shift + unit.terms[0].factor * top[r] / bottom[r] for r in shared}
     return {
-        r: unit.shift + math.fsum(t.factor * v[r] for t, v in zip(unit.terms, values, strict=True))
+        r: unit.shift + _sum([t.factor * v[r] for t, v in zip(unit.terms, values, strict=True)])
         for r in shared
     }
+
+
+def _sum(parts: Sequence[float]) -> float:
+    """Return a sum; NaN if infinite parts cancel, which may then be anything."""
+    return math.fsum(parts) if len({x for x in parts if math.isinf(x)}) < 2 else math.nan
+
+
+def _log(x: float) -> float:
+    """Return the logarithm of a ratio, x >= 0: that of a number over an infinite one is minus infinity."""
+    return math.log(x) if x else -math.inf
 
 
 def clopper_pearson(hits: int, n: int, level: float) -> tuple[float, float]:
@@ -222,7 +232,7 @@ def _independent(
     first, second = unit.terms
     a, b = (list(found.values()) for found in values)
     if form == "ratio":
-        logs = shift([math.log(x) for x in b], [math.log(x) for x in a], level)
+        logs = shift([_log(x) for x in b], [_log(x) for x in a], level)
         found = _affine(_exp(logs), first.factor, unit.shift)
         return Found(_with_reason(found), together, 0.5, "hodges-lehmann")
     a, b = [first.factor * x for x in a], [-second.factor * x for x in b]
@@ -246,6 +256,7 @@ def _satterthwaite(
     Biometrika 34, 1947.
     """
     value, parts = 0.0, []
+    remarks: dict[str, None] = {}
     for unit, of_terms in zip(units, values, strict=True):
         value += unit.shift / len(units)
         samples: list[list[float]] = []
@@ -259,28 +270,34 @@ def _satterthwaite(
                 [t.factor * x for x in found.values()]
                 for t, found in zip(unit.terms, of_terms, strict=True)
             ]
-        for sample in samples:
+        for every in samples:
+            sample = [x for x in every if math.isfinite(x)]
             n = len(sample)
+            if n < len(every):
+                left_out = f"the mean leaves out {len(every) - n} of {len(every)} values"
+                remarks[f"{left_out}, which are beyond all others"] = None
             if n < 2:
                 return nothing("a mean needs at least 2 repetitions")
+            remarks[skewed(sample)] = None
             centre = math.fsum(sample) / n
             value += centre / len(units)
             variance = math.fsum((x - centre) ** 2 for x in sample) / (n - 1)
             parts.append((variance / n / len(units) ** 2, n - 1))
     total = math.fsum(v for v, _ in parts)
     n = min(free for _, free in parts) + 1
+    remark = "; ".join(filter(None, remarks))
     if total == 0:
-        return Found(Estimate(n, value, reason=CONSTANT), (), 0.5, "welch")
+        return Found(Estimate(n, value, reason=CONSTANT, remark=remark), (), 0.5, "welch")
     from scipy.special import stdtrit
 
     freedom = total**2 / math.fsum(v**2 / free for v, free in parts)
     half = float(stdtrit(freedom, (1 + level) / 2)) * math.sqrt(total)
-    return Found(Estimate(n, value, value - half, value + half), (), 0.5, "welch")
+    return Found(Estimate(n, value, value - half, value + half, remark=remark), (), 0.5, "welch")
 
 
 def _without(found: Found) -> Found:
     """Return a mean without its interval, which is valid only for a fixed number of repetitions."""
-    estimate = Estimate(found.estimate.n, found.estimate.value, reason=OF_MEANS)
+    estimate = replace(found.estimate, low=None, high=None, reason=OF_MEANS)
     return replace(found, estimate=estimate, method="none")
 
 

@@ -73,3 +73,7 @@ class _Seen:
                     if value is not None:
                         of_place[cell.repetition] = value
         return chosen(term, here) or "no value"
+
+    def remark(self, term: ClaimTerm) -> str:
+        """Say nothing: a look only decides."""
+        return ""

@@ -32,7 +32,14 @@ class Known(Protocol):
     """Where the values of terms come from: the tables of a run, or the cells available at a look (looks.py)."""
 
     def of(self, term: ClaimTerm) -> dict[int, float] | str:
-        """Return the values of a term by repetition, or the reason why there are none."""
+        """Return the values of a term by repetition, or the reason why there are none.
+
+        A value that is larger than any that was observed is infinite.
+        """
+        ...
+
+    def remark(self, term: ClaimTerm) -> str:
+        """Say what the values of a term leave out; empty if nothing."""
         ...
 
 
@@ -48,15 +55,23 @@ class Values:
 
         Raises TableError when the tables cannot be read.
         """
-        sample = chosen(term, self._of_metric(term.metric).get(term.cells, {}))
+        sample = self._sample(term)
         if sample is None:
             return "not measured in this configuration"
         if isinstance(sample, str):
             return sample
         if not sample.values:
-            why = "; ".join(sorted(sample.reasons))
+            why = "; ".join(sample.omitted.reasons)
             return why or ("no valid repetition" if sample.left_out else "no repetition")
         return sample.by_repetition
+
+    def remark(self, term: ClaimTerm) -> str:
+        """Say what the values of a term leave out; empty if nothing. Raises TableError."""
+        sample = self._sample(term)
+        return sample.remark(term.metric) if isinstance(sample, Sample) else ""
+
+    def _sample(self, term: ClaimTerm) -> Sample | str | None:
+        return chosen(term, self._of_metric(term.metric).get(term.cells, {}))
 
     def _of_metric(self, metric: str) -> Mapping[tuple[str, ...], Mapping[Place, Sample]]:
         if metric not in self._known:

@@ -69,9 +69,8 @@ def _unit_text(decided: Decided, unit: Unit, scale: Scale, decimals: int) -> Uni
     interval = ""
     if estimate.low is not None and estimate.high is not None:
         interval = f"[{shown(estimate.low)}, {shown(estimate.high)}]"
-    note = unit.reason
-    if unit.needed is not None:
-        note = "; ".join(filter(None, (note, repetitions(unit.needed))))
+    more = repetitions(unit.needed) if unit.needed is not None else ""
+    note = "; ".join(filter(None, (unit.reason, more, unit.remark)))
     return UnitText(
         ", ".join(f"{name} = {text}" for name, text in unit.where),
         unit.verdict,

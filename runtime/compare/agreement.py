@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from fairc.runtime.repetitions.reading import Measured
-from fairc.runtime.statistics.agreement import AGREE, Agreement, agreement
+from fairc.runtime.statistics.agreement import AGREE, OPEN, Agreement, agreement
 from fairc.runtime.statistics.estimates import median
 
-from .comparison import By, Side, sides
+from .comparison import By, Side, remarks, sides
 
 MISSING = "missing"
 
@@ -72,9 +72,11 @@ def _agreed(metric: str, unit: str, side: Side, margin: Margin) -> Agreed:
     verdict, reason = MISSING, "no valid value in the " + ("second" if a else "first")
     if a and b:
         typical = median(a).value
-        assert typical is not None
-        found = agreement(a, b, margin.of(typical))
-        verdict, reason = found.verdict, found.reason
+        if typical is None:
+            verdict, reason = OPEN, "the median of the first is larger than all that were observed"
+        else:
+            found = agreement(a, b, margin.of(typical))
+            verdict, reason = found.verdict, found.reason
     elif not a and not b and not sum(left_out):
         verdict, reason = AGREE, "not defined in either"
     elif not a and not b:
@@ -94,5 +96,5 @@ def _agreed(metric: str, unit: str, side: Side, margin: Margin) -> Agreed:
         shift_low=found.shift.low if found else None,
         shift_high=found.shift.high if found else None,
         margin=found.margin if found else None,
-        words=reason,
+        words="; ".join(filter(None, (reason, *remarks(metric, side)))),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TypedDict
@@ -157,6 +157,8 @@ def _row(metric: str, unit: str, side: Side, comparison: Comparison | None) -> C
     first, second = side.first, side.second
     a, b = (sample.values if sample else [] for sample in (first, second))
     verdict, text = _without_values(side) if comparison is None else ("", "")
+    words = comparison.text if comparison else text
+    words = "; ".join(filter(None, (words, *remarks(metric, side))))
     shift = comparison.shift if comparison else None
     return Compared(
         metric=metric,
@@ -177,8 +179,15 @@ def _row(metric: str, unit: str, side: Side, comparison: Comparison | None) -> C
         shift_low=shift.low if shift else None,
         shift_high=shift.high if shift else None,
         correlation=comparison.correlation if comparison else None,
-        words=comparison.text if comparison else text,
+        words=words,
     )
+
+
+def remarks(metric: str, side: Side) -> Iterator[str]:
+    """Yield what the values of each side leave out. metric: full name."""
+    for name, sample in (("first", side.first), ("second", side.second)):
+        if sample and (text := sample.remark(metric)):
+            yield f"{name}: {text}"
 
 
 def _without_values(side: Side) -> tuple[str, str]:

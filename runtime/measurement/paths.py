@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from types import MappingProxyType
 
 from fairc.compiler.plan import Cell, Flow, Impairment, Interface, Node
 
@@ -147,16 +148,22 @@ class Paths:
         return sum(8 * frame_bytes / rate_bps for rate_bps in rates_bps)
 
 
-def max_min(paths: Mapping[str, Sequence[Place]], rates: Mapping[Place, float]) -> dict[str, float]:
+def max_min(
+    paths: Mapping[str, Sequence[Place]],
+    rates: Mapping[Place, float],
+    demands: Mapping[str, float] = MappingProxyType({}),
+) -> dict[str, float]:
     """Return the max-min fair rate of each session by progressive filling, in the rates' unit.
 
     paths: session -> the links it crosses. rates: capacity of each link, > 0; other links are
-    unlimited. A session that crosses no link of `rates` gets infinity.
+    unlimited. demands: what a session wants at most; others want all there is. A session that crosses no link
+    of `rates` gets what it wants, or infinity.
 
-    Source: Bertsekas and Gallager, Data Networks, section 6.5.2.
+    Source: Bertsekas and Gallager, Data Networks, section 6.5.2 (a demand is a link of one's own).
     """
-    left = dict(rates)
-    open_sessions = {name: set(path) & left.keys() for name, path in paths.items()}
+    own = {("", name): wanted for name, wanted in demands.items() if wanted < float("inf")}
+    left = {**rates, **own}
+    open_sessions = {name: {*path, ("", name)} & left.keys() for name, path in paths.items()}
     shares: dict[str, float] = {}
     while open_sessions:
         crossing = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,8 +15,11 @@ from fairc.compiler.plan import (
     Flow,
     Iperf3Workload,
     LoadWorkload,
+    OnOffWorkload,
+    RequestsWorkload,
     VideoWorkload,
 )
+from fairc.compiler.plan.frames import frame_bytes, segment_bytes, stream_bytes
 
 from . import (
     arrivals,
@@ -142,6 +146,27 @@ class FlowRecord:
     def is_greedy(self) -> bool:
         """Whether its server always has something to send, until everything is sent."""
         return self.plan.workload.greedy
+
+    @property
+    def demand_bps(self) -> float | None:
+        """What it wants on the wire at most, on average, bit/s of frames.
+
+        Infinite where that is all there is; None where it is not known, as of videos and page loads, whose
+        demand depends on what they got before.
+        """
+        plan, workload = self.plan, self.plan.workload
+        if isinstance(workload, VideoWorkload | LoadWorkload):
+            return None
+        offered_bps = workload.offered_bps(plan.connections, plan.rate_bps)
+        if offered_bps is None:
+            return math.inf
+        if isinstance(workload, OnOffWorkload) and plan.transport == "udp":
+            return offered_bps * frame_bytes(workload.packet_bytes) / workload.packet_bytes
+        if isinstance(workload, RequestsWorkload | Iperf3Workload):  # these are bytes of payload
+            over_quic = plan.transport == "quic"
+            payload = stream_bytes(plan.mtu) if over_quic else segment_bytes(plan.mtu)
+            return offered_bps * plan.frame_bytes / payload
+        return offered_bps * plan.frame_bytes / plan.mtu
 
     @property
     def plays_videos(self) -> bool:
@@ -289,8 +314,11 @@ class Measurement:
     def fair_share_bps(self, edges_s: Floats) -> dict[str, Floats]:
         """Return each flow's max-min fair rate on the wire between edges, all flows competing.
 
-        Each link has its mean rate between the edges. Arrays of shape (slots,).
+        Each link has its mean rate between the edges, each flow its mean demand; one whose demand is not known
+        takes all there is. Arrays of shape (slots,).
         """
+        wanted = {flow.name: flow.demand_bps for flow in self.flows}
+        demands = {name: bps for name, bps in wanted.items() if bps is not None}
         shaped = {
             place: self.histories[place].capacity_bits(edges_s) / np.diff(edges_s)
             for place, interface in self.paths.interfaces.items()
@@ -301,6 +329,7 @@ class Measurement:
             return {name: np.empty(0) for name in paths}
         table = np.stack([*shaped.values()]) if shaped else np.zeros((0, len(edges_s) - 1))
         kinds, which = np.unique(table, axis=1, return_inverse=True)
-        shares = [max_min(paths, dict(zip(shaped, column, strict=True))) for column in kinds.T]
+        rates = [dict(zip(shaped, column, strict=True)) for column in kinds.T]
+        shares = [max_min(paths, of_links, demands) for of_links in rates]
         which = which.reshape(-1)
         return {name: np.array([share[name] for share in shares])[which] for name in paths}

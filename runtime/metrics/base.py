@@ -19,11 +19,16 @@ UNSEEN = "the bottleneck is on the server itself, so packets are not seen before
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One number that a metric gives: full name (`fairness.F`), SI unit, meaning in a line."""
+    """One number that a metric gives: full name (`fairness.F`), SI unit, meaning in a line.
+
+    censoring: of a value that is biased where something had not ended (`censored`): what had not, and how it
+    counts, to follow "3 of 9"; else empty.
+    """
 
     name: str
     unit: str
     meaning: str
+    censoring: str = ""
 
     def of(
         self,
@@ -31,19 +36,25 @@ class Value:
         flow: str | None = None,
         reason: str = "",
         load: int | None = None,
+        censored: tuple[int, int] = (0, 0),
     ) -> MetricValue:
         """Return this value for a cell, flow or page load.
 
+        censored: how many had not ended, of how many (MetricValue).
         Raises ValueError for a number that is None or not finite, unless a reason is given.
         """
-        if number is None or not math.isfinite(number):
-            if not reason:
-                raise ValueError(f"{self.name} without a value needs a reason")
-            return MetricValue(
-                metric=self.name, flow=flow, value=None, unit=self.unit, reason=reason, load=load
-            )
+        known = number is not None and math.isfinite(number)
+        if not known and not reason:
+            raise ValueError(f"{self.name} without a value needs a reason")
         return MetricValue(
-            metric=self.name, flow=flow, value=float(number), unit=self.unit, load=load
+            metric=self.name,
+            flow=flow,
+            value=float(number) if known and number is not None else None,
+            unit=self.unit,
+            reason="" if known else reason,
+            load=load,
+            censored=censored[0],
+            started=censored[1],
         )
 
 

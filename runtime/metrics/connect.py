@@ -2,7 +2,7 @@
 
     connect = connectEnd - connectStart
 
-One value for each load of a cell; none for a load that failed (`plt`). The TLS handshake is included.
+One value for each load of a cell, of a load that failed (`plt`) if it was connected: else it is larger than any. The TLS handshake is included.
 
 Unit: s. Source: W3C Navigation Timing Level 2, section 3.
 """
@@ -15,4 +15,5 @@ from .page_loads import load_metric
 METRIC = load_metric(
     Value("connect", "s", "time to connect of a load"),
     lambda _, __, load: load.since_connect_s(load.connect_end_s),
+    failed="reached",
 )

@@ -13,8 +13,8 @@ x is that of `fairness`; begin is the moment when the last session receives its 
 
 For two sessions this is the delta-fair convergence time: until their shares are between (1 - delta)/2
 and (1 + delta)/2. In the paper one flow starts with nearly all of the bandwidth; here the spec decides how
-flows start, so let one run alone before the other starts. A cell that does not converge has no value, so
-a median over the other cells is too small: check `reached` as well.
+flows start, so let one run alone before the other starts. A cell that does not converge has no value; over
+repetitions it counts as larger than any value in medians and percentiles. A mean leaves it out, with a remark.
 
 Unit: s (reached, held: 1). Source: Bansal, Balakrishnan, Floyd and Shenker, Dynamic behavior of slowly-
 responsive congestion control algorithms, SIGCOMM 2001, section 3.2 (delta = 0.1); RFC 5166, section 2.3.
@@ -67,10 +67,15 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     time = shared.time
     if not fair.any():
         reason = f"no window was fair in {time.end_s - time.begin_s:.3g} s of competition"
-        return TIME.of(None, None, reason), REACHED.of(0.0), HELD.of(None, None, reason)
+        never = TIME.of(None, None, reason, censored=(1, 1))
+        return never, REACHED.of(0.0), HELD.of(None, None, reason)
     first = int(np.argmax(fair))
     end_s = float(time.edges_s[first + length])
-    return TIME.of(end_s - time.begin_s), REACHED.of(1.0), HELD.of(float(fair[first:].mean()))
+    return (
+        TIME.of(end_s - time.begin_s, censored=(0, 1)),
+        REACHED.of(1.0),
+        HELD.of(float(fair[first:].mean())),
+    )
 
 
 METRIC = Metric("convergence_time", VALUES, compute)

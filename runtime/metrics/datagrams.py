@@ -7,7 +7,8 @@
 
 arrived: distinct datagrams. missing: those below the highest number that arrived. Both count all
 connections of the flow from its start to its end, warm-up included, because the client reports only
-totals. (iperf3 counts a duplicate as a late datagram, and as one loss less.) J: the interarrival jitter,
+totals. Those sent after the last that arrived are not counted: they were lost, or still on their way. The column `censored`
+counts them, a remark does beside the value, and where nothing at all arrived the share has no value. (iperf3 counts a duplicate as a late datagram, and as one loss less.) J: the interarrival jitter,
 with D the difference between the transit times of two consecutive arrivals,
 
     J := J + (|D| - J) / 16
@@ -28,7 +29,12 @@ from fairc.runtime.store.results import MetricValue
 
 from .base import Metric, Value
 
-LOST = Value("datagrams.lost", "1", "share of the datagrams that never arrived")
+LOST = Value(
+    "datagrams.lost",
+    "1",
+    "share of the datagrams that never arrived",
+    "datagrams were sent after the last that arrived and are left out, lost or on their way",
+)
 REORDERED = Value("datagrams.reordered", "1", "share of those that arrived late")
 DUPLICATES = Value("datagrams.duplicates", "1", "copies per datagram that arrived")
 JITTER = Value("datagrams.jitter", "s", "variation of the transit time at the end of the flow")
@@ -43,8 +49,10 @@ def _of_flow(flow: FlowRecord) -> tuple[MetricValue, ...]:
         reason = "no datagram arrived" if over_udp else "the flow is not over UDP"
         return tuple(value.of(None, flow.name, reason) for value in VALUES)
     missing = sum(e["lost"] for e in received)
+    sent = sum(e["packets"] for e in flow.endpoints.reports["sent"])
+    left_out = max(0, sent - arrived - missing)
     return (
-        LOST.of(missing / (arrived + missing), flow.name),
+        LOST.of(missing / (arrived + missing), flow.name, censored=(left_out, sent)),
         _share(REORDERED, flow, [e["reordered"] for e in received], arrived),
         _share(DUPLICATES, flow, [e["duplicates"] for e in received], arrived),
         JITTER.of(fmean(e["jitter_us"] for e in received if e["packets"]) * US, flow.name),

@@ -20,8 +20,11 @@ wholly inside count.
     fairness.floor        = E[1 - J],  J = m^2 / (2 (K^2 + (m - K)^2)),  K ~ Binomial(m, 1/2)
 
 Sessions must compete: shared bottlenecks must connect them all, directly or through other sessions. In
-a network with several bottlenecks, x makes their throughputs comparable. x counts IP bytes but the fair
-throughput counts frames, so full frames at the fair share give x = MTU / (MTU + 14), as `product` shows.
+a network with several bottlenecks, x makes their throughputs comparable. A session that offers less than an
+equal share (`rate`, `onoff`, `requests`: the mean load) has what it offers as its fair throughput, and the others share
+the rest. What a video or a page would take is not known: there x is relative to an equal share, and `product` is
+not defined. x counts IP bytes but the fair throughput counts frames, so full frames at the fair share give
+x = MTU / (MTU + 14), as `product` shows.
 
 Throughput: IP bytes at the bottleneck's exit, apportioned by serialisation time. A starved
 session counts as zero while its application is active; a slot without any data counts as equal
@@ -45,7 +48,7 @@ from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
 from fairc.runtime.store.results import MetricValue
 
 from .base import Metric, Value
-from .sharing import Floats, dominant, epsilon_fairness, jain, no_slot, share
+from .sharing import Floats, dominant, epsilon_fairness, jain, no_slot, product, share
 
 F = Value("fairness.F", "1", "session fairness; the sign names the dominant session")
 DOMINANCE = Value("fairness.dominance", "1", "-1: the first session dominates, +1: the second")
@@ -81,7 +84,6 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     found: dict[Value, float | None] = {
         COMPETITION: shared.time.end_s - shared.time.begin_s,
         JAIN_SESSION: float(jain(shared.whole[:, None])[0]),
-        PRODUCT: float(np.prod(shared.whole)),
         EPSILON: epsilon_fairness(shared.whole),
     }
     missing = "" if shared.slots else no_slot(slot_s)
@@ -93,7 +95,8 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
             found[F] = f = session_fairness(shared.x)
             found[DOMINANCE] = float(np.sign(f))
     missing = missing or f"it is defined for two sessions, not {len(sessions)}"
-    reasons = {EPSILON: "no session had any throughput"}
+    found[PRODUCT], unknown = product(measurement, shared.whole)
+    reasons = {EPSILON: "no session had any throughput", PRODUCT: unknown}
     return tuple(value.of(found.get(value), None, reasons.get(value, missing)) for value in VALUES)
 
 

@@ -2,8 +2,8 @@
 
     fcp = first-contentful-paint - connectStart
 
-One value for each load of a cell; none for a load that failed (`plt`), nor without a browser. Browsers
-count from the start of the navigation; here all times of a load count from connectStart, and the table
+One value for each load of a cell, none without a browser; a load that failed before it painted is larger than any
+(`plt`). Browsers count from the start of the navigation; here all times of a load count from connectStart, and the table
 `loads` has both instants.
 
 Unit: s. Source: W3C Paint Timing, section 4.
@@ -18,4 +18,5 @@ METRIC = load_metric(
     Value("fcp", "s", "first contentful paint of a load"),
     lambda _, __, load: load.since_connect_s(load.fcp_s),
     lacking="nothing was painted",
+    failed="painted",
 )

@@ -5,11 +5,12 @@
 over the transfers that began after the warm-up: with `requests` each request, with `file` each
 connection. The handshake and its retries are included.
 
-A transfer that had not ended when the flow was stopped or the cell ended counts as infinite in the
-percentiles, which interpolate linearly: a percentile that involves such a transfer is not defined, nor is
-one of fewer than 1 / (1 - p) transfers (1 / p below the median), which cannot tell it from an extreme.
-fct.mean is over the completed transfers; fct.unfinished counts the others. The unfinished ones are the
-slow ones: where there are many, the mean is too small.
+A transfer that had not ended when the flow was stopped or the cell ended is larger than all completed ones in
+the percentiles, which interpolate linearly: a percentile that involves such a transfer is not defined, nor is
+one of fewer than 1 / (1 - p) transfers (1 / p below the median), which cannot tell it from an extreme. One that
+began just before the end may have been a short one: percentiles err upwards, by the few that begin last.
+fct.mean is over the completed transfers; fct.unfinished counts the others, mostly the slow ones: then the
+mean is too small. The column `censored` counts them beside it, and wherever the mean is printed a remark does.
 
 fct.group_..., under the name of a group of users, is the same over the transfers of all its flows in a cell.
 Cells are independent, transfers are not: summaries and intervals are over cells, never over pooled
@@ -62,7 +63,12 @@ def _values(prefix: str, of: str) -> _Values:
     named = percentile_values("fct", "s", f"{WHAT}{of}")
     percentiles = (Value(v.name.replace("fct.", f"fct.{prefix}"), v.unit, v.meaning) for v in named)
     return _Values(
-        Value(f"fct.{prefix}mean", "s", f"mean flow completion time{of}"),
+        Value(
+            f"fct.{prefix}mean",
+            "s",
+            f"mean flow completion time{of}, over the completed transfers",
+            "transfers had not ended and are left out, so the mean is too small",
+        ),
         dict(zip(PERCENTILES, percentiles, strict=True)),
         Value(f"fct.{prefix}count", "1", f"transfers{of} that were completed"),
         Value(f"fct.{prefix}unfinished", "1", f"transfers{of} started but not completed"),
@@ -94,17 +100,23 @@ def _of_transfers(
     """Return the values of some transfers. completed: times of those that were completed, s."""
     found, n = np.sort(completed), len(completed) + unfinished
     counts = (values.count.of(len(found), name), values.unfinished.of(unfinished, name))
+    censored = unfinished, n
     if not len(found):
         reason = f"no transfer was completed, {unfinished} were started"
-        return (*(value.of(None, name, reason) for value in values.times), *counts)
-    times = [values.mean.of(float(found.mean()), name)]
+        return (
+            *(value.of(None, name, reason, censored=censored) for value in values.times),
+            *counts,
+        )
+    times = [values.mean.of(float(found.mean()), name, censored=censored)]
     for percent, value in values.percentiles.items():
         if n * min(percent, 100 - percent) < 100:
             of = value.meaning.partition(" of ")[0]
             times.append(value.of(None, name, f"too few transfers for a {of}: {n}"))
         else:
             reason = f"it is infinite: {unfinished} of {n} transfers were not completed"
-            times.append(value.of(percentile(found, unfinished, percent), name, reason))
+            number = percentile(found, unfinished, percent)
+            above = censored if number is None else (0, n)
+            times.append(value.of(number, name, reason, censored=above))
     return (*times, *counts)
 
 

@@ -57,6 +57,7 @@ from .sharing import (
     jain,
     no_slot,
     normalised,
+    product,
     share,
 )
 
@@ -155,9 +156,10 @@ def _of_all(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     shared = share(measurement, measurement.sessions(request.sessions), slot_s, "fmp")
     if isinstance(shared, str):
         return tuple(value.of(None, None, shared) for value in OF_ALL)
+    whole, unknown = product(measurement, shared.whole)
     return (
         JAIN.of(float(np.mean(jain(shared.x))) if shared.slots else None, None, no_slot(slot_s)),
-        PRODUCT.of(float(np.prod(shared.whole))),
+        PRODUCT.of(whole, None, unknown),
         EPSILON.of(epsilon_fairness(shared.whole), None, "no session had any throughput"),
     )
 

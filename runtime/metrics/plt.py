@@ -4,7 +4,8 @@
 
 One value for each load of a cell. Without a browser (`plain`), loadEventEnd is the end of the last
 object's body. A load that failed has no value: it used a protocol other than the one requested, its
-status is not 200, an object is missing or has the wrong size, or it timed out.
+status is not 200, an object is missing or has the wrong size, or it timed out. Its user waits for ever: over
+repetitions it counts as larger than any value in medians and percentiles, as does a load under way when its flow is stopped.
 
 The report and the table `loads` also give the theoretical duration of an end-to-end slow start:
 
@@ -27,4 +28,5 @@ from .page_loads import load_metric
 METRIC = load_metric(
     Value("plt", "s", "page load time of a load"),
     lambda _, __, load: load.since_connect_s(load.load_event_end_s),
+    failed="endless",
 )

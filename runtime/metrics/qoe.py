@@ -5,7 +5,7 @@
 N: stalls of a video; L: their mean length, s; both as in `stalls`. 5 without a stall, towards 1.5
 with many. The formula ignores the start-up delay, which is a separate metric (`startup`). If a video never
 started, the value is not defined. A video cut off by the end of the cell is judged by the part that was
-played (table `videos`: `ended`).
+played (table `videos`: `ended`); `censored` counts such videos, and a remark says so beside the value.
 
 Unit: 1. Source: Sanhaji et al., ConEx Performance Evaluation and Application to Video Streaming,
 2015, after Hossfeld et al., Internet Video Delivery in YouTube, 2013.
@@ -14,9 +14,13 @@ Unit: 1. Source: Sanhaji et al., ConEx Performance Evaluation and Application to
 from __future__ import annotations
 
 from .base import Value
-from .videos import video_metric
+from .videos import CUT_OFF, video_metric
 
 METRIC = video_metric(
     "qoe",
-    {Value("qoe", "1", "quality of experience of a video, 1.5 to 5"): lambda video: video.qoe},
+    {
+        Value("qoe", "1", "quality of experience of a video, 1.5 to 5", CUT_OFF): lambda video: (
+            video.qoe
+        )
+    },
 )

@@ -2,6 +2,7 @@
 
 x, throughout: the throughput of a session over its max-min fair throughput, so that sessions behind
 different bottlenecks can be compared; in IP bytes at the bottleneck's exit, apportioned by serialisation time.
+A session that wants less than an equal share has what it wants as its fair throughput, and the others share the rest.
 """
 
 from __future__ import annotations
@@ -113,6 +114,17 @@ def normalised(
     shares = measurement.fair_share_bps(edges_s)
     rates = [8 * flow.ip_bytes(edges_s) / np.diff(edges_s) / shares[flow.name] for flow in sessions]
     return np.stack(rates)
+
+
+def product(measurement: Measurement, whole: Floats) -> tuple[float | None, str]:
+    """Return the product of x over the whole competition, or why there is none. whole: shape (n,)."""
+    unknown = [flow.name for flow in measurement.flows if flow.demand_bps is None]
+    if unknown:
+        return (
+            None,
+            f"it is not known how much {', '.join(unknown)} would take, so fair shares are not",
+        )
+    return float(np.prod(whole)), ""
 
 
 def jain(x: Floats) -> Floats:

@@ -11,7 +11,8 @@ default) from the later of its first data and the end of the warm-up to its end.
 
 A small p (below 5 %) means that the level moves, as it does while flows converge: the warm-up is too short,
 or the flow has no steady state, and a mean over the series depends on when it was taken. 0.10 means "0.10
-or more": nothing was found, which proves nothing. The autocorrelation tells how far slots are from being
+or more": nothing was found, which proves nothing. Every cell has the test of its bulk flows, without being asked (table
+`flows`): values that depend on when they were taken are marked "still moving". The autocorrelation tells how far slots are from being
 independent; an interval must come from repetitions, not from slots.
 
 Unit: 1. Source: Kwiatkowski, Phillips, Schmidt and Shin, Testing the null hypothesis of stationarity against
@@ -26,7 +27,8 @@ import numpy as np
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
-from fairc.runtime.statistics.series import kpss
+from fairc.runtime.measurement.series import Floats
+from fairc.runtime.statistics.series import Stationarity, kpss
 from fairc.runtime.store.results import MetricValue
 
 from .base import Metric, Value
@@ -37,14 +39,33 @@ LAG_ONE = Value("stationarity.autocorrelation", "1", "autocorrelation of neighbo
 VALUES = (STATISTIC, P, LAG_ONE)
 
 
-def _of_flow(measurement: Measurement, flow: FlowRecord, slot_s: float) -> tuple[MetricValue, ...]:
+def _series(measurement: Measurement, flow: FlowRecord, slot_s: float) -> Floats | None:
+    """Return a flow's bytes in each slot; None if it never received data."""
     first_s = flow.endpoints.first_byte_s
     if first_s is None:
-        reason = "the flow never received data"
-        return tuple(value.of(None, flow.name, reason) for value in VALUES)
+        return None
     begin = math.ceil(max(first_s, measurement.warmup_s) / slot_s - 1e-9)
     end = max(begin, math.floor(flow.end_s / slot_s + 1e-9))
-    series = flow.ip_bytes(np.arange(begin, end + 1, dtype=np.float64) * slot_s)
+    return flow.ip_bytes(np.arange(begin, end + 1, dtype=np.float64) * slot_s)
+
+
+def bulk_p(measurement: Measurement, flow: FlowRecord) -> float | None:
+    """Return p of a flow that takes all it gets, for the check that every cell has (`flows`); None where there is none.
+
+    There is none of a flow that offers less, whose level is its application's, nor without packets at the bottleneck.
+    """
+    if flow.demand_bps != math.inf or measurement.unseen(flow):
+        return None
+    series = _series(measurement, flow, SLOT_S)
+    found = None if series is None else kpss(series)
+    return found.p if isinstance(found, Stationarity) else None
+
+
+def _of_flow(measurement: Measurement, flow: FlowRecord, slot_s: float) -> tuple[MetricValue, ...]:
+    series = _series(measurement, flow, slot_s)
+    if series is None:
+        reason = "the flow never received data"
+        return tuple(value.of(None, flow.name, reason) for value in VALUES)
     found = kpss(series)
     if isinstance(found, str):
         reason = f"the throughput per slot: {found}"

@@ -8,7 +8,8 @@ the end of the group that ends first. n: users of the group, one per host that i
 without users is a group of one. All flows of a user count together.
 
 1: users of both groups get the same; above 1: users of the first get more. Swapping the groups gives the
-inverse.
+inverse. A ratio without limit, because the second group got nothing, has no value; over repetitions it counts as larger
+than any in medians and percentiles.
 
 Unit: 1. Source: Sanhaji et al., ConEx Performance Evaluation and Application to Video Streaming, 2015
 (throughput of a heavy user over that of a light one); measurement.md, rule 17.
@@ -50,7 +51,9 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
         return (UNFAIRNESS.of(None, None, reason),)
     a, b = (_per_user(group, (begin, end)) for group in (first, second))
     reason = f"{second.name} got nothing, so the ratio has no limit"
-    return (UNFAIRNESS.of(a / b if b else None, None, reason),)
+    if not a and not b:
+        return (UNFAIRNESS.of(None, None, "neither group got anything"),)
+    return (UNFAIRNESS.of(a / b if b else None, None, reason, censored=(int(not b), 1)),)
 
 
 METRIC = Metric("unfairness", (UNFAIRNESS,), compute)

@@ -129,7 +129,7 @@ def _claimed(store: Store, of: Measured) -> Iterator[str]:
                     row.where or "all",
                     row.verdict,
                     row.value or "-",
-                    row.interval or row.note or "-",
+                    "; ".join(filter(None, (row.interval, row.note))) or "-",
                 ),
                 *(row.bound, str(row.n)),
             )
@@ -166,14 +166,16 @@ def _of_metric(of: Measured, metric: str) -> Iterator[list[str]]:
     values = [row["value"] for row in found if row["value"] is not None]
     scale = scale_for(found[0]["unit"], values) if found else None
     for row in found:
-        if row["value"] is None or scale is None:
+        if (row["value"] is None and not row["remark"]) or scale is None:
             continue
         low, high = row["ci_low"], row["ci_high"]
         known = [v / scale.factor for v in (row["value"], low, high) if v is not None]
         shown = [number(v, decimals_for(known, 4)) for v in known]
         interval = f"{shown[1]} to {shown[2]}" if len(shown) == 3 else row["no_interval"] or "-"
+        interval = "; ".join(filter(None, (interval, row["remark"])))
         place = [str(row["by"].get(name) or "-") for name in (*of.axes, "flow")]
-        yield [metric, *place, f"{shown[0]} {scale.unit}".rstrip(), interval, str(row["n"])]
+        value = f"{shown[0]} {scale.unit}".rstrip() if shown else "-"
+        yield [metric, *place, value, interval, str(row["n"])]
 
 
 def _machine(store: Store) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +13,8 @@ from fairc.compiler.plan import Plan
 from fairc.runtime.statistics.repeated import repeated
 from fairc.runtime.store import verdicts
 from fairc.runtime.store.opened import Opened
+
+from .moving import Moving, moving
 
 # The columns of `cells` that begin an Outcome, in its order; swept names follow.
 _CELL = (
@@ -80,6 +82,7 @@ class Value(NamedTuple):
     """What a finished cell has of a measure.
 
     number: None where it is not defined; then `reason` may say why. protocol: HTTP version of a page load.
+    censored: how many of the `started` things that it is of had not ended (MetricValue).
     """
 
     measure: Measure
@@ -87,6 +90,13 @@ class Value(NamedTuple):
     number: float | None
     reason: str = ""
     protocol: str | None = None
+    censored: int = 0
+    started: int = 0
+
+    @property
+    def size(self) -> float | None:
+        """The number; infinite where it is larger than any that was observed; None where it is not defined."""
+        return math.inf if self.number is None and self.censored else self.number
 
 
 class Measured:
@@ -112,6 +122,15 @@ class Measured:
             fields: Any = (*row[:_FIELDS], bindings)  # in the order of Outcome's
             found.append(Outcome(*fields))
         return tuple(found)
+
+    @cached_property
+    def moving(self) -> Moving:
+        """The bulk flows of each configuration that still move, over the cells that count."""
+        configurations = {o.cell: o.configuration for o in self.outcomes if o.counts}
+        rows = self._tables.rows(
+            "SELECT cell, flow, stationarity_p FROM flows WHERE stationarity_p IS NOT NULL"
+        )
+        return moving((configurations[c], flow, p) for c, flow, p in rows if c in configurations)
 
     @cached_property
     def units(self) -> dict[str, str]:
@@ -140,17 +159,81 @@ class Measured:
         """
         where, which = ("", ()) if metric is None else (" WHERE metric = ?", (metric,))
         rows = self._tables.rows(
-            f"SELECT metric, flow, unit, load, cell, value, reason, protocol FROM metrics{where}",
+            "SELECT metric, flow, unit, load, cell, value, reason, protocol, censored, started"
+            f" FROM metrics{where}",
             which,
         )
         finished = {o.cell: o for o in self.outcomes if o.status == "ok"}
         found = []
-        for *of, cell, number, reason, protocol in rows:
+        for *of, cell, number, reason, protocol, censored, started in rows:
             if (outcome := finished.get(cell)) is not None:
                 known = number is not None and math.isfinite(number)
                 number = number if known else None
-                found.append(Value(Measure(*of), outcome, number, reason or "", protocol))
+                counts = censored or 0, started or 0
+                found.append(Value(Measure(*of), outcome, number, reason or "", protocol, *counts))
         return found
+
+
+@dataclass(slots=True)
+class Omissions:
+    """What the values of a sample leave out: things that had not ended, and repetitions without a value.
+
+    censored, started: of all repetitions together. endless, undefined: why a repetition has no number, one reason
+    for each: it is larger than any that was observed, or not defined at all. values: with a number.
+    """
+
+    censored: int = 0
+    started: int = 0
+    values: int = 0
+    endless: list[str] = field(default_factory=list)
+    undefined: list[str] = field(default_factory=list)
+
+    def add(self, value: Value) -> None:
+        """Count the value of a cell that counts."""
+        if value.number is not None:
+            self.values += 1
+            self.censored += value.censored
+            self.started += value.started
+        elif value.censored:
+            self.endless.append(value.reason)
+        else:
+            self.undefined.append(value.reason)
+
+    def text(self, metric: str) -> str:
+        """Say what is left out; empty if nothing is, or all. metric: full name."""
+        total = self.values + len(self.endless) + len(self.undefined)
+        parts = [self.unfinished(metric)] if self.censored else []
+        for found, what in (
+            (self.endless, "larger than any value"),
+            (self.undefined, "not defined"),
+        ):
+            if found and len(self.undefined) < total:
+                why = "; ".join(sorted({reason for reason in found if reason}))
+                which = f"{len(found)} of {total} {'repetition' if total == 1 else 'repetitions'}"
+                parts.append(f"{what} in {which}{f': {why}' if why else ''}")
+        return "; ".join(parts)
+
+    def unfinished(self, metric: str) -> str:
+        """Say what had not ended in the repetitions with a number; empty if all had. metric: full name."""
+        if not self.censored:
+            return ""
+        return f"{self.censored} of {self.started} {_censoring(metric)}"
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why repetitions have no number, each once."""
+        return tuple(sorted({reason for reason in (*self.endless, *self.undefined) if reason}))
+
+
+def _censoring(metric: str) -> str:
+    """Return what had not ended, and how it counts, as text."""
+    from fairc.runtime.metrics.registry import value_named  # loads numpy
+
+    try:
+        found = value_named(metric).censoring
+    except KeyError:  # of a plug-in that is not installed here
+        found = ""
+    return found or "had not ended"
 
 
 def measured(folder: Path, plan: Plan) -> Measured:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from fairc.runtime.statistics.repeated import Repeated
 
 from .mixtures import names_to_add, ticked
-from .reading import Measure, Measured, Outcome, UnknownName, Value
+from .moving import is_level, sentence
+from .reading import Measure, Measured, Omissions, Outcome, UnknownName, Value
 
 if TYPE_CHECKING:
     from fairc.runtime.statistics.paired import Matched
@@ -25,25 +26,31 @@ Where = Callable[[Mapping[str, str]], bool]
 class Sample:
     """The values of one group, with the cell of each.
 
-    by: axis -> value, None for the flow of a value that is of a whole cell. left_out: cells that do not count.
-    reasons: why cells that count have no value. mixed: why the values are not a sample of one distribution and so
-    have neither interval nor test; empty if they are one.
+    by: axis -> value, None for the flow of a value that is of a whole cell. values: infinite where a cell's is larger
+    than any that was observed. left_out: cells that do not count. omitted: what the values leave out. mixed: why the
+    values are not a sample of one distribution and so have neither interval nor test; empty if they are one.
+    moving: which flows still move, where the values depend on it; empty if none.
     """
 
     by: dict[str, str | None]
     values: list[float] = field(default_factory=list)
     outcomes: list[Outcome] = field(default_factory=list)
     left_out: int = 0
-    reasons: set[str] = field(default_factory=set)
+    omitted: Omissions = field(default_factory=Omissions)
     mixed: str = ""
+    moving: str = ""
+
+    def remark(self, metric: str) -> str:
+        """Say what biases the values; empty if nothing does. metric: full name."""
+        return "; ".join(filter(None, (self.omitted.text(metric), self.moving)))
 
     def add(self, value: Value) -> None:
         """Add a value, or why there is none."""
-        if value.number is not None:
-            self.values.append(value.number)
+        if value.size is not None:
+            self.values.append(value.size)
             self.outcomes.append(value.outcome)
-        elif value.reason:
-            self.reasons.add(value.reason)
+        if value.outcome.counts:
+            self.omitted.add(value)
 
     def summarised(self, repeats: Repeated) -> Sample:
         """Return the values of one configuration that its summaries use."""
@@ -114,6 +121,10 @@ def samples(
                 sample.left_out += 1
     for sample in groups.values():
         sample.mixed = _mixed(sample, axes, measured.sampled)
+        if is_level(name):
+            flow = sample.by.get(FLOW)
+            configurations = (outcome.configuration for outcome in sample.outcomes)
+            sample.moving = sentence(name, {flow} if flow else (), configurations, measured.moving)
     return Samples(name, unit, list(groups.values()))
 
 

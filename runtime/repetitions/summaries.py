@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypedDict
 
 from fairc.runtime.statistics import STATISTICS, Estimate
@@ -16,8 +17,9 @@ class Row(TypedDict):
     """A row of `fairc table --format json`; value and interval in SI base units.
 
     by: as of a Sample. n: values that were summarised. invalid: cells left out, because their set-up is not
-    valid or they failed. reason: why cells that count have no value; empty where all have one. no_interval: why
-    there is none, empty where there is one.
+    valid or they failed. censored: transfers, loads or videos that had not ended, which the cells' values leave out.
+    reason: why cells that count have no value; empty where all have one. no_interval: why
+    there is none, empty where there is one. remark: what biases the value or its interval; empty if nothing does.
     """
 
     metric: str
@@ -26,11 +28,13 @@ class Row(TypedDict):
     by: dict[str, str | None]
     n: int
     invalid: int
+    censored: int
     value: float | None
     ci_low: float | None
     ci_high: float | None
     reason: str
     no_interval: str
+    remark: str
 
 
 def summarise(
@@ -62,7 +66,7 @@ def summarise(
 
 def _row(metric: str, unit: str, stat: str, group: Sample, estimate: Estimate) -> Row:
     if group.mixed:
-        estimate = Estimate(estimate.n, estimate.value, reason=group.mixed)
+        estimate = replace(estimate, low=None, high=None, reason=group.mixed)
     return Row(
         metric=metric,
         unit=unit,
@@ -70,9 +74,11 @@ def _row(metric: str, unit: str, stat: str, group: Sample, estimate: Estimate) -
         by=group.by,
         n=estimate.n,
         invalid=group.left_out,
+        censored=group.omitted.censored,
         value=estimate.value,
         ci_low=estimate.low,
         ci_high=estimate.high,
-        reason="; ".join(sorted(group.reasons)),
+        reason="; ".join(group.omitted.reasons),
         no_interval=estimate.reason if estimate.low is None else "",
+        remark="; ".join(filter(None, (group.remark(metric), estimate.remark))),
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fairc.runtime.repetitions.moving import sentence
 from fairc.runtime.repetitions.reading import Measure
 
 from .formatting import (
@@ -138,16 +140,18 @@ def entries(
     found = []
     for measure in measures:
         summary = results.summary(measure, configuration)
-        undefined = results.undefined(measure, configuration)
-        if not (summary.n or undefined or results.points(measure, configuration)):
+        omitted = results.omitted(measure, configuration)
+        if not (summary.n or omitted.reasons or results.points(measure, configuration)):
             continue
         scale, decimals = format_of(results, measure.metric)
-        remarks = [_remark(run, results, measure, configuration)]
-        if undefined:
-            remarks.append(
-                f"not defined in {counted(len(undefined), 'repetition')}: "
-                + "; ".join(sorted(set(undefined)))
-            )
+        remarks = [
+            _remark(run, results, measure, configuration),
+            omitted.text(measure.metric),
+            _moving(run, measure, configuration),
+        ]
+        if omitted.reasons and not summary.n:
+            count = counted(len(omitted.undefined), "repetition")
+            remarks.append(f"not defined in {count}: {'; '.join(omitted.reasons)}")
         remark = "; ".join(filter(None, remarks))
         found.append(entry(measure, summary, scale, decimals, remark))
     return tuple(found)
@@ -177,6 +181,8 @@ def entry(measure: Measure, summary: Summary, scale: Scale, decimals: int, remar
     """Return a summary as it is printed in the given scale."""
 
     def shown(x: float) -> str:
+        if not math.isfinite(x):
+            return "\N{INFINITY}"
         if measure.metric in YES_OR_NO and x in (0, 1):
             return "yes" if x else "no"
         return number(x / scale.factor, decimals)
@@ -201,6 +207,12 @@ def entry(measure: Measure, summary: Summary, scale: Scale, decimals: int, remar
         measure, what, scale.unit, value(summary.median), value(summary.low), value(summary.high),
         summary.n, note, remark,
     )  # fmt: skip
+
+
+def _moving(run: Run, measure: Measure, configuration: Configuration) -> str:
+    """Return which flows still move, where the value depends on it."""
+    flows = {measure.flow} if measure.flow else set[str]()
+    return sentence(measure.metric, flows, [configuration.id], run.measured.moving)
 
 
 def _remark(run: Run, results: Results, measure: Measure, configuration: Configuration) -> str:

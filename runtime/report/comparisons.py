@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from .run import Configuration, Run
 from .summary import Results
 
 if TYPE_CHECKING:
+    from fairc.compiler.plan import Axis, FigureRequest
     from fairc.runtime.statistics.paired import Matched
     from fairc.runtime.statistics.verdicts import Comparison
 
@@ -109,7 +111,7 @@ def comparisons(run: Run, results: Results) -> Comparisons:
     measures = [m for m in results.measures if m in results.asked]
     ran = [c for c in run.configurations if c.counted]
     few = len(ran) <= MAX_CONFIGURATIONS
-    by = () if few else _tested_names(run)
+    by = () if few else tested_names(run.plan.figures, run.plan.axes)
     found = []
     for measure in measures if few or by else ():
         with_values = [c for c in ran if results.summary(measure, c).values]
@@ -150,7 +152,7 @@ def comparisons(run: Run, results: Results) -> Comparisons:
 def matched(results: Results, measure: Measure, a: Configuration, b: Configuration) -> Matched:
     """Return the values of the repetitions that count in both configurations, in order."""
     return samples.matched(
-        *({o.repetition: v for o, v in results.points(measure, c) if o.counts} for c in (a, b))
+        *({o.repetition: v for o, v in results.sizes(measure, c)} for c in (a, b))
     )
 
 
@@ -215,13 +217,14 @@ def _summed_up(
         )
 
 
-def _tested_names(run: Run) -> tuple[str, ...]:
+def tested_names(figures: Iterable[FigureRequest], axes: Iterable[Axis]) -> tuple[str, ...]:
     """Return the swept names whose values the experiment's own figures test against each other."""
     names = []
-    for figure in run.plan.figures:
+    swept = {axis.name for axis in axes}
+    for figure in figures:
         by = figure.options.get("by", ())
         last = by if isinstance(by, str) else by[-1] if isinstance(by, tuple) and by else ""
-        if figure.options.get("test", "none") != "none" and last in run.axes:
+        if figure.options.get("test", "none") != "none" and last in swept:
             names.append(last)
     return tuple(dict.fromkeys(names))
 
@@ -243,6 +246,8 @@ def _series(
     for measure in measures:
         for configuration in ran:
             values = results.summary(measure, configuration).values
+            if not all(map(math.isfinite, values)):
+                continue
             result = autocorrelation(values)
             if not isinstance(result, str):
                 found.append((measure, configuration, len(values), result))

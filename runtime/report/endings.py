@@ -81,7 +81,7 @@ def endings(run: Run, results: Results) -> list[Ending]:
         found: dict[Key, float | None] = {}
         for m in measures if outcome.counts else ():
             if (value := results.value(m, outcome)) is not None:
-                found[m.metric, m.flow, m.load] = value.number
+                found[m.metric, m.flow, m.load] = value.size
         return Done(outcome.configuration, outcome.repetition, found)
 
     return Endings(run.plan, bindings).of(map(done, run.outcomes.values()))

@@ -109,7 +109,7 @@ def _as_declared(
     means = []
     for (metric, name, load), members in groups.items():
         found = [
-            [v for m in members if (v := results.number(m, o)) is not None]
+            [v.size for m in members if (v := results.value(m, o)) and v.size is not None]
             for o in configuration.counted
         ]
         summary = summarise(tuple(fmean(values) for values in found if values), run.repeated)

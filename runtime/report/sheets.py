@@ -80,12 +80,14 @@ def _answer(found: Answer, axes: list[str]) -> Sheet:
             for e in columns
             for h in ((_named(e), True), (f"{e.what}, 95 % interval{_unit(e)}", True))
         ),
+        ("remarks", False),
     )
     lines: list[Row] = []
     for group in found.groups:
         numbers = [part for e in columns for part in _of(group.entry(e.measure))]
         texts = [text for _, text in group.configuration.bindings]
-        lines.append((*texts, count(len(group.configuration.counted)), *numbers))
+        remarks = "; ".join(f"{e.what}: {e.remark}" for e in group.entries if e.remark)
+        lines.append((*texts, count(len(group.configuration.counted)), *numbers, remarks))
     return _sheet("table-answer", "The answer", head, lines)
 
 
@@ -241,8 +243,14 @@ def _of_difference(found: Difference | None) -> tuple[Cell, Cell]:
 
 def _metrics(values: Mapping[str, Any]) -> Sheet:
     rows = [
-        (row.configuration, _named(row.entry), *_of(row.entry), count(row.entry.n), row.kind)
+        (
+            *(row.configuration, _named(row.entry), *_of(row.entry)),
+            *(count(row.entry.n), row.kind, row.entry.remark),
+        )
         for row in values["rows"]
     ]
-    head = (("configuration", False), ("metric", False), *_NUMBERS, ("kind", False))
+    head = (
+        *(("configuration", False), ("metric", False), *_NUMBERS),
+        *(("kind", False), ("remark", False)),
+    )
     return _sheet("table-metrics", "All other metrics", head, rows)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from fairc.runtime.repetitions.reading import Measure, Outcome, Value
+from fairc.runtime.repetitions.reading import Measure, Omissions, Outcome, Value
 from fairc.runtime.statistics.repeated import FIXED, Repeated
 
 from .formatting import Scale
@@ -21,7 +21,7 @@ PLT, TTR = "plt", "ttr"
 class Summary:
     """Values of one measure over the repetitions of one configuration.
 
-    values: in order of repetition. low, high: the 95 % interval of the median (runtime/statistics/repeated.py),
+    values: in order of repetition; infinite where one is larger than any that was observed. low, high: the 95 % interval of the median (runtime/statistics/repeated.py),
     None where there is none.
     """
 
@@ -83,11 +83,6 @@ class Results:
             if outcome is not None and outcome.status == "ok":
                 yield Value(Measure(GOODPUT, flow, "bit/s"), outcome, number)
 
-    def undefined(self, measure: Measure, configuration: Configuration) -> tuple[str, ...]:
-        """Return why the cells that count without a value have none, one reason for each."""
-        values = (self.value(measure, outcome) for outcome in configuration.counted)
-        return tuple(v.reason for v in values if v is not None and v.reason)
-
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
         """Every measure: goodput and fairness first, flows in the order of the experiment."""
@@ -129,6 +124,21 @@ class Results:
         pairs = ((outcome, values.get(outcome.cell)) for outcome in configuration.outcomes)
         return tuple((o, v.number) for o, v in pairs if v is not None and v.number is not None)
 
+    def sizes(
+        self, measure: Measure, configuration: Configuration
+    ) -> tuple[tuple[Outcome, float], ...]:
+        """Return the value of every cell that counts and has one, or infinity where it is larger than any."""
+        values = ((o, self.value(measure, o)) for o in configuration.counted)
+        return tuple((o, v.size) for o, v in values if v is not None and v.size is not None)
+
+    def omitted(self, measure: Measure, configuration: Configuration) -> Omissions:
+        """Return what the values of the cells that count leave out."""
+        found = Omissions()
+        for outcome in configuration.counted:
+            if (value := self.value(measure, outcome)) is not None:
+                found.add(value)
+        return found
+
     def value(self, measure: Measure, outcome: Outcome) -> Value | None:
         """Return what a cell has of a measure; None: nothing, not even a reason."""
         return self._values.get(measure, {}).get(outcome.cell)
@@ -142,8 +152,7 @@ class Results:
         """Summarise the cells that count; those without a value are left out of n."""
         key = (measure, configuration.id)
         if key not in self._summaries:
-            points = self.points(measure, configuration)
-            values = tuple(v for o, v in points if o.counts)
+            values = tuple(size for _, size in self.sizes(measure, configuration))
             self._summaries[key] = summarise(values, self.run.repeated)
         return self._summaries[key]
 

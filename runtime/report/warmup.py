@@ -30,9 +30,9 @@ def warmup_sheet(run: Run, results: Results) -> Sheet:
     try:
         for cell, factor, values in revalued(run.path):
             for v in values:
-                if v.value is not None:
+                if v.size is not None:
                     key = cell.configuration, factor, Measure(v.metric, v.flow, v.unit, v.load)
-                    found.setdefault(key, []).append(v.value)
+                    found.setdefault(key, []).append(v.size)
     except StoreError as error:
         raise ReportError(str(error)) from None
     rows: list[tuple[Cell, ...]] = []

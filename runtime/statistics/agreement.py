@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
 
-from .estimates import CONFIDENCE, Estimate
+from .estimates import CONFIDENCE, Estimate, of_ranks
 from .two_samples import EXACT_VALUES, subset_sums
 
 Verdict = Literal["agree", "differ", "cannot tell"]
@@ -42,9 +42,11 @@ def agreement(first: Sequence[float], second: Sequence[float], margin: float) ->
     assessing the equivalence of average bioavailability, 1987, with the interval of `shift`.
     """
     found = shift(first, second)
-    assert found.value is not None
     if list(first) == list(second):
         return Agreement("agree", found, margin, "identical")
+    if found.value is None:
+        reason = "values that are larger than all that were observed leave the shift open"
+        return Agreement("cannot tell", found, margin, reason)
     if found.low is None or found.high is None:
         if found.reason != CONSTANT or min(len(first), len(second)) == 1:
             reason = (
@@ -72,21 +74,24 @@ def shift(first: Sequence[float], second: Sequence[float], level: float = CONFID
     The ends are the k-th smallest and k-th largest difference, k the largest with P(U <= k - 1) at
     most (1 - level) / 2 for the Mann-Whitney U of samples of one distribution; exact up to
     EXACT_VALUES values in all, else by its normal approximation. It assumes that the distributions
-    have the same shape; ties make the interval wider than necessary. n: of both together.
+    have the same shape; ties make the interval wider than necessary. n: of both together. No value, or no interval,
+    where it would fall on a value that is infinite, or on the difference of two.
 
     Source: Hodges and Lehmann, Estimates of location based on rank tests, 1963; Lehmann,
     Nonparametrics, 1975, section 2.5.
     """
     n, m = len(first), len(second)
-    differences = np.sort(np.subtract.outer(np.array(second, float), np.array(first, float)), None)
-    value = float(np.median(differences))
+    with np.errstate(invalid="ignore"):  # the difference of two infinite values may be anything
+        table = np.subtract.outer(np.array(second, float), np.array(first, float))
+    differences = table.ravel().tolist()
+    value = of_ranks(differences, 0.5, None, "").value
     if min(first) == max(first) and min(second) == max(second):
         return Estimate(n + m, value, reason=CONSTANT)
     k = _rank(n, m, (1 - level) / 2)
     if k < 1:
         reason = f"{n} and {m} values give no interval; 4 and 4 do"
         return Estimate(n + m, value, reason=reason)
-    return Estimate(n + m, value, float(differences[k - 1]), float(differences[n * m - k]))
+    return replace(of_ranks(differences, 0.5, (k, n * m + 1 - k), ""), n=n + m)
 
 
 def _rank(n: int, m: int, tail: float) -> int:

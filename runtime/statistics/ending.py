@@ -29,7 +29,7 @@ Key = tuple[str, str | None, int | None]
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A cell that has a result; values: in SI base units, None where one is not defined; empty if it does not count."""
+    """A cell that has a result; values: in SI base units, as of `MetricValue.size`; empty if it does not count."""
 
     configuration: str
     repetition: int
@@ -92,7 +92,7 @@ def done(cell: Cell, result: CellResult) -> Done:
     """Return a cell with its values."""
     counts = result.status == "ok" and result.verdict != "invalid"
     values: Mapping[Key, float | None] = (
-        {(v.metric, v.flow, v.load): v.value for v in result.metrics} if counts else {}
+        {(v.metric, v.flow, v.load): v.size for v in result.metrics} if counts else {}
     )
     return Done(cell.configuration, cell.repetition, values)
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
-from .estimates import CONFIDENCE, Estimate
+from .estimates import CONFIDENCE, Estimate, of_ranks
 from .two_samples import Floats, midranks
 
 EXACT_PAIRS = 200
@@ -111,7 +111,8 @@ def walsh_shift(differences: Sequence[float]) -> Estimate:
     The averages are (d_i + d_j) / 2, i <= j. The ends are the k-th smallest and the k-th largest, k the
     largest with P(T <= k - 1) at most (1 - CONFIDENCE) / 2 for the signed-rank sum T of n differences without
     ties; ties make the interval wider than necessary. It assumes that the differences are symmetric
-    about their centre. differences: at least one, zeros included.
+    about their centre. differences: at least one, zeros included; where it would fall on an infinite one there is
+    no value, or no interval.
 
     Source: Hodges and Lehmann, Estimates of location based on rank tests, 1963; Hollander and Wolfe,
     Nonparametric Statistical Methods, 1973, section 3.3 (Tukey's interval).
@@ -119,26 +120,31 @@ def walsh_shift(differences: Sequence[float]) -> Estimate:
     d = np.array(differences, float)
     n = len(d)
     rows, columns = np.triu_indices(n)
-    averages = np.sort((d[rows] + d[columns]) / 2)
-    value = float(np.median(averages))
+    with np.errstate(
+        invalid="ignore"
+    ):  # of two opposite infinite differences the average may be anything
+        averages = ((d[rows] + d[columns]) / 2).tolist()
+    found = of_ranks(averages, 0.5, None, "")
+    value = found.value
     if n == 1:
         return Estimate(n, value, reason="one pair")
-    if float(np.ptp(d)) == 0:
+    if min(differences) == max(differences):
         return Estimate(n, value, reason="all differences are equal")
     tail = (1 - CONFIDENCE) / 2
     k = _rank(n, tail)
     if k < 1:
         return Estimate(n, value, reason=f"fewer than {math.ceil(-math.log2(tail))} pairs")
-    return Estimate(n, value, float(averages[k - 1]), float(averages[len(averages) - k]))
+    interval = of_ranks(averages, 0.5, (k, len(averages) + 1 - k), "")
+    return replace(interval, n=n)
 
 
 def correlation(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Return Pearson's correlation r of the pairs; None below 3 pairs, and where a side does not vary.
+    """Return Pearson's correlation r of the pairs; None below 3 pairs, and where a side does not vary or is infinite.
 
     The variance of the mean difference is 1 - r times that of independent samples of equal variances.
     """
     x, y = np.array(first, float), np.array(second, float)
-    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+    if len(x) < 3 or not np.isfinite((x, y)).all() or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None
     x, y = (
         (x - x.mean()) / np.ptp(x),

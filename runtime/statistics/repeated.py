@@ -7,7 +7,7 @@ a run take those of `sequential`: at fixed looks, or a confidence sequence. A me
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from fairc.compiler.plan import Plan
@@ -103,7 +103,7 @@ class Repeated:
         """Return an estimate, without its interval where the values decide how many there are."""
         if not self.is_range or found.low is None:
             return found
-        return Estimate(found.n, found.value, reason=OF_MEANS)
+        return replace(found, low=None, high=None, reason=OF_MEANS)
 
 
 FIXED = Repeated()

@@ -13,7 +13,7 @@ from functools import cache
 
 from fairc.compiler.plan.looks import LOOKS
 
-from .estimates import CONFIDENCE, Estimate, no_variance
+from .estimates import CONFIDENCE, Estimate, no_variance, of_ranks
 
 
 def at_look(values: Sequence[float]) -> Estimate:
@@ -21,9 +21,7 @@ def at_look(values: Sequence[float]) -> Estimate:
 
     Raises KeyError where `LOOKS` has no look at their number.
     """
-    low, high = LOOKS[len(values)]
-    ordered = sorted(values)
-    return _estimate(ordered, ordered[low - 1], ordered[high - 1])
+    return of_ranks(values, 0.5, LOOKS[len(values)], "")
 
 
 def at_any_time(values: Sequence[float], q: float = 0.5, level: float = CONFIDENCE) -> Estimate:
@@ -31,11 +29,10 @@ def at_any_time(values: Sequence[float], q: float = 0.5, level: float = CONFIDEN
 
     Its value is the sample's quantile by linear interpolation. There is no interval where one side is open.
     """
-    ordered = sorted(values)
-    kept = kept_counts(len(ordered), q, level)
-    if not ordered or kept[0] == 0 or kept[1] == len(ordered):
-        return _estimate(ordered, None, None, q, f"fewer than {values_needed(q, level)} values")
-    return _estimate(ordered, ordered[kept[0] - 1], ordered[kept[1]], q)
+    kept = kept_counts(len(values), q, level)
+    if not values or kept[0] == 0 or kept[1] == len(values):
+        return of_ranks(values, q, None, f"fewer than {values_needed(q, level)} values")
+    return of_ranks(values, q, (kept[0], kept[1] + 1), "")
 
 
 @cache
@@ -74,22 +71,3 @@ def imprecision(estimate: Estimate) -> float | None:
     if estimate.low is None or estimate.high is None:
         return 0.0 if estimate.n > 1 and estimate.reason == no_variance([0.0, 0.0]) else None
     return max(estimate.high - estimate.value, estimate.value - estimate.low)
-
-
-def _estimate(
-    ordered: Sequence[float],
-    low: float | None,
-    high: float | None,
-    q: float = 0.5,
-    reason: str = "",
-) -> Estimate:
-    n = len(ordered)
-    if not n:
-        return Estimate(0, None, reason="no value")
-    place = (n - 1) * q
-    below = math.floor(place)
-    above = min(below + 1, n - 1)
-    value = ordered[below] + (place - below) * (ordered[above] - ordered[below])
-    if none := no_variance(ordered):
-        return Estimate(n, value, reason=none)
-    return Estimate(n, value, low, high, reason)

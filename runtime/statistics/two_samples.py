@@ -56,6 +56,8 @@ def welch(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> W
     """
     if min(len(a), len(b)) < 2:
         return "fewer than 2 values in a sample"
+    if not all(map(math.isfinite, (*a, *b))):
+        return "a value is larger than all that were observed"
     x, y = np.array(a, np.float64), np.array(b, np.float64)
     v_a, v_b = float(x.var(ddof=1)) / len(x), float(y.var(ddof=1)) / len(y)
     if v_a + v_b == 0:
@@ -141,12 +143,12 @@ def hedges_g(a: Sequence[float], b: Sequence[float]) -> float | None:
     """Return the difference of means in pooled standard deviations, corrected for the bias of few values.
 
     g = J (mean_a - mean_b) / s,  J = Gamma(df/2) / (sqrt(df/2) Gamma((df - 1)/2)),  df = n + m - 2.
-    None below 4 values in all, without a value in one sample, and where nothing varies.
+    None below 4 values in all, without a value in one sample, where nothing varies, and where a value is infinite.
     Source: Hedges, Distribution theory for Glass's estimator of effect size, Journal of Educational
     Statistics 6, 1981, equation 6e.
     """
     df = len(a) + len(b) - 2
-    if df < 2 or not a or not b:
+    if df < 2 or not a or not b or not all(map(math.isfinite, (*a, *b))):
         return None
     x, y = np.array(a, np.float64), np.array(b, np.float64)
     pooled = float(np.sum((x - x.mean()) ** 2) + np.sum((y - y.mean()) ** 2)) / df

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -70,6 +71,13 @@ Test = MannWhitney | SignedRank
 
 
 def _matched(pairs: Matched) -> tuple[Comparison, Test | None]:
+    both = sum(math.isinf(x) and x == y for x, y in zip(*pairs, strict=True))
+    if both == len(pairs.first):
+        text = "not decided: in every pair, both values are larger than all that were observed"
+        return Comparison("undecided", median(pairs.first), median(pairs.second), text=text), None
+    if both:  # by how much they differ is unknown, and which is larger
+        kept = [(x, y) for x, y in zip(*pairs, strict=True) if not (math.isinf(x) and x == y)]
+        pairs = Matched([x for x, _ in kept], [y for _, y in kept])
     a, b = pairs
     differences = [y - x for x, y in zip(a, b, strict=True)]
     comparison = Comparison(

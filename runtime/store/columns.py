@@ -51,7 +51,7 @@ def _cell_rows(stored: Stored, _: Table) -> Columns:
 
 def _metric_rows(stored: Stored, _: Table) -> Columns:
     metrics = stored.result.metrics
-    names = ("metric", "flow", "value", "unit", "reason")
+    names = ("metric", "flow", "value", "unit", "reason", "censored", "started")
     protocols = {
         flow.name: flow.workload.protocols
         for flow in stored.cell.flows
@@ -162,6 +162,13 @@ TABLES: dict[str, Table] = {
                 Column("completed", "BOOLEAN", "", "whether it moved its whole workload"),
                 Column("bytes", "BIGINT", "B", "application bytes delivered"),
                 Column("goodput_bps", "DOUBLE", "bit/s", "metric `goodput`"),
+                Column(
+                    "stationarity_p",
+                    "DOUBLE",
+                    "",
+                    "p of the test that its throughput keeps its level, 0.01 to 0.10; null: it does not take all it"
+                    " gets, or has too few slots",
+                ),
             ),
             of_result,
         ),
@@ -188,6 +195,14 @@ TABLES: dict[str, Table] = {
                     "HTTP version of that load, as planned: the first over `h3` is over `h2`;"
                     " null: of none",
                 ),
+                Column(
+                    "censored",
+                    "INTEGER",
+                    "",
+                    "how many transfers, loads or videos had not ended: a value leaves them out or counts them as far"
+                    " as they went; without a value, they make it larger than any",
+                ),
+                Column("started", "INTEGER", "", "of how many; 0: the metric counts none"),
             ),
             _metric_rows,
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -33,6 +34,8 @@ class MetricValue(Model):
 
     reason: why it is not defined; empty where it is. load: number of its page load, from 1; None if it
     does not belong to a single one.
+    censored: of the `started` transfers, loads or videos that it is of, those that had not ended. A number leaves
+    them out, or counts them as far as they went; without a number they make it larger than any that was observed.
     """
 
     metric: str
@@ -41,10 +44,21 @@ class MetricValue(Model):
     unit: str
     reason: str = ""
     load: int | None = None
+    censored: int = 0
+    started: int = 0
+
+    @property
+    def size(self) -> float | None:
+        """The number; infinite where it is larger than any that was observed; None where it is not defined."""
+        return math.inf if self.value is None and self.censored else self.value
 
 
 class FlowResult(Model):
-    """What one flow did; times in s after the epoch, goodput in bit/s of application bytes."""
+    """What one flow did; times in s after the epoch, goodput in bit/s of application bytes.
+
+    stationarity_p: of the test that its throughput keeps its level (metric `stationarity`); None of a flow that does
+    not take all it gets, and where there is no test.
+    """
 
     flow: str
     transport: str
@@ -56,6 +70,7 @@ class FlowResult(Model):
     completed: bool
     bytes: int
     goodput_bps: float | None
+    stationarity_p: float | None = None
 
 
 class FlowCondition(Model):

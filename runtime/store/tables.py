@@ -211,6 +211,24 @@ def connect(folder: Path) -> duckdb.DuckDBPyConnection:
     return connection
 
 
+def current(folder: Path) -> bool:
+    """Return whether the tables in a folder have every column of this version; False if one cannot be read."""
+    import duckdb
+
+    connection = duckdb.connect(":memory:", config=dict(_CONFIG))
+    try:
+        for name, table in TABLES.items():
+            file = str(folder / f"{name}.parquet").replace("'", "''")
+            found = connection.execute(f"DESCRIBE SELECT * FROM read_parquet('{file}')").fetchall()
+            if not {column.name for column in table.columns} <= {row[0] for row in found}:
+                return False
+    except duckdb.Error:
+        return False
+    finally:
+        connection.close()
+    return True
+
+
 def _in_order(table: Table, added: Sequence[Swept]) -> list[Column]:
     """Return all columns of a table: swept names come last, in `cells` before the repetition."""
     columns = list(table.columns)

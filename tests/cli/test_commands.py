@@ -39,6 +39,7 @@ def test_plan_as_json(fairc: Fairc) -> None:
     assert list(plan) == [
         *("experiment", "configurations", "excluded", "cells"),
         *("virtual_s", "wall_s", "disk_bytes", "warnings", "engine", "engine_reasons"),
+        *("comparisons", "settling"),
     ]
     assert (plan["experiment"], plan["configurations"], plan["cells"]) == ("tiny", 2, 6)
     # Two files of 100 kB take 1.673 s at 1 Mbit/s, with their headers; half of it at 2 Mbit/s.
@@ -157,11 +158,13 @@ def test_table(fairc: Fairc) -> None:
                 "by",
                 "n",
                 "invalid",
+                "censored",
                 "value",
                 "ci_low",
                 "ci_high",
                 "reason",
                 "no_interval",
+                "remark",
             )
         ]
         assert (row["metric"], row["unit"], row["stat"]) == ("goodput", "bit/s", "median")

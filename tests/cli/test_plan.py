@@ -49,3 +49,86 @@ def test_a_sample_is_counted(fairc: Fairc, tmp_path: Path) -> None:
     assert (part["excluded"], part["unsampled"]) == (3000, 2850)
     out = fairc("plan", "grid.fexp").out
     assert "cells not drawn   2850" in out and "repetitions       5" in out
+
+
+COMPARED = """fexp 1
+
+experiment compared {
+  sweep { cca = [cubic, reno, vegas] }
+  topology = bottleneck(rate: 10Mbit/s, rtt: 40ms, queue: fifo(1bdp))
+  flow a { cca = cca    workload = bulk }
+  flow b { cca = cubic  workload = bulk }
+  flow c { cca = cubic  workload = requests(size: 10kB, every: 1s) }
+  warmup   = 0s
+  duration = 10s
+  repeat   = 6
+  DRAWS
+  measure  = [fairness, goodput, queue_delay, fct]
+}
+"""
+
+
+@pytest.mark.parametrize(("draws", "decided", "needed"), [("", 1, 10), ("draws = own", 23, 7)])
+def test_comparisons_that_the_repetitions_cannot_decide(
+    fairc: Fairc, tmp_path: Path, draws: str, decided: int, needed: int
+) -> None:
+    """3 pairs of configurations and 8 values: F, goodput and delay of 3 flows, completion times of c."""
+    (tmp_path / "compared.fexp").write_text(COMPARED.replace("DRAWS", draws))
+    found = json.loads(fairc("plan", "compared.fexp", "--format", "json").out)
+    tests = 3 * (1 + 3 + 3 + 1)
+    assert found["comparisons"] == {
+        "tests": tests, "repetitions": 6, "decided": decided, "needed": needed,
+    }  # fmt: skip
+    text = fairc("plan", "compared.fexp").out
+    assert (
+        f"6 repetitions can decide at most {decided} of the {tests} comparisons that the report makes;"
+        f" `repeat = {needed}` can decide all"
+    ) in text
+    more = fairc("plan", "compared.fexp", "--set", "repeat=10").out
+    assert "can decide" not in more
+
+
+def test_time_to_settle(fairc: Fairc, tmp_path: Path) -> None:
+    """Reno beside CUBIC at 10 Mbit/s, 40 ms and 1 BDP: W = 2 x 50000 B / 1514 B / 2 = 33.0, R = 80 ms.
+
+    Reno's epochs take W R / 2 = 1.32 s, five of them 6.6 s; CUBIC's the shorter of 2.91 s and 0.3 W R / 0.53 =
+    1.50 s, nine of them 13.5 s. Both rise from 10 to 66 packets in log2(6.6) R = 0.218 s, and start within 40 ms.
+    """
+    (tmp_path / "compared.fexp").write_text(COMPARED.replace("DRAWS", ""))
+    found = json.loads(fairc("plan", "compared.fexp", "--format", "json").out)["settling"]
+    window, epoch_s = 100_000 / 1514 / 2, 0.3 * 100_000 / 1514 / 2 * 0.08 / (0.9 / 1.7)
+    assert window == pytest.approx(33.0, abs=0.05) and epoch_s == pytest.approx(1.5, abs=0.01)
+    assert found["cca"] == "cubic"
+    assert found["warmup_s"] == pytest.approx(9 * epoch_s + 0.218, abs=0.05)
+    assert found["duration_s"] - found["warmup_s"] == pytest.approx(10 * epoch_s, abs=0.01)
+    assert (found["has_warmup_s"], found["lasts_s"]) == (0, 10)
+    out = fairc("plan", "compared.fexp").out
+    assert (
+        "(cubic) needs about `warmup = 14s` and a duration of 29s; the file gives none and 10 s"
+        in out
+    )
+    enough = fairc("plan", "compared.fexp", "--set", "warmup=15s", "--set", "duration=40s").out
+    assert "may still move" not in enough
+
+
+def test_deep_buffers_and_bbr_need_more_time(fairc: Fairc, tmp_path: Path) -> None:
+    """BBR's epoch is 10 s, three for the warm-up; CoDel keeps CUBIC's queue at 5 ms, whatever its limit."""
+    spec = COMPARED.replace("DRAWS", "").replace("cubic, reno, vegas", "cubic, bbr")
+    (tmp_path / "compared.fexp").write_text(spec)
+    found = json.loads(fairc("plan", "compared.fexp", "--format", "json").out)["settling"]
+    assert (found["flow"], found["cca"]) == ("a", "bbr")
+    assert found["warmup_s"] == pytest.approx(30.2, abs=0.1)
+    assert found["duration_s"] == pytest.approx(130.2, abs=0.1)
+    (tmp_path / "codel.fexp").write_text(
+        COMPARED.replace("DRAWS", "").replace("fifo(1bdp)", "codel")
+    )
+    found = json.loads(fairc("plan", "codel.fexp", "--format", "json").out)["settling"]
+    pipe, rtt_s = (50_000 + 6250) / 1514, 0.045
+    epoch_s = 0.3 * pipe / 2 * rtt_s / (0.9 / 1.7)
+    assert found["duration_s"] - found["warmup_s"] == pytest.approx(10 * epoch_s, abs=0.01)
+
+
+def test_what_does_not_depend_on_settling_gets_no_advice(fairc: Fairc, tmp_path: Path) -> None:
+    spec = COMPARED.replace("DRAWS", "").replace("[fairness, goodput, queue_delay, fct]", "[fct]")
+    (tmp_path / "compared.fexp").write_text(spec)
+    assert "settling" not in json.loads(fairc("plan", "compared.fexp", "--format", "json").out)

@@ -16,18 +16,20 @@ ROW: Row = {
     "by": {"n": "2", "value": "x", "flow": "a"},
     "n": 6,
     "invalid": 0,
+    "censored": 0,
     "value": 1.5,
     "ci_low": 1.0,
     "ci_high": 2.0,
     "reason": "",
     "no_interval": "",
+    "remark": "",
 }
 
 
 def test_no_two_columns_of_the_csv_form_are_called_the_same() -> None:
     assert list(as_csv([ROW])) == [
-        "metric,unit,stat,by.n,by.value,flow,n,invalid,value,ci_low,ci_high,reason,no_interval",
-        "goodput,bit/s,median,2,x,a,6,0,1.5,1.0,2.0,,",
+        "metric,unit,stat,by.n,by.value,flow,n,invalid,censored,value,ci_low,ci_high,reason,no_interval,remark",
+        "goodput,bit/s,median,2,x,a,6,0,0,1.5,1.0,2.0,,,",
     ]
 
 

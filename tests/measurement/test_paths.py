@@ -95,3 +95,13 @@ def test_no_link_is_overfull_and_everybody_has_a_full_one(
             and all(shares[n] <= shares[name] * (1 + 1e-9) for n, p in paths.items() if link in p)
             for link in path
         )
+
+
+def test_a_session_that_wants_less_leaves_the_rest() -> None:
+    """Of 10, a wants 0.2; b and c share 9.8. b's 3 are less than that share, c's 50 more."""
+    paths = {"a": [X], "b": [X], "c": [X]}
+    shares = max_min(paths, {X: 10.0}, {"a": 0.2})
+    assert shares == pytest.approx({"a": 0.2, "b": 4.9, "c": 4.9})
+    shares = max_min(paths, {X: 10.0}, {"a": 0.2, "b": 3.0, "c": 50.0})
+    assert shares == pytest.approx({"a": 0.2, "b": 3.0, "c": 6.8})
+    assert max_min({"a": [Z]}, {X: 1.0}, {"a": 2.0}) == {"a": 2.0}

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from computed import results, values
+from madeartefacts import RATE_BPS, Made, hand_made
+from madecell import FULL
 
 from fairc import dsl
 from fairc.compiler import compile
-from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.compiler.plan import OnOffWorkload, RequestsWorkload, VideoWorkload
+from fairc.compiler.plan.workloads import Distribution
+from fairc.runtime.measurement import FlowRecord, Measurement, load
 from fairc.runtime.measurement.paths import Paths, max_min
 from fairc.runtime.metrics.sharing import apart
 
@@ -54,3 +61,79 @@ def test_the_fair_shares_of_the_example(network: SimpleNamespace) -> None:
     rates = {p: float(i.shaper.rate_bps) for p, i in interfaces.items() if i.shaper}
     paths = {name: network.paths.of(flow.plan) for name, flow in network.flows.items()}
     assert max_min(paths, rates) == {"long": 10e6, "short1": 10e6, "short2": 10e6}
+
+
+def with_rate(made: Made, share: float) -> Made:
+    """Let flow b be limited to a share of the link, on the wire."""
+    a, b = made.cell.flows
+    limited = b.model_copy(update={"rate_bps": round(share * RATE_BPS * (FULL - 14) / FULL)})
+    made.cell = made.cell.model_copy(update={"flows": (a, limited)})
+    return made
+
+
+def test_a_flow_that_wants_little_is_not_starved(tmp_path: Path) -> None:
+    """b sends a tenth of the frames. Greedy, it has a fifth of its share; if it wants no more, its share."""
+    frames = "aaaaaaaaab" * 40
+    greedy = values(hand_made(frames), tmp_path / "greedy", "fairness")
+    ip = (FULL - 14) / FULL
+    assert greedy["fairness.product", None] == pytest.approx(1.8 * 0.2 * ip**2, rel=0.02)
+    made = with_rate(hand_made(frames), 0.1)
+    for name in ("fairness", "fmp"):
+        found = values(made, tmp_path / name, name)
+        assert found[f"{name}.product", None] == pytest.approx(ip**2, rel=0.03)
+        assert found[f"{name}.epsilon_fairness", None] == pytest.approx(1, rel=0.03)
+    assert values(made, tmp_path / "f", "fairness")["fairness.jain_session", None] == pytest.approx(
+        1, abs=1e-3
+    )
+
+
+def test_what_is_not_known_to_be_wanted_leaves_no_product(tmp_path: Path) -> None:
+    made = hand_made("ab" * 50)
+    a, b = made.cell.flows
+    video = VideoWorkload(
+        bitrate_bps=10**6, length_ns=10**9, burst_ns=0, chunk_bytes=65_536, factor=1.25,
+        play_ns=10**8, stall_ns=10**8, send_buffer_bytes=10**6,
+    )  # fmt: skip
+    made.cell = made.cell.model_copy(
+        update={"flows": (a, b.model_copy(update={"workload": video}))}
+    )
+    found = {v.metric: v for v in results(load(made.cell, made.write(tmp_path)), "fairness")}
+    product = found["fairness.product"]
+    assert (product.value, product.reason) == (
+        None, "it is not known how much b would take, so fair shares are not",
+    )  # fmt: skip
+
+
+def constant(value: float) -> Distribution:
+    return Distribution(kind="constant", parameters={"value": value})
+
+
+def requests_of(size_bytes: float, every_s: float) -> RequestsWorkload:
+    return RequestsWorkload(size=constant(size_bytes), every=constant(every_s), seed=1)
+
+
+def on_off(rate_bps: int, packet_bytes: int) -> OnOffWorkload:
+    return OnOffWorkload(
+        rate_bps=rate_bps, on=constant(1), off=constant(1), packet_bytes=packet_bytes, seed=1
+    )
+
+
+@pytest.mark.parametrize(
+    ("workload", "transport", "expected"),
+    [
+        # 1000 B of payload every 10 ms: 800 kbit/s, with the headers of full frames.
+        (requests_of(1000, 0.01), "tcp", 800e3 * 1514 / 1448),
+        # 1 Mbit/s of IP half of the time in datagrams of 200 B.
+        (on_off(10**6, 200), "udp", 500e3 * 214 / 200),
+    ],
+)
+def test_what_a_flow_wants_on_the_wire(
+    tmp_path: Path, workload: Any, transport: str, expected: float
+) -> None:
+    made = hand_made("ab" * 5)
+    _, b = made.cell.flows
+    changed = b.model_copy(update={"workload": workload, "transport": transport})
+    measurement = load(made.cell, made.write(tmp_path))
+    flow = replace(measurement.flows[1], plan=changed)
+    assert flow.demand_bps == pytest.approx(expected)
+    assert measurement.flows[0].demand_bps == math.inf

@@ -33,11 +33,13 @@ def test_a_table_by_axes_and_flow(swept: Path) -> None:
         "by": {"loss": "0%", "Cell": "x", "flow": "a"},
         "n": 6,
         "invalid": 1,
+        "censored": 0,
         "value": 3.5,
         "ci_low": 1.0,
         "ci_high": 6.0,
         "reason": "",
         "no_interval": "",
+        "remark": "",
     }
     assert [
         (r["by"]["loss"], r["by"]["flow"], r["n"], r["invalid"], r["value"]) for r in found

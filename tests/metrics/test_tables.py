@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 from storedcells import AXES, failed, invalid, of, stored
@@ -232,3 +233,20 @@ def test_no_column_is_declared_twice() -> None:
         names = sorted(column.name for column in table.columns)
         assert all(a != b for a, b in pairwise(names))
     assert SEPARATOR not in "".join(documents.tables())
+
+
+def test_tables_that_lack_a_column_are_not_current(tmp_path: Path) -> None:
+    """As those of an earlier version: they are written again before anything is read from them."""
+    tables.write(tmp_path, AXES, [stored(1, "0%")])
+    assert tables.current(tmp_path)
+    file = tmp_path / "metrics.parquet"
+    old = tmp_path / "old.parquet"
+    connection = duckdb.connect(":memory:")
+    connection.execute(
+        f"COPY (SELECT * EXCLUDE (censored) FROM read_parquet('{file}')) TO '{old}' (FORMAT parquet)"
+    )
+    connection.close()
+    old.replace(file)
+    assert not tables.current(tmp_path)
+    file.unlink()
+    assert not tables.current(tmp_path)

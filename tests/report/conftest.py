@@ -54,7 +54,9 @@ class Spec:
     sweep: swept name -> values. bad: (configuration index, repetition) -> (status, verdict,
     reasons). undefined: (configuration index, repetition) -> why F is. first_ends_early: slots before
     the end of the cell. transports: of the flows; a swept name `over_FLOW` changes it. conditions: name -> value of each flow. limits:
-    (configuration index, limit) -> share of the first flow. constant: every repetition has the same numbers.
+    (configuration index, limit) -> share of the first flow. constant: every repetition has the same numbers. moves:
+    (configuration index, repetition) -> p of the first flow's test of its level. more: configuration index, repetition, then the
+    columns of more values, from the metric to `started`.
     """
 
     title: str = "CUBIC against BBR on a 1 Mbit/s link"
@@ -80,6 +82,8 @@ class Spec:
     axes: tuple[plan.Axis, ...] = ()
     users: dict[str, str] = field(default_factory=dict)
     common: tuple[str, ...] = ()
+    moves: dict[tuple[int, int], float] = field(default_factory=dict)
+    more: tuple[tuple[object, ...], ...] = ()
 
 
 def bindings_of(spec: Spec) -> list[dict[str, str]]:
@@ -233,7 +237,7 @@ def fill(
     for i, flow in enumerate(cell.flows):
         rows["flows"].append(
             (cell.id, flow.name, flow.transport, flow.cca, flow.connections, 0.01, 0.11, spec.duration_s, True,
-             round(sums[i] * 0.96), goodputs[i])
+             round(sums[i] * 0.96), goodputs[i], None if i else spec.moves.get((index, cell.repetition)))
         )  # fmt: skip
         for condition, values in spec.conditions.items():
             rows["conditions"].append(
@@ -255,6 +259,8 @@ def fill(
         rows["metrics"].append((cell.id, "fairness.floor", None, 0.1015625, "1", ""))
         rows["metrics"].append((cell.id, "fairness.jain_slots", None, jain - 0.06, "1", ""))
     rows["metrics"].append((cell.id, "utilization", None, 0.97, "1", ""))
+    here = index, cell.repetition
+    rows["metrics"] += [(cell.id, *row[2:]) for row in spec.more if row[:2] == here]
 
 
 def write_run(path: Path, spec: Spec) -> Path:

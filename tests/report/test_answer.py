@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fairc.runtime.report import build
-from fairc.runtime.report.answer import MAX_COLUMNS, answer, dominance
+from fairc.runtime.report.answer import MAX_COLUMNS, answer, dominance, entries
 from fairc.runtime.report.formatting import (
     MINUS,
     decimals_for,
@@ -173,13 +173,68 @@ def test_a_value_that_is_not_defined_says_why(make_run: Maker) -> None:
     found = answer(run, Results(run))
     entry = next(e for e in found.groups[0].entries if e.measure.metric == F)
     assert entry.n == 6
-    assert entry.remark.endswith("not defined in 1 repetition: the sessions never competed")
+    why = "not defined in 1 of 7 repetitions: the sessions never competed"
+    assert entry.remark.endswith(why)
     nothing = Run(make_run(repeat=1, undefined={(0, 1): "the sessions never competed"}))
     entry = next(
         e for e in answer(nothing, Results(nothing)).groups[0].entries if e.measure.metric == F
     )
     assert (entry.n, entry.median, entry.note) == (0, None, "no value")
     assert "the sessions never competed" in build(nothing.path)[0].read_text(encoding="utf-8")
+
+
+def test_what_had_not_ended_and_what_moves_is_said_beside_the_value(make_run: Maker) -> None:
+    """fct.mean leaves out 3 of 10 transfers in each of 7 repetitions; plt is 1 to 5 s, and twice endless."""
+    times: list[float | None] = [1.0, None, 2.0, 3.0, None, 4.0, 5.0]
+    path = make_run(
+        repeat=7,
+        moves={(0, repetition): 0.01 for repetition in (1, 2)} | {(0, 3): 0.10},
+        more=(
+            *(
+                (0, r, "fct.mean", "cubic", 1.0 + r, "s", "", None, None, 3, 10)
+                for r in range(1, 8)
+            ),
+            *(
+                (
+                    0,
+                    r,
+                    "plt",
+                    "bbr",
+                    t,
+                    "s",
+                    "" if t else "the load failed",
+                    1,
+                    "h2",
+                    int(t is None),
+                    1,
+                )
+                for r, t in enumerate(times, 1)
+            ),
+        ),
+    )
+    run = Run(path)
+    results = Results(run)
+    (configuration,) = run.configurations
+    entered = {e.measure.label: e for e in entries(run, results, results.measures, configuration)}
+    mean = "21 of 70 transfers had not ended and are left out, so the mean is too small"
+    load = "larger than any value in 2 of 7 repetitions: the load failed"
+    moving = "(KPSS): it depends on when it was taken"
+    assert entered["fct.mean of cubic"].remark == mean
+    plt = entered["plt of bbr, load 1"]
+    assert plt.median is not None
+    assert (plt.median.exact, plt.n, plt.ends, plt.remark) == ("4.0", 7, None, load)
+    assert "\N{INFINITY}" in plt.note
+    assert entered["goodput of cubic"].remark == f"still moving in 2 of 3 repetitions {moving}"
+    of_cubic = f"still moving cubic in 2 of 3 repetitions {moving}"
+    assert entered["goodput of bbr"].remark == of_cubic, "it has no test, and depends on cubic"
+    assert entered["fairness.F"].remark.endswith(
+        f"still moving cubic in 2 of 3 repetitions {moving}"
+    )
+    for file in build(path, ("html", "md")):
+        text = file.read_text(encoding="utf-8")
+        assert mean in text and load in text and "still moving in 2 of 3 repetitions" in text
+    written = {file.name: file.read_text(encoding="utf-8") for file in build(path, ("csv",))}
+    assert any(mean in text for text in written.values())
 
 
 def test_null_numbers_and_texts(make_run: Maker) -> None:

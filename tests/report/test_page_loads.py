@@ -105,7 +105,7 @@ def test_boxes_are_per_load_and_tests_within_a_load(subject: Subject) -> None:
     assert "adjusted for the number of tests in this figure (Holm)" in drawing.caption
     assert "values of one cell" not in drawing.caption  # nothing is pooled
     # 64 cells with 3 loads each, less 4 that failed: one for each access and target.
-    assert "n = 64 cells, 188 loads; left out: 4 without a value (loads)." in drawing.caption
+    assert "n = 64 cells, 188 loads; left out: 4 larger than any value (loads)." in drawing.caption
 
 
 def test_where_chooses_loads(subject: Subject) -> None:
@@ -192,11 +192,14 @@ def test_what_figures_test_is_compared_in_words(subject: Subject) -> None:
     found = comparisons(subject.run, subject.results)
     assert found.by == ("http",)
     assert len(found.pairs) <= len(METRICS) * 4 * 3
-    plt = [pair for pair in found.pairs if pair.what == "Page load time of web, load 2"]
+    plt = [pair for pair in found.pairs if pair.what == "Page load time of web, load 3"]
     assert [(p.first, p.second) for p in plt] == [("http = h2", "http = h3")] * 4
     assert plt[0].where == f"access = {ACCESSES[0]}, target = {TARGETS[0]}"
     assert "medians differ" in plt[0].text
     assert "stochastic dominance holds: the first is larger" in plt[0].text
+    # One of the eight second loads over h3 failed: it is larger than all over h2, so the samples cross.
+    second = [pair for pair in found.pairs if pair.what == "Page load time of web, load 2"]
+    assert {("samples cross" in pair.text) for pair in second} == {True}
     assert any(
         sentence.startswith("Page load time between values of http: medians differ in")
         for sentence in found.sentences
@@ -221,9 +224,11 @@ def test_the_table_of_a_metric_by_load(subject: Subject) -> None:
     assert [(row["by"], row["n"]) for row in rows] == [
         ({"http": "h2", "load": "2"}, 16),
         ({"http": "h2", "load": "3"}, 16),
-        ({"http": "h3", "load": "2"}, 14),
+        ({"http": "h3", "load": "2"}, 16),
         ({"http": "h3", "load": "3"}, 16),
     ]
+    failed = "larger than any value in 2 of 16 repetitions: the load failed: timed out"
+    assert [row["remark"] for row in rows] == ["", "", failed, ""]
 
 
 def test_no_load_fulfils_the_condition(subject: Subject) -> None:

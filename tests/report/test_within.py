@@ -34,7 +34,9 @@ def run_with(
         for flow in flows:
             took, cell = rows(repetition, flow), f"{0:08d}{repetition:08d}"
             requests += [(cell, flow, 0, n, 0.1 * n, s, 1000) for n, s in enumerate(took)]
-            metrics.append((cell, "fct.count", flow, float(len(took)), "1", "", None, None))
+            metrics.append(
+                (cell, "fct.count", flow, float(len(took)), "1", "", None, None, None, None)
+            )
     write_table(path / "tables/requests.parquet", SCHEMAS["requests"], requests)
     write_table(path / "tables/metrics.parquet", SCHEMAS["metrics"], metrics)
     return path
@@ -119,7 +121,7 @@ def test_files_have_a_value_for_each_cell(make_run: Callable[..., Path]) -> None
     """No request, so the figure is that of any other metric."""
     path = run_with(make_run, lambda *_: [])
     metrics: list[Row] = [
-        (f"{0:08d}{r:08d}", name, flow, 1.0 * r, "s", "", None, None)
+        (f"{0:08d}{r:08d}", name, flow, 1.0 * r, "s", "", None, None, None, None)
         for r in range(1, 7)
         for flow in GROUPS
         for name in ("fct.count", "fct.mean")
@@ -145,7 +147,7 @@ def test_packets_are_what_a_queueing_delay_is_distributed_over(
                 (cell, "queue_delay", flow, "distribution", packets, d, k / 200, None, None)
                 for k, d in enumerate(delays)
             ]
-            metrics.append((cell, "queue_delay.mean", flow, 2e-3, "s", "", None, None))
+            metrics.append((cell, "queue_delay.mean", flow, 2e-3, "s", "", None, None, None, None))
     write_table(path / "tables/curves.parquet", SCHEMAS["curves"], curves)
     write_table(path / "tables/metrics.parquet", SCHEMAS["metrics"], metrics)
     made = drawing(path)

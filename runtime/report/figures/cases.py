@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from math import fsum
+from dataclasses import dataclass, field
+from math import fsum, isfinite
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.repetitions.mixtures import names_to_add, ticked
-from fairc.runtime.repetitions.reading import Measure, Outcome
+from fairc.runtime.repetitions.moving import sentence
+from fairc.runtime.repetitions.reading import Measure, Omissions, Outcome
 from fairc.runtime.report.endings import cells_waiting
 from fairc.runtime.report.formatting import Scale, counted, listed, one_line, scale_for
 from fairc.runtime.report.run import Configuration
@@ -23,7 +24,8 @@ PROTOCOL = "protocol"
 ALWAYS = (REPETITION, LOAD, PROTOCOL, FLOW, USERS)
 
 # Why a cell has no value, in the order in which captions list it.
-GAPS = ("invalid", "failed", "without a value")
+ENDLESS = "larger than any value"
+GAPS = ("invalid", "failed", "without a value", ENDLESS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Case:
 
     keys: swept names, `repetition`, `load` and `protocol` (empty: of none), `flow` (as declared) and
     `users` to text.
-    flow: its own name.
+    flow: its own name. value: infinite where it is larger than any that was observed, in figures that count those.
     """
 
     keys: Mapping[str, str]
@@ -57,7 +59,8 @@ class Cases:
     an SI base unit. gaps: cells left out. orders: name -> its values in the order in which they
     are shown. where: the condition on the cells, or empty. waiting: cells of the plan that have
     not run. sampled: whether the configurations are a random sample, so that one cell of each makes a
-    sample, too. repeats: how often the run repeats its configurations.
+    sample, too. repeats: how often the run repeats its configurations. omitted: what the values leave out.
+    moving: in how many configurations flows still move, where the values depend on it.
     """
 
     metric: str
@@ -70,6 +73,8 @@ class Cases:
     waiting: int
     sampled: bool = False
     repeats: Repeated = FIXED
+    omitted: Omissions = field(default_factory=Omissions)
+    moving: int = 0
 
     @property
     def swept(self) -> tuple[str, ...]:
@@ -122,6 +127,12 @@ class Cases:
         if loads and left_out:
             left_out += " (loads)"
         text += f"; left out: {left_out}." if left_out else "."
+        if endless := sum(not isfinite(case.value) for case in self.cases):
+            text += f" {endless} of the values are larger than any that was observed, and count as such."
+        if self.moving:
+            text += f" Flows still move in {counted(self.moving, 'configuration')}."
+        if unfinished := self.omitted.unfinished(self.metric):
+            text += f" {unfinished}."
         if self.waiting:
             text += f" {counted(self.waiting, 'cell')} of the plan not run yet."
         if add := self.mixed(names):
@@ -169,8 +180,11 @@ def only(cases: Iterable[Case]) -> str:
     return found.pop() if len(found) == 1 else ""
 
 
-def load(subject: Subject, request: FigureRequest) -> Cases:
-    """Return the values that a figure asks for. Raises NothingToDraw where there is none."""
+def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> Cases:
+    """Return the values that a figure asks for. Raises NothingToDraw where there is none.
+
+    endless: with those that are larger than any that was observed, as infinite; else they are gaps.
+    """
     from fairc.runtime.metrics.registry import value_named
 
     if request.metric is None:
@@ -188,6 +202,7 @@ def load(subject: Subject, request: FigureRequest) -> Cases:
     loads = [load for load in loads if load] or [""]
     cases: list[Case] = []
     gaps: list[Gap] = []
+    omitted = Omissions()
     for configuration in run.configurations:
         chosen = {
             (o.cell, load): keys
@@ -202,9 +217,16 @@ def load(subject: Subject, request: FigureRequest) -> Cases:
             declared, users = run.origins.get(name, (name, ""))
             for outcome in configuration.counted:
                 place, value = (outcome.cell, load), results.value(measure, outcome)
-                if value is not None and value.number is not None and place in chosen:
+                if value is None or place not in chosen:
+                    continue
+                omitted.add(value)
+                size = value.size if endless else value.number
+                if size is not None:
                     over = {PROTOCOL: value.protocol or "", FLOW: declared, USERS: users}
-                    cases.append(Case({**chosen[place], **over}, value.number, outcome, name))
+                    cases.append(Case({**chosen[place], **over}, size, outcome, name))
+                    found.add(place)
+                elif value.size is not None:
+                    gaps.append(Gap(chosen[place], ENDLESS))
                     found.add(place)
         for outcome in configuration.outcomes:
             for load in loads:
@@ -214,7 +236,7 @@ def load(subject: Subject, request: FigureRequest) -> Cases:
                     why = word if word in GAPS else "without a value"
                     gaps.append(Gap(chosen[place], why))
     where = request.where.text if request.where else ""
-    if not cases:
+    if not any(isfinite(case.value) for case in cases):
         about = f" where {where}" if where else ""
         raise NothingToDraw(f"no cell that counts has a value of {metric}{about}")
     present = {name: {c.keys[name] for c in cases} | {g.keys.get(name, "") for g in gaps}
@@ -232,9 +254,11 @@ def load(subject: Subject, request: FigureRequest) -> Cases:
     unit = measures[0].unit
     waiting = cells_waiting(run, results)
     scale = scale_for(unit, [c.value for c in cases])
+    configurations = {case.outcome.configuration for case in cases}
     return Cases(
         metric, unit, scale, tuple(cases), tuple(gaps), orders, where, waiting,
-        run.measured.sampled, run.repeated,
+        run.measured.sampled, run.repeated, omitted,
+        sum(bool(sentence(metric, (), [name], run.measured.moving)) for name in configurations),
     )  # fmt: skip
 
 
@@ -291,58 +315,6 @@ def replicates(cases: Iterable[Case]) -> list[float]:
 def pools_flows(cases: Sequence[Case]) -> bool:
     """Tell whether several values are of the same cell: of its flows, or of its loads."""
     return len({case.outcome.cell for case in cases}) < len(cases)
-
-
-@dataclass(frozen=True, slots=True)
-class Summing:
-    """How the cells of a group are summed up; level: of the interval. of_cases: what the groups are of."""
-
-    stat: str
-    level: float
-    of_cases: Cases
-    percentile: float | None = None
-
-    def __call__(self, cases: Sequence[Case]) -> Estimate:
-        """Return the estimate over the cells, each the mean over its flows; of a mixture no interval."""
-        add = mixture(cases, self.of_cases.swept, self.of_cases.sampled)
-        found = self.of(replicates(cases), mixed=bool(add))
-        if add:
-            return Estimate(found.n, found.value, reason=f"mixes {listed([*map(one_line, add)])}")
-        return found
-
-    def of(self, values: Sequence[float], mixed: bool = False) -> Estimate:
-        """Return the estimate over independent values; mixed: they are of several configurations."""
-        repeats = FIXED if mixed else self.of_cases.repeats
-        if self.percentile is not None:
-            return repeats.percentile(values, self.percentile, self.level)
-        return {"median": repeats.median, "mean": repeats.mean}[self.stat](values, self.level)
-
-    @property
-    def what(self) -> str:
-        """Name it: `median`, `10th percentile`."""
-        return self.stat if self.percentile is None else ordinal(self.percentile)
-
-    @property
-    def interval(self) -> str:
-        """Name the interval and how it is made."""
-        repeats = self.of_cases.repeats
-        ranks = repeats.interval if self.percentile is None else repeats.interval_of_percentiles
-        how = "Student's t" if self.what == "mean" else ranks
-        return f"{100 * self.level:g} % interval ({how})"
-
-
-def summing(request: FigureRequest, cases: Cases) -> Summing:
-    """Return how a figure's options sum up a group."""
-    percentile = request.options.get("percentile")
-    assert percentile is None or isinstance(percentile, float)
-    return Summing(str(request.options["stat"]), number_of(request, "ci"), cases, percentile)
-
-
-def ordinal(percentile: float) -> str:
-    """Return `10th percentile`."""
-    text = f"{percentile:g}"
-    last = text[-1] if "." not in text and text[-2:] not in ("11", "12", "13") else ""
-    return f"{text}{({'1': 'st', '2': 'nd', '3': 'rd'}).get(last, 'th')} percentile"
 
 
 def worded(names: Sequence[str], key: Sequence[str]) -> str:

@@ -24,7 +24,6 @@ from .cases import (
     load,
     names_of,
     number_of,
-    ordinal,
     replicates,
     separated,
     stem,
@@ -32,6 +31,7 @@ from .cases import (
 )
 from .layout import WIDE_LEFT, Key, fitting, panels_for
 from .style import MUTED, SERIES, Width
+from .summing import ordinal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -18,7 +18,6 @@ from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import (
     Cases,
     Gap,
-    Summing,
     by_text,
     load,
     names_of,
@@ -30,6 +29,7 @@ from .cases import (
 from .colours import FAIR_TO_UNFAIR, UNIFORM, ink_on
 from .layout import Key, columns_for, draw_keys, fitted, fitting, key_height, short
 from .style import INK, MUTED, WIDTHS, Width, pick
+from .summing import Summing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,7 +73,7 @@ class Map:
 def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     """Make the figure; options: `x`, `y`, `facet`, `stat`."""
     assert request is not None, "not a default figure"
-    cases = load(subject, request)
+    cases = load(subject, request, endless=True)
     x, y, facet = (names_of(request, option, cases) for option in ("x", "y", "facet"))
     facet = separated(facet, (*x, *y), cases)
     axes = (y[0], x[0])
@@ -86,6 +86,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     if places > limits("heatmap").groups or len(maps) > limits("heatmap").panels:
         raise NothingToDraw(f"{len(maps)} maps with {places} tiles are too many to read")
     tiles = [t for m in maps for t in m.tiles.values()]
+    if not tiles:
+        raise NothingToDraw(f"every value of {cases.metric} is larger than any that was observed")
     known = [t.value for t in tiles]
     digits = decimals_for(known)
     return Drawing(
@@ -156,7 +158,8 @@ def _caption(
     else:
         n = between(sizes)
         of = f"Each tile is the {request.options['stat']} of {n} cells"
-    parts = [f"{of}; {cases.label}."]
+    sums = Summing(str(request.options["stat"]), 0.95, cases)
+    parts = [f"{of}; {cases.label}.{sums.remark(names)}"]
     if sides:
         first, second = map(one_line, sides)
         parts.append(

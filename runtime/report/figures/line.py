@@ -13,7 +13,6 @@ from .axis import NamedAxis, named_axis, wants_log
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import (
     Cases,
-    Summing,
     by_text,
     grouped,
     headed,
@@ -22,13 +21,13 @@ from .cases import (
     only,
     separated,
     stem,
-    summing,
     valued,
     worded,
 )
 from .layout import WIDE_LEFT, fitting, label_room, panels_for, short
 from .points import Point
 from .style import MUTED, Width, colour, dash, label_ends, logarithmic, pick
+from .summing import Summing, summing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,9 +56,9 @@ class Panel:
 def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     """Make the figure; options: `x`, `by`, `facet`, `ci`, `stat`, `log`."""
     assert request is not None, "not a default figure"
-    cases = load(subject, request)
-    facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
     timed = request.options["x"] == TIME
+    cases = load(subject, request, endless=not timed)
+    facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
     x = names_of(request, "x", cases) if not timed else tuple[str, ...]()
     by = separated(by, (*x, *facet), cases)
     sums = summing(request, cases)
@@ -80,7 +79,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
             for key, members in cases.groups((*facet, *by))
         }
         panels = _panels(cases, facet, by, found)
-        unit, of = cases.unit, ""
+        unit, of = cases.unit, sums.remark((*x, *facet, *by))
     if not panels:
         raise NothingToDraw(f"no cell that counts has a value of {cases.metric}")
     limit = limits("line")

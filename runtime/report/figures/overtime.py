@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from fairc.runtime.report.formatting import quantity
 
 from .base import NothingToDraw, Subject
-from .cases import REPETITION, Case, Cases, Summing, mixture
+from .cases import REPETITION, Case, Cases, mixture
 from .points import Point
+from .summing import Summing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,8 +16,9 @@ from fairc.runtime.report.run import Run
 from fairc.runtime.statistics.estimates import Estimate, no_variance, percentile
 
 from .base import FigureKind, NothingToDraw, Sheet, Subject, few, limits
-from .cases import Case, Cases, by_text, load, names_of, number_of, ordinal, separated, stem
+from .cases import Case, Cases, by_text, load, names_of, number_of, separated, stem
 from .convergence import of_configurations
+from .summing import ordinal
 
 FMP = "fmp.fairness"
 DEFAULT = FigureRequest(kind="pairs", metric=FMP, options={"percentile": 10.0, "ci": 0.95})

@@ -6,13 +6,14 @@ from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.formatting import Cell, Number, count, decimals_for, one_line, scaled
 
 from .base import FigureKind, Sheet, Subject, few, limits
-from .cases import by_text, load, names_of, separated, stem, summing
+from .cases import by_text, load, names_of, separated, stem
+from .summing import summing
 
 
 def make(subject: Subject, request: FigureRequest | None) -> Sheet:
     """Make the table; options: `by`, `facet` (the first columns), `percentile`, `stat`, `ci`."""
     assert request is not None, "not a default figure"
-    cases = load(subject, request)
+    cases = load(subject, request, endless=True)
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
     names = separated((*facet, *by), (), cases)
     sums = summing(request, cases)
@@ -28,16 +29,16 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
 
     rows: list[tuple[Cell, ...]] = []
     for key, e in groups:
-        assert e.value is not None
         interval = (shown(e.low), shown(e.high)) if e.low is not None and e.high is not None else ""
-        rows.append((*map(one_line, key), count(e.n), shown(e.value), interval or e.reason))
+        value = "" if e.value is None else shown(e.value)
+        rows.append((*map(one_line, key), count(e.n), value, interval or e.reason))
     unit = f" ({cases.scale.unit})" if cases.scale.unit else ""
     return Sheet(
         name=stem(subject, request),
         section="asked",
         title=f"{sums.what.capitalize()} of {cases.title(by_text(names))}",
         caption=f"{sums.what.capitalize()} over the cells of a group, and its {sums.interval}."
-        f" {cases.basis(names)}",
+        f"{sums.remark(names)} {cases.basis(names)}",
         head=(
             *((one_line(name), False) for name in names),
             ("cells", True),

@@ -1,0 +1,108 @@
+"""Flows that still move: found by the test of every cell, and said beside what depends on it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from madeartefacts import hand_made
+from madecell import PAYLOAD
+from storedcells import AXES, of, stored
+
+from fairc.compiler.plan import ClaimTerm
+from fairc.runtime.analysis.cells import analyse
+from fairc.runtime.claims.values import Values
+from fairc.runtime.repetitions.moving import Moves, is_level, moving, sentence
+from fairc.runtime.repetitions.summaries import summarise
+from fairc.runtime.store import tables
+from fairc.runtime.store.schema import Stored
+
+
+@pytest.mark.parametrize(
+    ("tests", "needed"), [(1, 1), (2, 2), (7, 2), (8, 3), (16, 3), (17, 4), (30, 5)]
+)
+def test_more_rejections_than_chance_explains(tests: int, needed: int) -> None:
+    from scipy.stats import binom
+
+    assert binom.sf(needed - 1, tests, 0.05) <= 0.05 + 1e-12
+    assert Moves(needed, tests).is_found and not Moves(needed - 1, tests).is_found
+
+
+def test_values_that_depend_on_it() -> None:
+    levels = (
+        "goodput",
+        "fairness.F",
+        "fairness.jain_slots",
+        "queue_delay.p95",
+        "rtt.mean",
+        "unfairness",
+    )
+    others = (
+        "fct.mean",
+        "plt",
+        "fairness.floor",
+        "rtt.base",
+        "convergence_time",
+        "fmp.K",
+        "nothing.here",
+    )
+    assert [is_level(name) for name in levels] == [True] * len(levels)
+    assert [is_level(name) for name in others] == [False] * len(others)
+
+
+def test_whose_flows_are_named() -> None:
+    p = {"a": (0.01, 0.01), "b": (0.01, 0.10)}
+    found = moving(("x", flow, value) for flow, values in p.items() for value in values)
+    assert found == {"x": {"a": Moves(2, 2), "b": Moves(1, 2)}}
+    moves = "(KPSS): it depends on when it was taken"
+    assert sentence("goodput", {"a"}, ["x"], found) == f"still moving in 2 of 2 repetitions {moves}"
+    assert sentence("goodput", {"b"}, ["x"], found) == ""
+    of_all = f"still moving a in 2 of 2 repetitions {moves}"
+    assert sentence("fairness.F", (), ["x"], found) == of_all
+    assert sentence("goodput.group", {"users"}, ["x"], found) == of_all
+    assert sentence("goodput", {"a"}, ["y"], found) == ""
+
+
+def slots(least: int) -> str:
+    """40 slots of 10 frames; a has `least` or one more, b the others."""
+    draw = np.random.default_rng(0)
+    sizes = least + draw.integers(0, 2, 40)
+    return " ".join("a" * n + "b" * (10 - n) for n in sizes.tolist())
+
+
+def test_every_cell_has_the_test_of_its_bulk_flows(tmp_path: Path) -> None:
+    """a has a level, then another one; if b offers less than it could get, b's level is its application's."""
+    steady, shifted = slots(5), f"{slots(2)[:220]} {slots(7)[:220]}"
+    for frames, p in ((steady, 0.10), (shifted, 0.01)):
+        made = hand_made(frames)
+        analysis = analyse(made.cell, made.write(tmp_path / str(p)), ())
+        assert [flow.stationarity_p for flow in analysis.flows] == [pytest.approx(p)] * 2
+    made = hand_made(shifted)
+    a, b = made.cell.flows
+    made.cell = made.cell.model_copy(
+        update={"flows": (a, b.model_copy(update={"rate_bps": 8 * PAYLOAD * 50}))}
+    )
+    analysis = analyse(made.cell, made.write(tmp_path / "limited"), ())
+    assert [flow.stationarity_p for flow in analysis.flows] == [pytest.approx(0.01), None]
+    short = hand_made("ab" * 50)
+    analysis = analyse(short.cell, short.write(tmp_path / "short"), ())
+    assert {flow.stationarity_p for flow in analysis.flows} == {None}
+
+
+def moved(number: int, p: float, **changes: str) -> Stored:
+    cell = stored(number, "0%", float(number), **changes)
+    flows = tuple(flow.model_copy(update={"stationarity_p": p}) for flow in cell.result.flows)
+    return replace(cell, result=cell.result.model_copy(update={"flows": flows}))
+
+
+def test_tables_and_claims_say_so(tmp_path: Path) -> None:
+    """Four repetitions: two reject; an invalid one does not count."""
+    cells = [moved(n, 0.01 if n < 3 else 0.1) for n in range(1, 5)]
+    tables.write(tmp_path, AXES, [*cells, moved(5, 0.01, verdict="invalid")])
+    remark = "still moving in 2 of 4 repetitions (KPSS): it depends on when it was taken"
+    measured = of(tmp_path, AXES)
+    assert [row["remark"] for row in summarise(measured, "goodput")] == [remark, remark]
+    term = ClaimTerm(statistic="median", metric="goodput", cells=("0%", "x"), flow="a", factor=1)
+    assert Values(measured).remark(term) == remark
