@@ -144,15 +144,17 @@ class Flow:
 
 @dataclass(frozen=True)
 class Capture:
-    """A packet capture of one direction of an interface.
+    """A packet capture of an interface, of one direction or `both`.
 
-    It writes what `tcpdump -i INTERFACE -Q DIRECTION -s 96 --time-stamp-precision=nano -w NAME.pcap` would.
+    It writes what `tcpdump -i INTERFACE -Q DIRECTION -s 96 --time-stamp-precision=nano -w NAME.pcap` would (tcpdump
+    says `inout` for both). Of the form `headers` it writes NAME.headers: what round trips need of TCP and UDP.
     """
 
     node: str
     interface: str
-    direction: Literal["in", "out"]
+    direction: Literal["in", "out", "both"]
     name: str
+    form: Literal["pcap", "headers"] = "pcap"
 
 
 @dataclass(frozen=True)

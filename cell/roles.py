@@ -49,7 +49,8 @@ def capture(capture: Capture, experiment: Experiment) -> Program:
         description={
             "interface": capture.interface,
             "direction": capture.direction,
-            "file": f"{capture.name}.pcap",
+            "file": f"{capture.name}.{capture.form}",
+            "form": capture.form,
             "snaplen": SNAPLEN,
             "ring_packets": ring_packets(experiment),
             "every_ns": SAMPLE_EVERY_NS,

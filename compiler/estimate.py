@@ -22,9 +22,15 @@ UNSHAPED_BPS = 100_000_000
 PAGE_RTTS, BROWSER_VIRTUAL_S = 8, 5.0
 # Compressed bytes per packet in one capture; and of everything else, per flow and second.
 CAPTURED_BYTES, LOGGED_BYTES_PER_S = 22, 800
-# Artefacts before compression, bytes: a packet in a capture, and a policer's record of one; a
-# line about a connection at each sample or tick (long ones: most are shorter).
-RECORD_BYTES, POLICED_BYTES, LINE_BYTES = 16 + 96, 40, 700
+# Artefacts before compression, bytes: a packet in a capture, at senders with its share of an ACK with blocks; the records of a
+# policer and of a QUIC server; a line about a connection at each sample or tick (long ones: most are shorter).
+RECORD_BYTES, HEADERS_BYTES, POLICED_BYTES, LOGGED_PACKET_BYTES, LINE_BYTES = (
+    16 + 96,
+    64,
+    40,
+    24,
+    700,
+)
 
 
 class Estimate:
@@ -52,7 +58,7 @@ class Estimate:
         sent = packets(cell, length_s)
         self.cells += times
         self.virtual_s += times * length_s
-        self.disk_bytes += times * len(cell.captures) * CAPTURED_BYTES * sent
+        self.disk_bytes += times * captured(cell) * CAPTURED_BYTES * sent
         samples = sum(SAMPLE_EVERY_NS / flow.sample_every_ns for flow in cell.flows)
         self.disk_bytes += times * LOGGED_BYTES_PER_S * length_s * samples
         wall_s = cell_s(self.costs, cell, length_s, sent)
@@ -191,12 +197,19 @@ def packets(cell: Cell, length_s: float) -> float:
     return min(possible, sum(known)) if len(known) == len(wanted) else possible
 
 
+def captured(cell: Cell) -> float:
+    """Return how often a data packet is captured, in whole captures: all senders together capture its headers once."""
+    senders = sum(capture.point == "sender" for capture in cell.captures)
+    return len(cell.captures) - senders + bool(senders) * HEADERS_BYTES / RECORD_BYTES
+
+
 def results_bytes(cell: Cell) -> float:
     """Return the size of a cell's artefacts before compression, bytes, as far as its plan shows."""
     length_s = length(cell)
     sent = packets(cell, length_s)
     lines = sum(flow.connections * length_s * 1e9 / flow.sample_every_ns for flow in cell.flows)
-    each = RECORD_BYTES * len(cell.captures) + POLICED_BYTES * len(cell.policers)
+    each = RECORD_BYTES * captured(cell) + POLICED_BYTES * len(cell.policers)
+    each += LOGGED_PACKET_BYTES * quic_share(cell, length_s)
     return each * sent + LINE_BYTES * lines
 
 

@@ -76,6 +76,7 @@ _TRANSFER = Need(
 _SEVERAL = Need("competes with another flow", lambda flows: len(flows) > 1)
 _UDP = Need("runs over UDP", _any(lambda flow: flow.transport == "udp"))
 _WINDOW = Need("has a window", _any(lambda flow: flow.transport != "udp"))
+_ACKED = Need("has acknowledgements", _any(lambda flow: flow.transport != "udp"))
 _RESENDS = Need("retransmits", _any(lambda flow: flow.transport != "udp"))
 
 
@@ -155,12 +156,21 @@ METRICS: Registry[MetricEntry] = Registry(
         _metric(
             "rtt",
             "s",
-            "Round-trip times",
+            "Round-trip times of packets",
             _FLOW,
             values=("mean", "min", "base", *_PERCENTILES),
             over_time=True,
             is_level=True,
             not_levels=frozenset({"rtt.min", "rtt.base"}),
+        ),
+        _metric(
+            "srtt",
+            "s",
+            "Round-trip time as the sender smooths it",
+            _FLOW,
+            values=("mean", "min", *_PERCENTILES),
+            need=_ACKED,
+            over_time=True,
         ),
         _metric(
             "cwnd",

@@ -13,7 +13,8 @@ from .policers import policed_ends, policer_at
 def place_captures(draft: Draft) -> None:
     """Capture `entry`, `exit` and `delivered` of each bottleneck (measurement.md, rule 14).
 
-    Also capture arrivals at the client of each page load and of each third-party image, and what the latter's
+    Also capture data and ACKs where their senders transmit the former and receive the latter; datagrams of UDP
+    have no ACKs. And capture arrivals at the client of each page load and of each third-party image, and what the latter's
     client sends: nothing else shows when it began.
     """
     egresses = dict.fromkeys(flow.bottleneck for flow in draft.flows if flow.bottleneck)
@@ -30,6 +31,9 @@ def place_captures(draft: Draft) -> None:
     for end in policed_ends(draft):
         _watch_policer(draft, end)
     for flow in draft.flows:
+        if flow.flow.transport != "udp" and flow.bottleneck is not None:
+            for end in dict.fromkeys((flow.data[0], draft.peer(flow.acks[-1]))):
+                _add(draft, flow.bottleneck, end, "both", "sender")
         if flow.flow.transport == "web" and flow.bottleneck is not None:
             _add(draft, flow.bottleneck, draft.peer(flow.data[-1]), "in", "client")
         if flow.flow.image is not None and flow.bottleneck is not None:
@@ -93,14 +97,14 @@ def _add(
     draft: Draft,
     egress: End,
     end: End,
-    direction: Literal["in", "out"],
-    point: Literal["entry", "exit", "delivered", "client", "policer"],
+    direction: Literal["in", "out", "both"],
+    point: Literal["entry", "exit", "delivered", "client", "policer", "sender"],
 ) -> None:
-    """Add one capture, named after its queue, its point and its interface; a client's after its own."""
+    """Add one capture, named after its queue, its point and its interface; a host's after its own."""
     name = f"{point}.{egress.node}.{egress.name}"
     if point == "entry":
         name += f".{end.name}"
-    if point in ("client", "policer"):
+    if point in ("client", "policer", "sender"):
         name = f"{point}.{end.node}.{end.name}" + (".out" if direction == "out" else "")
         if any(capture.name == name for capture in draft.captures):
             return

@@ -17,19 +17,21 @@ from .text import CaptureName, Identity, InterfaceName, NodeName, Place, Text, W
 
 
 class Capture(Model):
-    """A packet capture of one direction of one interface (what it means: docs/artefacts.md).
+    """A packet capture at one interface (what it means: docs/artefacts.md).
 
+    direction: what comes in, what goes out, or both.
     point: `entry` (arriving at the bottleneck's router), `exit` (leaving the bottleneck queue),
     `delivered` (after the loss), `client` (arriving at the client of a page load; for a third-party
-    image, also leaving it), `policer` (packets that a policer sees and no other point shows).
+    image, also leaving it), `policer` (packets that a policer sees and no other point shows), `sender`
+    (data and ACKs at the interface of a host that sends; each belongs to the queue of its first flow).
     queue: the (node, interface) of the bottleneck it belongs to.
     """
 
     name: CaptureName
     node: NodeName
     interface: InterfaceName
-    direction: Literal["in", "out"]
-    point: Literal["entry", "exit", "delivered", "client", "policer"]
+    direction: Literal["in", "out", "both"]
+    point: Literal["entry", "exit", "delivered", "client", "policer", "sender"]
     queue: Place
 
 

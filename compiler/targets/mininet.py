@@ -23,7 +23,11 @@ from .code import COLUMNS, INDENT, Comment, code
 from .single import single_file
 from .values import experiment, network
 
-MEANINGS = {"client": "client of page loads", "policer": "what a policer sees"}
+MEANINGS = {
+    "client": "client of page loads",
+    "policer": "what a policer sees",
+    "sender": "data and ACKs at a sender",
+}
 """What captures away from a queue show, by their point."""
 
 

@@ -70,7 +70,16 @@ def experiment(cell: plan.Cell) -> values.Experiment:
             for interface in node.interfaces
             if interface.queue or interface.impairment
         ],
-        captures=[values.Capture(c.node, c.interface, c.direction, c.name) for c in cell.captures],
+        captures=[
+            values.Capture(
+                c.node,
+                c.interface,
+                c.direction,
+                c.name,
+                form="headers" if c.point == "sender" else "pcap",
+            )
+            for c in cell.captures
+        ],
         peps=[_same(values.Pep, pep) for pep in cell.peps],
         policers=[
             _same(

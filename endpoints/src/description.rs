@@ -106,14 +106,25 @@ pub struct Capture {
     pub interface: String,
     /// Which of them.
     pub direction: Direction,
-    /// Where the pcap file is written; relative to the working directory.
+    /// Where they are written; relative to the working directory.
     pub file: String,
+    /// What is kept of them.
+    pub form: Form,
     /// How much of each packet is kept, bytes.
     pub snaplen: u32,
     /// How many packets can wait between two readings.
     pub ring_packets: u32,
     /// Time between two readings, ns.
     pub every_ns: i64,
+}
+
+/// What a capture keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A pcap file.
+    Pcap,
+    /// A file of `headers`.
+    Headers,
 }
 
 /// Which way a packet passes an interface.
@@ -123,6 +134,8 @@ pub enum Direction {
     In,
     /// This machine sends it.
     Out,
+    /// Either.
+    Both,
 }
 
 impl Direction {
@@ -132,6 +145,7 @@ impl Direction {
         match self {
             Direction::In => "in",
             Direction::Out => "out",
+            Direction::Both => "both",
         }
     }
 }
@@ -207,9 +221,17 @@ impl Description for Capture {
             direction: match fields.text("direction")?.as_str() {
                 "in" => Direction::In,
                 "out" => Direction::Out,
-                other => return Err(format!("`direction` is `{other}`, not `in` or `out`")),
+                "both" => Direction::Both,
+                other => {
+                    return Err(format!("`direction` is `{other}`, not `in`, `out` or `both`"))
+                }
             },
             file: fields.text("file")?,
+            form: match fields.text("form")?.as_str() {
+                "pcap" => Form::Pcap,
+                "headers" => Form::Headers,
+                other => return Err(format!("`form` is `{other}`, not `pcap` or `headers`")),
+            },
             snaplen: fields.number("snaplen", 1, MAX_SNAPLEN)? as u32,
             ring_packets: fields.number("ring_packets", 1, MAX_RING)? as u32,
             every_ns: fields.number("every_ns", SHORTEST_PERIOD, i64::MAX)?,
@@ -304,11 +326,12 @@ mod tests {
 
     #[test]
     fn captures_name_a_direction_and_a_size() {
-        let good = r#"{"interface": "eth0", "direction": "out", "file": "a.pcap", "snaplen": 96,
+        let good = r#"{"interface": "eth0", "direction": "out", "file": "a.pcap", "form": "pcap", "snaplen": 96,
             "ring_packets": 1000, "every_ns": 100000000}"#;
         assert_eq!(read::<Capture>(good).unwrap().direction, Direction::Out);
         for (from, to, word) in [
-            (r#""out""#, r#""both""#, "`direction` is `both`"),
+            (r#""out""#, r#""up""#, "`direction` is `up`"),
+            (r#""pcap""#, r#""text""#, "`form` is `text`"),
             (r#""eth0""#, r#""""#, "interface"),
             ("96", "0", "snaplen"),
             ("1000,", "0,", "ring_packets"),

@@ -16,6 +16,7 @@ mod congestion;
 mod description;
 mod events;
 mod failure;
+mod headers;
 mod json;
 mod network;
 mod options;

@@ -203,13 +203,14 @@ pub(crate) fn interface_index(name: &str) -> io::Result<i32> {
     }
 }
 
-/// Four instructions of the classic packet filter: the packets of one direction, cut to `snaplen`.
+/// Four instructions of the classic packet filter: the packets of a direction, cut to `snaplen`.
 fn filter(direction: Direction, snaplen: u32) -> [libc::sock_filter; 4] {
     let code =
         |code: u32, k: u32, jt: u8, jf: u8| libc::sock_filter { code: code as u16, jt, jf, k };
     let (outgoing, other) = match direction {
         Direction::Out => (snaplen, 0),
         Direction::In => (0, snaplen),
+        Direction::Both => (snaplen, snaplen),
     };
     let packet_type = (libc::SKF_AD_OFF + libc::SKF_AD_PKTTYPE) as u32;
     [

@@ -37,7 +37,7 @@ fn own_network() -> bool {
 }
 
 fn start(direction: &str, file: &Path, ring_packets: u32, every_ns: i64) -> Role {
-    let description = json!({"interface": "lo", "direction": direction, "file": file,
+    let description = json!({"interface": "lo", "direction": direction, "file": file, "form": "pcap",
         "snaplen": 96, "ring_packets": ring_packets, "every_ns": every_ns});
     Role::start_until("capture", &description, "capturing")
 }
@@ -145,7 +145,7 @@ fn what_cannot_be_captured_or_written_is_an_error() {
         ("eth9", file("none.pcap"), "capture on eth9: No such device"),
         ("lo", "/".into(), "write /"),
     ] {
-        let description = json!({"interface": interface, "direction": "in", "file": file,
+        let description = json!({"interface": interface, "direction": "in", "file": file, "form": "pcap",
             "snaplen": 96, "ring_packets": 100, "every_ns": NEVER});
         let ended = Role::start("capture", &description).end();
         assert!(ended.error().contains(words), "{}", ended.error());

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from fairc.cell.observation import PING_BYTES
 from fairc.compiler.plan import (
@@ -20,7 +23,7 @@ from fairc.compiler.plan import (
     Policer,
 )
 from fairc.compiler.plan.frames import segment_bytes
-from fairc.runtime.measurement import pcap
+from fairc.runtime.measurement import headers, pcap, round_trips
 from fairc.runtime.measurement.paths import Paths
 from fairc.runtime.measurement.peps import ENDS
 from fairc.runtime.measurement.policing import policed
@@ -36,7 +39,8 @@ SNAPLEN = 96
 def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -> None:
     """Write every file of a cell; cell.json, with the notes, last."""
     for capture in cell.captures:
-        _capture(cell, capture, trace, folder)
+        write_one = _sent if capture.point == "sender" else _capture
+        write_one(cell, capture, trace, folder)
     for flow in cell.flows:
         mine = [f for f in trace.frames[flow.bottleneck] if f.flow.name == flow.name]
         if isinstance(flow.workload, Iperf3Workload):
@@ -49,6 +53,8 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
             _lines(folder / f"{flow.name}.{side}.ndjson", events)
         for side in ("server", "client"):
             (folder / f"{flow.name}.{side}.err").write_bytes(b"")
+        if flow.transport == "quic":
+            (folder / f"{flow.name}.server.packets").write_bytes(_log(flow, mine))
     for pep in cell.peps:
         for end in ENDS:
             _lines(folder / f"{pep.name}.{end}.ndjson", _proxy(cell, pep))
@@ -163,6 +169,9 @@ def _server(flow: Flow, frames: list[Frame], end_ns: int) -> Iterator[dict[str, 
         at = {"t_ns": flow.starts_ns[number] + flow.base_rtt_ns, "connection": number}
         yield {**at, "event": "accepted", **used}
         yield {**at, "event": "request", "bytes": wanted}
+    if flow.transport == "quic":
+        records = len(_log(flow, frames)) // round_trips.RECORD.itemsize
+        yield {"t_ns": end_ns, "event": "logged", "records": records}
     for number in range(flow.connections):
         mine = [f for f in frames if f.connection == number]
         sent = lost = 0
@@ -183,6 +192,19 @@ def _server(flow: Flow, frames: list[Frame], end_ns: int) -> Iterator[dict[str, 
                 sample["busy_us"] = max(0, t - flow.starts_ns[number] - flow.base_rtt_ns) // 1000
             if sample:
                 yield {"t_ns": t, "event": "sample", "connection": number, **sample}
+
+
+def _log(flow: Flow, frames: list[Frame]) -> bytes:
+    """Return the log of a QUIC server's packets: each that was not lost is acknowledged by itself."""
+    ordered = sorted(frames, key=lambda frame: frame.entered_ns)
+    return np.array(
+        [
+            (f.entered_ns, f.sent_ns + flow.base_rtt_ns, number, _datagram_bytes(f))
+            for number, f in enumerate(ordered)
+            if not f.lost
+        ],
+        round_trips.RECORD,
+    ).tobytes()
 
 
 def _tcp_sample(flow: Flow, rtt_ns: int, sent: int, lost: int) -> dict[str, Any]:
@@ -286,7 +308,42 @@ def _capture(cell: Cell, capture: Capture, trace: Trace, folder: Path) -> None:
             length = frame.payload + HEADER_BYTES
             packet = _packet(cell, frame)[:SNAPLEN]
             file.write(struct.pack("<IIII", seconds, ns, len(packet), length) + packet)
-    counts = {"event": "captured", "packets": len(records), "dropped": 0}
+    _counted(capture, trace, len(records), folder)
+
+
+def _sent(cell: Cell, capture: Capture, trace: Trace, folder: Path) -> None:
+    """Write the headers of what a host sends, and of an ACK of each segment that was not lost."""
+    frames = [f for each in trace.frames.values() for f in each if f.flow.server == capture.node]
+    records = []
+    for frame in frames:
+        client = next(n for n in cell.nodes if n.name == frame.flow.client).interfaces[0].address
+        source, target = (
+            int(IPv4Address(address)) for address in (frame.flow.address, client.partition("/")[0])
+        )
+        ports, sequence, at_ns = (
+            _ports(frame),
+            frame.sequence & 0xFFFFFFFF,
+            EPOCH_NS + frame.entered_ns,
+        )
+        if not _over_tcp(frame):
+            sent = (source, target, *ports, 0, _datagram_bytes(frame), 0, headers.DATAGRAM, 0)
+            records.append((at_ns, *sent))
+            continue
+        sent = (source, target, *ports, sequence, frame.payload, pcap.ACK, headers.SEGMENT, 1)
+        records.append((at_ns, *sent))
+        if not frame.lost:
+            back_ns = EPOCH_NS + frame.sent_ns + frame.flow.base_rtt_ns
+            covered = sequence + frame.payload & 0xFFFFFFFF
+            kind = headers.SEGMENT
+            records.append((back_ns, target, source, *ports[::-1], 1, 0, pcap.ACK, kind, covered))
+    records.sort(key=lambda record: record[0])
+    content = np.array(records, headers.RECORD).tobytes()
+    (folder / f"{capture.name}.headers").write_bytes(content)
+    _counted(capture, trace, len(records), folder)
+
+
+def _counted(capture: Capture, trace: Trace, packets: int, folder: Path) -> None:
+    counts = {"event": "captured", "packets": packets, "dropped": 0}
     _lines(folder / f"{capture.name}.ndjson", [{"t_ns": trace.ended_ns, **counts}])
 
 
@@ -309,10 +366,13 @@ def _packet(cell: Cell, frame: Frame) -> bytes:
     source, target = _octets(flow.address), _octets(clients[flow.client].partition("/")[0])
     ethernet = b"\x02\x00" + target + b"\x02\x00" + source + b"\x08\x00"
     length = frame.payload + HEADER_BYTES - len(ethernet)
-    over_tcp = flow.transport == "tcp" or fake_pages.over_tcp(frame)
-    protocol, identification, segment = (_segment if over_tcp else _datagram)(frame)
+    protocol, identification, segment = (_segment if _over_tcp(frame) else _datagram)(frame)
     head = (0x45, 0, length, identification, 0x4000, 63, protocol, 0, source, target)
     return ethernet + struct.pack("!BBHHHBBH4s4s", *head) + segment + bytes(SNAPLEN)
+
+
+def _over_tcp(frame: Frame) -> bool:
+    return frame.flow.transport == "tcp" or fake_pages.over_tcp(frame)
 
 
 def _segment(frame: Frame) -> tuple[int, int, bytes]:
@@ -328,8 +388,13 @@ def _segment(frame: Frame) -> tuple[int, int, bytes]:
 def _datagram(frame: Frame) -> tuple[int, int, bytes]:
     """Return protocol, IP id and a UDP header with the first bytes of a payload of its own."""
     ports = _ports(frame)
-    length = frame.payload + HEADER_BYTES - 14 - 20
+    length = 8 + _datagram_bytes(frame)
     return pcap.UDP, 0, struct.pack("!HHHHQ", *ports, length, 0, frame.left_ns)
+
+
+def _datagram_bytes(frame: Frame) -> int:
+    """Return the payload of a datagram in a frame of that length."""
+    return frame.payload + HEADER_BYTES - 14 - 20 - 8
 
 
 def _ports(frame: Frame) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fairc.compiler.plan import Flow, LoadWorkload, VideoWorkload
 
-from . import applications, loads, qlog, samples
+from . import applications, loads, qlog, round_trips, samples
 from .applications import Requests, Video
 from .artefacts import NS, ArtefactError, Artefacts, field
 from .loads import PageLoad
@@ -68,7 +68,8 @@ class Endpoints:
     own_time: the load of a browser from its own host, without a network; it alone has number 0.
     transports: for page loads, connection -> what it ran over.
     reports: events that say how connections were set up (`listening`, `accepted`, `connected`) and
-    how datagrams fared (`sent`, `received`), by name. errors: the failures that the programs reported.
+    how datagrams fared (`sent`, `received`), by name. packet_log: packets of a QUIC server and their
+    acknowledgements (`round_trips.RECORD`), None without one. errors: the failures that the programs reported.
     """
 
     opened_s: Mapping[int, float]
@@ -87,6 +88,7 @@ class Endpoints:
     transports: Mapping[int, str]
     ccas: frozenset[str]
     reports: Mapping[str, tuple[Mapping[str, Any], ...]]
+    packet_log: NDArray[np.void] | None
     errors: tuple[str, ...]
 
 
@@ -111,9 +113,8 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
 
     if isinstance(flow.workload, LoadWorkload):
         page_loads = loads.read(client["load"], flow.workload, client_file)
-        return _of_loads(
-            flow, flow.workload, page_loads, server, client, times(server["accepted"], server_file)
-        )
+        accepted = times(server["accepted"], server_file)
+        return _of_loads(artefacts, flow, flow.workload, page_loads, server, client, accepted)
     done = times(client["done"], client_file)
     opened = times(client["opened"], client_file)
     first = times(client["first-byte"], client_file)
@@ -138,17 +139,23 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
         loads=(),
         own_time=None,
         transports={},
-        **_reported(flow, server, client),
+        **_reported(artefacts, flow, server, client),
     )
 
 
-def _reported(flow: Flow, server: Events, client: Events) -> dict[str, Any]:
-    """Return what both programs of any flow report: CCAs, set-up and datagrams, errors."""
+def _reported(artefacts: Artefacts, flow: Flow, server: Events, client: Events) -> dict[str, Any]:
+    """Return what both programs of any flow report: CCAs, set-up and datagrams, packets, errors."""
+    file = f"{flow.name}.server.ndjson"
+    logs = [
+        round_trips.log_of(artefacts, f"{flow.name}.server.packets", field(e, "records", file))
+        for e in server["logged"]
+    ]
     return {
         "ccas": frozenset(
             str(e["cca"]) for e in _of(server, ("listening", "accepted")) if e.get("cca")
         ),
         "reports": {name: (*server[name], *client[name]) for name in _REPORTS},
+        "packet_log": logs[0] if logs else None,
         "errors": tuple(
             f"{side} of flow {flow.name}: {e.get('message')}"
             for side, events in (("server", server), ("client", client))
@@ -158,6 +165,7 @@ def _reported(flow: Flow, server: Events, client: Events) -> dict[str, Any]:
 
 
 def _of_loads(
+    artefacts: Artefacts,
     flow: Flow,
     workload: LoadWorkload,
     page_loads: tuple[PageLoad, ...],
@@ -204,7 +212,7 @@ def _of_loads(
         loads=page_loads,
         own_time=loads.own_time(client["own-time"], f"{flow.name}.client.ndjson"),
         transports=transports,
-        **_reported(flow, server, client),
+        **_reported(artefacts, flow, server, client),
     )
 
 

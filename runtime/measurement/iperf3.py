@@ -104,6 +104,7 @@ def load(
         if began
         else frozenset(filter(None, [flow.cca])),
         reports=_reports(receiver, flow),
+        packet_log=None,
         errors=_errors(flow, client, server) if began else (),
     )
 

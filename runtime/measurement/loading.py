@@ -20,6 +20,7 @@ from . import (
     processing,
     qdisc,
     queues,
+    round_trips,
 )
 from .artefacts import NS, ArtefactError, Artefacts, Ending, field
 from .paths import PathError, Paths, Place
@@ -37,7 +38,11 @@ def load(cell: Cell, folder: Path) -> Measurement:
         raise ArtefactError(f"cell.json is of cell {ending.id}, not of {cell.id}")
     if ending.ended_by == "failed":
         raise ArtefactError(f"the cell's script failed: {'; '.join(ending.notes)}")
-    captures = {capture.name: artefacts.capture(capture.name) for capture in cell.captures}
+    # Those at senders are read when they are wanted: only `rtt` needs them.
+    captures = {c.name: artefacts.capture(c.name) for c in cell.captures if c.point != "sender"}
+    watched = {
+        node: round_trips.watched(artefacts, cell, node) for node in {f.server for f in cell.flows}
+    }
     after = qdisc.load(artefacts, "qdisc-after.json")
     histories = changes.load(artefacts, cell)
     policing = policers.load(artefacts, cell, captures, ending.epoch_ns)
@@ -52,13 +57,14 @@ def load(cell: Cell, folder: Path) -> Measurement:
         cell=cell,
         ending=ending,
         flows=tuple(
-            _flow(artefacts, ending, by_place, pings, captures, cell, flow) for flow in cell.flows
+            _flow(artefacts, ending, by_place, pings, captures, cell, flow, watched[flow.server])
+            for flow in cell.flows
         ),
         queues=records,
         busy=_busy(artefacts),
         qdiscs_before=qdisc.load(artefacts, "qdisc-before.json"),
         qdiscs_after=after,
-        capture_counts={name: artefacts.capture_counts(name) for name in captures},
+        capture_counts={c.name: artefacts.capture_counts(c.name) for c in cell.captures},
         cut_captures={name: capture.cut_bytes for name, capture in captures.items()},
         histories=histories,
         peps=tuple(peps.load(artefacts, pep) for pep in cell.peps),
@@ -83,6 +89,7 @@ def _flow(
     captures: Mapping[str, Capture],
     cell: Cell,
     flow: Flow,
+    watched: round_trips.Watched | None,
 ) -> FlowRecord:
     if flow.bottleneck not in by_place:
         raise ArtefactError(f"the plan has no capture at the bottleneck of flow {flow.name}")
@@ -103,6 +110,7 @@ def _flow(
         entered=packets_of(cell, flow, queue.entered),
         pings=pings.get(flow.name),
         arrived=_arrived(cell, flow, captures),
+        watched=watched,
         epoch_ns=ending.epoch_ns,
         ended_s=ending.ended_ns * NS,
     )

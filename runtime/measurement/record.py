@@ -37,6 +37,7 @@ from .pcap import Packets
 from .peps import PepRecord
 from .policers import PolicerRecord
 from .queues import QueueRecord
+from .round_trips import RoundTrips, Watched, unknown
 from .slots import apportion, edges
 
 Floats = NDArray[np.float64]
@@ -98,7 +99,8 @@ class FlowRecord:
 
     left, entered: masks over the frames that left and entered the flow's bottleneck queue. pings:
     None where none were sent between its hosts. arrived: packets of its server as its client's own
-    interface received them, None where they are not captured. epoch_ns: zero of all times.
+    interface received them, None where they are not captured. watched: what its sender's interfaces saw, None
+    where they are not captured. epoch_ns: zero of all times.
     """
 
     plan: Flow
@@ -108,6 +110,7 @@ class FlowRecord:
     entered: Bools
     pings: Pings | None
     arrived: Packets | None
+    watched: Watched | None
     epoch_ns: int
     ended_s: float
 
@@ -241,6 +244,26 @@ class Measurement:
     peps: tuple[PepRecord, ...] = ()
     processing: processing.Processing = processing.NONE
     policers: tuple[PolicerRecord, ...] = ()
+
+    def round_trips(self, flow: FlowRecord) -> RoundTrips:
+        """Return the round trips of a flow's packets. Raises ArtefactError for a capture that cannot be read."""
+        key = "round trips", flow.name
+        if key not in self.memo:
+            self.memo[key] = self._round_trips(flow)
+        found = self.memo[key]
+        assert isinstance(found, RoundTrips)
+        return found
+
+    def _round_trips(self, flow: FlowRecord) -> RoundTrips:
+        if flow.plan.transport == "udp":
+            return unknown("nobody acknowledges datagrams of UDP")
+        if not self.paths.before(flow.plan.bottleneck, flow.plan):
+            return unknown(
+                "the bottleneck is on the server itself, whose capture does not see its queue"
+            )
+        if flow.watched is None:
+            return unknown("packets were not captured at its sender")
+        return flow.watched.of(self.cell, flow.plan, flow.endpoints.packet_log, flow.epoch_ns)
 
     @property
     def captured(self) -> bool:

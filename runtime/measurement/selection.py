@@ -43,6 +43,17 @@ def packets_of(cell: Cell, flow: Flow, packets: Packets) -> Bools:
     return np.asarray(found, np.bool_)
 
 
+def acks_of(flow: Flow, packets: Packets) -> Bools:
+    """Return which packets go the other way: from a flow's client to its server, ACKs of its data among them."""
+    if isinstance(flow.workload, Iperf3Workload) and not flow.workload.reverse:
+        found = packets.source == int(IPv4Address(flow.client_address))
+        found &= packets.source_port == flow.port
+    else:
+        found = packets.destination == int(IPv4Address(flow.address))
+        found &= packets.destination_port == flow.port
+    return np.asarray(found & np.isin(packets.protocol, _PROTOCOLS[flow.transport]), np.bool_)
+
+
 def middle_of(pep: Pep, packets: Packets) -> Bools:
     """Return which packets are data of the connections between two proxies."""
     return np.asarray(

@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from fairc.runtime.measurement.series import Curve
+
 from .base import Value
 
 PERCENTILES = (5, 10, 25, 50, 75, 90, 95, 99)
+STEPS = 200
 _SUFFIX = {1: "st", 2: "nd", 3: "rd"}
 
 
@@ -22,6 +25,14 @@ def percentiles(samples: NDArray[np.float64]) -> tuple[float, ...]:
     Source: Hyndman and Fan, Sample quantiles in statistical packages, 1996, definition 7.
     """
     return tuple(float(n) for n in np.percentile(samples, PERCENTILES))
+
+
+def distribution(metric: str, flow: str, samples: NDArray[np.float64]) -> Curve:
+    """Return the curve `distribution` of at least one sample: what each share of them does not exceed."""
+    shares = np.arange(STEPS + 1) / STEPS
+    nothing = np.full(STEPS + 1, np.nan)
+    places = np.quantile(samples, shares)
+    return Curve(metric, flow, "distribution", len(samples), places, shares, nothing, nothing)
 
 
 def _ordinal(p: int) -> str:

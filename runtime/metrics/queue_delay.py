@@ -24,14 +24,13 @@ from fairc.runtime.measurement.series import Curve, Floats
 from fairc.runtime.store.results import MetricValue
 
 from .base import UNSEEN, Metric, Value, per_flow
-from .distribution import percentile_values, percentiles
+from .distribution import distribution, percentile_values, percentiles
 
 MEAN = Value("queue_delay.mean", "s", "mean time in the bottleneck queue")
 MAX = Value("queue_delay.max", "s", "longest time in the bottleneck queue")
 VALUES = (MEAN, *percentile_values("queue_delay", "s", "the time in the bottleneck queue"), MAX)
 
 
-STEPS = 200
 NONE = "no packet of the flow passed the bottleneck"
 ALIKE = "the flow's packets are alike, and the queue dropped some: give each another content"
 
@@ -55,17 +54,8 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
 
 def curves(measurement: Measurement, request: MetricRequest) -> tuple[Curve, ...]:
     """Return the distribution of each requested flow; none for a flow without packets."""
-    shares = np.arange(STEPS + 1) / STEPS
-    nothing = np.full(STEPS + 1, np.nan)
     delays = ((f.name, _delays(measurement, f)) for f in measurement.sessions(request.sessions))
-    return tuple(
-        Curve(
-            "queue_delay", name, "distribution", len(delay), np.quantile(delay, shares), shares,
-            nothing, nothing,
-        )
-        for name, delay in delays
-        if len(delay)
-    )  # fmt: skip
+    return tuple(distribution("queue_delay", name, delay) for name, delay in delays if len(delay))
 
 
 METRIC = Metric("queue_delay", VALUES, per_flow(_of_flow), curves=curves)

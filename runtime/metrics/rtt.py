@@ -1,49 +1,84 @@
-"""Round-trip time of a flow.
+"""Round-trip time of a flow's packets.
 
-    rtt.mean, rtt.p5 ... rtt.p99 = mean and percentiles over samples of srtt
-    rtt.min = min over connections of min_rtt       rtt.base = median of the pings
+    rtt(p) = t_ack(p) - t_sent(p)
+    rtt.mean, rtt.min, rtt.p5 ... rtt.p99 = over the packets p transmitted after the warm-up
+    rtt.base = median of the pings
 
-srtt: the sender's smoothed RTT (TCP_INFO, or QUIC's of RFC 9002), sampled every 100 ms on each
-connection after the warm-up, so the statistics are over time; it varies less than the RTTs of single
-packets. Percentiles interpolate linearly. min_rtt: the smallest RTT that the sender saw; it includes
-queueing if the queue was never empty. pings: small packets between the flow's hosts on the idle
-network before the epoch, which measure the base RTT without queueing. iperf3 reports only srtt.
+t_sent: when the packet leaves its sender's interface, so neither pacing nor a queue inside the host counts. t_ack: when
+the first ACK that covers it arrives there, cumulative or selective; the receiver's delay of an ACK is part of it. Over TCP
+both are captured. A segment of which any byte was transmitted twice is left out (Karn): which transmission an ACK
+answers is unknown. Over QUIC, whose ACKs are encrypted, the server logs when each packet is acknowledged, and the capture
+says when it was transmitted; its packets are never transmitted twice. A lost packet has no RTT. Only TCP segments with
+payload and QUIC packets that ask for an ACK count. Where proxies split a connection, it is the one from the server to its proxy.
+pings: small packets between the flow's hosts on the idle network before the epoch, which measure the base RTT
+without queueing. `srtt` is what the sender makes of it. Percentiles interpolate linearly.
 
-Unit: s. Source: RFC 6298, section 2 (srtt); RFC 9002, section 5.3; measurement.md, rules 1 and 19.
+Over time: the mean of the packets transmitted in each slot of 100 ms. The curve `distribution` has the whole distribution:
+x is the RTT that a share y of the packets does not exceed, in steps of 0.5 %; scale is the number of packets.
+
+Unit: s. Source: RFC 2681 (round-trip delay) with the ACK as the answer; Karn and Partridge, Improving round-trip
+time estimates in reliable transport protocols, 1987; RFC 2018 (SACK); RFC 9002, section 5.1; measurement.md, rules 1 and 14.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
+from fairc.runtime.measurement.series import Curve, Floats, Trace
 from fairc.runtime.store.results import MetricValue
 
 from .base import Metric, Value, per_flow
-from .distribution import percentile_values, percentiles
+from .distribution import distribution, percentile_values, percentiles
 
-MEAN = Value("rtt.mean", "s", "mean of the sender's smoothed RTT")
-MIN = Value("rtt.min", "s", "smallest RTT that the sender saw")
+MEAN = Value("rtt.mean", "s", "mean RTT of the packets")
+MIN = Value("rtt.min", "s", "smallest RTT of a packet")
 BASE = Value("rtt.base", "s", "median round trip of pings on the idle network")
-PERCENTILES = percentile_values("rtt", "s", "the sender's smoothed RTT")
+PERCENTILES = percentile_values("rtt", "s", "the packets' RTTs")
+NONE = "no packet was acknowledged after the warm-up"
 
 
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
-    samples = flow.endpoints.samples
-    # 0 stands for a connection that has measured nothing yet.
-    counted = (samples.t_s >= measurement.warmup_s) & (samples.rtt_s > 0)
-    smallest = samples.min_rtt_s[samples.min_rtt_s > 0]
     pings = flow.pings.rtts_s if flow.pings else np.empty(0)
-    none = "the sender has no RTT sample"
-    untold = "iperf3 does not report it" if flow.plan.workload.kind == "iperf3" else none
-    rtts = samples.rtt_s[counted]
-    numbers = percentiles(rtts) if len(rtts) else (None,) * len(PERCENTILES)
+    base = BASE.of(float(np.median(pings)) if len(pings) else None, flow.name, "no ping came back")
+    trips = measurement.round_trips(flow)
+    rtts = trips.rtt_s[trips.sent_s >= measurement.warmup_s]
+    if not len(rtts):
+        values = (MEAN, MIN, *PERCENTILES)
+        mean, least, *rest = (v.of(None, flow.name, trips.unknown or NONE) for v in values)
+        return (mean, least, base, *rest)
+    numbers = percentiles(rtts)
     return (
-        MEAN.of(float(np.mean(rtts)) if len(rtts) else None, flow.name, none),
-        MIN.of(float(smallest.min()) if len(smallest) else None, flow.name, untold),
-        BASE.of(float(np.median(pings)) if len(pings) else None, flow.name, "no ping came back"),
-        *(value.of(n, flow.name, none) for value, n in zip(PERCENTILES, numbers, strict=True)),
+        MEAN.of(float(rtts.mean()), flow.name),
+        MIN.of(float(rtts.min()), flow.name),
+        base,
+        *(value.of(n, flow.name) for value, n in zip(PERCENTILES, numbers, strict=True)),
     )
 
 
-METRIC = Metric("rtt", (MEAN, MIN, BASE, *PERCENTILES), per_flow(_of_flow))
+def traces(measurement: Measurement, request: MetricRequest) -> tuple[Trace, ...]:
+    """Return the mean RTT of each requested flow in each slot; none where nothing was transmitted."""
+    found = []
+    for flow in measurement.sessions(request.sessions):
+        trips = measurement.round_trips(flow)
+        if len(trips.sent_s):
+            # A transmission on the edge of two slots is in the later one, whatever its last digit.
+            slot = np.floor(trips.sent_s / SLOT_S + 1e-9).astype(np.int64)
+            slots, which = np.unique(slot, return_inverse=True)
+            means: Floats = np.bincount(which, trips.rtt_s) / np.bincount(which)
+            found.append(Trace(MEAN.name, flow.name, slots.astype(np.float64) * SLOT_S, means))
+    return tuple(found)
+
+
+def curves(measurement: Measurement, request: MetricRequest) -> tuple[Curve, ...]:
+    """Return the distribution of each requested flow; none for a flow without packets."""
+    trips = ((f.name, measurement.round_trips(f)) for f in measurement.sessions(request.sessions))
+    return tuple(
+        distribution("rtt", name, found.rtt_s[found.sent_s >= measurement.warmup_s])
+        for name, found in trips
+        if (found.sent_s >= measurement.warmup_s).any()
+    )
+
+
+METRIC = Metric("rtt", (MEAN, MIN, BASE, *PERCENTILES), per_flow(_of_flow), traces, curves)

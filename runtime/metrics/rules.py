@@ -31,12 +31,12 @@ Every random stream (losses, jitter, arrivals, starts, hash secrets of the kerne
 Repetitions are independent draws. Fewer than 6 have no 95 % interval of their median: the values themselves are printed. Where the values decide the number of repetitions (`repeat = 8..30`), the intervals are valid at every interim analysis.
 """
 _COUNTED = """
-Packets are captured at the entry of the bottleneck's queue, at its exit, and after the losses, with the kernel's timestamps; a capture that drops a packet makes the cell invalid.
+Packets are captured at the entry of the bottleneck's queue, at its exit, and after the losses, with the kernel's timestamps, and the headers of data and ACKs at the hosts that send; a capture that drops a packet makes the cell invalid.
 Sessions compete from the moment at which all have had their first data to the last byte of the one that ends first. A session is active by the state of its application, not by packets, so a flow that starves counts as zero.
 Slots are 100 ms. Bytes are apportioned to slots by the time that they take on the wire: a packet on the border of two is split. With few packets per slot, random sharing alone lowers an index of fairness; this floor is printed with it.
 Fairness counts IP bytes at the bottleneck's exit, goodput the bytes delivered to applications; both are stored.
 When a flow ends first, the others go on (`stop = all`) or the cell ends (`stop = first`). A metric never changes what a cell does. Reaching the deadline is recorded.
-Windows and RTTs are sampled inside the sender's process (TCP_INFO, or the QUIC connection's own state).
+Windows and smoothed RTTs are sampled inside the sender's process (TCP_INFO, or the QUIC connection's own state). The RTT of a packet lasts from its transmission to the arrival of the ACK that covers it, both at its sender's interface, over TCP as over QUIC.
 """
 _TRUST = """
 Validity judges the set-up of a cell (rate while the queue is backlogged, base RTT, buffer, probability of loss), never its outcome. A loss count is tested at a level that a correct emulator passes 99.99 % of the time. No cell is left out because of its result; invalid cells are shown, and left out of summaries with their number.

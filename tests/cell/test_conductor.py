@@ -140,8 +140,8 @@ def test_a_whole_cell(golden_cell: Cell, folder: Path, monkeypatch: pytest.Monke
     assert (cell["ended_by"], cell["epoch_ns"], cell["ended_ns"]) == ("finished", 100 * S, 20 * S)
     assert set(cell["processes"].values()) == {0} and cell["notes"] == []
     roles = [process.command[1] for _, process in nodes.started]
-    assert roles == ["capture"] * 3 + ["monitor"] + ["tcp-server"] * 2 + ["tcp-client"] * 2
-    assert [name for name, _ in nodes.started][4:] == ["server"] * 2 + ["client"] * 2
+    assert roles == ["capture"] * 4 + ["monitor"] + ["tcp-server"] * 2 + ["tcp-client"] * 2
+    assert [name for name, _ in nodes.started][5:] == ["server"] * 2 + ["client"] * 2
     assert all(
         (signal.SIGTERM in process.signals)
         == (process.command[1] in ("capture", "monitor", "tcp-server"))

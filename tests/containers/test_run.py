@@ -67,7 +67,9 @@ def test_the_artefacts_are_those_of_the_mininet_program(
     engine: DockerEngine, cell: Cell, tmp_path: Path
 ) -> None:
     raw = engine.run(cell, tmp_path)
-    captures = {f"{c.name}{end}" for c in cell.captures for end in (".pcap", ".ndjson", ".err")}
+    forms = {c.name: "headers" if c.point == "sender" else "pcap" for c in cell.captures}
+    ends = [(name, (f".{form}", ".ndjson", ".err")) for name, form in forms.items()]
+    captures = {f"{name}{end}" for name, each in ends for end in each}
     programs = {f"{p}{e}" for p in ("f.server", "f.client", "monitor") for e in (".ndjson", ".err")}
     documents = {"cell.json", "ping.json", "qdisc-before.json", "qdisc-after.json", "system.json"}
     assert {p.name for p in raw.artefacts.iterdir()} == captures | programs | documents

@@ -53,6 +53,7 @@ def test_tcpdump_sees_the_same(network: tuple[str, ...], program: Path, tmp_path
     ours, theirs = tmp_path / "ours.pcap", tmp_path / "theirs.pcap"
     description = {
         "interface": "lo",
+        "form": "pcap",
         "direction": "in",  # libpcap hides what a loopback interface sends
         "file": str(ours),
         "snaplen": 96,

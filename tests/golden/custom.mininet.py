@@ -322,6 +322,10 @@ EXPERIMENT = Experiment(
         Capture("r2", "r2-eth2", "out", name="exit.r2.r2-eth2"),
         # delivered of the bottleneck r2/r2-eth2
         Capture("r2-r1", "r2-r1-eth1", "out", name="delivered.r2.r2-eth2"),
+        # data and ACKs at a sender
+        Capture("s1", "s1-eth0", "both", name="sender.s1.s1-eth0", form="headers"),
+        Capture("s2", "s2-eth0", "both", name="sender.s2.s2-eth0", form="headers"),
+        Capture("s3", "s3-eth0", "both", name="sender.s3.s3-eth0", form="headers"),
     ],
 )
 

@@ -182,6 +182,9 @@ EXPERIMENT = Experiment(
         Capture("right", "right-eth1", "out", name="exit.right.right-eth1"),
         # delivered of the bottleneck right/right-eth1
         Capture("left-right", "left-right-eth0", "out", name="delivered.right.right-eth1"),
+        # data and ACKs at a sender
+        Capture("server", "server-eth0", "both", name="sender.server.server-eth0", form="headers"),
+        Capture("client", "client-eth0", "both", name="sender.client.client-eth0", form="headers"),
     ],
 )
 

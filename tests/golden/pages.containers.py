@@ -242,6 +242,8 @@ EXPERIMENT = Experiment(
         Capture("gateway-modem", "eth1", "out", name="exit.gateway-modem.eth1"),
         # delivered of the bottleneck gateway-modem/eth1
         Capture("gateway-terminal", "eth1", "out", name="delivered.gateway-modem.eth1"),
+        # data and ACKs at a sender
+        Capture("server", "server-eth0", "both", name="sender.server.server-eth0", form="headers"),
         # client of page loads
         Capture("client", "client-eth0", "in", name="client.client.client-eth0"),
     ],

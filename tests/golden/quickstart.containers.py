@@ -111,6 +111,8 @@ EXPERIMENT = Experiment(
         Capture("left", "left-eth1", "out", name="exit.left.left-eth1"),
         # delivered of the bottleneck left/left-eth1
         Capture("left-right", "left-right-eth1", "out", name="delivered.left.left-eth1"),
+        # data and ACKs at a sender
+        Capture("server", "server-eth0", "both", name="sender.server.server-eth0", form="headers"),
     ],
 )
 

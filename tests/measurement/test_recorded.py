@@ -74,6 +74,10 @@ def test_the_recorded_cell_is_valid(analysis: Analysis) -> None:
     others |= dict.fromkeys(PER_LOAD, "no flow loads pages")
     policed = ("tokens", "loss", "drops", "level", "empty", "unexposed")
     others |= {f"policing.{value}": "no flow is policed" for value in policed}
+    others |= {
+        f"rtt.{value}": "packets were not captured at its sender"
+        for value in ("mean", "min", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99")
+    }
     few = "a sample every 100 ms is too rare for round trips of 117 ms"
     others |= {
         v.name: few for metric in METRICS if metric.name == "deviations" for v in metric.values

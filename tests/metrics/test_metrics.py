@@ -11,7 +11,7 @@ import pytest
 from computed import results, values
 from hypothesis import given
 from hypothesis import strategies as st
-from madeartefacts import RATE_BPS, Made, crowded, hand_made, lossy, write_json
+from madeartefacts import RATE_BPS, Made, crowded, hand_made, lossy
 from madecell import FULL, MS, PAYLOAD, Transport, made_cell
 from madepackets import Passed, Sent
 
@@ -230,30 +230,6 @@ def test_loss_rates_are_those_of_the_model(tmp_path: Path) -> None:
     assert found["loss_rate.random", "a"] == pytest.approx(random)
     assert found["loss_rate.total", "a"] == pytest.approx(1 - (1 - queue) * (1 - random))
     assert found["loss_rate.random", "b"] == 0
-
-
-def test_rtt_by_hand(tmp_path: Path) -> None:
-    """Samples of 80 ms each 100 ms; pings of 50.05 ms; min_rtt 51 ms."""
-    made = crowded()
-    found = values(made, tmp_path, "rtt", "b")
-    assert found["rtt.mean", "b"] == pytest.approx(0.080)
-    assert found["rtt.min", "b"] == pytest.approx(0.051)
-    assert found["rtt.base", "b"] == pytest.approx(0.05005)
-
-
-def test_rtt_without_samples_or_pings(tmp_path: Path) -> None:
-    made = crowded()
-    folder = made.write(tmp_path)
-    listening = (folder / "a.server.ndjson").read_text().splitlines()[0]
-    (folder / "a.server.ndjson").write_text(listening + "\n")
-    write_json(folder / "ping.json", [])
-    found = {v.metric: v.reason for v in results(load(made.cell, folder), "rtt", "a")}
-    assert found == {
-        "rtt.mean": "the sender has no RTT sample",
-        "rtt.min": "the sender has no RTT sample",
-        "rtt.base": "no ping came back",
-        **{f"rtt.p{p}": "the sender has no RTT sample" for p in (5, 10, 25, 50, 75, 90, 95, 99)},
-    }
 
 
 def two_bottlenecks() -> Cell:

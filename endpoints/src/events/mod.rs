@@ -186,7 +186,7 @@ pub enum Event<'a> {
     Capturing {
         /// The interface.
         interface: &'a str,
-        /// `in` or `out`.
+        /// `in`, `out` or `both`.
         direction: &'a str,
     },
     /// Capture: the file is complete.

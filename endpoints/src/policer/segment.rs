@@ -1,4 +1,4 @@
-//! A TCP segment as a frame has it: what policing needs of its headers.
+//! A TCP segment or a UDP datagram as a frame has it: what policing and files of headers need of it.
 
 /// TCP flags (RFC 9293, section 3.1).
 pub const FIN: u8 = 1;
@@ -17,6 +17,9 @@ pub const HEAD_BYTES: u32 = 14 + 60 + 60;
 
 const ETHERNET: usize = 14;
 const TCP: u8 = 6;
+const UDP: u8 = 17;
+/// Of UDP.
+const UDP_HEADER: u32 = 8;
 /// More do not fit into the options (RFC 2018, section 3).
 const MOST_BLOCKS: usize = 4;
 
@@ -61,25 +64,14 @@ impl Segment {
     /// Reads the head of an Ethernet frame; None: no TCP over IPv4, or a fragment of it.
     #[must_use]
     pub fn read(frame: &[u8]) -> Option<Self> {
-        let ip = frame.get(ETHERNET..)?;
-        let header = usize::from(ip.first()? & 15) * 4;
-        let fragmented = number::<2>(ip, 6)? & 0x3fff != 0;
-        if number::<2>(frame, 12)? != 0x0800 || *ip.get(9)? != TCP || ip[0] >> 4 != 4 || fragmented
-        {
-            return None;
-        }
-        let tcp = ip.get(header..)?;
+        let (connection, size, tcp) = transport(frame, TCP)?;
         let data = usize::from(tcp.get(12)? >> 4) * 4;
         let mut segment = Segment {
-            connection: Connection {
-                source: number::<4>(ip, 12)?,
-                destination: number::<4>(ip, 16)?,
-                ports: (number::<2>(tcp, 0)? as u16, number::<2>(tcp, 2)? as u16),
-            },
+            connection,
             sequence: number::<4>(tcp, 4)?,
             acknowledgement: number::<4>(tcp, 8)?,
             flags: *tcp.get(13)?,
-            payload: number::<2>(ip, 2)?.checked_sub((header + data) as u32)?,
+            payload: size.checked_sub(data as u32)?,
             ..Segment::default()
         };
         segment.read_blocks(tcp.get(20..data.min(tcp.len())).unwrap_or_default());
@@ -135,6 +127,43 @@ impl Segment {
         self.blocks[..blocks.len()].copy_from_slice(blocks);
         self.block_count = blocks.len();
     }
+}
+
+/// What is known of a datagram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Datagram {
+    /// Whose it is, in its own direction.
+    pub connection: Connection,
+    /// Bytes of payload.
+    pub payload: u32,
+}
+
+impl Datagram {
+    /// Reads the head of an Ethernet frame; None: no UDP over IPv4, or a fragment of it.
+    #[must_use]
+    pub fn read(frame: &[u8]) -> Option<Self> {
+        let (connection, size, _) = transport(frame, UDP)?;
+        Some(Datagram { connection, payload: size.checked_sub(UDP_HEADER)? })
+    }
+}
+
+/// The connection of a frame of a protocol over IPv4, the length of its transport's header and payload, and what is
+/// there of it; None: it is another, or a fragment.
+fn transport(frame: &[u8], protocol: u8) -> Option<(Connection, u32, &[u8])> {
+    let ip = frame.get(ETHERNET..)?;
+    let header = usize::from(ip.first()? & 15) * 4;
+    let fragmented = number::<2>(ip, 6)? & 0x3fff != 0;
+    let other = number::<2>(frame, 12)? != 0x0800 || *ip.get(9)? != protocol || ip[0] >> 4 != 4;
+    if other || fragmented {
+        return None;
+    }
+    let transport = ip.get(header..)?;
+    let connection = Connection {
+        source: number::<4>(ip, 12)?,
+        destination: number::<4>(ip, 16)?,
+        ports: (number::<2>(transport, 0)? as u16, number::<2>(transport, 2)? as u16),
+    };
+    Some((connection, number::<2>(ip, 2)?.checked_sub(header as u32)?, transport))
 }
 
 /// The big-endian number of so many bytes at a place.

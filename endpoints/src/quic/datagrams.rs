@@ -10,7 +10,8 @@ use std::io::{self, IoSliceMut};
 use std::mem::{size_of, zeroed};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicU8, Ordering::Relaxed};
+use std::sync::Arc;
 
 /// Most datagrams to take with one system call.
 pub const MOST_AT_ONCE: usize = 16;
@@ -42,6 +43,8 @@ pub struct Datagrams {
     storage: BytesMut,
     /// The ECN bits that the socket marks datagrams with.
     marks: AtomicU8,
+    /// How many datagrams the kernel has accepted.
+    accepted: Arc<AtomicU32>,
 }
 
 /// What the kernel says of a datagram beside its payload.
@@ -72,7 +75,8 @@ impl Datagrams {
             sys::set_option(&socket, libc::IPPROTO_IP, libc::IP_RECVTOS, 1)?;
         }
         sys::bind(&socket, address)?;
-        Ok(Datagrams { socket, storage: BytesMut::new(), marks: AtomicU8::new(0) })
+        let (storage, marks) = (BytesMut::new(), AtomicU8::new(0));
+        Ok(Datagrams { socket, storage, marks, accepted: Arc::default() })
     }
 
     /// Receives from this peer only, and learns when nobody listens there.
@@ -104,7 +108,15 @@ impl Datagrams {
             sys::set_option(&self.socket, libc::IPPROTO_IP, libc::IP_TOS, marks.into())?;
             self.marks.store(marks, Relaxed);
         }
-        sys::send_to(&self.socket, payload, to).map(drop)
+        sys::send_to(&self.socket, payload, to)?;
+        self.accepted.fetch_add(1, Relaxed);
+        Ok(())
+    }
+
+    /// How many datagrams the kernel has accepted, now and later.
+    #[must_use]
+    pub fn accepted(&self) -> Arc<AtomicU32> {
+        Arc::clone(&self.accepted)
     }
 
     /// Takes what has arrived, up to a limit; true: there may be more.

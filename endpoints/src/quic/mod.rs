@@ -2,8 +2,8 @@
 //!
 //! `driver` carries packets and time, no faster than `limit` says; `datagrams`, `alarm` and `tls` are what it
 //! and the roles need of the machine; `description` says what the roles are told, `transport` turns that into quinn's
-//! settings; `link` is a client's connection, `transfer` a request and its data, `inbox` what of it has come; `observed`, `report`
-//! and `trace` say what happens.
+//! settings; `link` is a client's connection, `transfer` a request and its data, `inbox` what of it has come; `observed`, `report`,
+//! `packets` and `trace` say what happens.
 
 pub mod alarm;
 pub mod datagrams;
@@ -13,6 +13,7 @@ pub mod inbox;
 pub mod limit;
 pub mod link;
 pub mod observed;
+pub mod packets;
 pub mod report;
 pub mod tls;
 pub mod trace;

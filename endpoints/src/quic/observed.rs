@@ -1,7 +1,8 @@
-//! A congestion controller, and what passes through it on the way: bytes in flight, and whether the
-//! application keeps up. A limit of the sending rate is the application's, too: quinn does not know
+//! A congestion controller, and what passes through it on the way: packets and their acknowledgements,
+//! bytes in flight, and whether the application keeps up. A limit of the sending rate is the application's, too: quinn does not know
 //! of it, so the controller is told here that its window is not used (RFC 9002, section 7.8).
 
+use crate::quic::packets::{PacketLog, Packets};
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use quinn_proto::RttEstimator;
 use std::any::Any;
@@ -27,6 +28,8 @@ pub struct Observing {
     pub inner: Arc<dyn ControllerFactory + Send + Sync>,
     /// Whether something else limits the sending rate.
     pub limited: bool,
+    /// What keeps its packets.
+    pub packets: PacketLog,
 }
 
 impl ControllerFactory for Observing {
@@ -36,6 +39,7 @@ impl ControllerFactory for Observing {
             seen: Seen { in_flight_bytes: 0, app_limited: None, app_limited_time: Duration::ZERO },
             last_acks: now,
             limited: self.limited,
+            packets: self.packets.connection(),
             mtu: current_mtu.into(),
         })
     }
@@ -47,6 +51,7 @@ struct Observed {
     seen: Seen,
     last_acks: Instant,
     limited: bool,
+    packets: Packets,
     /// Largest payload of a datagram, bytes.
     mtu: u64,
 }
@@ -67,6 +72,7 @@ pub fn seen(controller: &dyn Controller) -> Option<Seen> {
 
 impl Controller for Observed {
     fn on_sent(&mut self, now: Instant, bytes: u64, last_packet_number: u64) {
+        self.packets.sent(now, bytes);
         self.seen.in_flight_bytes += bytes;
         self.inner.on_sent(now, bytes, last_packet_number);
     }
@@ -79,6 +85,7 @@ impl Controller for Observed {
         app_limited: bool,
         rtt: &RttEstimator,
     ) {
+        self.packets.acknowledged(now, sent);
         self.inner.on_ack(now, sent, bytes, app_limited || self.held_back(), rtt);
     }
 
@@ -124,7 +131,7 @@ impl Controller for Observed {
     }
 
     fn clone_box(&self) -> Box<dyn Controller> {
-        Box::new(Observed { inner: self.inner.clone_box(), ..*self })
+        Box::new(Observed { inner: self.inner.clone_box(), packets: self.packets.clone(), ..*self })
     }
 
     fn initial_window(&self) -> u64 {
@@ -139,15 +146,21 @@ impl Controller for Observed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Clock;
     use quinn_proto::congestion::NewRenoConfig;
+
+    fn observing(limited: bool) -> Arc<Observing> {
+        let inner = Arc::new(NewRenoConfig::default());
+        let packets =
+            PacketLog::over(Box::new(std::io::sink()), "f".into(), Clock::new(0), Arc::default());
+        Arc::new(Observing { inner, limited, packets })
+    }
 
     #[test]
     fn flight_and_limits_are_what_the_controller_is_told() {
         let start = Instant::now();
         let at = |ms: u64| start + Duration::from_millis(ms);
-        let factory =
-            Arc::new(Observing { inner: Arc::new(NewRenoConfig::default()), limited: false });
-        let mut controller = factory.build(start, 1200);
+        let mut controller = observing(false).build(start, 1200);
         let window = controller.window();
         controller.on_sent(at(1), 1200, 0);
         controller.on_sent(at(2), 1200, 1);
@@ -167,8 +180,7 @@ mod tests {
         let start = Instant::now();
         for (limited, packets, expected) in [(true, 2, true), (true, 200, false), (false, 2, false)]
         {
-            let inner = Arc::new(NewRenoConfig::default());
-            let mut controller = Arc::new(Observing { inner, limited }).build(start, 1200);
+            let mut controller = observing(limited).build(start, 1200);
             for number in 0..packets {
                 controller.on_sent(start, 1200, number);
             }

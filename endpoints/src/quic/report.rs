@@ -103,6 +103,23 @@ impl Report for Stopped {
     }
 }
 
+/// Event `logged` of a QUIC server: its file of packets is whole.
+pub struct Logged<'a> {
+    /// Name of the file.
+    pub file: &'a str,
+    /// How many records it has.
+    pub records: u64,
+}
+
+impl Report for Logged<'_> {
+    fn write(&self, line: &mut Line) -> io::Result<()> {
+        line.field("event", "logged")?
+            .field("file", self.file)?
+            .field("records", &self.records)
+            .map(drop)
+    }
+}
+
 /// Event `traced` of a QUIC server: its qlog file is whole.
 pub struct Traced<'a> {
     /// Name of the file.

@@ -6,6 +6,7 @@
 use crate::quic::datagrams::Datagrams;
 use crate::quic::limit::HEADER_BYTES;
 use crate::quic::observed::Observing;
+use crate::quic::packets::PacketLog;
 use quinn_proto::congestion::ControllerFactory;
 use quinn_proto::{IdleTimeout, QlogStream, TransportConfig, VarInt};
 use std::io;
@@ -44,11 +45,16 @@ pub fn server(
     send_buffer_bytes: u32,
     limited: bool,
     idle_timeout_ns: i64,
+    packets: &PacketLog,
     trace: Option<QlogStream>,
 ) -> Result<TransportConfig, String> {
     let mut config = common(payload_bytes, idle_timeout_ns)?;
     config
-        .congestion_controller_factory(Arc::new(Observing { inner: Arc::clone(factory), limited }))
+        .congestion_controller_factory(Arc::new(Observing {
+            inner: Arc::clone(factory),
+            limited,
+            packets: packets.clone(),
+        }))
         .send_window(send_buffer_bytes.into())
         .max_concurrent_bidi_streams(VarInt::from_u32(1))
         .stream_receive_window(VarInt::from_u32(REQUEST_WINDOW))

@@ -1,12 +1,14 @@
-//! Role `capture`: the packets that pass an interface in one direction, into a pcap file.
+//! Role `capture`: the packets that pass an interface, into a pcap file or one of headers.
 
 use crate::clock::Timer;
-use crate::description::{self, Capture};
+use crate::description::{self, Capture, Form};
 use crate::events::{Event, Log};
 use crate::failure::Failure;
+use crate::headers;
 use crate::packet_ring::PacketRing;
-use crate::pcap::Writer;
+use crate::pcap::{self, Packet};
 use crate::reactor::{Interest, Reactor, Wake};
+use std::fs::File;
 use std::io;
 
 /// Takes the packets out of the kernel's ring at every multiple of the period and at the end, which
@@ -20,8 +22,7 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     let mut reactor = Reactor::new()?;
     let timer = Timer::new(log.clock())?;
     reactor.add(&timer, Interest::Read, 0)?;
-    let mut writer =
-        Writer::create(file, description.snaplen).map_err(because(&format!("write {file}")))?;
+    let mut writer = Writer::create(&description).map_err(because(&format!("write {file}")))?;
     let mut ring =
         PacketRing::open(interface, *direction, description.snaplen, description.ring_packets)
             .map_err(because(&format!("capture on {interface}")))?;
@@ -41,6 +42,36 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     let packets = writer.finish().map_err(because(&format!("write {file}")))?;
     log.now(&Event::Captured { packets, dropped });
     Ok(())
+}
+
+/// A file of either form.
+enum Writer {
+    Pcap(pcap::Writer<File>),
+    Headers(headers::Writer<File>),
+}
+
+impl Writer {
+    fn create(description: &Capture) -> io::Result<Self> {
+        let file = &description.file;
+        match description.form {
+            Form::Pcap => pcap::Writer::create(file, description.snaplen).map(Writer::Pcap),
+            Form::Headers => headers::Writer::create(file).map(Writer::Headers),
+        }
+    }
+
+    fn write(&mut self, packet: &Packet) -> io::Result<()> {
+        match self {
+            Writer::Pcap(writer) => writer.write(packet),
+            Writer::Headers(writer) => writer.write(packet),
+        }
+    }
+
+    fn finish(self) -> io::Result<u64> {
+        match self {
+            Writer::Pcap(writer) => writer.finish(),
+            Writer::Headers(writer) => writer.finish(),
+        }
+    }
 }
 
 /// Says what could not be done.

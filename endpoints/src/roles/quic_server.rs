@@ -11,7 +11,8 @@ use crate::quic::alarm::Alarm;
 use crate::quic::datagrams::Datagrams;
 use crate::quic::description::QuicServer;
 use crate::quic::driver::Driver;
-use crate::quic::report::{Listening, Sample, Traced};
+use crate::quic::packets::PacketLog;
+use crate::quic::report::{Listening, Logged, Sample, Traced};
 use crate::quic::tls;
 use crate::quic::trace::Trace;
 use crate::quic::transport::LARGEST_PAYLOAD;
@@ -48,6 +49,8 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
         let message = format!("the socket's receive buffer was full: {dropped} datagrams dropped");
         log.error(None, &message);
     }
+    let (file, records) = server.packets.close().map_err(Failure::Work)?;
+    log.now(&Logged { file: &file, records });
     if let Some(trace) = server.trace.take() {
         drop(server);
         let (file, bytes) = trace.close().map_err(Failure::Work)?;
@@ -69,6 +72,7 @@ struct Server {
     description: QuicServer,
     driver: Driver,
     config: ServerConfig,
+    packets: PacketLog,
     trace: Option<Trace>,
     block: Memory,
     alarm: Alarm,
@@ -95,6 +99,8 @@ impl Server {
         let here = SocketAddrV4::new(address, port);
         let datagrams = Datagrams::bind(here, description.buffer_bytes, description.options.ecn)
             .map_err(|error| Failure::Work(format!("cannot listen on {here}: {error}")))?;
+        let packets = PacketLog::create(&description.flow, log.clock(), datagrams.accepted())
+            .map_err(Failure::Work)?;
         let now_ns = crate::sys::realtime_ns();
         let epoch_ns = now_ns - log.clock().now_ns();
         // 800 bytes of secrets for each of many connections that nobody looks into one by one.
@@ -111,6 +117,7 @@ impl Server {
             driver: Driver::new(datagrams, Some(Arc::new(config.clone())), description.options.ecn)
                 .limited(description.rate_bps),
             config,
+            packets,
             trace,
             block: Memory::new(),
             alarm: Alarm::new()?,

@@ -79,7 +79,7 @@ async fn serve(
     let tls = identity.server(&over_tcp).map_err(Failure::Work)?;
     let acceptor = TlsAcceptor::from(Arc::new(tls));
     let quic = match &description.quic {
-        Some(_) => Some(Quic::new(&description, &identity)?),
+        Some(_) => Some(Quic::new(&description, &identity, living.clock())?),
         None => None,
     };
     identity.write(&description.flow).map_err(Failure::Work)?;

@@ -53,6 +53,11 @@ impl Living {
         })
     }
 
+    /// The clock of the log.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
     /// The time now, ns after the epoch.
     pub fn now_ns(&self) -> i64 {
         self.clock.now_ns()

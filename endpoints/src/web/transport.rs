@@ -1,6 +1,7 @@
 //! What quinn is told about a connection that carries HTTP/3, beyond what `quic::transport` says.
 
 use crate::quic::description::IDLE_TIMEOUT_NS;
+use crate::quic::packets::PacketLog;
 use crate::quic::transport;
 use quinn::congestion::ControllerFactory;
 use quinn::{TransportConfig, VarInt};
@@ -21,9 +22,17 @@ pub fn server(
     factory: &Arc<dyn ControllerFactory + Send + Sync>,
     payload_bytes: u16,
     send_buffer_bytes: u32,
+    packets: &PacketLog,
 ) -> Result<TransportConfig, String> {
-    let mut config =
-        transport::server(factory, payload_bytes, send_buffer_bytes, false, IDLE_TIMEOUT_NS, None)?;
+    let mut config = transport::server(
+        factory,
+        payload_bytes,
+        send_buffer_bytes,
+        false,
+        IDLE_TIMEOUT_NS,
+        packets,
+        None,
+    )?;
     config
         .max_concurrent_bidi_streams(MOST_REQUESTS)
         .max_concurrent_uni_streams(MOST_OTHER_STREAMS)

@@ -46,6 +46,9 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             "bytes delivered to a flow's application while it is active",
         ),
         "rtt.mean": Source(
+            "traces", "metric = 'rtt.mean'", "avg(value)", "s", "mean of a flow's RTTs in each slot of 100 ms"
+        ),
+        "srtt.mean": Source(
             "samples", "rtt_s > 0", "avg(rtt_s)", "s", "mean of a flow's smoothed RTT"
         ),
         "cwnd": Source(

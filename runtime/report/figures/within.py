@@ -88,7 +88,12 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             "waited at most this long", counted="scale",
         ),
         "rtt": Source(
-            "samples", "rtt_s", "t_s >= after_s AND rtt_s > 0", "s", "rtt.mean",
+            "curves", "x", "curve = 'distribution' AND metric = 'rtt'", "s", "rtt.mean",
+            "packets that were transmitted after the warm-up and acknowledged", "packets",
+            "have an RTT of at most this", counted="scale",
+        ),
+        "srtt": Source(
+            "samples", "rtt_s", "t_s >= after_s AND rtt_s > 0", "s", "srtt.mean",
             "samples of the sender's smoothed RTT after the warm-up", "samples", "are at most this",
         ),
         "cwnd": Source(

@@ -31,6 +31,7 @@ impl Server {
             self.send_buffer_bytes(),
             self.description.rate_bps.is_some(),
             self.description.idle_timeout_ns,
+            &self.packets,
             self.trace.as_ref().map(Trace::stream),
         )
         .map_err(Failure::Work)?;

@@ -1,8 +1,11 @@
 //! The side of a web server that speaks HTTP/3 over QUIC.
 
 use super::Server;
+use crate::clock::Clock;
 use crate::failure::Failure;
 use crate::quic::datagrams::Datagrams;
+use crate::quic::packets::PacketLog;
+use crate::quic::report::Logged;
 use crate::quic::transport::payload_bytes;
 use crate::web::description::{Protocol, WebServer};
 use crate::web::living::{Living, Probe};
@@ -30,6 +33,7 @@ pub struct Quic {
     endpoint: Endpoint,
     socket: Arc<Socket>,
     config: ServerConfig,
+    packets: PacketLog,
 }
 
 impl Quic {
@@ -37,11 +41,17 @@ impl Quic {
     ///
     /// # Errors
     /// A socket that cannot be had, or a certificate that cannot be used.
-    pub fn new(description: &WebServer, identity: &Identity) -> Result<Self, Failure> {
+    pub fn new(
+        description: &WebServer,
+        identity: &Identity,
+        clock: Clock,
+    ) -> Result<Self, Failure> {
         let here = SocketAddrV4::new(description.address, description.port);
         let ecn = description.options.ecn;
         let datagrams = Datagrams::bind(here, description.buffer_bytes, ecn)
             .map_err(|error| Failure::Work(format!("cannot listen on {here} (UDP): {error}")))?;
+        let packets = PacketLog::create(&description.flow, clock, datagrams.accepted())
+            .map_err(Failure::Work)?;
         let socket = Socket::new(datagrams, ecn)?;
         let tls = identity.server(&[Protocol::H3.alpn()]).map_err(Failure::Work)?;
         let tls = QuicServerConfig::try_from(tls)
@@ -57,7 +67,7 @@ impl Quic {
             Arc::clone(&socket) as Arc<dyn quinn::AsyncUdpSocket>,
             Arc::new(Machine),
         )?;
-        Ok(Quic { endpoint, socket, config })
+        Ok(Quic { endpoint, socket, config, packets })
     }
 
     /// Closes all connections in order, and reports datagrams that found no room.
@@ -76,6 +86,8 @@ impl Quic {
                 format!("the socket's receive buffer was full: {dropped} datagrams dropped");
             living.log().error(None, &message);
         }
+        let (file, records) = self.packets.close().map_err(Failure::Work)?;
+        living.report(&Logged { file: &file, records });
         Ok(())
     }
 }
@@ -96,9 +108,13 @@ impl Server {
             };
             let mut config = quic.config.clone();
             if let Some(cca) = &self.description.quic {
-                let transport =
-                    transport::server(&cca.factory, payload_bytes, self.description.buffer_bytes)
-                        .map_err(Failure::Work)?;
+                let transport = transport::server(
+                    &cca.factory,
+                    payload_bytes,
+                    self.description.buffer_bytes,
+                    &quic.packets,
+                )
+                .map_err(Failure::Work)?;
                 config.transport_config(Arc::new(transport));
             }
             let number = self.living.begin(Probe::Nothing)?;

@@ -1,0 +1,46 @@
+"""Smoothed round-trip time of a flow, as its sender knows it.
+
+    srtt.mean, srtt.p5 ... srtt.p99 = mean and percentiles over samples of srtt
+    srtt.min = min over connections of min_rtt
+
+srtt: the sender's smoothed RTT (TCP_INFO, or QUIC's of RFC 9002), sampled every 100 ms on each
+connection after the warm-up, so the statistics are over time; it varies less than the RTTs of single
+packets (`rtt`). QUIC subtracts the time for which the receiver says that it delayed an ACK, TCP cannot: where ACKs are
+delayed, the two differ on one path. Percentiles interpolate linearly. min_rtt: the smallest RTT that the sender
+saw, no delay of an ACK subtracted; it includes queueing if the queue was never empty. iperf3 reports only srtt.
+
+Unit: s. Source: RFC 6298, section 2 (srtt); RFC 9002, section 5.3; measurement.md, rule 19.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.store.results import MetricValue
+
+from .base import Metric, Value, per_flow
+from .distribution import percentile_values, percentiles
+
+MEAN = Value("srtt.mean", "s", "mean of the sender's smoothed RTT")
+MIN = Value("srtt.min", "s", "smallest RTT that the sender saw")
+PERCENTILES = percentile_values("srtt", "s", "the sender's smoothed RTT")
+
+
+def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
+    samples = flow.endpoints.samples
+    # 0 stands for a connection that has measured nothing yet.
+    counted = (samples.t_s >= measurement.warmup_s) & (samples.rtt_s > 0)
+    smallest = samples.min_rtt_s[samples.min_rtt_s > 0]
+    none = "the sender has no RTT sample"
+    untold = "iperf3 does not report it" if flow.plan.workload.kind == "iperf3" else none
+    rtts = samples.rtt_s[counted]
+    numbers = percentiles(rtts) if len(rtts) else (None,) * len(PERCENTILES)
+    return (
+        MEAN.of(float(np.mean(rtts)) if len(rtts) else None, flow.name, none),
+        MIN.of(float(smallest.min()) if len(smallest) else None, flow.name, untold),
+        *(value.of(n, flow.name, none) for value, n in zip(PERCENTILES, numbers, strict=True)),
+    )
+
+
+METRIC = Metric("srtt", (MEAN, MIN, *PERCENTILES), per_flow(_of_flow))
