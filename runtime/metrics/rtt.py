@@ -4,12 +4,13 @@
     rtt.mean, rtt.min, rtt.p5 ... rtt.p99 = over the packets p transmitted after the warm-up
     rtt.base = median of the pings
 
-t_sent: when the packet leaves its sender's interface, so neither pacing nor a queue inside the host counts. t_ack: when
+t_sent: when its transmission on its sender's link begins, so neither pacing nor a queue inside the host counts. t_ack: when
 the first ACK that covers it arrives there, cumulative or selective; the receiver's delay of an ACK is part of it. Over TCP
 both are captured. A segment of which any byte was transmitted twice is left out (Karn): which transmission an ACK
 answers is unknown. Over QUIC, whose ACKs are encrypted, the server logs when each packet is acknowledged, and the capture
 says when it was transmitted; its packets are never transmitted twice. A lost packet has no RTT. Only TCP segments with
 payload and QUIC packets that ask for an ACK count. Where proxies split a connection, it is the one from the server to its proxy.
+On an idle path it is the propagation both ways, and the times that the links take to send the packet and its ACK.
 pings: small packets between the flow's hosts on the idle network before the epoch, which measure the base RTT
 without queueing. `srtt` is what the sender makes of it. Percentiles interpolate linearly.
 
