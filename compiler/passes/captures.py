@@ -31,7 +31,8 @@ def place_captures(draft: Draft) -> None:
     for end in policed_ends(draft):
         _watch_policer(draft, end)
     for flow in draft.flows:
-        if flow.flow.transport != "udp" and flow.bottleneck is not None:
+        behind = flow.bottleneck is not flow.data[0]  # else packets wait before the capture
+        if flow.flow.transport != "udp" and flow.bottleneck is not None and behind:
             for end in dict.fromkeys((flow.data[0], draft.peer(flow.acks[-1]))):
                 _add(draft, flow.bottleneck, end, "both", "sender")
         if flow.flow.transport == "web" and flow.bottleneck is not None:

@@ -209,7 +209,7 @@ def test_proxies_stand_before_the_queue(make: SimpleNamespace) -> None:
     cell = make.cell(make.scenario(satellite(make), [make.flow("a")]))
     assert cell.flows[0].bottleneck[0] == "r1-modem"
     assert cell.flows[0].base_rtt_ns == 500_000_000
-    assert [c.node for c in cell.captures] == ["r1-modem", "r1-modem", "r1-r2"]
+    assert [c.node for c in cell.captures] == ["r1-modem", "r1-modem", "r1-r2", "s1"]
     shaped = {
         n.name for n in cell.nodes for i in n.interfaces if i.shaper and i.shaper.rate_bps < 10**8
     }

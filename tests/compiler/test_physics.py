@@ -254,6 +254,8 @@ def test_captures_of_the_quickstart(make: SimpleNamespace) -> None:
         ("entry", "r1", "r1-eth1", "in"),
         ("exit", "r1", "r1-eth2", "out"),
         ("delivered", "r1-r2", "r1-r2-eth1", "out"),
+        ("sender", "s1", "s1-eth0", "both"),
+        ("sender", "s2", "s2-eth0", "both"),
     ]
     assert {capture.queue for capture in cell.captures} == {("r1", "r1-eth2")}
 
