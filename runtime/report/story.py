@@ -163,6 +163,7 @@ def _network(scene: Cell) -> str:
     parts = [f"a base RTT of {_rtts([scene])}", _queue(queue)]
     if scene.peps:
         parts.append("a PEP that splits TCP connections")
+    parts.append(_transmission([scene]))
     several = _bottlenecks(scene)
     if len(several) > 1:
         described = [_place(name, interface) for name, interface in several.items()]
@@ -202,7 +203,15 @@ def _ranges(scenes: list[Cell]) -> str:
     if losses[-1]:
         low, high = (quantity(p * 100, "%") for p in (losses[0], losses[-1]))
         parts.append(f"random loss {low}" if low == high else f"random loss {low} to {high}")
+    parts.append(_transmission(scenes))
     return f"{text} with {listed([p for p in parts if p])}"
+
+
+def _transmission(scenes: list[Cell]) -> str:
+    """Describe links on which frames take no time; empty: there are none."""
+    interfaces = (interface for s in scenes for node in s.nodes for interface in node.interfaces)
+    buckets = any(each.shaper and each.shaper.transmitter is None for each in interfaces)
+    return "token buckets for links, which pass frames in no time" if buckets else ""
 
 
 @dataclass(frozen=True, slots=True)

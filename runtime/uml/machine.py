@@ -33,7 +33,7 @@ def kernel_arguments(
         "rdinit=/init",
         f"filedisk={IMAGE},{IMAGE},ro",
         f"filedisk={EXCHANGE},{EXCHANGE}",
-        f"time-travel-clock={CLOCK}",
+        f"virtual-clock={CLOCK}",
         "time-travel=inf-cpu",
         f"time-travel-start={START_NS}",
         "random-seed=1",  # until the agent reseeds

@@ -19,9 +19,9 @@ from .common import Figure, median, only_cell
 CELL = """fexp 1
 topology three() {{
   node s, c, d  router r
-  link s -- r {{ rate = 100Mbit/s }}
-  link d -- r {{ rate = 100Mbit/s }}
-  link r -- c {{ rate = {rate}Mbit/s  queue = fifo(100pkt) }}
+  link s -- r {{ rate = 100Mbit/s  transmit = bucket }}
+  link d -- r {{ rate = 100Mbit/s  transmit = bucket }}
+  link r -- c {{ rate = {rate}Mbit/s  queue = fifo(100pkt)  transmit = bucket }}
 }}
 experiment bench {{
   topology = three()
@@ -75,7 +75,9 @@ def _error(engine: DockerEngine, rate_mbps: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         raw = engine.run(cell, Path(folder))
         assert not raw.error, raw.error
-        (queue,) = load(cell, raw.artefacts).seen_queues
-        _, slowest_bps, fastest_bps = backlogged_rate(queue)
+        measured = load(cell, raw.artefacts)
+        (queue,) = measured.seen_queues
+        slack_s = measured.processing.slack_ns * 1e-9
+        _, slowest_bps, fastest_bps = backlogged_rate(queue, slack_s)
     rate_bps = rate_mbps * 1e6
     return max(abs(slowest_bps - rate_bps), abs(fastest_bps - rate_bps)) / rate_bps
