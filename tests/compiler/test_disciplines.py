@@ -232,7 +232,7 @@ experiment e {
     ("queue", "cca", "ecn", "codes"),
     [
         ("dualpi2(l4s: any, scaled: on)", "dctcp", "accurate", []),
-        ("dualpi2(l4s: any)", "dctcp", "on", ["target-below-packet"]),
+        ("dualpi2(l4s: any)", "dctcp", "on", ["short-step"]),
         ("dualpi2(l4s: any, step: 2pkt)", "cubic", "on", ["classic-as-l4s"]),
         ("dualpi2(scaled: on)", "dctcp", "on", ["no-l4s"]),
         ("dualpi2(l4s: any, scaled: on)", "cubic", "off", ["no-l4s"]),
@@ -243,7 +243,7 @@ def test_what_l4s_needs(queue: str, cca: str, ecn: str, codes: list[str]) -> Non
     text = L4S.replace("QUEUE", queue).replace("CCA", cca).replace("ECN", ecn)
     compiled = compilation_of(text)
     assert list(compiled.cells())
-    doubts = {"no-l4s", "classic-as-l4s", "target-below-packet"}
+    doubts = {"no-l4s", "classic-as-l4s", "short-step"}
     assert sorted({d.code for d in compiled.diagnostics} & doubts) == codes
 
 
@@ -253,9 +253,29 @@ def test_a_step_that_the_kernel_cannot_keep_is_refused() -> None:
         list(compiled.cells())
 
 
+@pytest.mark.parametrize(
+    ("step", "rate", "codes"),
+    [
+        ("1ms", "14Mbit/s", ["short-step"]),
+        ("1ms", "30Mbit/s", ["short-step"]),
+        ("1ms", "36Mbit/s", ["short-step"]),
+        ("1ms", "37Mbit/s", []),
+        ("3ms", "14Mbit/s", []),
+        ("2pkt", "14Mbit/s", []),
+    ],
+)
+def test_the_step_has_room_for_the_second_packet_of_a_pair(
+    step: str, rate: str, codes: list[str]
+) -> None:
+    """Three full frames take 1.009 ms at 36 Mbit/s, 0.982 ms at 37 Mbit/s."""
+    compiled = compilation(f"dualpi2(l4s: any, step: {step})", rate=rate)
+    assert list(compiled.cells())
+    assert [d.code for d in compiled.diagnostics if d.code != "no-l4s"] == codes
+
+
 def test_the_step_can_be_scaled_with_the_rate() -> None:
     assert "target 18168us tupdate 16ms" in words("dualpi2(scaled: on)", rate="1Mbit/s")
-    assert "step_thresh 18168us" in words("dualpi2(scaled: on)", rate="1Mbit/s")
+    assert "step_thresh 36336us" in words("dualpi2(scaled: on)", rate="1Mbit/s")
     assert "step_thresh 1ms" in words("dualpi2(scaled: on)", rate="100Mbit/s")
 
 

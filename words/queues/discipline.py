@@ -102,11 +102,11 @@ class Given:
         """
         return self.scaled_ns(self.ns(parameter))
 
-    def scaled_ns(self, delay_ns: int) -> int:
-        """Return a delay, ns; if `scaled`, at least 1.5 full frames' time, in whole microseconds."""
+    def scaled_ns(self, delay_ns: int, half_frames: int = 3) -> int:
+        """Return a delay, ns; if `scaled`, at least the time of so many halves of a full frame, in whole microseconds."""
         if not self[SCALED]:
             return delay_ns
-        frames_us = -(-3 * self.frame_bytes * 8 * 10**6 // (2 * self.rate_bps))
+        frames_us = -(-half_frames * self.frame_bytes * 8 * 10**6 // (2 * self.rate_bps))
         return max(delay_ns, frames_us * 1000)
 
     def interval_ns(self) -> int:

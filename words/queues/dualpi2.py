@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -18,6 +19,9 @@ from .discipline import SCALED, SIZE, Discipline, Given
 
 LONGEST_STEP_NS = 4 * 10**9
 """Linux keeps the step, like the controller's interval, as a 32-bit number of nanoseconds."""
+STEP_FRAMES = 3
+"""Full frames that the second packet of a pair may wait for: the one being sent as the pair arrives, the first of
+the pair, and a classic one between them. Delayed ACKs release pairs; a shorter step marks them whatever the load."""
 
 A_GAIN = Quantities((FREQUENCY,), low=Fraction(1, 256), high=8_000_000)
 L4S_PACKETS: Words[Literal["ect1", "any"]] = Words("value of `l4s`", ("ect1", "any"))
@@ -45,6 +49,10 @@ STEP = Parameter(
     Sizes(Quantities((TIME, PACKETS), open_low=True)),
     "delay, or packets, from which every L4S packet is marked",
     "1ms",
+)
+SCALED_STEP = replace(
+    SCALED,
+    summary=f"raise the target to 1.5 and the step to {STEP_FRAMES} full frames on slow links",
 )
 PROTECTION = Parameter(
     "protection", A_SHARE, "share of the link reserved for classic packets", "10%"
@@ -75,7 +83,7 @@ def _lower(given: Given) -> plan.DualPi2:
         alpha=round(256 * given[ALPHA].number),
         beta=round(256 * given[BETA].number),
         coupling=int(given[COUPLING].number),
-        step_ns=None if is_packets else given.scaled_ns(max(1, round(step.amount * 10**6)) * 1000),
+        step_ns=None if is_packets else _step_ns(given),
         step_packets=max(1, round(step.amount)) if is_packets else None,
         protection_percent=round(100 * given[PROTECTION].number),
         l4s=given[L4S],
@@ -85,11 +93,17 @@ def _lower(given: Given) -> plan.DualPi2:
     )
 
 
+def _step_ns(given: Given) -> int:
+    """Return a step that is written as a time, ns; if `scaled`, at least that of STEP_FRAMES full frames."""
+    step_ns = max(1, round(given[STEP].amount * 10**6)) * 1000
+    return given.scaled_ns(step_ns, half_frames=2 * STEP_FRAMES)
+
+
 def _doubts(given: Given, queue: plan.DualPi2) -> Iterator[Diagnostic]:
     """Yield what is wrong with the delay from which every L4S packet is marked."""
-    frame_ns = given.frame_bytes * 8 * 10**9 // given.rate_bps
     if queue.step_ns is None:
         return
+    frame_ns = Fraction(given.frame_bytes * 8 * 10**9, given.rate_bps)
     if queue.step_ns > LONGEST_STEP_NS:
         yield Diagnostic(
             code="out-of-range",
@@ -97,14 +111,18 @@ def _doubts(given: Given, queue: plan.DualPi2) -> Iterator[Diagnostic]:
             span=given.written.span,
             notes=("Linux keeps it as a 32-bit number of nanoseconds",),
         )
-    elif frame_ns > queue.step_ns:
-        times = f"a full frame takes {frame_ns / 1e6:g} ms, the step is {queue.step_ns / 1e6:g} ms"
+    elif queue.step_ns < STEP_FRAMES * frame_ns:
+        frames = queue.step_ns / frame_ns
         yield Diagnostic(
-            code="target-below-packet",
-            message="at this rate one packet takes longer than the step of `dualpi2`",
+            code="short-step",
+            message="at this rate the step of `dualpi2` marks packets that come in pairs, although no queue builds up",
             span=given.written.span,
-            notes=(f"{times}: every packet that waits for another is marked",),
-            help="write `scaled: on`, or a step of more than one frame's time",
+            notes=(
+                f"the step is {queue.step_ns / 1e6:g} ms, the time of {float(frames):.3g} full frames",
+                f"delayed ACKs release pairs, and the second of a pair waits for up to {STEP_FRAMES} frames",
+            ),
+            help="write `step: 2pkt`, `scaled: on`, or "
+            f"a step of at least {math.ceil(STEP_FRAMES * frame_ns / 10**5) / 10:g}ms",
             severity=Severity.WARNING,
         )
 
@@ -114,7 +132,7 @@ DUALPI2 = Discipline(
     summary="Coupled queues for L4S and classic traffic, PI2 (RFC 9332)",
     parameters=(
         *(BOTH, TARGET, TUPDATE, ALPHA, BETA, COUPLING),
-        *(STEP, PROTECTION, L4S, DROP, OVERLOAD, SCALED),
+        *(STEP, PROTECTION, L4S, DROP, OVERLOAD, SCALED_STEP),
     ),
     lower=_lower,
     target_ns=lambda queue: queue.target_ns,
