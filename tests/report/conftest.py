@@ -245,6 +245,11 @@ def fill(
             )
         rows["metrics"].append((cell.id, "goodput", flow.name, goodputs[i], "bit/s", ""))
         rows["metrics"].append((cell.id, "rtt.mean", flow.name, 0.09 + 0.01 * i, "s", ""))
+        rows["metrics"].append((cell.id, "srtt.mean", flow.name, 0.09 + 0.01 * i, "s", ""))
+        rows["traces"] += [
+            (cell.id, "rtt.mean", flow.name, round(slot * SLOT_S, 3), 0.09 + 0.01 * i)
+            for slot in range(slots)
+        ]
     for (configuration, limit), share in spec.limits.items():
         if configuration == index:
             rows["limits"].append((cell.id, spec.flows[0], limit, share))

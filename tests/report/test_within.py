@@ -165,7 +165,7 @@ def test_a_mixture_of_configurations_has_no_band(
 ) -> None:
     path = make_run(
         repeat=6, duration_s=1.0, fairness=False, sweep={"n": ("1", "2")},
-        figures=(FigureRequest(kind="cdf", metric="rtt", options={"by": "flow"}),),
+        figures=(FigureRequest(kind="cdf", metric="srtt", options={"by": "flow"}),),
     )  # fmt: skip
     made = drawing(path)
     made.draw("wide")  # type: ignore[arg-type]
