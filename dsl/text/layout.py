@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from fairc.dsl.core.source import Source
 
-from .parser import parse
+from .parser import parse_with_tokens
 from .pieces import CLOSERS, COMMENT, OPENERS, Marks, Piece, marks, partners, pieces, with_commas
 
 INDENT = 2
@@ -59,8 +59,8 @@ class _Line:
 
 
 def _once(source: Source) -> str:
-    tree = parse(source)
-    found = pieces(source)
+    tree, tokens = parse_with_tokens(source)
+    found = pieces(source, tokens)
     what = marks(tree, found)
     found = with_commas(found, what)
     lines = _lines(found, what, _breaks(found, what))
@@ -185,17 +185,18 @@ class _Printer:
     def _widths(self, lines: list[_Line]) -> list[int]:
         """Return the column of each line's first `=`: consecutive lines share one."""
         widths = [0] * len(lines)
-        run: list[int] = []
+        runs: list[list[int]] = []
         for index, line in enumerate(lines):
             if line.pieces[0].start not in self._what.keys:
-                run = []
                 continue
-            if run and (line.blank or line.level != lines[run[-1]].level):
-                run = []
-            run.append(index)
-            widest = max(widths[run[0]], len(self._upto_equals(line)))
-            for i in run:
-                widths[i] = widest
+            goes_on = runs and runs[-1][-1] == index - 1 and not line.blank
+            if not goes_on or line.level != lines[index - 1].level:
+                runs.append([])
+            runs[-1].append(index)
+        for run in runs:
+            widest = max(len(self._upto_equals(lines[index])) for index in run)
+            for index in run:
+                widths[index] = widest
         return widths
 
     def _upto_equals(self, line: _Line) -> str:

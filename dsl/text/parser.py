@@ -45,24 +45,61 @@ def parse_blanked(source: Source, text: str) -> syntax.File:
 
 
 def _parse(source: Source, rule: str, begin: int = 0, text: str | None = None) -> syntax.Node:
+    text = " " * begin + source.text[begin:] if text is None else text
+    return Builder(source).build(_tree(source, rule, text))
+
+
+def _tree(source: Source, rule: str, text: str) -> Tree[Token]:
+    """Return the parse tree of a text, with every token in it. Raises CompileError."""
     refuse_characters(source)
     errors = SyntaxErrors(source)
-    text = " " * begin + source.text[begin:] if text is None else text
     tree = errors.watch(lambda: grammar().parse(text, start=rule, on_error=errors.on_error))
     _refuse_deep_nesting(source, tree)
-    return Builder(source).build(tree)
+    return tree
 
 
-def tokens(source: Source) -> Iterator[tuple[str, str, int]]:
-    """Yield the kind, the text and the offset of every token of a file that parses."""
-    for token in grammar().parse_interactive(source.text, start="start").iter_parse():
-        assert token.start_pos is not None
-        yield token.type, str(token), token.start_pos
+def _tokens(tree: Tree[Token]) -> Iterator[Token]:
+    """Yield the tokens of a tree in the order of the text."""
+    stack: list[Tree[Token] | Token] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, str):
+            yield node
+        else:
+            stack.extend(reversed(node.children))
+
+
+def _start(node: Tree[Token] | Token) -> int:
+    """Return where the first token of a node begins."""
+    while not isinstance(node, str):
+        node = node.children[0]
+    assert node.start_pos is not None
+    return node.start_pos
+
+
+def _end(node: Tree[Token] | Token) -> int:
+    """Return where the last token of a node ends."""
+    while not isinstance(node, str):
+        node = node.children[-1]
+    assert node.end_pos is not None
+    return node.end_pos
+
+
+def parse_with_tokens(source: Source) -> tuple[syntax.File, list[tuple[str, str, int]]]:
+    """Return the tree of a file, and the kind, the text and the offset of each token. Raises like `parse`."""
+    tree = _tree(source, "start", source.text)
+    node = Builder(source).build(tree)
+    assert isinstance(node, syntax.File)
+    return node, [(token.type, str(token), _start(token)) for token in _tokens(tree)]
 
 
 @cache
 def grammar() -> Lark:
-    """Return the parser that grammar.lark describes; importing lark takes a while."""
+    """Return the parser that grammar.lark describes; importing lark takes a while.
+
+    Trees keep all tokens, so the extent of a node is that of its tokens: having lark record it takes half the time
+    of a parse.
+    """
     from lark import Lark
 
     text = resources.files("fairc").joinpath("grammar.lark").read_text(encoding="utf-8")
@@ -71,7 +108,7 @@ def grammar() -> Lark:
         parser="lalr",
         lexer="contextual",
         start=["start", "expression"],
-        propagate_positions=True,
+        keep_all_tokens=True,
         maybe_placeholders=False,
     )
 
@@ -87,7 +124,7 @@ def _refuse_deep_nesting(source: Source, tree: Tree[Token]) -> None:
                     Diagnostic(
                         "too-deep",
                         f"values are nested more than {NESTING_LIMIT} levels deep",
-                        Span(source, node.meta.start_pos, node.meta.start_pos + 1),
+                        Span(source, _start(node), _start(node) + 1),
                         note="this is one level too many",
                         help="give inner values a name with `let`",
                     )
@@ -107,10 +144,9 @@ class Builder:
         method = cast(
             "Callable[[Span, list[Any]], syntax.Node]", getattr(self, f"_{tree.data}".rstrip("_"))
         )
-        meta = tree.meta
-        empty = meta.empty  # a file without a single token
-        span = Span(self.source, 0 if empty else meta.start_pos, 0 if empty else meta.end_pos)
-        return method(span, tree.children)
+        empty = not tree.children  # a file without a single token
+        span = Span(self.source, 0 if empty else _start(tree), 0 if empty else _end(tree))
+        return method(span, [c for c in tree.children if not isinstance(c, str) or c.type[0] != "_"])
 
     def _word(self, token: Token) -> syntax.Word:
         return self._named(self._at(token), str(token))
