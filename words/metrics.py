@@ -121,6 +121,8 @@ def _metric(
     )
 
 
+LATENCY = "the round trip of packets is `rtt`, their wait at the bottleneck is `queue_delay`"
+
 METRICS: Registry[MetricEntry] = Registry(
     "metric",
     "metric",
@@ -342,6 +344,13 @@ METRICS: Registry[MetricEntry] = Registry(
             units={"jitter": "s"},
         ),
     ],
+    slips={
+        "latency": LATENCY,
+        "delay": LATENCY,
+        "jitter": "`datagrams.jitter` is that of a flow over UDP; for TCP and QUIC see `rtt` and `queue_delay`",
+        "bandwidth": "payload received in time is `goodput`, bytes on the wire `throughput`",
+        "loss": "the share of packets that a flow lost is `loss_rate`",
+    },
 )
 
 GROUP = "fairc.metrics"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar, cast
 
 from . import plugins
@@ -20,6 +20,12 @@ class Named(Protocol):
 
 
 T = TypeVar("T", bound=Named)
+
+LISTED = 50
+"""How many names a message lists."""
+
+COMPARED = 200
+"""How many names of like length are compared with an unknown one."""
 
 
 class Registry(Generic[T]):
@@ -81,8 +87,11 @@ class Registry(Generic[T]):
         """Return the entry called `name`. Raises CompileError at `span` with the choices."""
         if name in self._all():
             return self._entries[name]
-        help = self._slips.get(name)
-        raise CompileError([unknown(self.word, self.code, name, self.names(), span, help)])
+        raise CompileError([unknown(self.word, self.code, name, self.names(), span, self.slip(name))])
+
+    def slip(self, name: str) -> str | None:
+        """Return the help for a word that belongs elsewhere, or None."""
+        return self._slips.get(name)
 
 
 def unknown(
@@ -90,23 +99,34 @@ def unknown(
 ) -> Diagnostic:
     """Describe an unknown name, with the nearest choice as a suggestion."""
     known = sorted(set(choices))
-    near = suggest(name, known)
+    near = None if help else suggest(name, known)
     return Diagnostic(
         code=f"unknown-{code}",
         message=f"no {word} is called `{name}`",
         span=span,
         note=f"did you mean `{near}`?" if near else "",
-        help=help or (f"known: {', '.join(known)}" if known else f"this file defines no {word}"),
+        help=help or (f"known: {listed(known)}" if known else f"this file defines no {word}"),
     )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Write names one after the other; of a great many, the first."""
+    if len(names) <= LISTED:
+        return ", ".join(names)
+    return f"{', '.join(names[:LISTED])} and {len(names) - LISTED} more"
 
 
 def suggest(word: str, choices: Iterable[str]) -> str | None:
     """Return the choice nearest to a word, or None if none is near enough to be a slip of it."""
     limit = max(1, len(word) // 3)
-    ranked = sorted(
-        (distance(word.lower(), choice.lower(), limit), not choice.startswith(word), choice)
+    similar = (
+        choice
         for choice in choices
         if abs(len(choice) - len(word)) <= limit or (len(word) > 2 and choice.startswith(word))
+    )
+    ranked = sorted(
+        (distance(word.lower(), choice.lower(), limit), not choice.startswith(word), choice)
+        for choice in sorted(similar)[:COMPARED]
     )
     for found, no_prefix, choice in ranked:
         if found <= limit or not no_prefix:

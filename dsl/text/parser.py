@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import resources
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
@@ -23,6 +24,13 @@ NESTING_LIMIT = 60
 """How deep values may be nested: more than any person writes, far less than Python's stack."""
 
 NAME_LIMIT = 60
+
+WORD_LIMIT = 100_000
+"""Names, numbers, texts and signs of one file: some seconds of work, and far more than the largest study needs."""
+
+_WORDS = re.compile(
+    r'#[^\n]*|"(?:[^"\\\n]|\\.)*"|(?P<word>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?%?\w*(?:/s\b)?|\w+|[<>=!]=|--|->|<-|\.\.|[^\s\w])'
+)
 
 
 def parse(source: Source) -> syntax.File:
@@ -52,6 +60,7 @@ def _parse(source: Source, rule: str, begin: int = 0, text: str | None = None) -
 def _tree(source: Source, rule: str, text: str) -> Tree[Token]:
     """Return the parse tree of a text, with every token in it. Raises CompileError."""
     refuse_characters(source)
+    _refuse_many_words(source)
     errors = SyntaxErrors(source)
     tree = errors.watch(lambda: grammar().parse(text, start=rule, on_error=errors.on_error))
     _refuse_deep_nesting(source, tree)
@@ -111,6 +120,21 @@ def grammar() -> Lark:
         keep_all_tokens=True,
         maybe_placeholders=False,
     )
+
+
+def _refuse_many_words(source: Source) -> None:
+    """Raise CompileError if a file is too long to be parsed in a few seconds."""
+    if len(source.text) > WORD_LIMIT:
+        words = (match for match in _WORDS.finditer(source.text) if match.lastgroup)
+        beyond = next(islice(words, WORD_LIMIT, None), None)
+        if beyond is not None:
+            fail(
+                "too-large",
+                f"this file has more than {WORD_LIMIT:,} words and signs",
+                Span(source, *beyond.span()),
+                note="this is one too many",
+                help="write long lists as ranges (`1..1000`) or `logspace(...)`, or split the file",
+            )
 
 
 def _refuse_deep_nesting(source: Source, tree: Tree[Token]) -> None:

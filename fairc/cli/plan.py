@@ -109,8 +109,8 @@ def plan(
             [*map(str, taken)] if len(taken) <= 8 else [*map(str, taken[:4]), "...", str(taken[-1])]
         )
         console.result(f"precision checked after {', '.join(few)} repetitions")
-    if count.configurations > LOOKED_AT:
-        console.result(f"estimated from {LOOKED_AT} configurations, evenly spread")
+    if count.configurations > len(cells):
+        console.result(f"estimated from {len(cells)} configurations, evenly spread")
     show_warnings(compilation)
 
 

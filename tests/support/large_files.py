@@ -69,18 +69,19 @@ def _star(n: int) -> str:
 
 
 def _peps(n: int) -> str:
-    routers = ", ".join(f"r{k}" for k in range(n))
-    links = "".join(f"    link r{k} -- r{k + 1} {{ rate = 10Mbit/s }}\n" for k in range(n - 1))
-    ends = f"    node a, b\n    link a -- r0\n    link r{n - 1} -- b\n"
+    """Write a chain of routers with a pair of proxies around every second link."""
+    routers = ", ".join(f"r{k}" for k in range(2 * n))
+    links = "".join(f"    link r{k} -- r{k + 1} {{ rate = 10Mbit/s }}\n" for k in range(2 * n - 1))
+    ends = f"    node a, b\n    link a -- r0\n    link r{2 * n - 1} -- b {{ delay = 1ms }}\n"
     devices = "".join(
-        f"    pep p{k} {{ at = r{k}  rate = 10Mbit/s  cca = cubic }}\n" for k in range(1, n - 1)
+        f"    pep p{k} {{ terminal = r{2 * k + 1}  gateway = r{2 * k} }}\n" for k in range(n)
     )
     flow = "  flow f { from = a  to = b  cca = cubic  workload = bulk }\n"
     return whole(f"  topology {{\n    router {routers}\n", links, ends, devices, "  }\n", flow, TAIL)
 
 
 LARGE: dict[str, Callable[[int], str]] = {
-    "comments": lambda n: plain(before=lines("# a line of words", range(n))),
+    "comments": lambda n: plain(before="# a line of words\n" * n),
     "blank lines": lambda n: plain(before="\n" * n),
     "lets": lambda n: plain(before=lines("let x# = #ms", range(n))),
     "lets of one let": lambda n: plain(before="let y = 1ms\n" + lines("let x# = y + #ms", range(n))),
