@@ -15,7 +15,7 @@ from fairc.dsl.core.source import Source, Span
 from fairc.dsl.core.units import UNITS
 
 from . import syntax
-from .slips import SyntaxErrors, refuse_characters
+from .slips import SyntaxErrors, refuse_characters, start_of
 
 if TYPE_CHECKING:
     from lark import Lark, Token, Tree
@@ -24,6 +24,9 @@ NESTING_LIMIT = 60
 """How deep values may be nested: more than any person writes, far less than Python's stack."""
 
 NAME_LIMIT = 60
+
+SURPLUS_LIMIT = 3
+"""A file with more surplus braces than this is not worth reading."""
 
 WORD_LIMIT = 100_000
 """Names, numbers, texts and signs of one file: some seconds of work, and far more than the largest study needs."""
@@ -35,36 +38,62 @@ _WORDS = re.compile(
 
 def parse(source: Source) -> syntax.File:
     """Return the tree of a whole file. Raises CompileError with every slip that was found."""
-    node = _parse(source, "start")
-    assert isinstance(node, syntax.File)
-    return node
+    return cast(syntax.File, Builder(source).build(_whole(source, "start")))
 
 
 def parse_expression(source: Source, start: int = 0) -> syntax.Expr:
     """Return the tree of one value or condition that begins at `start`. Raises CompileError."""
-    return cast(syntax.Expr, _parse(source, "expression", start))
+    return cast(syntax.Expr, Builder(source).build(_whole(source, "expression", start)))
 
 
-def parse_blanked(source: Source, text: str) -> syntax.File:
-    """Return the tree of a file with parts blanked; text: the result, as long as the file. Raises like `parse`."""
-    node = _parse(source, "start", text=text)
-    assert isinstance(node, syntax.File)
-    return node
+def parse_with_tokens(source: Source) -> tuple[syntax.File, list[tuple[str, str, int]]]:
+    """Return the tree of a file, and the kind, the text and the offset of each token. Raises like `parse`."""
+    tree = _whole(source, "start")
+    node = cast(syntax.File, Builder(source).build(tree))
+    return node, [(token.type, str(token), start_of(token)) for token in _tokens(tree)]
 
 
-def _parse(source: Source, rule: str, begin: int = 0, text: str | None = None) -> syntax.Node:
-    text = " " * begin + source.text[begin:] if text is None else text
-    return Builder(source).build(_tree(source, rule, text))
+def parse_leniently(source: Source) -> tuple[syntax.File | None, list[Diagnostic], list[str]]:
+    """Return the tree of a file without its broken statements, what is wrong in them, and what was left out.
+
+    The tree is None if nothing can be made of the rest. Raises CompileError where a file is not even read.
+    """
+    _refuse_unreadable(source)
+    text = source.text
+    tree, errors = _attempt(source, "start", text)
+    surplus: list[Diagnostic] = []
+    while errors.surplus is not None and len(surplus) < SURPLUS_LIMIT:
+        surplus.append(errors.found[-1])
+        text = f"{text[: errors.surplus]} {text[errors.surplus + 1 :]}"
+        tree, errors = _attempt(source, "start", text)
+    found = [*surplus, *errors.found]
+    if tree is None:
+        return None, found, errors.dropped
+    _refuse_deep_nesting(source, tree)
+    return cast(syntax.File, Builder(source).build(tree)), found, errors.dropped
 
 
-def _tree(source: Source, rule: str, text: str) -> Tree[Token]:
-    """Return the parse tree of a text, with every token in it. Raises CompileError."""
-    refuse_characters(source)
-    _refuse_many_words(source)
-    errors = SyntaxErrors(source)
-    tree = errors.watch(lambda: grammar().parse(text, start=rule, on_error=errors.on_error))
+def _whole(source: Source, rule: str, begin: int = 0) -> Tree[Token]:
+    """Return the parse tree of a text without errors, with every token in it. Raises CompileError."""
+    _refuse_unreadable(source)
+    text = " " * begin + source.text[begin:]
+    tree, errors = _attempt(source, rule, text)
+    if tree is None or errors.found:
+        raise CompileError(errors.found)
     _refuse_deep_nesting(source, tree)
     return tree
+
+
+def _attempt(source: Source, rule: str, text: str) -> tuple[Tree[Token] | None, SyntaxErrors]:
+    """Return the tree of a text without its broken statements, if there is one, and what is wrong in them."""
+    errors = SyntaxErrors(source, text)
+    tree = errors.watch(lambda: grammar().parse(text, start=rule, on_error=errors.on_error))
+    return tree, errors
+
+
+def _refuse_unreadable(source: Source) -> None:
+    refuse_characters(source)
+    _refuse_many_words(source)
 
 
 def _tokens(tree: Tree[Token]) -> Iterator[Token]:
@@ -78,28 +107,12 @@ def _tokens(tree: Tree[Token]) -> Iterator[Token]:
             stack.extend(reversed(node.children))
 
 
-def _start(node: Tree[Token] | Token) -> int:
-    """Return where the first token of a node begins."""
-    while not isinstance(node, str):
-        node = node.children[0]
-    assert node.start_pos is not None
-    return node.start_pos
-
-
 def _end(node: Tree[Token] | Token) -> int:
     """Return where the last token of a node ends."""
     while not isinstance(node, str):
         node = node.children[-1]
     assert node.end_pos is not None
     return node.end_pos
-
-
-def parse_with_tokens(source: Source) -> tuple[syntax.File, list[tuple[str, str, int]]]:
-    """Return the tree of a file, and the kind, the text and the offset of each token. Raises like `parse`."""
-    tree = _tree(source, "start", source.text)
-    node = Builder(source).build(tree)
-    assert isinstance(node, syntax.File)
-    return node, [(token.type, str(token), _start(token)) for token in _tokens(tree)]
 
 
 @cache
@@ -148,7 +161,7 @@ def _refuse_deep_nesting(source: Source, tree: Tree[Token]) -> None:
                     Diagnostic(
                         "too-deep",
                         f"values are nested more than {NESTING_LIMIT} levels deep",
-                        Span(source, _start(node), _start(node) + 1),
+                        Span(source, start_of(node), start_of(node) + 1),
                         note="this is one level too many",
                         help="give inner values a name with `let`",
                     )
@@ -169,7 +182,7 @@ class Builder:
             "Callable[[Span, list[Any]], syntax.Node]", getattr(self, f"_{tree.data}".rstrip("_"))
         )
         empty = not tree.children  # a file without a single token
-        span = Span(self.source, 0 if empty else _start(tree), 0 if empty else _end(tree))
+        span = Span(self.source, 0 if empty else start_of(tree), 0 if empty else _end(tree))
         return method(span, [c for c in tree.children if not isinstance(c, str) or c.type[0] != "_"])
 
     def _word(self, token: Token) -> syntax.Word:
