@@ -12,7 +12,7 @@ from fairc.words.presets import TOPOLOGIES, preset
 
 from . import model
 from .blocks import Block, Settings
-from .core.diagnostics import CompileError, Diagnostic, Label, Severity
+from .core.diagnostics import CompileError, Diagnostic, Label
 from .core.entries import bind
 from .core.problems import MOST_FOUND, Gather, fail
 from .core.registry import unknown

@@ -87,7 +87,9 @@ class Registry(Generic[T]):
         """Return the entry called `name`. Raises CompileError at `span` with the choices."""
         if name in self._all():
             return self._entries[name]
-        raise CompileError([unknown(self.word, self.code, name, self.names(), span, self.slip(name))])
+        raise CompileError(
+            [unknown(self.word, self.code, name, self.names(), span, self.slip(name))]
+        )
 
     def slip(self, name: str) -> str | None:
         """Return the help for a word that belongs elsewhere, or None."""

@@ -78,7 +78,7 @@ class Grid:
         parts: int = 1,
     ) -> None:
         self._lets = lets
-        self._examined = max(2, min(CHECK_LIMIT, PART_LIMIT // parts))
+        self._examined = max(2, min(CHECK_LIMIT, PART_LIMIT // max(1, parts)))
         self._single = single
         self.work = Work()
         swept = {word.text for binding in bindings for word in binding.names}

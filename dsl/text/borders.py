@@ -12,7 +12,9 @@ MOST_LINES = 3
 """A bracket that is open for more lines than this was forgotten."""
 
 _PARTS = re.compile(r'#[^\n]*|"(?:[^"\\\n]|\\.)*"|[][(){}\n]')
-_STATEMENT = re.compile(r"[ \t]*(?:[A-Za-z_]\w*[ \t]*=(?!=)|[A-Za-z_]\w*[ \t]+[A-Za-z_\w]*[ \t]*\{)")
+_STATEMENT = re.compile(
+    r"[ \t]*(?:[A-Za-z_]\w*[ \t]*=(?!=)|[A-Za-z_]\w*[ \t]+[A-Za-z_\w]*[ \t]*\{)"
+)
 """A line that begins a setting or a block."""
 
 _CONTENT = re.compile(r"(?P<indent>[ \t]*)[^\s#)}\]]")

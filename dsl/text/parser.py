@@ -183,7 +183,9 @@ class Builder:
         )
         empty = not tree.children  # a file without a single token
         span = Span(self.source, 0 if empty else start_of(tree), 0 if empty else _end(tree))
-        return method(span, [c for c in tree.children if not isinstance(c, str) or c.type[0] != "_"])
+        return method(
+            span, [c for c in tree.children if not isinstance(c, str) or c.type[0] != "_"]
+        )
 
     def _word(self, token: Token) -> syntax.Word:
         return self._named(self._at(token), str(token))

@@ -243,9 +243,7 @@ class SyntaxErrors:
         )
         return True
 
-    def _feed(
-        self, parser: InteractiveParser, kind: str, sign: str, at: int, until: str
-    ) -> bool:
+    def _feed(self, parser: InteractiveParser, kind: str, sign: str, at: int, until: str) -> bool:
         """Feed a sign that is missing until the parser accepts what follows; return whether it does."""
         from lark import Token
 
@@ -336,9 +334,7 @@ class SyntaxErrors:
             help=f"add the missing `{CLOSING[opened.text]}`" if opened else None,
         )
 
-    def _token(
-        self, token: Token, accepts: frozenset[str], before: str
-    ) -> tuple[Diagnostic, bool]:
+    def _token(self, token: Token, accepts: frozenset[str], before: str) -> tuple[Diagnostic, bool]:
         """Describe an unexpected token; the flag tells whether dropping or replacing it repairs the text.
 
         before: the kind of the token before it, if it is a part of the same statement.

@@ -77,19 +77,25 @@ def _peps(n: int) -> str:
         f"    pep p{k} {{ terminal = r{2 * k + 1}  gateway = r{2 * k} }}\n" for k in range(n)
     )
     flow = "  flow f { from = a  to = b  cca = cubic  workload = bulk }\n"
-    return whole(f"  topology {{\n    router {routers}\n", links, ends, devices, "  }\n", flow, TAIL)
+    return whole(
+        f"  topology {{\n    router {routers}\n", links, ends, devices, "  }\n", flow, TAIL
+    )
 
 
 LARGE: dict[str, Callable[[int], str]] = {
     "comments": lambda n: plain(before="# a line of words\n" * n),
     "blank lines": lambda n: plain(before="\n" * n),
     "lets": lambda n: plain(before=lines("let x# = #ms", range(n))),
-    "lets of one let": lambda n: plain(before="let y = 1ms\n" + lines("let x# = y + #ms", range(n))),
+    "lets of one let": lambda n: plain(
+        before="let y = 1ms\n" + lines("let x# = y + #ms", range(n))
+    ),
     "topologies": lambda n: plain(
         before=lines("topology t#(x) { node a  router b  link a -- b { rate = x } }", range(n))
     ),
     "topologies with defaults": lambda n: plain(
-        before=lines("topology t#(x = 1Mbit/s) { node a  router b  link a -- b { rate = x } }", range(n))
+        before=lines(
+            "topology t#(x = 1Mbit/s) { node a  router b  link a -- b { rate = x } }", range(n)
+        )
     ),
     "parameters": lambda n: plain(
         before=f"topology t({', '.join(f'x{k} = {k}ms' for k in range(n))}) {{ node a  router b  link a -- b }}\n"
@@ -214,14 +220,13 @@ LARGE: dict[str, Callable[[int], str]] = {
         "  sweep { x = 1..10 }\n  repeat = 8\n",
         USED,
         TAIL,
-        lines(
-            '  claim "c#" { where = x == 3  holds = median(goodput) > #bit/s }', range(1, n + 1)
-        ),
+        lines('  claim "c#" { where = x == 3  holds = median(goodput) > #bit/s }', range(1, n + 1)),
     ),
     "hosts": lambda n: plain("  hosts { sack = off }\n" + "  hosts { }\n" * n),
     "sweeps": lambda n: plain("  sweep { }\n" * n),
     "deviations": lambda n: plain(
-        '  source = "x"\n', f"  deviates = [{', '.join(chr(34) + str(k) + chr(34) for k in range(n))}]\n"
+        '  source = "x"\n',
+        f"  deviates = [{', '.join(chr(34) + str(k) + chr(34) for k in range(n))}]\n",
     ),
     "digits": lambda n: plain(f"  seed = {'1' * n}\n"),
     "nothing but experiments": lambda n: "fexp 1\n" + lines("experiment e# { }", range(n)),
@@ -259,12 +264,20 @@ LARGE: dict[str, Callable[[int], str]] = {
     "braces that open": lambda n: whole(TOPOLOGY, FLOW, TAIL, "  hosts " + "{" * n + "\n"),
     "colons": lambda n: plain(lines("  title: #", range(n))),
     "semicolons": lambda n: plain(lines("  x = #;", range(n))),
-    "one line": lambda n: f"fexp 1 experiment e {{ {' '.join(f'flow f{k} {{ cca = cubic workload = bulk }}' for k in range(n))} }}",
+    "one line": lambda n: (
+        f"fexp 1 experiment e {{ {' '.join(f'flow f{k} {{ cca = cubic workload = bulk }}' for k in range(n))} }}"
+    ),
     "aligned tables": lambda n: whole(
-        TOPOLOGY, FLOW, TAIL, f"  sweep {{ (x, y) = [\n{lines('    (#,      #ms),', range(n))}  ] }}\n"
+        TOPOLOGY,
+        FLOW,
+        TAIL,
+        f"  sweep {{ (x, y) = [\n{lines('    (#,      #ms),', range(n))}  ] }}\n",
     ),
     "comments in a list": lambda n: whole(
-        TOPOLOGY, FLOW, TAIL, f"  sweep {{ x = [1\n{lines('    # c #', range(n)).replace('# c', '# c')}  , 2] }}\n"
+        TOPOLOGY,
+        FLOW,
+        TAIL,
+        f"  sweep {{ x = [1\n{lines('    # c #', range(n)).replace('# c', '# c')}  , 2] }}\n",
     ),
     "one long line": lambda n: _swept(listed("#", range(1, n + 1))).replace("\n", " "),
 }

@@ -165,7 +165,9 @@ class Discipline(Entry):
         if "target" not in names:
             return f"write `rtt: {20 * frame_ns // 10**6 + 1}ms` or more: the target is a twentieth"
         larger = "a target of more than one frame's time"
-        return f"write `{SCALED.name}: on`, or {larger}" if SCALED.name in names else f"write {larger}"
+        return (
+            f"write `{SCALED.name}: on`, or {larger}" if SCALED.name in names else f"write {larger}"
+        )
 
 
 def queue_of(use: Use[Discipline], span: Span) -> Queue:
