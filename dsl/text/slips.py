@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
 from fairc.dsl.core.registry import suggest
@@ -145,9 +145,8 @@ class SyntaxErrors:
         self._last = start
         if self._mend_braces(parser, token, accepts):
             return self.surplus is None
-        before = parser.parser_state.value_stack[-1:]
-        keyword = before[0].type if before and isinstance(before[0], str) else ""
-        diagnostic, repaired = self._token(token, accepts, keyword)
+        before = last_token(parser)
+        diagnostic, repaired = self._token(token, accepts, before.type if before else "")
         self.found.append(diagnostic)
         if repaired and token.type == "_COLON":
             parser.feed_token(token.update("_EQUALS", "="))
@@ -171,7 +170,9 @@ class SyntaxErrors:
         self._go_to(parser, behind)
 
     def _go_to(self, parser: InteractiveParser, offset: int) -> None:
-        parser.lexer_thread.state.line_ctr.char_pos = offset
+        state = parser.lexer_thread.state
+        assert state is not None
+        state.line_ctr.char_pos = offset
 
     def _close(self, parser: InteractiveParser, accepts: frozenset[str]) -> bool:
         """Report that the file ends too early, and close its blocks; return whether that makes it whole."""
@@ -187,13 +188,9 @@ class SyntaxErrors:
     ) -> bool:
         """Report a brace that is missing, or one too many, and go on as if it were right; return whether it is so."""
         start = token.start_pos or 0
-        before = parser.parser_state.value_stack[-1] if parser.parser_state.value_stack else None
-        if (
-            self._braces > 0
-            and isinstance(before, str)
-            and before.type in BLOCKS
-            and "_EQUALS" in accepts
-        ):
+        before = last_token(parser)
+        unfinished = self._braces > 0 and before is not None and before.type in BLOCKS
+        if before is not None and unfinished and "_EQUALS" in accepts:
             keyword = Span(self.source, before.start_pos or 0, before.end_pos or 0)
             opened = self._unclosed(keyword.start)
             assert opened is not None
@@ -247,11 +244,12 @@ class SyntaxErrors:
         """Feed a sign that is missing until the parser accepts what follows; return whether it does."""
         from lark import Token
 
+        accepts = cast("Callable[[], set[str]]", parser.accepts)
         for _ in range(DEEPEST):
-            if kind not in parser.accepts():
+            if kind not in accepts():
                 break
             parser.feed_token(Token(kind, sign, at, end_pos=at))
-            if until in parser.accepts():
+            if until in accepts():
                 return True
         return False
 
@@ -457,6 +455,13 @@ class SyntaxErrors:
         """Return the innermost bracket that is open at an offset."""
         at = self._borders.unclosed(before)
         return None if at is None else Span(self.source, at, at + 1)
+
+
+def last_token(parser: InteractiveParser) -> Token | None:
+    """Return the last thing that was read, if it is a token and no finished part of the tree yet."""
+    stack = parser.parser_state.value_stack
+    last: Tree[Token] | Token | None = stack[-1] if stack else None
+    return last if isinstance(last, str) else None
 
 
 def start_of(node: Tree[Token] | Token) -> int:

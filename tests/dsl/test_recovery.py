@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from fairc.dsl import Source, load
 from fairc.dsl.text.borders import Borders
 from fairc.dsl.text.recovery import read
+from fairc.dsl.text.slips import SyntaxErrors
 
 RIGHT = """fexp 1
 
@@ -129,15 +130,13 @@ def test_a_file_that_ends_too_early_is_read_as_far_as_it_goes() -> None:
 
 def test_the_rest_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twenty errors cost no twenty parses."""
-    from fairc.dsl.text import parser
-
-    calls, original = [0], parser.SyntaxErrors.watch
+    calls, original = [0], SyntaxErrors.watch
 
     def watch(*arguments: Any) -> Any:
         calls[0] += 1
         return original(*arguments)
 
-    monkeypatch.setattr(parser.SyntaxErrors, "watch", watch)
+    monkeypatch.setattr(SyntaxErrors, "watch", watch)
     slips = "".join(f"  flow f{n} {{ cca = = cubic }}\n" for n in range(15))
     codes = [code for code, _ in found(("  repeat", f"{slips}  repeat"))]
     assert codes == ["syntax"] * 15 and calls[0] == 1
