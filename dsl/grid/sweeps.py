@@ -33,8 +33,8 @@ CHECK_LIMIT = 1000
 PART_LIMIT = 200_000
 """How many parts of a file, times values, `check` examines: fewer values of an axis in a large file."""
 
-WALK_LIMIT = 2_000_000
-"""How much may have to be decided one by one: combinations of values, times the parts of conditions."""
+WALK_LIMIT = 3_000_000
+"""How many combinations of values may have to be decided one by one, times the parts of conditions and ten more."""
 
 RESERVED = ("repetition", "load", "time")
 
@@ -152,14 +152,14 @@ class Grid:
         if any("repetition" in names for _, names in self._excludes):
             walked *= self.repeat
         parts = sum(sum(1 for _ in condition.walk()) for condition, _ in self._excludes)
-        if walked * (10 + parts) > WALK_LIMIT and walked > 1:
-            several = f"{parts:,} parts of conditions" if parts else "dependent lists"
+        most = WALK_LIMIT // (10 + parts)
+        if walked > max(most, 1):
+            what = "an `exclude`" if parts else "a list"
             fail(
                 "too-many-cells",
-                f"this sweep makes up to {walked:,} combinations of values to decide one by one,"
-                f" with {several}",
+                f"{what} depends on up to {walked:,} combinations of values, to be decided one by"
+                f" one; the limit is {most:,}",
                 bindings[0].span if bindings else None,
-                note=f"the limit of both together is {WALK_LIMIT:,}",
                 help="sweep fewer values, write fewer or shorter conditions, or split the"
                 " experiment",
             )

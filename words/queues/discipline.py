@@ -163,7 +163,7 @@ class Discipline(Entry):
         """Return how a target above a frame's time is written: with the parameters that the queue has."""
         names = {parameter.name for parameter in self.parameters}
         if "target" not in names:
-            return f"write `rtt: {20 * frame_ns // 10**6 + 1}ms` or more: the target is a twentieth"
+            return f"write `rtt: {20 * frame_ns // 10**6 + 1}ms` or more: a twentieth is the target"
         larger = "a target of more than one frame's time"
         return (
             f"write `{SCALED.name}: on`, or {larger}" if SCALED.name in names else f"write {larger}"
