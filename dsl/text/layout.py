@@ -32,15 +32,24 @@ TIGHT_AFTER = frozenset({"CALL", "_LPAR", "_LSQB", "_DOT", "_DOTDOT"})
 ENDS_A_VALUE = frozenset({"QUANTITY", "NAME", "STRING", "_RPAR", "_RSQB"})
 LINED_UP_AFTER = frozenset({"_COMMA", "_COLON"})
 
+ADDED = 10**9
+"""Places of commas that were added begin here, behind any text."""
+
 PASSES = 50
 """Gaps only shrink from the second pass on, so few are needed."""
 
 
 def layout(source: Source) -> str:
     """Return a file in its canonical layout. Raises CompileError if it does not parse."""
-    text = _once(source)
+    tree, tokens = parse_with_tokens(source)
+    found = pieces(source, tokens)
+    what = marks(tree, found)
+    text = ""
     for _ in range(PASSES):
-        again = _once(Source(source.name, text))
+        found = with_commas(found, what)
+        lines = _lines(found, what, _breaks(found, what))
+        _indent(lines, what)
+        again, found = _Printer(found, what).text(lines)
         if again == text:
             break
         text = again
@@ -56,16 +65,6 @@ class _Line:
     indent: int = 0
     level: int = 0
     """Number of the block that the line is in; lines of one block are lined up."""
-
-
-def _once(source: Source) -> str:
-    tree, tokens = parse_with_tokens(source)
-    found = pieces(source, tokens)
-    what = marks(tree, found)
-    found = with_commas(found, what)
-    lines = _lines(found, what, _breaks(found, what))
-    _indent(lines, what)
-    return _Printer(found, what).text(lines)
 
 
 def _breaks(found: list[Piece], what: Marks) -> list[bool]:
@@ -172,15 +171,22 @@ class _Printer:
                 self._starts.setdefault(piece.line, set()).add(piece.column)
                 self._ends.setdefault(piece.line, set()).add(piece.column + len(piece.text))
 
-    def text(self, lines: list[_Line]) -> str:
-        """Return all lines as a text."""
+    def text(self, lines: list[_Line]) -> tuple[str, list[Piece]]:
+        """Return all lines as a text, and the pieces where they stand in it."""
         written: list[str] = []
+        placed: list[Piece] = []
         widths = self._widths(lines)
         for line, width in zip(lines, widths, strict=True):
             if line.blank:
                 written.append("")
-            written.append(self._line(line, width))
-        return "\n".join(written) + "\n"
+            text, columns = self._line(line, width)
+            written.append(text)
+            for piece, column in zip(line.pieces, columns, strict=True):
+                apart = len(written) - (placed[-1].line if placed else 1)
+                # A comma that was added begins nothing; a place of its own makes it one that was written.
+                start = piece.start if piece.start >= 0 else ADDED + len(placed)
+                placed.append(Piece(piece.kind, piece.text, start, apart, len(written), column))
+        return "\n".join(written) + "\n", placed
 
     def _widths(self, lines: list[_Line]) -> list[int]:
         """Return the column of each line's first `=`: consecutive lines share one."""
@@ -207,8 +213,10 @@ class _Printer:
             text += " " * (self._least(line.pieces, index) if index else 0) + piece.text
         return " " * line.indent + text
 
-    def _line(self, line: _Line, width: int) -> str:
+    def _line(self, line: _Line, width: int) -> tuple[str, list[int]]:
+        """Return a line, and the columns of its pieces."""
         text = " " * line.indent
+        columns: list[int] = []
         equals = False
         for index, piece in enumerate(line.pieces):
             if index:
@@ -216,8 +224,9 @@ class _Printer:
                 if piece.kind == "_EQUALS" and width and not equals:
                     gap, equals = max(gap, width + 1 - len(text)), True
                 text += " " * gap
+            columns.append(len(text))
             text += piece.text
-        return text
+        return text, columns
 
     def _gap(self, line: list[Piece], index: int, column: int) -> int:
         """Return the spaces before a piece: as few as possible, or as many as line it up."""

@@ -152,8 +152,8 @@ LARGE: dict[str, Callable[[int], str]] = {
     "a range": lambda n: _swept(f"1..{n}"),
     "tuples of an axis": lambda n: whole(
         TOPOLOGY,
-        f"  sweep {{ (x, y) = {listed('(#, #ms)', range(1, n + 1))} }}\n",
-        "  flow a { cca = cubic  workload = bulk  start = x * y }\n",
+        f"  sweep {{ (x, y) = {listed('(#, #us)', range(1, n + 1))} }}\n",
+        "  flow a { cca = cubic  workload = bulk  start = x * 1us + y }\n",
         TAIL,
     ),
     "repeated values": lambda n: _swept(listed("1", range(n))),
@@ -187,15 +187,8 @@ LARGE: dict[str, Callable[[int], str]] = {
         USED,
         TAIL,
     ),
-    "sum": lambda n: _swept(f"[{' + '.join('1' * 1 for _ in range(n))}]"),
-    "sums of lists": lambda n: _swept(f"{' + '.join('[1, 2]' for _ in range(n))}"),
-    "metrics": lambda n: whole(
-        TOPOLOGY,
-        FLOW,
-        "  duration = 10s\n",
-        f"  measure = [goodput, fairness, {', '.join('retransmissions' for _ in range(1))}]\n" * 1,
-        "".join(f"  # {k}\n" for k in range(n)),
-    ),
+    "sum": lambda n: _swept(f"[{' + '.join(['1'] * n)}]"),
+    "sums of lists": lambda n: _swept(f"[1, 2]{' + 1' * n}"),
     "sessions of a metric": lambda n: whole(
         TOPOLOGY,
         lines("  flow f# { cca = cubic  workload = bulk }", range(n)),
@@ -233,12 +226,14 @@ LARGE: dict[str, Callable[[int], str]] = {
     "flows of one name": lambda n: whole(
         TOPOLOGY, "  flow f { cca = cubic  workload = bulk }\n" * n, TAIL
     ),
-    "unknown keys": lambda n: plain(lines("  key# = 1", range(n))),
+    "unknown keys": lambda n: plain(lines("  key# = 1", range(1000, 1000 + n))),
     "unknown CCAs": lambda n: whole(
-        TOPOLOGY, lines("  flow f# { cca = cca#  workload = bulk }", range(n)), TAIL
+        TOPOLOGY, lines("  flow f# { cca = cca#  workload = bulk }", range(1000, 1000 + n)), TAIL
     ),
-    "unknown names": lambda n: plain(lines("  exclude x# == 1", range(n))),
-    "values of unknown names": lambda n: plain(before=lines("let x# = y# + 1", range(n))),
+    "unknown names": lambda n: plain(lines("  exclude x# == 1", range(1000, 1000 + n))),
+    "values of unknown names": lambda n: plain(
+        before=lines("let x# = y# + 1", range(1000, 1000 + n))
+    ),
     "unknown flows": lambda n: plain(
         "  repeat = 8\n",
         lines('  claim "c#" { holds = median(goodput, flow: f#) > #bit/s }', range(1, n + 1)),
@@ -254,7 +249,7 @@ LARGE: dict[str, Callable[[int], str]] = {
     ),
     "conflicts": lambda n: whole(
         TOPOLOGY,
-        lines("  flow f# { cca = cubic(beta: #)  workload = bulk }", range(100, 100 + n)),
+        lines("  flow f# { cca = hybla(rtt0: #ms)  workload = bulk }", range(100, 100 + n)),
         TAIL,
     ),
     "syntax errors": lambda n: whole(
@@ -264,20 +259,17 @@ LARGE: dict[str, Callable[[int], str]] = {
     "braces that open": lambda n: whole(TOPOLOGY, FLOW, TAIL, "  hosts " + "{" * n + "\n"),
     "colons": lambda n: plain(lines("  title: #", range(n))),
     "semicolons": lambda n: plain(lines("  x = #;", range(n))),
-    "one line": lambda n: (
-        f"fexp 1 experiment e {{ {' '.join(f'flow f{k} {{ cca = cubic workload = bulk }}' for k in range(n))} }}"
+    "one line": lambda n: whole(
+        TOPOLOGY.strip(),
+        "".join(f" flow f{k} {{ cca = cubic  workload = bulk }}" for k in range(n)),
+        TAIL,
     ),
     "aligned tables": lambda n: whole(
         TOPOLOGY,
-        FLOW,
+        f"  sweep {{ (x, y) = [\n{lines('    (#,      #us),', range(1, n + 1))}  ] }}\n",
+        "  flow a { cca = cubic  workload = bulk  start = x * 1us + y }\n",
         TAIL,
-        f"  sweep {{ (x, y) = [\n{lines('    (#,      #ms),', range(n))}  ] }}\n",
     ),
-    "comments in a list": lambda n: whole(
-        TOPOLOGY,
-        FLOW,
-        TAIL,
-        f"  sweep {{ x = [1\n{lines('    # c #', range(n)).replace('# c', '# c')}  , 2] }}\n",
-    ),
+    "comments in a list": lambda n: _swept("[1,\n" + "    # a comment\n" * n + "  2]"),
     "one long line": lambda n: _swept(listed("#", range(1, n + 1))).replace("\n", " "),
 }
