@@ -21,6 +21,43 @@ class Named(Protocol):
 
 T = TypeVar("T", bound=Named)
 
+ELSEWHERE: Mapping[str, tuple[str, ...]] = {
+    "algorithm": ("cca",),
+    "bandwidth": ("rate",),
+    "buffer": ("queue",),
+    "bw": ("rate",),
+    "capacity": ("rate",),
+    "cc": ("cca",),
+    "clients": ("users",),
+    "congestion_control": ("cca",),
+    "delay": ("rtt",),
+    "download": ("file",),
+    "drop": ("loss",),
+    "droptail": ("fifo",),
+    "http": ("load",),
+    "iterations": ("repeat",),
+    "latency": ("delay", "rtt"),
+    "length": ("duration",),
+    "metrics": ("measure",),
+    "network": ("topology",),
+    "parallel": ("count",),
+    "pfifo": ("fifo",),
+    "plr": ("loss",),
+    "protocol": ("over",),
+    "repetitions": ("repeat",),
+    "runs": ("repeat",),
+    "runtime": ("duration",),
+    "scatter": ("line",),
+    "size": ("workload",),
+    "tail_drop": ("fifo",),
+    "time": ("duration",),
+    "timeseries": ("line",),
+    "traffic": ("workload",),
+    "transport": ("over",),
+    "tso": ("offload",),
+}
+"""Words of other tools and papers, and what they are called here, the likeliest first."""
+
 LISTED = 50
 """How many names a message lists."""
 
@@ -119,7 +156,11 @@ def listed(names: Sequence[str]) -> str:
 
 
 def suggest(word: str, choices: Iterable[str]) -> str | None:
-    """Return the choice nearest to a word, or None if none is near enough to be a slip of it."""
+    """Return the choice that other tools call so, or the one nearest to a word; None if none is near enough."""
+    choices = set(choices)
+    for other in ELSEWHERE.get(word.lower(), ()):
+        if other in choices:
+            return other
     limit = max(1, len(word) // 3)
     similar = (
         choice

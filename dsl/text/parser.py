@@ -28,7 +28,7 @@ NAME_LIMIT = 60
 SURPLUS_LIMIT = 3
 """A file with more surplus braces than this is not worth reading."""
 
-WORD_LIMIT = 100_000
+WORD_LIMIT = 90_000
 """Names, numbers, texts and signs of one file: some seconds of work, and far more than the largest study needs."""
 
 _WORDS = re.compile(

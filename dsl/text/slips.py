@@ -64,6 +64,9 @@ BLOCKS = frozenset(
 )
 KEYWORDS = BLOCKS | {"FEXP", "IMPORT", "LET", "NODE", "ROUTER", "LINK", "PEP", "POLICER"}
 
+_SEVERAL = re.compile(r"(?:,[ \t]*[\w.%/]+(?:\([^()\n]*\))?(?![\w.%/(])(?![ \t]*(?:=(?!=)|[:{])))+")
+"""Further values behind a comma that no list surrounds, and not the next setting."""
+
 _SPACED_UNIT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)[ \t]+([A-Za-z]+(?:/s\b)?|%)")
 
 
@@ -150,6 +153,8 @@ class SyntaxErrors:
         self.found.append(diagnostic)
         if repaired and token.type == "_COLON":
             parser.feed_token(token.update("_EQUALS", "="))
+        elif token.type == "MINUS" and "_LBRACE" in accepts and "{" in self.source.text[end:]:
+            self._go_to(parser, self.source.text.index("{", end))  # the rest of a name
         elif not repaired:
             self._leave_out(parser, start, end)
         return True
@@ -377,6 +382,26 @@ class SyntaxErrors:
                 Span(self.source, start - 1, end),
                 help="`==` compares, in `exclude` and `where`",
             ), True
+        several = _SEVERAL.match(self.source.text, start) if "_RBRACE" in accepts else None
+        if token.type == "_COMMA" and several:
+            begin, _ = self._borders.statement(start)
+            first = self.source.text[begin:start].rpartition("=")[2].strip()
+            listed = f"[{first}{several[0].rstrip()}]"
+            return Diagnostic(
+                "syntax",
+                "several values are written as a list",
+                span,
+                note="a list has brackets",
+                help=f"write `{listed}`" if first else "write `[a, b]`",
+            ), False
+        if token.type == "_EQUALS" and "COMPARE" in accepts:
+            return Diagnostic(
+                "syntax",
+                "a condition compares with `==`",
+                span,
+                note="`==` instead of this",
+                help="`=` is used in settings only: `rate = 1Mbit/s`",
+            ), False
         if token.type == "_COMMA":
             return Diagnostic(
                 "syntax",
@@ -433,6 +458,12 @@ class SyntaxErrors:
         if token.type == "FEXP":
             return "`fexp 1` stands at the top of the file, once"
         before = self.source.text[:start].rstrip()
+        if token.type == "MINUS" and re.search(r"[A-Za-z_]\w*\Z", before) and "_LBRACE" in accepts:
+            return "names consist of letters, digits and `_`"
+        if re.search(r"\b(?:for|while|if)\Z", before):
+            return "there are no loops: `sweep { x = 1..3 }` varies a value, `count = 3` opens connections"
+        if before.endswith("claim") and "STRING" in accepts:
+            return 'a claim begins with what it states: `claim "BBR takes more than CUBIC" { ... }`'
         if before.endswith("sweep") and "_LBRACE" in accepts:
             rest = self.source.text[start:].partition("\n")[0].partition("#")[0].strip()
             return f"a sweep is a block: `sweep {{ {rest} }}`"

@@ -35,11 +35,4 @@ LINK: Registry[Parameter[Any]] = Registry(
     "link attribute",
     "key",
     [RATE, DELAY, LOSS, QUEUE, JITTER, REORDER, DUPLICATE, MTU, POLICER, TRANSMIT],
-    slips={
-        "latency": "the one-way delay of a link is `delay`, as in `delay = 5ms`",
-        "rtt": "a link has a one-way `delay`; `rtt` belongs to presets such as `bottleneck`",
-        "bandwidth": "the rate of a link is `rate`, as in `rate = 10Mbit/s`",
-        "capacity": "the rate of a link is `rate`, as in `rate = 10Mbit/s`",
-        "buffer": "the buffer in front of a link is its `queue`, as in `queue = fifo(100pkt)`",
-    },
 )
