@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from functools import cached_property
 
-from fairc.dsl.core.diagnostics import Diagnostic, Diagnostics, Severity
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Diagnostics, Severity
 from fairc.dsl.experiment import Experiment
 from fairc.dsl.model import Configuration
 
@@ -19,6 +19,9 @@ from .engine_choice import Asks, Choice
 from .passes.lower import Lowering
 from .plan import Cell, Input, MetricRequest, Plan
 from .plan.base import within_bounds
+
+PART_LIMIT = 20_000
+"""How many flows, nodes and links representatives have together."""
 
 KEPT_CONFIGURATIONS = 2000  # about 30 kB each; those beyond are lowered again per repetition
 
@@ -50,6 +53,7 @@ class Compilation:
         self._processing_ns: set[int] = set()
         self._seen_all = False
         self._found: dict[tuple[str, str, int], Diagnostic] = {}
+        self._has_errors = False
         self._lowering = Lowering(self._report)
         self._measured = Measured(experiment.measure)
 
@@ -57,11 +61,14 @@ class Compilation:
     def diagnostics(self) -> Diagnostics:
         """Everything found so far, by the front end too; complete when `cells()` is exhausted.
 
-        Once the engine is known, without warnings that do not apply to it.
+        Without warnings that concern another engine than the one that runs what was examined so far.
         """
-        engine = self.choice.engine if "choice" in self.__dict__ else ""
-        beside = engine_choice.NO_CONCERN.get(engine, frozenset())
-        found = (diagnostic for diagnostic in self._found.values() if diagnostic.code not in beside)
+        try:
+            engine = self.choice_so_far().engine
+        except CompileError:
+            engine = ""  # no engine can
+        concern = engine_choice.CONCERN
+        found = (d for d in self._found.values() if concern.get(d.code, engine) == engine)
         return Diagnostics([*self._experiment.diagnostics, *found])
 
     @cached_property
@@ -130,6 +137,10 @@ class Compilation:
         """
         if engine_choice.may_matter(self._engine, self._experiment.mentions):
             self._note_all()
+        return self.choice_so_far()
+
+    def choice_so_far(self) -> Choice:
+        """Return the choice for the configurations that were examined so far. Raises CompileError like `choice`."""
         if self._engine is None:
             return engine_choice.choose(self._asks)
         return engine_choice.given(self._engine, self._asks)
@@ -170,8 +181,11 @@ class Compilation:
     def representatives(self, most: int) -> Iterator[tuple[Cell, int]]:
         """Yield one cell of each of at most `most` configurations, evenly spread, and how many it has.
 
-        For estimates: nothing but these configurations is lowered. Raises CompileError.
+        For checks and estimates: nothing but these configurations is lowered; of large ones, fewer than `most`.
+        Raises CompileError.
         """
+        parts = max(map(_parts, self._experiment.some(2)), default=1)
+        most = max(1, min(most, PART_LIMIT // parts))
         for configuration in self._experiment.some(most):
             ready = self._lower(configuration)
             if ready is not None:
@@ -189,15 +203,16 @@ class Compilation:
         with within_bounds():
             draft = self._lowering(configuration.scenario)
         check_scales(draft, self._experiment.measure, self._report)
-        if any(found.severity is Severity.ERROR for found in self._found.values()):
+        if self._has_errors:
             return None
         return Lowered(self._settings, configuration, draft)
 
     def _report(self, diagnostic: Diagnostic) -> None:
         """Keep the first finding of each kind at each place: a sweep repeats the rest."""
-        span = diagnostic.span
+        span = diagnostic.about or diagnostic.span
         name, start = (span.source.name, span.start) if span else ("", -1)
         self._found.setdefault((diagnostic.code, name, start), diagnostic)
+        self._has_errors = self._has_errors or diagnostic.severity is Severity.ERROR
 
     def _varied(self) -> tuple[str, ...]:
         """Return as text what the seeds vary in any configuration."""
@@ -234,3 +249,8 @@ class Compilation:
         asked = engine_choice.of_scenario(configuration.scenario)
         self._asks |= dict.fromkeys(asks for asks in asked if asks.special)
         self._inputs |= {file.path: file.sha256 for file in configuration.scenario.inputs}
+
+
+def _parts(configuration: Configuration) -> int:
+    scenario = configuration.scenario
+    return len(scenario.flows) + len(scenario.network.nodes) + len(scenario.network.links)

@@ -168,8 +168,8 @@ LIMITS: dict[str, tuple[Limit, ...]] = {
 }
 """What engines cannot do. One that is not named here can do everything."""
 
-NO_CONCERN = {"uml": frozenset({"fast-link"})}
-"""Codes of warnings that do not apply to an engine because computation takes no time there."""
+CONCERN = {"fast-link": "vm"}
+"""Codes of warnings that concern one engine alone: only there is the processor emulated."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from .costs import Costs, costs_of
 from .plan import (
@@ -90,13 +90,14 @@ def cell_s(costs: Costs, cell: Cell, length_s: float, sent: float) -> float:
     return own_s + browsers_s(costs, cell) + costs.per_virtual_s * length_s + each_s * sent
 
 
-def rate_bps(cell: Cell, place: tuple[str, str]) -> int:
-    """Return the rate of an interface's shaper, bit/s."""
+def rates_bps(cell: Cell) -> dict[tuple[str, str], int]:
+    """Return the rate of each flow's bottleneck, bit/s."""
+    rates = dict.fromkeys((flow.bottleneck for flow in cell.flows), UNSHAPED_BPS)
     for node in cell.nodes:
         for interface in node.interfaces:
-            if (node.name, interface.name) == place and interface.shaper is not None:
-                return interface.shaper.rate_bps
-    return UNSHAPED_BPS
+            if interface.shaper is not None and (node.name, interface.name) in rates:
+                rates[node.name, interface.name] = interface.shaper.rate_bps
+    return rates
 
 
 def length(cell: Cell) -> float:
@@ -109,9 +110,11 @@ def length(cell: Cell) -> float:
     limits = [ns for ns in (cell.duration_ns, cell.deadline_ns) if ns is not None]
     if cell.duration_ns is not None:
         return min(limits) / 1e9
+    rates = rates_bps(cell)
     waiting: dict[tuple[str, str], float] = defaultdict(float)
     for flow in cell.flows:
-        waiting[flow.bottleneck] += work_s(cell, flow)
+        waiting[flow.bottleneck] += work_s(flow, rates[flow.bottleneck])
+    sharing = Counter(flow.bottleneck for flow in cell.flows)
     ends = []
     for flow in cell.flows:
         start_s = flow.start_ns / 1e9
@@ -120,8 +123,7 @@ def length(cell: Cell) -> float:
         elif isinstance(flow.workload, Iperf3Workload) and flow.workload.time_s is not None:
             ends.append(start_s + flow.workload.time_s)
         elif wanted_bytes(flow) is not None:
-            sharing = sum(other.bottleneck == flow.bottleneck for other in cell.flows)
-            alone_s = work_s(cell, flow) * sharing
+            alone_s = work_s(flow, rates[flow.bottleneck]) * sharing[flow.bottleneck]
             moving_s = min(alone_s, waiting[flow.bottleneck])
             waits = isinstance(flow.workload, LoadWorkload)  # for replies, in addition to its bytes
             ends.append(start_s + (moving_s + own_s(flow) if waits else max(moving_s, own_s(flow))))
@@ -182,16 +184,17 @@ def offered_bps(flow: Flow) -> float | None:
     return flow.workload.offered_bps(flow.connections, flow.rate_bps)
 
 
-def work_s(cell: Cell, flow: Flow) -> float:
-    """Return the time of a flow's bytes alone on its bottleneck, s; 0 if there is no end."""
+def work_s(flow: Flow, rate_bps: int) -> float:
+    """Return the time of a flow's bytes alone on its bottleneck of this rate, s; 0 if there is no end."""
     frames = (wanted_bytes(flow) or 0) / segment_bytes(flow.mtu)
-    return frames * flow.frame_bytes * 8 / rate_bps(cell, flow.bottleneck)
+    return frames * flow.frame_bytes * 8 / rate_bps
 
 
 def packets(cell: Cell, length_s: float) -> float:
     """Return how many data packets pass the bottlenecks of a cell."""
     frames = {flow.bottleneck: flow.frame_bytes for flow in cell.flows}
-    possible = sum(rate_bps(cell, place) * length_s / (8 * size) for place, size in frames.items())
+    rates = rates_bps(cell)
+    possible = sum(rates[place] * length_s / (8 * size) for place, size in frames.items())
     wanted = [sent_by(flow, length_s) for flow in cell.flows]
     known = [sent for sent in wanted if sent is not None]
     return min(possible, sum(known)) if len(known) == len(wanted) else possible

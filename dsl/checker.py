@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import ParamSpec, TypeVar
@@ -16,12 +17,12 @@ from . import model
 from .blocks import Block
 from .core.diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
 from .core.entries import Parameter
-from .core.problems import Gather, not_yet
+from .core.problems import MOST_FOUND, Gather, not_yet
 from .core.source import Span
 from .core.units import NUMBER
 from .core.values import Quantity, Symbol, Text
 from .experiment import Experiment
-from .expressions.evaluate import Scope
+from .expressions.evaluate import STEP_LIMIT, Exhausted, Scope
 from .expressions.names import symbols_in, unused
 from .grid.draws import Draws, draws
 from .grid.grid_checks import draw_sample, excluded, occurring
@@ -55,6 +56,10 @@ COUNT_LIMIT = 20_000
 """`check` counts up to this many cells, to find an `exclude` without effect."""
 
 
+class Enough(Exception):
+    """So many errors were found that the search ends."""
+
+
 class Checker:
     """Checks one file, and collects what is wrong in `diagnostics`."""
 
@@ -67,6 +72,21 @@ class Checker:
 
     def check(self) -> Experiment | None:
         """Return the experiment, or None if there are errors."""
+        try:
+            return self._check()
+        except Enough:
+            return None
+        except Exhausted as error:
+            self._error(
+                "too-many",
+                f"checking this file takes more than {STEP_LIMIT:,} steps",
+                error.span,
+                note="the limit was reached here",
+                help="sweep fewer values, or write fewer claims, figures and conditions",
+            )
+            return None
+
+    def _check(self) -> Experiment | None:
         self._version()
         declared, self._imported = self._try(imported, self._file) or ([], [])
         self._declarations = (*declared, *self._file.declarations)
@@ -167,6 +187,7 @@ class Checker:
             precision is not None and precision.claims,
             self.diagnostics,
         )
+        grid.work.most = sys.maxsize
         return Experiment(
             name=experiment.name.text,
             title=title,
@@ -207,8 +228,15 @@ class Checker:
     ) -> tuple[Grid, list[syntax.Exclude]]:
         """Return the grid and its excludes; an empty grid without any if the sweep is wrong."""
         excludes = list(self._of(syntax.Exclude))
-        grid = self._try(Grid, bindings, excludes, lets, repeat, self._overrides.names)
+        parts = sum(
+            1
+            for node in (*self._declarations, *self._statements)
+            if not isinstance(node, syntax.Sweep | syntax.Experiment)
+            for _ in node.walk()
+        )
+        grid = self._try(Grid, bindings, excludes, lets, repeat, self._overrides.names, parts)
         if grid is not None:
+            grid.work.most = STEP_LIMIT
             return grid, excludes
         # Without the sweep its names are undefined; reporting that would only be noise.
         self._silent = {word.text for binding in bindings for word in binding.names}
@@ -365,6 +393,8 @@ class Checker:
                 span = diagnostic.span
                 if not (span and span.text in self._silent and diagnostic.code.startswith("unkn")):
                     self.diagnostics.add(diagnostic)
+            if len(self.diagnostics.errors) >= MOST_FOUND:
+                raise Enough from None
         return None
 
     def _error(

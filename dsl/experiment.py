@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import islice
 from pathlib import Path
 
 from fairc.compiler.plan import Axis, Claim, FigureRequest, Precision, Setting
@@ -74,9 +73,7 @@ class Experiment:
 
     def some(self, most: int) -> Iterator[model.Configuration]:
         """Yield at most `most` configurations, evenly spread over all. Raises CompileError."""
-        step = -(-self.count().configurations // most)
-        chosen = islice(self.grid.configurations(), 0, None, max(1, step))
-        return (build() for _, build in self._points(chosen))
+        return (build() for _, build in self._points(self.grid.spread(most)))
 
     def _points(
         self, points: Iterator[Point]

@@ -12,9 +12,9 @@ from fairc.words.presets import TOPOLOGIES, preset
 
 from . import model
 from .blocks import Block, Settings
-from .core.diagnostics import CompileError, Diagnostic, Label, Severity
+from .core.diagnostics import CompileError, Diagnostic, Label
 from .core.entries import bind
-from .core.problems import Gather, fail
+from .core.problems import MOST_FOUND, Gather, fail
 from .core.registry import unknown
 from .core.values import Applied, Quantity, Symbol, Value
 from .expressions.evaluate import Scope, evaluate_with
@@ -111,6 +111,8 @@ class Builder:
             with gather.attempt():
                 network = self._network(bound)
         for _, build in self._flows:
+            if len(gather.found) >= MOST_FOUND:
+                break
             with gather.attempt():
                 flows.append(build(bound))
         with gather.attempt():
@@ -129,6 +131,8 @@ class Builder:
             ]
             by_name = {flow.name: flow for flow in flows}
             for flow, _ in self._flows:
+                if len(gather.found) >= MOST_FOUND:
+                    break
                 built = by_name.get(flow.name.text)
                 if built and built.users:
                     with gather.attempt():
@@ -150,7 +154,7 @@ class Builder:
             check_sharing(flows, proxies)
             self._agreeing = (*flows, *proxies)
         check_arrivals(flows, {name: group.count for name, group in groups.items()})
-        _check_end(flows, timing, self._report)
+        _check_end(flows, timing)
         _check_captures(flows, timing)
         if network is None:
             return None
@@ -311,10 +315,8 @@ def _check_captures(flows: Sequence[model.Flow], timing: Timing) -> None:
     gather.finish()
 
 
-def _check_end(
-    flows: Sequence[model.Flow], timing: Timing, report: Callable[[Diagnostic], None]
-) -> None:
-    """Refuse a cell that never ends; warn about flows that never begin."""
+def _check_end(flows: Sequence[model.Flow], timing: Timing) -> None:
+    """Refuse a cell that never ends, and flows that never begin."""
     duration, _, deadline, stop, _ = timing
     gather = Gather()
     ends = [f.workload.ends or f.stop_ns is not None for f in flows]
@@ -330,18 +332,17 @@ def _check_end(
                         note=f"`{flow.workload.kind}` sends for as long as the flow lasts",
                         help="give the experiment a `duration`, or the flow a `stop`",
                     )
-    gather.finish()
     for flow in flows:
         if limit is not None and flow.start_ns is not None and flow.start_ns >= limit:
-            report(
-                Diagnostic(
+            with gather.attempt():
+                fail(
                     "late-start",
                     f"the flow `{flow.name}` starts after the cell has ended",
                     flow.span,
-                    help="start it earlier, or make the cell longer",
-                    severity=Severity.WARNING,
+                    note=f"it starts at {flow.start_ns / 1e9:g} s",
+                    help=f"start it before {limit / 1e9:g} s, or make the cell longer",
                 )
-            )
+    gather.finish()
 
 
 class _Memo(Generic[T]):

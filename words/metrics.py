@@ -125,6 +125,8 @@ def _metric(
     )
 
 
+LATENCY = "the round trip of packets is `rtt`, their wait at the bottleneck is `queue_delay`"
+
 METRICS: Registry[MetricEntry] = Registry(
     "metric",
     "metric",
@@ -379,6 +381,13 @@ METRICS: Registry[MetricEntry] = Registry(
             units={"jitter": "s"},
         ),
     ],
+    slips={
+        "latency": LATENCY,
+        "delay": LATENCY,
+        "jitter": "`datagrams.jitter` is that of a flow over UDP; for TCP and QUIC see `rtt` and `queue_delay`",
+        "bandwidth": "payload received in time is `goodput`, bytes on the wire `throughput`",
+        "loss": "the share of packets that a flow lost is `loss_rate`",
+    },
 )
 
 GROUP = "fairc.metrics"

@@ -129,10 +129,11 @@ class Draft:
         note: str = "",
         labels: tuple[Label, ...] = (),
         severity: Severity = Severity.ERROR,
+        about: Span | None = None,
     ) -> None:
         """Report an error: what is wrong, where, why, and what to do about it."""
         notes = (why,) if why else ()
-        self.report(Diagnostic(code, message, span, note, labels, notes, help, severity))
+        self.report(Diagnostic(code, message, span, note, labels, notes, help, severity, about))
 
     def warn(
         self,
@@ -143,9 +144,11 @@ class Draft:
         help: str | None = None,
         *,
         note: str = "",
+        about: Span | None = None,
     ) -> None:
         """Report a warning; as `reject`."""
-        self.reject(code, message, span, why, help, note=note, severity=Severity.WARNING)
+        warning = Severity.WARNING
+        self.reject(code, message, span, why, help, note=note, severity=warning, about=about)
 
     def peer(self, end: End) -> End:
         """Return the other end of the cable."""

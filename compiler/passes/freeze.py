@@ -80,13 +80,12 @@ def _changes(end: End, densest: Densest) -> tuple[tuple[plan.Change, ...], int |
         return rate_changes(end.shaped)
     if end.impaired is None:
         return (), None
-    whole = _impairment(end.impaired, densest)
+    lasting = _lasting(end.impaired, densest)
     return tuple(
         plan.Change(
             at_ns=at_ns,
-            impairment=_impairment(way, densest).model_copy(
-                update={"limit_packets": whole.limit_packets, "in_order": whole.in_order}
-                | ({} if is_up else {"loss": 1.0, "bursts": None})
+            impairment=_impairment(way, *lasting).model_copy(
+                update={} if is_up else {"loss": 1.0, "bursts": None}
             ),
         )
         for at_ns, way, is_up in ways(end.impaired)
@@ -114,29 +113,39 @@ def _in_order(way: Direction) -> bool:
 def _hop(end: End, densest: Densest) -> plan.Impairment | None:
     """Describe what a hop does to packets that leave it by `end`, if it does anything."""
     rate_bps = carried_rate_bps(end)
-    if end.impaired is not None:
-        return _impairment(end.impaired, densest).model_copy(update={"rate_bps": rate_bps})
-    if end.carried is None or rate_bps is None:
-        return None
-    return _impairment(end.carried, densest).model_copy(update={"rate_bps": rate_bps})
+    way = end.impaired
+    if way is None:
+        if end.carried is None or rate_bps is None:
+            return None
+        way = end.carried
+    return _impairment(way, *_lasting(way, densest)).model_copy(update={"rate_bps": rate_bps})
 
 
-def _impairment(way: Direction, densest: Densest) -> plan.Impairment:
-    """Describe what a hop does; an unshaped link is assumed to be as fast as the fastest one."""
+def _lasting(way: Direction, densest: Densest) -> tuple[int, bool]:
+    """Return what no change of a hop changes: its limit in packets, and whether it keeps them in order.
+
+    An unshaped link is assumed to be as fast as the fastest one.
+    """
+    limit = netem_packets(
+        most_bps(way) or densest.rate_bps,
+        most_delay_ns(way) + (way.jitter.deviation_ns * JITTER_REACH if way.jitter else 0),
+        densest.frame_bytes,
+    )
+    return limit, _in_order(way)
+
+
+def _impairment(way: Direction, limit_packets: int, in_order: bool) -> plan.Impairment:
+    """Describe what a hop does."""
     chain, jitter = way.bursts, way.jitter
     return plan.Impairment(
         delay_ns=way.delay_ns,
         loss=way.loss,
         bursts=plan.GilbertElliott(p=chain.p, r=chain.r, h=chain.h, k=chain.k) if chain else None,
-        limit_packets=netem_packets(
-            most_bps(way) or densest.rate_bps,
-            most_delay_ns(way) + (jitter.deviation_ns * JITTER_REACH if jitter else 0),
-            densest.frame_bytes,
-        ),
+        limit_packets=limit_packets,
         seed=None,
         jitter_ns=jitter.deviation_ns if jitter else 0,
         jitter_distribution=jitter.distribution if jitter else "uniform",
-        in_order=_in_order(way),
+        in_order=in_order,
         reorder=way.reorder,
         duplicate=way.duplicate,
     )

@@ -129,6 +129,7 @@ def _longest_rtt(draft: Draft, way: Direction, rtts_ns: set[int]) -> int | None:
             way.queue.size.span,
             f"base RTTs: {', '.join(f'{ns / 1e6:g} ms' for ns in sorted(rtts_ns))}",
             "for an exact size, write bytes, packets or a time",
+            about=way.span,
         )
     return longest_ns
 

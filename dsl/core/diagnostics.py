@@ -35,6 +35,7 @@ class Diagnostic:
     labels: other places that explain it.
     notes: why.
     help: what to do.
+    about: what it is about, if other places can say the same of it; reported once for each, at the first place.
     """
 
     code: str
@@ -45,6 +46,7 @@ class Diagnostic:
     notes: tuple[str, ...] = ()
     help: str | None = None
     severity: Severity = Severity.ERROR
+    about: Span | None = None
 
 
 class CompileError(Exception):
@@ -65,15 +67,12 @@ class Diagnostics:
 
     def add(self, diagnostic: Diagnostic) -> None:
         """Keep a diagnostic, unless the same one is already there for the same place."""
-        span = diagnostic.span
+        span = diagnostic.about or diagnostic.span
         name, start = (span.source.name, span.start) if span else ("", 0)
         self._items.setdefault((diagnostic.code, name, start, diagnostic.message), diagnostic)
 
     def __iter__(self) -> Iterator[Diagnostic]:
-        def place(d: Diagnostic) -> tuple[str, int, str]:
-            return (d.span.source.name, d.span.start, d.code) if d.span else ("", -1, d.code)
-
-        return iter(sorted(self._items.values(), key=place))
+        return iter(sorted(self._items.values(), key=_place))
 
     def __len__(self) -> int:
         return len(self._items)
@@ -81,9 +80,15 @@ class Diagnostics:
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
         """The diagnostics that stop the compilation."""
-        return tuple(d for d in self if d.severity is Severity.ERROR)
+        found = (d for d in self._items.values() if d.severity is Severity.ERROR)
+        return tuple(sorted(found, key=_place))
 
     def raise_if_errors(self) -> None:
         """Raise a CompileError with every diagnostic if one of them is an error."""
         if self.errors:
             raise CompileError(self)
+
+
+def _place(diagnostic: Diagnostic) -> tuple[str, int, str]:
+    span = diagnostic.span
+    return (span.source.name, span.start, diagnostic.code) if span else ("", -1, diagnostic.code)

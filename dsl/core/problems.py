@@ -37,6 +37,10 @@ def not_yet(what: str, span: Span, instead: str | None = None) -> Diagnostic:
     )
 
 
+MOST_FOUND = 200
+"""The search for errors ends after this many: further ones repeat the pattern."""
+
+
 class Gather:
     """Collects the diagnostics of several attempts, so that one error does not hide the next."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar, cast
 
 from . import plugins
@@ -20,6 +20,49 @@ class Named(Protocol):
 
 
 T = TypeVar("T", bound=Named)
+
+ELSEWHERE: Mapping[str, tuple[str, ...]] = {
+    "algorithm": ("cca",),
+    "bandwidth": ("rate",),
+    "buffer": ("queue",),
+    "bw": ("rate",),
+    "capacity": ("rate",),
+    "cc": ("cca",),
+    "clients": ("users",),
+    "congestion_control": ("cca",),
+    "delay": ("rtt",),
+    "download": ("file",),
+    "drop": ("loss",),
+    "droptail": ("fifo",),
+    "http": ("load",),
+    "iterations": ("repeat",),
+    "latency": ("delay", "rtt"),
+    "length": ("duration",),
+    "metrics": ("measure",),
+    "network": ("topology",),
+    "parallel": ("count",),
+    "pfifo": ("fifo",),
+    "plr": ("loss",),
+    "protocol": ("over",),
+    "repetitions": ("repeat",),
+    "runs": ("repeat",),
+    "runtime": ("duration",),
+    "scatter": ("line",),
+    "size": ("workload",),
+    "tail_drop": ("fifo",),
+    "time": ("duration",),
+    "timeseries": ("line",),
+    "traffic": ("workload",),
+    "transport": ("over",),
+    "tso": ("offload",),
+}
+"""Words of other tools and papers, and what they are called here, the likeliest first."""
+
+LISTED = 50
+"""How many names a message lists."""
+
+COMPARED = 200
+"""How many names of like length are compared with an unknown one."""
 
 
 class Registry(Generic[T]):
@@ -81,8 +124,13 @@ class Registry(Generic[T]):
         """Return the entry called `name`. Raises CompileError at `span` with the choices."""
         if name in self._all():
             return self._entries[name]
-        help = self._slips.get(name)
-        raise CompileError([unknown(self.word, self.code, name, self.names(), span, help)])
+        raise CompileError(
+            [unknown(self.word, self.code, name, self.names(), span, self.slip(name))]
+        )
+
+    def slip(self, name: str) -> str | None:
+        """Return the help for a word that belongs elsewhere, or None."""
+        return self._slips.get(name)
 
 
 def unknown(
@@ -90,23 +138,38 @@ def unknown(
 ) -> Diagnostic:
     """Describe an unknown name, with the nearest choice as a suggestion."""
     known = sorted(set(choices))
-    near = suggest(name, known)
+    near = None if help else suggest(name, known)
     return Diagnostic(
         code=f"unknown-{code}",
         message=f"no {word} is called `{name}`",
         span=span,
         note=f"did you mean `{near}`?" if near else "",
-        help=help or (f"known: {', '.join(known)}" if known else f"this file defines no {word}"),
+        help=help or (f"known: {listed(known)}" if known else f"this file defines no {word}"),
     )
 
 
+def listed(names: Sequence[str]) -> str:
+    """Write names one after the other; of a great many, the first."""
+    if len(names) <= LISTED:
+        return ", ".join(names)
+    return f"{', '.join(names[:LISTED])} and {len(names) - LISTED} more"
+
+
 def suggest(word: str, choices: Iterable[str]) -> str | None:
-    """Return the choice nearest to a word, or None if none is near enough to be a slip of it."""
+    """Return the choice that other tools call so, or the one nearest to a word; None if none is near enough."""
+    choices = set(choices)
+    for other in ELSEWHERE.get(word.lower(), ()):
+        if other in choices:
+            return other
     limit = max(1, len(word) // 3)
-    ranked = sorted(
-        (distance(word.lower(), choice.lower(), limit), not choice.startswith(word), choice)
+    similar = (
+        choice
         for choice in choices
         if abs(len(choice) - len(word)) <= limit or (len(word) > 2 and choice.startswith(word))
+    )
+    ranked = sorted(
+        (distance(word.lower(), choice.lower(), limit), not choice.startswith(word), choice)
+        for choice in sorted(similar)[:COMPARED]
     )
     for found, no_prefix, choice in ranked:
         if found <= limit or not no_prefix:

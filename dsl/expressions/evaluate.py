@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import pairwise
 from typing import Any, NoReturn, TypeVar
@@ -40,11 +41,34 @@ WEIGHT_LIMIT = 1_000_000
 """How many parts a value may have: lists of lists of lists grow fast."""
 
 
+STEP_LIMIT = 1_500_000
+"""How many expressions may be evaluated while a file is checked: seconds, where a study takes a few thousand."""
+
+
+class Exhausted(Exception):
+    """A check has evaluated `STEP_LIMIT` expressions; span: the last one."""
+
+    def __init__(self, span: Span) -> None:
+        super().__init__()
+        self.span = span
+
+
 class Work:
-    """Counts computed list items, so that a short file cannot ask for hours."""
+    """Counts computed list items, so that a short file cannot ask for hours.
+
+    steps: expressions evaluated, and points of a grid examined; most: where a check ends.
+    """
 
     def __init__(self) -> None:
         self._done = 0
+        self.steps = 0
+        self.most = sys.maxsize
+
+    def step(self, span: Span) -> None:
+        """Count one step. Raises Exhausted when there are too many."""
+        self.steps += 1
+        if self.steps > self.most:
+            raise Exhausted(span)
 
     def add(self, items: int, span: Span) -> None:
         """Count items. Raises CompileError when there are too many."""
@@ -138,6 +162,7 @@ class Scope:
 
 def evaluate(node: syntax.Expr, scope: Scope) -> Value:
     """Return the value of an expression. Raises CompileError with everything wrong in it."""
+    scope.work.step(node.span)
     scope.depth += 1
     try:
         if scope.depth > DEPTH_LIMIT:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain, product
+from itertools import chain, islice, product
 from math import prod
 
 from fairc.compiler.plan import Axis
@@ -28,7 +28,13 @@ CELL_LIMIT = 10_000_000
 AXIS_LIMIT = 50
 
 CHECK_LIMIT = 1000
-"""How many values of one axis `check` examines; the others are checked when cells are made."""
+"""How many values of one axis `check` examines in a small file; the others are checked when cells are made."""
+
+PART_LIMIT = 200_000
+"""How many parts of a file, times values, `check` examines: fewer values of an axis in a large file."""
+
+WALK_LIMIT = 3_000_000
+"""How many combinations of values may have to be decided one by one, times the parts of conditions and ten more."""
 
 RESERVED = ("repetition", "load", "time")
 
@@ -59,6 +65,7 @@ class Grid:
 
     Building it evaluates the lists once; nothing is ever multiplied out in memory.
     single: names for which a single value counts as a list of one (`--set loss=1%`).
+    parts: of the file, without its sweep.
     """
 
     def __init__(
@@ -68,8 +75,10 @@ class Grid:
         lets: Mapping[str, syntax.Expr],
         repeat: int,
         single: Collection[str] = (),
+        parts: int = 1,
     ) -> None:
         self._lets = lets
+        self._examined = max(2, min(CHECK_LIMIT, PART_LIMIT // max(1, parts)))
         self._single = single
         self.work = Work()
         swept = {word.text for binding in bindings for word in binding.names}
@@ -139,6 +148,27 @@ class Grid:
                 bindings[0].span if bindings else None,
                 help="sweep fewer values, or split the experiment",
             )
+        walked = prod(self._longest(self.groups.index(group)) for group in self._walked())
+        if any("repetition" in names for _, names in self._excludes):
+            walked *= self.repeat
+        parts = sum(sum(1 for _ in condition.walk()) for condition, _ in self._excludes)
+        most = WALK_LIMIT // (10 + parts)
+        if walked > max(most, 1):
+            what = "an `exclude`" if parts else "a list"
+            fail(
+                "too-many-cells",
+                f"{what} depends on up to {walked:,} combinations of values, to be decided one by"
+                f" one; the limit is {most:,}",
+                bindings[0].span if bindings else None,
+                help="sweep fewer values, write fewer or shorter conditions, or split the"
+                " experiment",
+            )
+
+    def _walked(self) -> list[Group]:
+        """Return the groups on which an `exclude` or another list depends: they cannot be multiplied."""
+        names = {name for _, used in self._excludes for name in used}
+        dependent = {n for g in self.groups if g.rows is None for n in g.names}
+        return self._needed(names | dependent)
 
     def upper_bound(self) -> int:
         """Return an upper bound on the number of cells, before `exclude`."""
@@ -177,7 +207,7 @@ class Grid:
         yield first
         for i, group in enumerate(groups):
             rows = self._rows_of(group, first)
-            for row in rows[1:CHECK_LIMIT]:
+            for row in rows[1 : self._examined]:
                 yield fill(i, row)
 
     def axes(self) -> tuple[Axis, ...]:
@@ -306,6 +336,33 @@ class Grid:
         """
         return iter(self._drawn) if self.sample else self._kept()
 
+    def spread(self, most: int) -> Iterator[Point]:
+        """Yield at most `most` of the same, evenly spread over all.
+
+        Only the combinations of values that must be decided one by one are walked.
+        """
+        step = max(1, -(-self.count().configurations // most))
+        if step == 1 or self.sample:
+            yield from islice(self.configurations(), 0, None, step)
+            return
+        walked = self._walked()
+        others = [group for group in self.groups if group not in walked]
+        each = prod(len(group.rows or ()) for group in others)
+        number = first = 0  # of the next one, and of the first one with these walked values
+        for some in self._assignments(walked):
+            kept = self.kept(some)
+            if not kept:
+                continue
+            while number < first + each:
+                rest, bound = number - first, dict(some)
+                for group in reversed(others):
+                    assert group.rows is not None
+                    rest, place = divmod(rest, len(group.rows))
+                    bound.update(zip(group.names, group.rows[place], strict=True))
+                yield {name: bound[name] for group in self.groups for name in group.names}, kept
+                number += step
+            first += each
+
     def shuffled(self, seed: int, repetition: int) -> Iterator[Point]:
         """Yield the same as `configurations` in a random order."""
         return iter(shuffled(self.configurations(), seed, repetition))
@@ -327,9 +384,7 @@ class Grid:
 
         Axes on which no `exclude` and no other list depends are multiplied, not walked.
         """
-        names = {name for _, used in self._excludes for name in used}
-        dependent = {n for g in self.groups if g.rows is None for n in g.names}
-        walked = self._needed(names | dependent)
+        walked = self._walked()
         factor = prod(len(g.rows or ()) for g in self.groups if g not in walked)
         configurations = cells = total = 0
         for bound in self._assignments(walked):

@@ -11,7 +11,7 @@ from fairc.dsl import model
 from fairc.dsl.blocks import Block, Settings
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
 from fairc.dsl.core.entries import Use
-from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.core.problems import MOST_FOUND, Gather, fail
 from fairc.dsl.core.registry import unknown
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Applied, Argument, Quantity, Symbol, Value
@@ -33,9 +33,6 @@ Report = Callable[[Diagnostic], None]
 
 NODE_LIMIT = 250
 """More nodes than this are more than one machine emulates well."""
-
-MOST_FOUND = 200
-"""The search for errors in one topology stops after this many."""
 
 
 @dataclass
@@ -66,7 +63,7 @@ def build_network(body: syntax.Body, scope: Scope, report: Report) -> model.Netw
     ways: dict[tuple[str, str], _Way] = {}
     for element in body.elements:
         if len(gather.found) >= MOST_FOUND:
-            break  # further ones would only repeat the pattern
+            break
         if isinstance(element, syntax.Link):
             _link(element, scope, nodes, ways, gather, report)
     links = () if gather.found else _pair(ways, gather, report)

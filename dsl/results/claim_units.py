@@ -114,6 +114,7 @@ class Resolved:
                     help="sweep fewer values, or draw some with `sample`",
                 )
             grid.work.reset()
+            grid.work.step(self._holds.span)
             if self._where is None or self._true(self._where, bound):
                 row = tuple(bound[name].canonical for name in names)
                 yield Point(bound, row, len(kept))

@@ -80,6 +80,8 @@ def check_claims(
         except CompileError as error:
             for diagnostic in error.diagnostics:
                 diagnostics.add(diagnostic)
+        if checker.pairs > PAIR_LIMIT:
+            break  # which is said once
     if is_range:
         for diagnostic in checker.without_interval(is_end):
             diagnostics.add(diagnostic)
@@ -95,6 +97,7 @@ class ClaimChecker:
         self._facts = facts
         self._checked: list[_Checked] = []
         self._texts: dict[str, Span] = {}
+        self.pairs = 0  # of claim and configuration
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -150,11 +153,12 @@ class ClaimChecker:
                 resolved.kinds,
             )
         )
-        if (pairs := self._pairs()) > PAIR_LIMIT:
+        self.pairs += 1 if resolved.over == "mean" else len(units)
+        if self.pairs > PAIR_LIMIT:
             fail(
                 "too-many",
-                f"the claims of this experiment make {pairs:,} pairs of claim and configuration;"
-                f" the limit is {PAIR_LIMIT:,}",
+                f"up to here the claims of this experiment make {self.pairs:,} pairs of claim and"
+                f" configuration; the limit is {PAIR_LIMIT:,}",
                 node.text.span,
                 help="claim less: fix swept names with `where`, or write `for = mean`",
             )
@@ -172,9 +176,6 @@ class ClaimChecker:
                 help="reword one of them",
             )
         self._texts[text] = span
-
-    def _pairs(self) -> int:
-        return sum(1 if m.claim.over == "mean" else len(m.claim.units) for m in self._checked)
 
     def without_interval(self, is_end: bool) -> Iterator[Diagnostic]:
         """Yield diagnostics for claims that no range of repetitions decides; is_end: whether claims end it."""
@@ -194,7 +195,7 @@ class ClaimChecker:
 
     def warnings(self, is_range: bool) -> Iterator[Diagnostic]:
         """Yield warnings for claims that the repetitions (of a range: the most) cannot decide, whatever the results."""
-        pairs = self._pairs()
+        pairs = self.pairs
         for checked in self._checked:
             needed = max(
                 (_needed(kind, share, pairs, is_range) for kind, share in checked.kinds), default=0

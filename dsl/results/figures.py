@@ -238,6 +238,7 @@ class FigureChecker:
                     help="compare fewer names",
                 )
             facts.grid.work.reset()
+            facts.grid.work.step(node.span)
             key = tuple(bound[name].canonical for name in names)
             for numbered in product(*numbers):
                 full = (*key, *map(str, numbered))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from fairc.dsl.core.source import Source
 
-from .parser import parse
+from .parser import parse_with_tokens
 from .pieces import CLOSERS, COMMENT, OPENERS, Marks, Piece, marks, partners, pieces, with_commas
 
 INDENT = 2
@@ -32,15 +32,24 @@ TIGHT_AFTER = frozenset({"CALL", "_LPAR", "_LSQB", "_DOT", "_DOTDOT"})
 ENDS_A_VALUE = frozenset({"QUANTITY", "NAME", "STRING", "_RPAR", "_RSQB"})
 LINED_UP_AFTER = frozenset({"_COMMA", "_COLON"})
 
+ADDED = 10**9
+"""Places of commas that were added begin here, behind any text."""
+
 PASSES = 50
 """Gaps only shrink from the second pass on, so few are needed."""
 
 
 def layout(source: Source) -> str:
     """Return a file in its canonical layout. Raises CompileError if it does not parse."""
-    text = _once(source)
+    tree, tokens = parse_with_tokens(source)
+    found = pieces(source, tokens)
+    what = marks(tree, found)
+    text = ""
     for _ in range(PASSES):
-        again = _once(Source(source.name, text))
+        found = with_commas(found, what)
+        lines = _lines(found, what, _breaks(found, what))
+        _indent(lines, what)
+        again, found = _Printer(found, what).text(lines)
         if again == text:
             break
         text = again
@@ -56,16 +65,6 @@ class _Line:
     indent: int = 0
     level: int = 0
     """Number of the block that the line is in; lines of one block are lined up."""
-
-
-def _once(source: Source) -> str:
-    tree = parse(source)
-    found = pieces(source)
-    what = marks(tree, found)
-    found = with_commas(found, what)
-    lines = _lines(found, what, _breaks(found, what))
-    _indent(lines, what)
-    return _Printer(found, what).text(lines)
 
 
 def _breaks(found: list[Piece], what: Marks) -> list[bool]:
@@ -172,30 +171,38 @@ class _Printer:
                 self._starts.setdefault(piece.line, set()).add(piece.column)
                 self._ends.setdefault(piece.line, set()).add(piece.column + len(piece.text))
 
-    def text(self, lines: list[_Line]) -> str:
-        """Return all lines as a text."""
+    def text(self, lines: list[_Line]) -> tuple[str, list[Piece]]:
+        """Return all lines as a text, and the pieces where they stand in it."""
         written: list[str] = []
+        placed: list[Piece] = []
         widths = self._widths(lines)
         for line, width in zip(lines, widths, strict=True):
             if line.blank:
                 written.append("")
-            written.append(self._line(line, width))
-        return "\n".join(written) + "\n"
+            text, columns = self._line(line, width)
+            written.append(text)
+            for piece, column in zip(line.pieces, columns, strict=True):
+                apart = len(written) - (placed[-1].line if placed else 1)
+                # A comma that was added begins nothing; a place of its own makes it one that was written.
+                start = piece.start if piece.start >= 0 else ADDED + len(placed)
+                placed.append(Piece(piece.kind, piece.text, start, apart, len(written), column))
+        return "\n".join(written) + "\n", placed
 
     def _widths(self, lines: list[_Line]) -> list[int]:
         """Return the column of each line's first `=`: consecutive lines share one."""
         widths = [0] * len(lines)
-        run: list[int] = []
+        runs: list[list[int]] = []
         for index, line in enumerate(lines):
             if line.pieces[0].start not in self._what.keys:
-                run = []
                 continue
-            if run and (line.blank or line.level != lines[run[-1]].level):
-                run = []
-            run.append(index)
-            widest = max(widths[run[0]], len(self._upto_equals(line)))
-            for i in run:
-                widths[i] = widest
+            goes_on = runs and runs[-1][-1] == index - 1 and not line.blank
+            if not goes_on or line.level != lines[index - 1].level:
+                runs.append([])
+            runs[-1].append(index)
+        for run in runs:
+            widest = max(len(self._upto_equals(lines[index])) for index in run)
+            for index in run:
+                widths[index] = widest
         return widths
 
     def _upto_equals(self, line: _Line) -> str:
@@ -206,8 +213,10 @@ class _Printer:
             text += " " * (self._least(line.pieces, index) if index else 0) + piece.text
         return " " * line.indent + text
 
-    def _line(self, line: _Line, width: int) -> str:
+    def _line(self, line: _Line, width: int) -> tuple[str, list[int]]:
+        """Return a line, and the columns of its pieces."""
         text = " " * line.indent
+        columns: list[int] = []
         equals = False
         for index, piece in enumerate(line.pieces):
             if index:
@@ -215,8 +224,9 @@ class _Printer:
                 if piece.kind == "_EQUALS" and width and not equals:
                     gap, equals = max(gap, width + 1 - len(text)), True
                 text += " " * gap
+            columns.append(len(text))
             text += piece.text
-        return text
+        return text, columns
 
     def _gap(self, line: list[Piece], index: int, column: int) -> int:
         """Return the spaces before a piece: as few as possible, or as many as line it up."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import resources
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
@@ -14,7 +15,7 @@ from fairc.dsl.core.source import Source, Span
 from fairc.dsl.core.units import UNITS
 
 from . import syntax
-from .slips import SyntaxErrors, refuse_characters
+from .slips import SyntaxErrors, refuse_characters, start_of
 
 if TYPE_CHECKING:
     from lark import Lark, Token, Tree
@@ -24,45 +25,103 @@ NESTING_LIMIT = 60
 
 NAME_LIMIT = 60
 
+SURPLUS_LIMIT = 3
+"""A file with more surplus braces than this is not worth reading."""
+
+WORD_LIMIT = 90_000
+"""Names, numbers, texts and signs of one file: some seconds of work, and far more than the largest study needs."""
+
+_WORDS = re.compile(
+    r'#[^\n]*|"(?:[^"\\\n]|\\.)*"|(?P<word>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?%?\w*(?:/s\b)?|\w+|[<>=!]=|--|->|<-|\.\.|[^\s\w])'
+)
+
 
 def parse(source: Source) -> syntax.File:
     """Return the tree of a whole file. Raises CompileError with every slip that was found."""
-    node = _parse(source, "start")
-    assert isinstance(node, syntax.File)
-    return node
+    return cast(syntax.File, Builder(source).build(_whole(source, "start")))
 
 
 def parse_expression(source: Source, start: int = 0) -> syntax.Expr:
     """Return the tree of one value or condition that begins at `start`. Raises CompileError."""
-    return cast(syntax.Expr, _parse(source, "expression", start))
+    return cast(syntax.Expr, Builder(source).build(_whole(source, "expression", start)))
 
 
-def parse_blanked(source: Source, text: str) -> syntax.File:
-    """Return the tree of a file with parts blanked; text: the result, as long as the file. Raises like `parse`."""
-    node = _parse(source, "start", text=text)
-    assert isinstance(node, syntax.File)
-    return node
+def parse_with_tokens(source: Source) -> tuple[syntax.File, list[tuple[str, str, int]]]:
+    """Return the tree of a file, and the kind, the text and the offset of each token. Raises like `parse`."""
+    tree = _whole(source, "start")
+    node = cast(syntax.File, Builder(source).build(tree))
+    return node, [(token.type, str(token), start_of(token)) for token in _tokens(tree)]
 
 
-def _parse(source: Source, rule: str, begin: int = 0, text: str | None = None) -> syntax.Node:
-    refuse_characters(source)
-    errors = SyntaxErrors(source)
-    text = " " * begin + source.text[begin:] if text is None else text
-    tree = errors.watch(lambda: grammar().parse(text, start=rule, on_error=errors.on_error))
+def parse_leniently(source: Source) -> tuple[syntax.File | None, list[Diagnostic], list[str]]:
+    """Return the tree of a file without its broken statements, what is wrong in them, and what was left out.
+
+    The tree is None if nothing can be made of the rest. Raises CompileError where a file is not even read.
+    """
+    _refuse_unreadable(source)
+    text = source.text
+    tree, errors = _attempt(source, "start", text)
+    surplus: list[Diagnostic] = []
+    while errors.surplus is not None and len(surplus) < SURPLUS_LIMIT:
+        surplus.append(errors.found[-1])
+        text = f"{text[: errors.surplus]} {text[errors.surplus + 1 :]}"
+        tree, errors = _attempt(source, "start", text)
+    found = [*surplus, *errors.found]
+    if tree is None:
+        return None, found, errors.dropped
     _refuse_deep_nesting(source, tree)
-    return Builder(source).build(tree)
+    return cast(syntax.File, Builder(source).build(tree)), found, errors.dropped
 
 
-def tokens(source: Source) -> Iterator[tuple[str, str, int]]:
-    """Yield the kind, the text and the offset of every token of a file that parses."""
-    for token in grammar().parse_interactive(source.text, start="start").iter_parse():
-        assert token.start_pos is not None
-        yield token.type, str(token), token.start_pos
+def _whole(source: Source, rule: str, begin: int = 0) -> Tree[Token]:
+    """Return the parse tree of a text without errors, with every token in it. Raises CompileError."""
+    _refuse_unreadable(source)
+    text = " " * begin + source.text[begin:]
+    tree, errors = _attempt(source, rule, text)
+    if tree is None or errors.found:
+        raise CompileError(errors.found)
+    _refuse_deep_nesting(source, tree)
+    return tree
+
+
+def _attempt(source: Source, rule: str, text: str) -> tuple[Tree[Token] | None, SyntaxErrors]:
+    """Return the tree of a text without its broken statements, if there is one, and what is wrong in them."""
+    errors = SyntaxErrors(source, text)
+    tree = errors.watch(lambda: grammar().parse(text, start=rule, on_error=errors.on_error))
+    return tree, errors
+
+
+def _refuse_unreadable(source: Source) -> None:
+    refuse_characters(source)
+    _refuse_many_words(source)
+
+
+def _tokens(tree: Tree[Token]) -> Iterator[Token]:
+    """Yield the tokens of a tree in the order of the text."""
+    stack: list[Tree[Token] | Token] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, str):
+            yield node
+        else:
+            stack.extend(reversed(node.children))
+
+
+def _end(node: Tree[Token] | Token) -> int:
+    """Return where the last token of a node ends."""
+    while not isinstance(node, str):
+        node = node.children[-1]
+    assert node.end_pos is not None
+    return node.end_pos
 
 
 @cache
 def grammar() -> Lark:
-    """Return the parser that grammar.lark describes; importing lark takes a while."""
+    """Return the parser that grammar.lark describes; importing lark takes a while.
+
+    Trees keep all tokens, so the extent of a node is that of its tokens: having lark record it takes half the time
+    of a parse.
+    """
     from lark import Lark
 
     text = resources.files("fairc").joinpath("grammar.lark").read_text(encoding="utf-8")
@@ -71,9 +130,24 @@ def grammar() -> Lark:
         parser="lalr",
         lexer="contextual",
         start=["start", "expression"],
-        propagate_positions=True,
+        keep_all_tokens=True,
         maybe_placeholders=False,
     )
+
+
+def _refuse_many_words(source: Source) -> None:
+    """Raise CompileError if a file is too long to be parsed in a few seconds."""
+    if len(source.text) > WORD_LIMIT:
+        words = (match for match in _WORDS.finditer(source.text) if match.lastgroup)
+        beyond = next(islice(words, WORD_LIMIT, None), None)
+        if beyond is not None:
+            fail(
+                "too-large",
+                f"this file has more than {WORD_LIMIT:,} words and signs",
+                Span(source, *beyond.span()),
+                note="this is one too many",
+                help="write long lists as ranges (`1..1000`) or `logspace(...)`, or split the file",
+            )
 
 
 def _refuse_deep_nesting(source: Source, tree: Tree[Token]) -> None:
@@ -87,7 +161,7 @@ def _refuse_deep_nesting(source: Source, tree: Tree[Token]) -> None:
                     Diagnostic(
                         "too-deep",
                         f"values are nested more than {NESTING_LIMIT} levels deep",
-                        Span(source, node.meta.start_pos, node.meta.start_pos + 1),
+                        Span(source, start_of(node), start_of(node) + 1),
                         note="this is one level too many",
                         help="give inner values a name with `let`",
                     )
@@ -107,10 +181,11 @@ class Builder:
         method = cast(
             "Callable[[Span, list[Any]], syntax.Node]", getattr(self, f"_{tree.data}".rstrip("_"))
         )
-        meta = tree.meta
-        empty = meta.empty  # a file without a single token
-        span = Span(self.source, 0 if empty else meta.start_pos, 0 if empty else meta.end_pos)
-        return method(span, tree.children)
+        empty = not tree.children  # a file without a single token
+        span = Span(self.source, 0 if empty else start_of(tree), 0 if empty else _end(tree))
+        return method(
+            span, [c for c in tree.children if not isinstance(c, str) or c.type[0] != "_"]
+        )
 
     def _word(self, token: Token) -> syntax.Word:
         return self._named(self._at(token), str(token))

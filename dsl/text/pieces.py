@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from fairc.dsl.core.source import Source
 
 from . import syntax
-from .parser import tokens
 
 COMMENT = "COMMENT"
 OPENERS = {"CALL": "_RPAR", "_LPAR": "_RPAR", "_LSQB": "_RSQB", "_LBRACE": "_RBRACE"}
@@ -51,11 +51,11 @@ class Marks:
     tuples: dict[int, bool]
 
 
-def pieces(source: Source) -> list[Piece]:
-    """Return the pieces of a text that parses."""
+def pieces(source: Source, tokens: Iterable[tuple[str, str, int]]) -> list[Piece]:
+    """Return the pieces of a text; tokens: the kind, the text and the offset of each of its tokens."""
     found: list[Piece] = []
     end = 0
-    for kind, text, start in tokens(source):
+    for kind, text, start in tokens:
         found.extend(_between(source, end, start))
         found.append(_piece(source, kind, text, start, end if not found else _end(found[-1])))
         end = start + len(text)
@@ -73,11 +73,11 @@ def marks(tree: syntax.File, found: list[Piece]) -> Marks:
     keys: set[int] = set()
     tuples: dict[int, bool] = {}
     spread: set[int] = set()
-    braces = {p.start for p in found if p.kind == "_LBRACE"}
+    braces = [p.start for p in found if p.kind == "_LBRACE"]
     for node in tree.walk():
         if isinstance(node, syntax.Experiment):
             statements.update(s.span.start for s in node.statements)
-            spread.add(min(b for b in braces if b > node.name.span.start))
+            spread.add(braces[bisect_right(braces, node.name.span.start)])
         elif isinstance(node, syntax.Body):
             statements.update(e.span.start for e in node.elements)
             spread.add(node.span.start)

@@ -5,18 +5,24 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
 from fairc.dsl.core.registry import suggest
 from fairc.dsl.core.source import Source, Span
 from fairc.dsl.core.units import UNITS
 
+from .borders import CLOSING, Borders
+
 if TYPE_CHECKING:
     from lark import Token, Tree, UnexpectedInput
+    from lark.parsers.lalr_interactive_parser import InteractiveParser
 
 SLIP_LIMIT = 20
 """After this many repaired slips the rest of a file is not worth reading."""
+
+DEEPEST = 6
+"""Blocks are nested less deeply than this."""
 
 SMART_QUOTES = "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2018\u2019\u201a"
 
@@ -58,6 +64,9 @@ BLOCKS = frozenset(
 )
 KEYWORDS = BLOCKS | {"FEXP", "IMPORT", "LET", "NODE", "ROUTER", "LINK", "PEP", "POLICER"}
 
+_SEVERAL = re.compile(r"(?:,[ \t]*[\w.%/]+(?:\([^()\n]*\))?(?![\w.%/(])(?![ \t]*(?:=(?!=)|[:{])))+")
+"""Further values behind a comma that no list surrounds, and not the next setting."""
+
 _SPACED_UNIT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)[ \t]+([A-Za-z]+(?:/s\b)?|%)")
 
 
@@ -86,45 +95,168 @@ def refuse_characters(source: Source) -> None:
 
 
 class SyntaxErrors:
-    """Collects the syntax errors of one file while the parser runs."""
+    """Collects the syntax errors of one file while the parser runs, and lets it go on behind each of them.
 
-    def __init__(self, source: Source) -> None:
+    A statement with an error is left out, so that one error does not hide the next. dropped: the parts of the text that
+    were left out. surplus: a brace that closes too much, without which the text should be parsed again.
+    """
+
+    def __init__(self, source: Source, text: str) -> None:
         self.source = source
+        self.text = text
         self.found: list[Diagnostic] = []
+        self.dropped: list[str] = []
+        self.surplus: int | None = None
+        self._borders = Borders(text)
+        self._braces = self._borders.surplus
+        self._last = -1
 
-    def watch(self, parse: Callable[[], Tree[Token]]) -> Tree[Token]:
-        """Return what `parse` returns. Raises CompileError if there was an error, repaired or not."""
+    def watch(self, parse: Callable[[], Tree[Token]]) -> Tree[Token] | None:
+        """Return what `parse` returns, or None if it gave up; errors are in `found`."""
         from lark import UnexpectedInput
 
-        tree = None
         try:
-            tree = parse()
+            return parse()
         except UnexpectedInput:
             assert self.found, "the parser gave up without a report"
-        if tree is None or self.found:
-            raise CompileError(self.found)
-        return tree
+        return None
 
     def on_error(self, error: UnexpectedInput) -> bool:
         """Describe an error; return whether the parser can go on after it."""
         from lark import UnexpectedCharacters, UnexpectedToken
 
+        if len(self.found) >= SLIP_LIMIT:
+            return False
+        parser = error.interactive_parser
         if isinstance(error, UnexpectedCharacters):
-            assert error.pos_in_stream is not None
-            self.found.append(self._character(error.pos_in_stream))
-            repaired = self.source.text[error.pos_in_stream] == ";"
-            return repaired and len(self.found) < SLIP_LIMIT
+            at = error.pos_in_stream
+            assert at is not None
+            self.found.append(self._character(at))
+            if self.text[at] != ";":
+                self._leave_out(parser, at, at + 1)
+            return True
         assert isinstance(error, UnexpectedToken)
         token = error.token
         accepts = frozenset(error.accepts)
         if token.type == "$END":
-            self.found.append(self._end(accepts))
-            return False
-        diagnostic, repaired = self._token(token, accepts)
+            return self._close(parser, accepts)
+        start, end = token.start_pos, token.end_pos
+        assert start is not None and end is not None
+        if start == self._last:  # the statement before it was left out, and it fits no better
+            self._go_to(parser, end)
+            return True
+        self._last = start
+        if self._mend_braces(parser, token, accepts):
+            return self.surplus is None
+        before = last_token(parser)
+        diagnostic, repaired = self._token(token, accepts, before.type if before else "")
         self.found.append(diagnostic)
         if repaired and token.type == "_COLON":
-            error.interactive_parser.feed_token(token.update("_EQUALS", "="))
-        return repaired and len(self.found) < SLIP_LIMIT
+            parser.feed_token(token.update("_EQUALS", "="))
+        elif token.type == "MINUS" and "_LBRACE" in accepts and "{" in self.source.text[end:]:
+            self._go_to(parser, self.source.text.index("{", end))  # the rest of a name
+        elif not repaired:
+            self._leave_out(parser, start, end)
+        return True
+
+    def _leave_out(self, parser: InteractiveParser, start: int, end: int) -> None:
+        """Go on behind the statement with an error, as if it were not there; start, end: of what is wrong in it."""
+        first, behind = self._borders.statement(start)
+        if not self.text[first:behind].strip():
+            first, behind = start, end
+        state = parser.parser_state
+        while state.value_stack and start_of(state.value_stack[-1]) >= first:
+            state.value_stack.pop()
+            state.state_stack.pop()
+        if state.value_stack and not isinstance(rest := state.value_stack[-1], str):
+            while rest.data.startswith("_") and start_of(rest.children[-1]) >= first:
+                rest.children.pop()  # a helper of the grammar: the statements so far
+        self.dropped.append(self.text[first:behind])
+        self._go_to(parser, behind)
+
+    def _go_to(self, parser: InteractiveParser, offset: int) -> None:
+        state = parser.lexer_thread.state
+        assert state is not None
+        state.line_ctr.char_pos = offset
+
+    def _close(self, parser: InteractiveParser, accepts: frozenset[str]) -> bool:
+        """Report that the file ends too early, and close its blocks; return whether that makes it whole."""
+        if not self.found or self._braces > 0:
+            self.found.append(self._end(accepts))
+        end = len(self.text)
+        if "_RBRACE" not in accepts:
+            self._leave_out(parser, end, end)
+        return self._feed(parser, "_RBRACE", "}", end, until="$END")
+
+    def _mend_braces(
+        self, parser: InteractiveParser, token: Token, accepts: frozenset[str]
+    ) -> bool:
+        """Report a brace that is missing, or one too many, and go on as if it were right; return whether it is so."""
+        start = token.start_pos or 0
+        before = last_token(parser)
+        unfinished = self._braces > 0 and before is not None and before.type in BLOCKS
+        if before is not None and unfinished and "_EQUALS" in accepts:
+            keyword = Span(self.source, before.start_pos or 0, before.end_pos or 0)
+            opened = self._unclosed(keyword.start)
+            assert opened is not None
+            self.found.append(
+                Diagnostic(
+                    "syntax",
+                    f"`{before}` cannot stand in this block",
+                    keyword,
+                    note="expected the end of the block first",
+                    labels=(Label(opened, "the block that is opened here is not closed"),),
+                    help=f"add the missing `}}` to the block of line {opened.line}",
+                )
+            )
+            parser.parser_state.value_stack.pop()
+            parser.parser_state.state_stack.pop()
+            self._go_to(parser, keyword.start)
+            self._braces -= 1
+            return self._feed(parser, "_RBRACE", "}", keyword.start, until=before.type)
+        if self._braces >= 0 or token.type == "_RBRACE":
+            return False
+        if "_LBRACE" in accepts:
+            at = Span(self.source, start, token.end_pos or start)
+            self.found.append(
+                Diagnostic(
+                    "syntax",
+                    f"`{shortened(token)}` was not expected here",
+                    at,
+                    note="expected `{`",
+                    help="add the `{` that opens this block",
+                )
+            )
+            self._go_to(parser, start)
+            self._braces += 1
+            return self._feed(parser, "_LBRACE", "{", start, until=token.type)
+        if "EXPERIMENT" not in accepts or "}" not in self.text[:start]:
+            return False
+        self.surplus = self.text.rindex("}", 0, start)
+        self.found.append(
+            Diagnostic(
+                "syntax",
+                "there is one `}` too many",
+                Span(self.source, self.surplus, self.surplus + 1),
+                note="the block ends here already",
+                labels=(Label(Span(self.source, start, token.end_pos or start), "before this"),),
+                help="delete it",
+            )
+        )
+        return True
+
+    def _feed(self, parser: InteractiveParser, kind: str, sign: str, at: int, until: str) -> bool:
+        """Feed a sign that is missing until the parser accepts what follows; return whether it does."""
+        from lark import Token
+
+        accepts = cast("Callable[[], set[str]]", parser.accepts)
+        for _ in range(DEEPEST):
+            if kind not in accepts():
+                break
+            parser.feed_token(Token(kind, sign, at, end_pos=at))
+            if until in accepts():
+                return True
+        return False
 
     def _character(self, offset: int) -> Diagnostic:
         char = self.source.text[offset]
@@ -192,7 +324,10 @@ class SyntaxErrors:
 
     def _end(self, accepts: frozenset[str]) -> Diagnostic:
         end = len(self.source.text)
+        outdented = self._borders.outdented if self._braces > 0 else None
         opened = self._unclosed(end)
+        if outdented is not None:
+            opened = Span(self.source, outdented.brace, outdented.brace + 1)
         labels = (Label(opened, f"this `{opened.text}` is not closed"),) if opened else ()
         return Diagnostic(
             "unexpected-end",
@@ -202,11 +337,25 @@ class SyntaxErrors:
             help=f"add the missing `{CLOSING[opened.text]}`" if opened else None,
         )
 
-    def _token(self, token: Token, accepts: frozenset[str]) -> tuple[Diagnostic, bool]:
-        """Describe an unexpected token; the flag tells whether dropping or replacing it repairs the text."""
+    def _token(self, token: Token, accepts: frozenset[str], before: str) -> tuple[Diagnostic, bool]:
+        """Describe an unexpected token; the flag tells whether dropping or replacing it repairs the text.
+
+        before: the kind of the token before it, if it is a part of the same statement.
+        """
         start, end = token.start_pos, token.end_pos
         assert start is not None and end is not None
         span = Span(self.source, start, end)
+        if "LET" in (before, token.type) and "EXPERIMENT" not in accepts:
+            begin, _ = self._borders.statement(start)
+            at = self.source.text.index("let", begin)
+            line = self.source.text[at:].partition("\n")[0].partition("#")[0].strip(" }")
+            return Diagnostic(
+                "syntax",
+                "`let` belongs above the experiment, not into a block",
+                Span(self.source, at, at + 3),
+                note="not here",
+                help=f"move `{shortened(line)}` above the experiment; it may use swept names",
+            ), False
         spaced = self._spaced_unit(start)
         if spaced is not None:
             return spaced, False
@@ -233,6 +382,26 @@ class SyntaxErrors:
                 Span(self.source, start - 1, end),
                 help="`==` compares, in `exclude` and `where`",
             ), True
+        several = _SEVERAL.match(self.source.text, start) if "_RBRACE" in accepts else None
+        if token.type == "_COMMA" and several:
+            begin, _ = self._borders.statement(start)
+            first = self.source.text[begin:start].rpartition("=")[2].strip()
+            listed = f"[{first}{several[0].rstrip()}]"
+            return Diagnostic(
+                "syntax",
+                "several values are written as a list",
+                span,
+                note="a list has brackets",
+                help=f"write `{listed}`" if first else "write `[a, b]`",
+            ), False
+        if token.type == "_EQUALS" and "COMPARE" in accepts:
+            return Diagnostic(
+                "syntax",
+                "a condition compares with `==`",
+                span,
+                note="`==` instead of this",
+                help="`=` is used in settings only: `rate = 1Mbit/s`",
+            ), False
         if token.type == "_COMMA":
             return Diagnostic(
                 "syntax",
@@ -289,6 +458,12 @@ class SyntaxErrors:
         if token.type == "FEXP":
             return "`fexp 1` stands at the top of the file, once"
         before = self.source.text[:start].rstrip()
+        if token.type == "MINUS" and re.search(r"[A-Za-z_]\w*\Z", before) and "_LBRACE" in accepts:
+            return "names consist of letters, digits and `_`"
+        if re.search(r"\b(?:for|while|if)\Z", before):
+            return "there are no loops: `sweep { x = 1..3 }` varies a value, `count = 3` opens connections"
+        if before.endswith("claim") and "STRING" in accepts:
+            return 'a claim begins with what it states: `claim "BBR takes more than CUBIC" { ... }`'
         if before.endswith("sweep") and "_LBRACE" in accepts:
             rest = self.source.text[start:].partition("\n")[0].partition("#")[0].strip()
             return f"a sweep is a block: `sweep {{ {rest} }}`"
@@ -309,17 +484,23 @@ class SyntaxErrors:
 
     def _unclosed(self, before: int) -> Span | None:
         """Return the innermost bracket that is open at an offset."""
-        stack: list[int] = []
-        pattern = r'#[^\n]*|"(?:[^"\\\n]|\\.)*"|[][(){}]'
-        for match in re.finditer(pattern, self.source.text[:before]):
-            if match[0] in CLOSING:
-                stack.append(match.start())
-            elif match[0] in CLOSING.values() and stack:
-                stack.pop()
-        return Span(self.source, stack[-1], stack[-1] + 1) if stack else None
+        at = self._borders.unclosed(before)
+        return None if at is None else Span(self.source, at, at + 1)
 
 
-CLOSING = {"(": ")", "[": "]", "{": "}"}
+def last_token(parser: InteractiveParser) -> Token | None:
+    """Return the last thing that was read, if it is a token and no finished part of the tree yet."""
+    stack = parser.parser_state.value_stack
+    last: Tree[Token] | Token | None = stack[-1] if stack else None
+    return last if isinstance(last, str) else None
+
+
+def start_of(node: Tree[Token] | Token) -> int:
+    """Return where the first token of a node begins."""
+    while not isinstance(node, str):
+        node = node.children[0]
+    assert node.start_pos is not None
+    return node.start_pos
 
 
 def shortened(token: str) -> str:

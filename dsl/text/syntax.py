@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal
 
 from fairc.dsl.core.source import Span
@@ -17,8 +17,8 @@ class Node:
 
     def children(self) -> Iterator[Node]:
         """Yield the nodes directly inside this one, in the order of their fields."""
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for name in self.__match_args__:  # the names of all fields
+            value = getattr(self, name)
             for item in value if isinstance(value, tuple) else (value,):
                 if isinstance(item, Node):
                     yield item

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from fairc.dsl.experiment import Experiment
 
 
-CONFIGURATIONS = 2000
-"""How many configurations to compile, evenly spread: all of them in most experiments."""
+CONFIGURATIONS = 1000
+"""At most this many configurations are compiled, evenly spread: all of them in most experiments."""
 
 
 @click.command()
@@ -70,9 +70,10 @@ def compiled(experiment: Experiment | None, found: Diagnostics) -> Diagnostics:
     try:
         for _ in compilation.representatives(CONFIGURATIONS):
             pass
+        compilation.choice_so_far()
     except CompileError as error:
-        return Diagnostics(error.diagnostics)
-    return Diagnostics([*found, *compilation.diagnostics])
+        return Diagnostics([*compilation.diagnostics, *error.diagnostics])
+    return compilation.diagnostics
 
 
 def verdict(found: Diagnostics) -> str:

@@ -123,8 +123,8 @@ def plan(
         console.result(f"precision checked after {', '.join(few)} repetitions")
     for sentence in advice:
         console.result(sentence)
-    if count.configurations > LOOKED_AT:
-        console.result(f"estimated from {LOOKED_AT} configurations, evenly spread")
+    if count.configurations > len(cells):
+        console.result(f"estimated from {len(cells)} configurations, evenly spread")
     show_warnings(compilation)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fairc.dsl import Diagnostics, Source, load
+from fairc.dsl.core.problems import MOST_FOUND
 from fairc.dsl.expressions import names
 from fairc.dsl.network import networks
 from fairc.dsl.text import syntax
@@ -65,8 +66,8 @@ def test_a_topology_that_is_too_large_is_said_once(
     found = check(HEAD + f"topology big() {{\n{nodes}{links}}}\n" + experiment + FLOW)
     codes = {d.code for d in found}
     assert codes == {"unknown-node"} if unknown else codes >= {"too-many"}
-    assert len(found) <= networks.MOST_FOUND + 5
-    assert calls[0] <= 3 * networks.MOST_FOUND
+    assert len(found) <= MOST_FOUND + 5
+    assert calls[0] <= 3 * MOST_FOUND
 
 
 def test_each_error_is_hashed_once(monkeypatch: pytest.MonkeyPatch) -> None:

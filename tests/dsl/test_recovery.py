@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairc.dsl import Source, load
-from fairc.dsl.text.recovery import read, statement
+from fairc.dsl.text.borders import Borders
+from fairc.dsl.text.recovery import read
+from fairc.dsl.text.slips import SyntaxErrors
 
 RIGHT = """fexp 1
 
@@ -75,17 +79,74 @@ def test_several_slips_are_all_said() -> None:
     ) == [("syntax", 5), ("syntax", 6), ("syntax", 11)]
 
 
-def test_a_block_that_is_not_closed_ends_the_search() -> None:
-    text = RIGHT.rstrip().removesuffix("}")
+@pytest.mark.parametrize(
+    ("old", "new", "slip"),
+    [
+        (
+            "flow a { cca = cubic  workload = file(1MB) }",
+            "flow a { cca = cubic  workload = file(1MB)",
+            7,
+        ),
+        (
+            "flow a { cca = cubic  workload = file(1MB) }",
+            "flow a { cca = cubic  workload = file(1MB) } }",
+            6,
+        ),
+        ("flow a {", "flow a", 6),
+        ("flow b {", "flow b", 8),
+        ("  flow a", "  let x = 5ms\n  flow a", 6),
+        (
+            "  flow a",
+            "  flow c { let x = 5ms  cca = cubic  workload = bulk  stop = 9s }\n  flow a",
+            6,
+        ),
+        ("fifo(depth))", "fifo(depth)", 6),
+        ("repeat  = 6", 'title = "x\n  repeat  = 6', 11),
+        ("repeat  = 6", "repeat  = \u201c6\u201d", 11),
+        ("1Mbit/s", "1 Mbit/s", 5),
+    ],
+)
+def test_a_slip_hides_no_other_error(old: str, new: str, slip: int) -> None:
+    """The unknown CCA of the other flow is said wherever the slip is; nothing else is."""
+    wrong = 8 + (slip in (6, 7) and "\n" in new)
+    said = found((old, new), ("= bbr", "= bbbr"))
+    assert ("unknown-cca", wrong) in said and sorted(line for _, line in said) == sorted(
+        [slip, wrong]
+    )
+
+
+def test_a_file_that_ends_too_early_is_read_as_far_as_it_goes() -> None:
+    text = RIGHT.replace("= cubic", "= cubik").rstrip().removesuffix("}")
     _, diagnostics = load(Source("file.fexp", text))
-    assert [d.code for d in diagnostics] == ["unexpected-end"]
+    assert [d.code for d in diagnostics] == ["unknown-cca", "unexpected-end"]
+    text = RIGHT.replace("= cubic", "= cubik").replace(
+        "    workload = file(1MB)\n  }", "    workload = file(1MB)"
+    )
+    _, diagnostics = load(Source("file.fexp", text))
+    assert [d.code for d in diagnostics] == ["unknown-cca", "unexpected-end"]
+    (label,) = next(iter(d.labels for d in diagnostics if d.labels))
+    assert label.span.line == 7, "the block that is not closed, by its indentation"
+
+
+def test_the_rest_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty errors cost no twenty parses."""
+    calls, original = [0], SyntaxErrors.watch
+
+    def watch(*arguments: Any) -> Any:
+        calls[0] += 1
+        return original(*arguments)
+
+    monkeypatch.setattr(SyntaxErrors, "watch", watch)
+    slips = "".join(f"  flow f{n} {{ cca = = cubic }}\n" for n in range(15))
+    codes = [code for code, _ in found(("  repeat", f"{slips}  repeat"))]
+    assert codes == ["syntax"] * 15 and calls[0] == 1
 
 
 def test_the_statement_around_an_error() -> None:
     text = "a {\n  b = [\n    1,\n    2\n  ]\n  c = 3\n}\n"
-    begin, end = statement(text, text.index("2"))
+    begin, end = Borders(text).statement(text.index("2"))
     assert text[begin:end] == "  b = [\n    1,\n    2\n  ]"
-    begin, end = statement(text, text.index("3"))
+    begin, end = Borders(text).statement(text.index("3"))
     assert text[begin:end] == "  c = 3"
 
 

@@ -42,6 +42,13 @@ ABSENT: Mapping[str, tuple[str, str]] = {
             " `bpf(...)`"
         ),
     ),
+    "prague": (
+        "Linux has no TCP Prague: it is a kernel of its own",
+        (
+            "the closest is `dctcp` with `ecn = accurate`, behind the queue `dualpi2(l4s: any)`; or"
+            " use your own with `bpf(...)`"
+        ),
+    ),
 }
 """CCAs that studies name but that are not available here: why, and what is closest."""
 

@@ -154,10 +154,20 @@ class Discipline(Entry):
                 message=f"at this rate one packet takes longer than the target of `{self.name}`",
                 span=given.written.span,
                 notes=(f"{times}: the queue can never meet it",),
-                help="write `scaled: on`, or a target of more than one frame's time",
+                help=self._larger_target(frame_ns),
                 severity=Severity.WARNING,
             )
         yield from self.doubts(given, queue)
+
+    def _larger_target(self, frame_ns: int) -> str:
+        """Return how a target above a frame's time is written: with the parameters that the queue has."""
+        names = {parameter.name for parameter in self.parameters}
+        if "target" not in names:
+            return f"write `rtt: {20 * frame_ns // 10**6 + 1}ms` or more: a twentieth is the target"
+        larger = "a target of more than one frame's time"
+        return (
+            f"write `{SCALED.name}: on`, or {larger}" if SCALED.name in names else f"write {larger}"
+        )
 
 
 def queue_of(use: Use[Discipline], span: Span) -> Queue:
