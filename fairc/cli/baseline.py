@@ -94,7 +94,7 @@ def _decision(run: Path) -> Decision:
 
     from .results import TABLES
 
-    return decide(measured(run / TABLES, read_plan(run)), Store(run).lock)
+    return decide(measured(run / TABLES, read_plan(run)), Store(run))
 
 
 def _claims(before: Decision, after: Decision) -> tuple[tuple[Change, ...], int]:

@@ -103,7 +103,7 @@ def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
 
 def _claimed(store: Store, of: Measured) -> Iterator[str]:
     """Yield the claims: each with its command, its verdict and the interval to expect."""
-    decision = decide(of, store.lock)
+    decision = decide(of, store)
     if not decision.claims:
         return
     yield "## Claims"
