@@ -71,6 +71,7 @@ def _rebuilt(
                 folder / phase.FOLDER, check.cells(), checks
             ):
                 return None
+        rebuilding.derive(store, rebuilding.forms(folder))
         image = folder / contents.IMAGE
         raw = any(folder.glob("cells/*/raw.tar.zst"))
         ours = contents.contents(store, scratch, raw, image if image.is_file() else None)

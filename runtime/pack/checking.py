@@ -53,7 +53,7 @@ GROUPS = (
 
 
 def documents(folder: Path) -> str:
-    """Return which JSON document of a pack readers may understand differently; empty if none. Raises OSError."""
+    """Return which JSON document of a pack readers may understand differently; empty if none."""
     for path in sorted(folder.rglob("*.json*")):
         name = path.relative_to(folder).as_posix()
         if name.startswith((f"{SPEC}/", f"{contents.PROGRAMS}/")) or path.suffix not in (
@@ -61,7 +61,10 @@ def documents(folder: Path) -> str:
             ".jsonl",
         ):
             continue
-        text = content(path)
+        try:
+            text = content(path)
+        except OSError as error:
+            return f"{name} cannot be read: {error.strerror}"
         for part in text.splitlines() if path.suffix == ".jsonl" else [text]:
             try:
                 json.loads(part, object_pairs_hook=_once, parse_constant=_no_number)

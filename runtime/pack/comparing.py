@@ -9,6 +9,8 @@ from pathlib import Path
 from fairc.runtime.store import tables
 
 TEXTS = (".html", ".svg", ".md", ".json", ".csv", ".tex", ".cff")
+LARGER_BYTES = 1 << 20
+"""How much more than twice our size a file may have to be compared at all."""
 CLOSE = 1e-9
 """Largest relative difference of decimal fractions: processors sum in different orders."""
 _NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)")
@@ -19,11 +21,13 @@ def same(name: str, ours: Path | bytes, theirs: Path) -> bool:
     if not theirs.is_file():
         return False
     mine = ours if isinstance(ours, bytes) else ours.read_bytes()
-    if theirs.stat().st_size == len(mine) and theirs.read_bytes() == mine:
+    if theirs.stat().st_size > 2 * len(mine) + LARGER_BYTES:
+        return False  # unread, whatever its size
+    if theirs.read_bytes() == mine:
         return True
     if name.endswith(".parquet") and isinstance(ours, Path):
         return tables.same(ours, theirs)
-    if name.endswith(TEXTS) and theirs.stat().st_size < 2 * len(mine) + 1000:
+    if name.endswith(TEXTS):
         return same_text(mine.decode(), theirs.read_bytes().decode(errors="replace"))
     return False
 

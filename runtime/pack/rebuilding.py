@@ -17,6 +17,8 @@ from fairc.runtime.store import hashes, tables
 from fairc.runtime.store.copying import copy_plan
 from fairc.runtime.store.folder import EMITTED, LOCK, PLAN, RAW, RESULT, SERIES, Store
 
+from . import zipped
+
 OF_CELL = (RESULT, SERIES, hashes.FILES)
 FORMS = {"svg", "pdf", "csv", "tex"}
 
@@ -26,37 +28,51 @@ def as_packed(source: Path, place: Path, raw: bool) -> Store:
 
     Raises StoreError, TableError, ReportError, OSError.
     """
-    return _built(source, place, lambda to: copy_plan(source, to), raw)
+    store = _copied(source, place, lambda to: copy_plan(source, to), raw)
+    inner = source / phase.FOLDER
+    if (inner / PLAN).is_file():
+        _copied(inner, place / phase.FOLDER, lambda to: copy_plan(inner, to), raw)
+    derive(store, forms(source))
+    return store
 
 
 def as_compiled(source: Path, place: Path, compilation: compiler.Compilation) -> Store:
-    """Build the same from an unpacked pack, with the plan as its spec compiles here; raises as `as_packed`."""
-    return _built(
-        source, place, lambda to: compiler.emit(compilation, to, ("json",)), raw=True, own=True
-    )
+    """Begin the same from an unpacked pack, with the plan as its spec compiles here; `derive` completes it.
 
-
-def _built(
-    source: Path, place: Path, plan: Callable[[Path], None], raw: bool, own: bool = False
-) -> Store:
-    """own: write the plan of the phase check as it follows from the plan here, instead of copying it."""
-    from fairc.runtime import report
-
-    store = _copied(source, place, plan, raw)
+    The plan of the phase check is the one that follows from it. Raises StoreError, OSError.
+    """
+    store = _copied(source, place, lambda to: compiler.emit(compilation, to, ("json",)), raw=True)
     inner = source / phase.FOLDER
     if (inner / PLAN).is_file():
-
-        def write(folder: Path) -> None:
-            if own:
-                phase.write_plan(store, phase.used(store, every), folder)
-            else:
-                copy_plan(inner, folder)
-
-        _tabulate(_copied(inner, place / phase.FOLDER, write, raw))
-    _tabulate(store)
-    with hashes.rewriting(place):
-        report.build(place, forms(source))
+        used = phase.used(store, every)
+        _copied(inner, place / phase.FOLDER, lambda to: phase.write_plan(store, used, to), raw=True)
     return store
+
+
+def derive(store: Store, formats: list[str]) -> None:
+    """Write what follows from the cells of a run: tables, report. Raises TableError, ReportError, StoreError."""
+    from fairc.runtime import report
+
+    if (store.path / phase.FOLDER).is_dir():
+        _tabulate(Store(store.path / phase.FOLDER))
+    _tabulate(store)
+    with hashes.rewriting(store.path):
+        report.build(store.path, formats)
+
+
+def unpack(pack: Path, folder: Path) -> None:
+    """Unpack a pack into an empty folder, to work with: what follows from its cells is left out, or written anew.
+
+    Raises PackError, StoreError, TableError, OSError.
+    """
+    zipped.unpack(pack, folder)
+    for run in (folder, folder / phase.FOLDER):
+        for name in hashes.of_run(run):
+            if name.startswith(("tables/", "figures/", "report.")):
+                (run / name).unlink()
+        (run / hashes.FILES).unlink(missing_ok=True)
+    if (folder / phase.FOLDER / PLAN).is_file():
+        _tabulate(Store(folder / phase.FOLDER))
 
 
 def forms(source: Path) -> list[str]:

@@ -233,7 +233,7 @@ def same(mine: Path, theirs: Path) -> bool:
                     return False
                 if not rows[0]:
                     return True
-    except duckdb.Error:
+    except (duckdb.Error, ValueError, OverflowError):  # ValueError: a text that is not UTF-8
         return False
 
 

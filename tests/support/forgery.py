@@ -11,6 +11,7 @@ import json
 import random
 import zipfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -71,9 +72,9 @@ def mend(files: Files) -> None:
                     record["files"][part] = _hashed(content)
                 elif part != "raw.tar.zst":
                     del record["files"][part]
-            if home.startswith("cells/") and record.get("ran"):
+            with suppress(ValueError, TypeError, KeyError, RecursionError):
                 result = json.loads(files[home + RESULT])
-                record["ran"] = {field: result[field] for field in record["ran"]}
+                record["ran"] = record["ran"] and {field: result[field] for field in record["ran"]}
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             continue
         files[name] = json.dumps(record).encode()
@@ -356,6 +357,12 @@ def no_record(rng: random.Random, files: Files) -> None:
     del files[f"cells/{rng.choice(keys(files))}/files.json"]
 
 
+def a_name_twice(_: random.Random, files: Files) -> None:
+    """Have a name twice in a document, so that readers find different values."""
+    name = min(name for name in files if name.endswith(RESULT))
+    files[name] = files[name].replace(b"{", b'{"verdict": "invalid",', 1)
+
+
 def more(_: random.Random, files: Files) -> None:
     """Add a file that no pack has."""
     files["figures/proof.svg"] = b"<svg/>"
@@ -397,6 +404,7 @@ REWRITTEN: Mapping[str, Forgery] = MappingProxyType(
         "claim": claim,
         "no records": no_records,
         "no record": no_record,
+        "a name twice": a_name_twice,
         "more": more,
     }
 )
