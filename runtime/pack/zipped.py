@@ -89,8 +89,8 @@ def unpack(path: Path, folder: Path) -> None:
     try:
         with zipfile.ZipFile(path) as zipped:
             members = _checked(zipped)
-            _one_reading(path, zipped)
             _fits(path, folder, members.values())
+            _one_reading(path, zipped)
             for name, member in members.items():
                 place = folder / name
                 with zipped.open(member) as packed, new_file(place, path) as file:

@@ -338,11 +338,20 @@ def table(_: random.Random, files: Files) -> None:
         files["tables/metrics.parquet"] = new.read_bytes()
 
 
+def verdict(_: random.Random, files: Files) -> None:
+    """State another verdict on a claim."""
+    document = json.loads(files["claims.json"])
+    first = document["claims"][0]
+    first["verdict"] = "fails" if first["verdict"] == "holds" else "holds"
+    files["claims.json"] = f"{json.dumps(document, indent=1)}\n".encode()
+
+
 def claim(_: random.Random, files: Files) -> None:
     """Claim less in the plan than the spec does."""
     document = json.loads(files["plan.json"])
     for unit in document["claims"][0]["units"]:
-        unit["low"] = unit["low"] / 10
+        for end, factor in (("low", 0.1), ("high", 10)):
+            unit[end] = unit[end] and unit[end] * factor
     put_plan(files, plan_cells(files), claims=document["claims"])
 
 
@@ -400,7 +409,7 @@ REWRITTEN: Mapping[str, Forgery] = MappingProxyType(
         "README": text_of("README.md"),
         "citation": text_of("CITATION.cff", b"a", b"b"),
         "metadata": text_of("ro-crate-metadata.json"),
-        "claims.json": text_of("claims.json", b'"fails"', b'"holds"'),
+        "claims.json": verdict,
         "claim": claim,
         "no records": no_records,
         "no record": no_record,
