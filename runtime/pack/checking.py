@@ -105,7 +105,12 @@ def plan_again(folder: Path, checks: Checks) -> compiler.Compilation | None:
         )
         return None
     packed = list(read_cells(folder))
-    why = _cells_differ(ours, packed) or _header_differs(header, plan) or _lock_differs(folder)
+    why = (
+        plan.outdated
+        or _cells_differ(ours, packed)
+        or _header_differs(header, plan)
+        or _lock_differs(folder)
+    )
     if why:
         checks.add("plan", "differs", why)
     else:

@@ -69,6 +69,8 @@ def verify(run: Path) -> Verified:
         name = next((name for name in (CELLS, LOCK, PLAN) if name in text), PLAN)
         found.damaged.append(Damaged(name, str(error), _again(run, name)))
     else:
+        if outdated := Store(run).plan.outdated:
+            found.notes.append(outdated)
         found.damaged += _of_run(run, found)
         found.damaged += of_cells(run, found)
         found.planned = found.cells
