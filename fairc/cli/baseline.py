@@ -74,7 +74,7 @@ def against(run: Path, baseline: Path, form: str) -> int:
 def _folder(baseline: Path, stack: ExitStack) -> Path:
     """Return the run directory of a baseline; a pack stays unpacked until the stack is closed."""
     from fairc.runtime.host.supervisor import temporary_prefix
-    from fairc.runtime.pack import zipped
+    from fairc.runtime.pack import rebuilding
 
     if baseline.is_dir():
         return baseline
@@ -83,7 +83,7 @@ def _folder(baseline: Path, stack: ExitStack) -> Path:
     scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix=temporary_prefix("pack")))
     folder = Path(scratch, "pack")
     folder.mkdir()
-    zipped.unpack(baseline, folder)
+    rebuilding.unpack(baseline, folder)
     return folder
 
 
@@ -94,7 +94,7 @@ def _decision(run: Path) -> Decision:
 
     from .results import TABLES
 
-    return decide(measured(run / TABLES, read_plan(run)), Store(run).lock)
+    return decide(measured(run / TABLES, read_plan(run)), Store(run))
 
 
 def _claims(before: Decision, after: Decision) -> tuple[tuple[Change, ...], int]:

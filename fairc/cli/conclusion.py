@@ -48,7 +48,7 @@ def conclude(
     measured = reading.measured(store.path / TABLES, store.plan)
     for line in summary(store.path, measured):
         console.result(line)
-    decision = decide(measured, store.lock)
+    decision = decide(measured, store)
     if decision.claims:
         console.result("")
     for line in lines(decision):

@@ -25,13 +25,15 @@ from .options import quiet, type_path
 def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> None:
     """Write RUN as one zip file: spec, plan, lock, results, tables, figures, report, programs.
 
-    Packing twice gives the same bytes. `fairc verify`, `run` and `report` accept the file in place of RUN.
+    Tables, figures and report are written anew from the cells. Packing twice gives the same bytes. `fairc verify`, `run` and `report` accept the file in place of RUN.
     """
     from fairc.runtime.host.clean import remove_temporary
     from fairc.runtime.host.supervisor import temporary_prefix
     from fairc.runtime.pack import zipped
-    from fairc.runtime.pack.contents import contents, raw_bytes
+    from fairc.runtime.pack.contents import contents, raw_bytes, require
+    from fairc.runtime.pack.rebuilding import as_packed
     from fairc.runtime.store.folder import Store
+    from fairc.runtime.store.ranges import missing
 
     from .results import plan_of
 
@@ -47,8 +49,15 @@ def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> No
             console.say(f"raw artefacts: {raw / 1e6:.1f} MB")
         else:
             console.say(f"without raw artefacts ({raw / 1e6:.1f} MB: --with-raw)")
+        require(store, with_raw)
+        if absent := missing(store, {cell.id for cell, _ in store.finished()}):
+            console.say(
+                f"warning: {len(absent)} of the plan's {plan.cells} cells have no result, and `fairc verify` will say so:"
+                f" fairc run {run} -o {run}"
+            )
+        built = as_packed(run, Path(scratch, "run"), with_raw)
         image = saved_image(plan.engine, Path(scratch)) if with_image else None
-        zipped.write(path, contents(store, Path(scratch), with_raw, image))
+        zipped.write(path, contents(built, Path(scratch), with_raw, image))
     console.result(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
 
 

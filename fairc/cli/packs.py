@@ -21,7 +21,7 @@ def run_of(target: Path, output: Path | None = None) -> Path:
 
     from fairc.runtime.host.clean import remove_temporary
     from fairc.runtime.host.supervisor import temporary_prefix
-    from fairc.runtime.pack import zipped
+    from fairc.runtime.pack import rebuilding
     from fairc.runtime.store.folder import CELLS
 
     from .results import plan_of
@@ -32,7 +32,7 @@ def run_of(target: Path, output: Path | None = None) -> Path:
     with tempfile.TemporaryDirectory(prefix=temporary_prefix("pack"), dir=parent) as scratch:
         unpacked = Path(scratch, "pack")
         unpacked.mkdir()
-        zipped.unpack(target, unpacked)
+        rebuilding.unpack(target, unpacked)
         plan = plan_of(unpacked)
         place = output or default_run(plan.experiment)
         if place.exists() and any(place.iterdir()):

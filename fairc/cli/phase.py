@@ -30,11 +30,8 @@ def check_phases(
 
     from .results import refresh
 
-    if run.plan.precision:  # of a range: only the cells that it used
-        took = {cell.id for cell, _ in run.finished()}
-        asked, wanted = wanted, lambda cell: cell.id in took and asked(cell)
     with Store(run.path / phase.FOLDER) as store:
-        configurations = phase.adopt(run, store, engine, wanted)
+        configurations = phase.adopt(run, store, engine, phase.used(run, wanted))
         cells = store.plan.cells
         console.say(
             f"phase check: rerunning {cells} cells of {configurations} of"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,22 +50,27 @@ def refresh(store: Store, checked: bool = False, begun: Filling | None = None) -
 
 def up_to_date(run: Path) -> bool:
     """Return whether the tables hold everything that is stored."""
-    from fairc.runtime.store.folder import LOCK, PLAN
+    from fairc.runtime.store.folder import LOCK, PLAN, RESULT
 
     try:
         written = (run / TABLES / "cells.parquet").stat().st_mtime_ns
-        return all((run / name).stat().st_mtime_ns <= written for name in (PLAN, LOCK, "cells"))
+        sources = [run / name for name in (PLAN, LOCK, "cells")]
+        with os.scandir(run / "cells") as cells:
+            for cell in (entry for entry in cells if entry.is_dir()):
+                result = Path(cell.path, RESULT)
+                sources += [Path(cell.path), *([result] if result.exists() else [])]
+        return all(path.stat().st_mtime_ns <= written for path in sources)
     except FileNotFoundError:
         return False
 
 
 def whole_tables(run: Path) -> bool:
-    """Return whether the tables are as written; tables of earlier versions have no hashes to check."""
+    """Return whether the tables are as written; without a record nothing says so."""
     from fairc.runtime.store import hashes
 
     known = hashes.recorded(run)
     if known is None:
-        return not (run / hashes.FILES).exists()
+        return False
     tables = {name: file for name, file in known.files.items() if name.startswith(f"{TABLES}/")}
     return not hashes.differing(run, known.model_copy(update={"files": tables}))
 

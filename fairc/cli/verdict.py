@@ -47,4 +47,5 @@ def answered(run: Path, strict: bool) -> Answer:
     from .results import fresh_tables
 
     measured = fresh_tables(run)
-    return Answer(measured.plan, decide(measured, Store(run).lock), validity(measured), strict)
+    store = Store(run)
+    return Answer(measured.plan, decide(measured, store), validity(measured, store), strict)

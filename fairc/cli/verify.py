@@ -1,7 +1,10 @@
-"""`fairc verify`: is everything that is stored what was written?"""
+"""`fairc verify`: is everything that is stored what was written, and what follows from it?"""
 
 from __future__ import annotations
 
+import os
+import random
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -25,7 +28,7 @@ SHOWN = 40
 @click.option(
     "--sample",
     type=click.IntRange(0),
-    help="For a pack: how many cells to run again.  [default: 3]",
+    help="How many cells to draw: of a pack to run again [default: 3], of a run to derive from raw artefacts [default: all].",
 )
 @click.option("--all", "everything", is_flag=True, help="For a pack: run every cell again.")
 @click.option(
@@ -40,18 +43,19 @@ SHOWN = 40
 def verify(
     target: Path, form: str, sample: int | None, everything: bool, jobs: int | None, trust: bool
 ) -> int:
-    """Check that stored files are unchanged. RUN is a run directory, PACK a file of `fairc pack`.
+    """Check what is stored, and say what that proves. RUN is a run directory, PACK a file of `fairc pack`.
 
-    For a run directory: compare every file with the hash recorded when it was written, and list damaged files
-    with their repair; nothing is changed. For a pack: check the hashes, compile its spec again, decide its claims
-    again, and run some of its cells again; its own programs are run only with --trust. The exit status is 1 when
-    something is damaged or differs.
+    For a run directory: compare every file with the hash recorded when it was written, each cell with the plan, tables with
+    the cells, and results with what raw artefacts give; list what is damaged with its repair. Nothing is changed. For a
+    pack: compile its spec again, rebuild everything that follows from the results of its cells, decide its claims
+    again, and run some of its cells again, drawn at random; its own programs are run only with --trust. The exit
+    status is 1 when something is damaged, differs or is missing.
     """
+    if everything and sample is not None:
+        raise Wrong("--all and --sample contradict each other")
     if target.is_file():
         from .verify_pack import verify_pack
 
-        if everything and sample is not None:
-            raise Wrong("--all and --sample contradict each other")
         return verify_pack(
             target,
             None if everything else 3 if sample is None else sample,
@@ -59,46 +63,97 @@ def verify(
             form,
             trust=trust,
         )
-    if everything or sample is not None or jobs or trust:
+    if everything or trust:
         raise Wrong(
-            "--sample, --all, --jobs and --trust are for packs; a run directory only has its hashes compared"
+            "--all and --trust are for packs: the cells of a run directory are not run again"
         )
-    found = looked_at(target)
+    found = looked_at(target, sample, jobs or len(os.sched_getaffinity(0)))
     for line in FORMS[form](target, found):
         console.result(line)
-    return Status.NOT_ALL_VALID if found.damaged else Status.WELL
+    return Status.WELL if found.whole else Status.NOT_ALL_VALID
 
 
-def looked_at(target: Path) -> Verified:
-    """Verify the run directory at a path. Raises Wrong if there is none, StoreError."""
+def looked_at(target: Path, sample: int | None, jobs: int) -> Verified:
+    """Verify the run directory at a path. Raises Wrong if there is none, StoreError.
+
+    sample: of how many cells to derive the results from raw artefacts again; None: of all.
+    """
     from fairc.runtime.store import verification
 
-    if target.is_dir():
-        return verification.verify(target)
-    raise Wrong(f"{target} is not a run directory")
+    if not target.is_dir():
+        raise Wrong(f"{target} is not a run directory")
+    found = verification.verify(target)
+    if found.raw and sample != 0 and not found.damaged:
+        _derive(target, found, sample, jobs)
+    return found
+
+
+def _derive(run: Path, found: Verified, sample: int | None, jobs: int) -> None:
+    """Derive results of a run, none of whose files is damaged, from raw artefacts again, and compare them."""
+    from fairc.runtime.host.supervisor import temporary_prefix
+    from fairc.runtime.run import repair
+    from fairc.runtime.store.folder import RAW, Store
+    from fairc.runtime.store.verification import Damaged, quoted, resume, stored
+
+    store = Store(run)
+    cells = [(cell, folder) for cell, folder in stored(store) if (folder / RAW).is_file()]
+    if sample is not None and sample < len(cells):
+        cells = random.SystemRandom().sample(cells, sample)
+    console.say(f"deriving the results of {len(cells)} cells from their raw artefacts")
+    with tempfile.TemporaryDirectory(prefix=temporary_prefix("verify")) as scratch:
+        other = repair.derived_again(store, cells, Path(scratch), jobs)
+    found.derived = len(cells)
+    found.damaged += [
+        Damaged(f"cells/{key}", why, f"rm -r {quoted(store.folder(key))}; {resume(run)}")
+        for key, why in other.items()
+    ]
 
 
 def as_text(target: Path, found: Verified) -> Iterator[str]:
-    """Yield lines for people: a table of what is damaged, and how much was checked."""
+    """Yield lines for people: what was proved, of how much, and a table of what is damaged."""
     from .results import aligned
 
+    yield f"{target} {proved(found)}"
     if found.damaged:
+        yield ""
         shown = found.damaged[:SHOWN]
         rows = [["file", "damage", "repair"]]
         rows += [[one.file, one.why, one.repair] for one in shown]
         yield from aligned(rows, left=3)
         if len(found.damaged) > SHOWN:
             yield f"... and {len(found.damaged) - SHOWN} more: --format json"
-        yield ""
+    if found.planned > found.cells:
+        from fairc.runtime.store.verification import resume
+
+        yield f"{found.planned - found.cells} cells have no result; to run them: {resume(target)}"
     for note in found.notes:
         yield f"note: {note}"
-    counts = f"{found.files} files of {found.cells} cells and the run"
-    yield f"{target}: {counts}: {len(found.damaged) or 'none'} damaged"
+
+
+def proved(found: Verified) -> str:
+    """Return what was proved, of how much, in one line."""
+    if not found.planned:
+        return "is damaged: its plan or its lock cannot be read, so nothing was proved of its cells"
+    derived = "no result derived from raw artefacts again"
+    if found.derived:
+        derived = f"results of {found.derived} derived from raw artefacts again"
+    parts = (
+        "is whole" if found.whole else "is damaged" if found.damaged else "is not complete",
+        f"{found.cells} of the plan's {found.planned} cells",
+        f"{found.files} files compared with their hashes, {len(found.damaged) or 'none'} damaged",
+        derived,
+    )
+    return f"{parts[0]}: {'; '.join(parts[1:])}"
 
 
 def as_json(target: Path, found: Verified) -> Iterator[str]:
     """Yield the object that docs/cli.md describes."""
-    document = {"target": str(target), "whole": not found.damaged, **asdict(found)}
+    document = {
+        "target": str(target),
+        "whole": found.whole,
+        "proved": proved(found),
+        **asdict(found),
+    }
     yield console.as_json(document)
 
 

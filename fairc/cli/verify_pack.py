@@ -1,4 +1,4 @@
-"""`fairc verify PACK`: hashes, the plan compiled again, cells run again."""
+"""`fairc verify PACK`: the plan compiled again, all that follows from the cells rebuilt, cells run again."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fairc.compiler import Compilation
     from fairc.runtime.engines.base import Engine
     from fairc.runtime.pack.checks import Checks
+    from fairc.runtime.store.folder import Store
 
 
 def verify_pack(
@@ -28,13 +29,10 @@ def verify_pack(
     from fairc.runtime.host import supervisor
     from fairc.runtime.pack import checking, zipped
     from fairc.runtime.pack.checks import Checks
-    from fairc.runtime.pack.claims import claims_again
-    from fairc.runtime.store.folder import read_plan
-    from fairc.runtime.store.verification import verify
 
     checks = Checks()
     with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("pack")) as scratch:
-        folder, again = Path(scratch, "pack"), Path(scratch, "again")
+        folder = Path(scratch, "pack")
         folder.mkdir()
         console.say("unpacking, and comparing hashes")
         try:
@@ -42,39 +40,91 @@ def verify_pack(
         except zipped.PackError as error:
             checks.add("files", "differs", str(error))
             return _answer(pack, checks, form)
-        damaged = [one for one in verify(folder).damaged if one.why != "missing"]
-        if damaged:
-            message = (
-                f"{len(damaged)} differ from the hash recorded when they were written, such"
-                f" as {damaged[0].file}"
-            )
-            checks.add("files", "differs", message)
-        else:
-            number = sum(1 for path in folder.rglob("*") if path.is_file())
-            checks.add("files", "holds", f"{number} files match their hashes")
-        plan = read_plan(folder)
+        checking.record(folder, checks)
         console.say("compiling the spec in the pack")
         compilation = checking.plan_again(folder, checks)
-        checking.programs_again(folder, checks)
-        if compilation is None or sample == 0:
-            checks.add("cells", "not done", "no cell was run again", decides=sample != 0)
-        elif why := checking.obstacle(plan):
-            checks.add("cells", "not done", why)
-        else:
-            from .run import prepared
-
-            with closing(prepared(plan.engine, allow_image=False)) as engine:
-                _again(folder, compilation, again, engine, sample, jobs, checks)
-        if trust:
-            _trusted(folder, compilation, Path(scratch), sample, jobs, checks)
+        store = None
         if compilation is not None:
-            claims_again(folder, compilation, again, Path(scratch, "claims"), checks)
+            store = _rebuilt(folder, compilation, Path(scratch), jobs, checks)
+        _run_again(folder, store, Path(scratch), sample, jobs, checks, trust=trust)
     return _answer(pack, checks, form)
 
 
-def _again(
+def _rebuilt(
+    folder: Path, compilation: Compilation, scratch: Path, jobs: int | None, checks: Checks
+) -> Store | None:
+    """Build the run anew from the results in the pack, and compare the rest of it; None where the results are damaged."""
+    from fairc.runtime.pack import checking, contents, rebuilding
+    from fairc.runtime.report import ReportError
+    from fairc.runtime.run import phase
+    from fairc.runtime.store.folder import Store, StoreError
+    from fairc.runtime.store.tables import TableError
+
+    if not checking.results(folder, compilation.cells(), checks):
+        return None
+    console.say("rebuilding tables, claims and page from the cells")
+    try:
+        store = rebuilding.as_compiled(folder, scratch / "rebuilt", compilation)
+        if (folder / phase.FOLDER).is_dir():
+            check = Store(store.path / phase.FOLDER)
+            if not check.path.is_dir() or not checking.results(
+                folder / phase.FOLDER, check.cells(), checks
+            ):
+                return None
+        rebuilding.derive(store, rebuilding.forms(folder))
+        image = folder / contents.IMAGE
+        raw = any(folder.glob("cells/*/raw.tar.zst"))
+        ours = contents.contents(store, scratch, raw, image if image.is_file() else None)
+    except (StoreError, TableError, ReportError) as error:
+        checks.add("results", "differs", f"no report can be built from them: {error}")
+        return None
+    checking.rebuilt(folder, ours, checks)
+    number = jobs or len(os.sched_getaffinity(0))
+    checking.raw_again(store, scratch / "raw", number, checks)
+    return store
+
+
+def _run_again(
     folder: Path,
-    compilation: Compilation,
+    store: Store | None,
+    scratch: Path,
+    sample: int | None,
+    jobs: int | None,
+    checks: Checks,
+    *,
+    trust: bool,
+) -> None:
+    """Run cells of the pack again, and decide its claims from both results. store: the run as rebuilt."""
+    from fairc.runtime.pack import checking
+    from fairc.runtime.pack.claims import claims_again
+    from fairc.runtime.run import phase
+    from fairc.runtime.store.folder import Store
+
+    again = scratch / "again"
+    if store is None:
+        checks.add(
+            "cells", "not done", "no cell was run again, since its plan or its results differ"
+        )
+    elif sample == 0:
+        checks.add("cells", "not done", "no cell was run again", decides=False)
+    elif why := checking.obstacle(store.plan):
+        checks.add("cells", "not done", why)
+    else:
+        from .run import prepared
+
+        with closing(prepared(store.plan.engine, allow_image=False)) as engine:
+            _again(store, again, engine, sample, jobs, checks)
+            if (store.path / phase.FOLDER).is_dir():
+                check = Store(store.path / phase.FOLDER)
+                _again(check, scratch / "phase", engine, sample, jobs, checks, "phase check cells")
+    if trust:
+        _trusted(folder, store, scratch, sample, jobs, checks)
+    if store is not None:
+        claims_again(folder, store, again, scratch / "claims", checks)
+
+
+def _again(
+    packed: Store,
     scratch: Path,
     engine: Engine,
     sample: int | None,
@@ -87,14 +137,12 @@ def _again(
 
     jobs = jobs or len(os.sched_getaffinity(0))
     progress = console.progress()
-    cells_again(
-        folder, compilation, scratch, engine, sample, jobs, progress, checks, console.say, what
-    )
+    cells_again(packed, scratch, engine, sample, jobs, progress, checks, console.say, what)
 
 
 def _trusted(
     folder: Path,
-    compilation: Compilation | None,
+    store: Store | None,
     scratch: Path,
     sample: int | None,
     jobs: int | None,
@@ -104,7 +152,6 @@ def _trusted(
     from fairc.compiler.targets.binary import NAME
     from fairc.runtime.engines.vm import VmEngine
     from fairc.runtime.pack import checking, contents
-    from fairc.runtime.store.folder import read_plan
     from fairc.runtime.vm.foreign import ProgramsFailed, of_folder
 
     what, home = "trusted programs", scratch / "machine"
@@ -112,9 +159,9 @@ def _trusted(
     programs = of_folder(folder / contents.PROGRAMS / "cells", NAME, home)
     if isinstance(programs, str):
         checks.add(what, "not done", programs)
-    elif compilation is None or sample == 0:
+    elif store is None or sample == 0:
         checks.add(what, "not done", "no cell was run again")
-    elif why := checking.obstacle(read_plan(folder)):
+    elif why := checking.obstacle(store.plan):
         checks.add(what, "not done", why)
     else:
         console.say("running the pack's own programs in an emulated machine (--trust)")
@@ -122,7 +169,7 @@ def _trusted(
             with closing(VmEngine(console.say, programs)) as engine:
                 engine.prepare()
                 trusted = scratch / "trusted"
-                _again(folder, compilation, trusted, engine, sample, jobs, checks, what)
+                _again(store, trusted, engine, sample, jobs, checks, what)
         except ProgramsFailed as problem:
             checks.add(what, "not done", f"no machine comes up with them: {problem.missing[0]}")
 
@@ -132,9 +179,19 @@ def _answer(pack: Path, checks: Checks, form: str) -> int:
 
     if form == "json":
         rows = [asdict(row) for row in checks.rows]
-        document = {"pack": str(pack), "holds": checks.holds, "checks": rows}
+        document = {
+            "pack": str(pack),
+            "holds": checks.holds,
+            "proved": checks.proved,
+            "planned": checks.planned,
+            "there": checks.there,
+            "again": None if checks.again is None else asdict(checks.again),
+            "checks": rows,
+        }
         console.result(console.as_json(document))
     else:
+        console.result(f"{pack} {checks.proved}")
+        console.result("")
         table = [["checked", "verdict", "found"]]
         table += [[row.what, row.verdict, row.found] for row in checks.rows]
         for line in aligned(table, left=3):

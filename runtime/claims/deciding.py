@@ -1,5 +1,8 @@
 """Verdicts of all claims of a run: from simultaneous intervals, never from points.
 
+Decided is over all cells that the plan declares: cells whose set-up is invalid are left out and counted, but where a
+repetition has no result, the claim is undecided, since its absence may be no accident.
+
 With m pairs of claim and configuration, each interval is at 1 - 0.05/m (Bonferroni), so that with 95 % confidence
 none of them misses what it estimates. A claim holds in a configuration if the whole interval is within its bounds,
 fails if the whole interval is outside, and is undecided otherwise.
@@ -10,8 +13,10 @@ so the same applies to all pairs and all interim analyses, wherever the range en
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Literal
 
 from fairc.compiler.plan import Claim, ClaimUnit, Plan
@@ -19,6 +24,8 @@ from fairc.runtime.repetitions.reading import Measured
 from fairc.runtime.run.history import claims_before
 from fairc.runtime.statistics.estimates import CONFIDENCE, Estimate
 from fairc.runtime.statistics.repeated import Repeated, repeated
+from fairc.runtime.store.folder import Store
+from fairc.runtime.store.ranges import missing
 
 from . import intervals
 from .intervals import Found
@@ -27,6 +34,8 @@ from .values import Known, Values
 
 Verdict = Literal["holds", "fails", "undecided"]
 Kind = Literal["confirmatory", "exploratory", "not known"]
+Gaps = Mapping[tuple[str, ...], str]
+"""Swept values of a configuration with missing repetitions -> what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,18 +113,20 @@ class Decision:
         return _all([decided.verdict for decided in self.claims])
 
 
-def decide(measured: Measured, lock: Mapping[str, Any] | None = None) -> Decision:
-    """Decide the claims of a plan. lock: records what was claimed before there were results.
+def decide(measured: Measured, store: Store) -> Decision:
+    """Decide the claims of a plan.
 
-    Raises TableError when the tables cannot be read.
+    store: the run; its plan says which cells there have to be, its lock what was claimed before there were results.
+    Raises TableError when the tables cannot be read, StoreError when the run cannot.
     """
     plan = measured.plan
     pairs, level = _level(plan)
     values = Values(measured)
-    before = claims_before(plan, lock or {})
+    gaps = _gaps(measured, store) if plan.claims else {}
+    before = claims_before(plan, store.lock)
     decided = []
     for number, claim in enumerate(plan.claims):
-        units = tuple(_units(claim, plan, values, level))
+        units = tuple(_units(claim, plan, values, level, gaps))
         declared = None if before is None else before.get(number)
         kind: Kind = "not known"
         if declared is not None:
@@ -124,6 +135,19 @@ def decide(measured: Measured, lock: Mapping[str, Any] | None = None) -> Decisio
             Decided(claim, _all([unit.verdict for unit in units]), units, kind, declared)
         )
     return Decision(tuple(decided), pairs, level, repeated(plan).is_range)
+
+
+def _gaps(measured: Measured, store: Store) -> Gaps:
+    """Return why configurations with missing repetitions decide nothing."""
+    absent = Counter(
+        tuple(cell.bindings.values())
+        for cell in missing(store, {outcome.cell for outcome in measured.outcomes})
+    )
+    found = {}
+    for row, number in absent.items():
+        there = sum(tuple(v for _, v in o.bindings) == row for o in measured.outcomes)
+        found[row] = f"{number} of its {number + there} repetitions are missing"
+    return found
 
 
 def undecided(plan: Plan, values: Known, claims: Iterable[Claim]) -> tuple[str, ...]:
@@ -151,11 +175,14 @@ def _all(verdicts: list[Verdict]) -> Verdict:
     return "undecided" if "undecided" in verdicts else "holds"
 
 
-def _units(claim: Claim, plan: Plan, values: Known, level: float) -> list[Unit]:
+def _units(
+    claim: Claim, plan: Plan, values: Known, level: float, gaps: Gaps = MappingProxyType({})
+) -> list[Unit]:
     names = [axis.name for axis in plan.axes]
     common, repeats = bool(plan.common), repeated(plan)
     if claim.over == "mean":
-        found = _mean(claim, values, level, common, repeats)
+        gap = next(filter(None, (_gap(unit, gaps) for unit in claim.units)), "")
+        found = intervals.nothing(gap) if gap else _mean(claim, values, level, common, repeats)
         low, high = _mean_bound(claim, "low"), _mean_bound(claim, "high")
         judged = _judged(claim, (), found, low, high, None if repeats.is_range else level)
         return [replace(judged, remark=_remark(values, claim.units, found))]
@@ -163,7 +190,10 @@ def _units(claim: Claim, plan: Plan, values: Known, level: float) -> list[Unit]:
     for unit in claim.units:
         cells = dict(zip(names, unit.terms[0].cells, strict=True))
         where = tuple((name, cells[name]) for name in claim.shared)
-        found = _each(claim, unit, values, level, common, repeats)
+        gap = _gap(unit, gaps)
+        found = (
+            intervals.nothing(gap) if gap else _each(claim, unit, values, level, common, repeats)
+        )
         of = None if repeats.is_range else level
         judged = _judged(claim, where, found, unit.low, unit.high, of)
         units.append(replace(judged, remark=_remark(values, [unit], found)))
@@ -174,6 +204,11 @@ def _remark(values: Known, units: Iterable[ClaimUnit], found: Found) -> str:
     """Say what biases a quantity or its interval; empty if nothing does."""
     of_terms = (values.remark(term) for unit in units for term in unit.terms)
     return "; ".join(dict.fromkeys(filter(None, (*of_terms, found.estimate.remark))))
+
+
+def _gap(unit: ClaimUnit, gaps: Gaps) -> str:
+    """Return why a unit cannot be decided, whatever the values are; empty if it can."""
+    return next((gaps[term.cells] for term in unit.terms if term.cells in gaps), "")
 
 
 def _each(

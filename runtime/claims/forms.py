@@ -12,6 +12,8 @@ from typing import Any
 from fairc.compiler.plan import Plan
 from fairc.runtime.repetitions.reading import Measured
 from fairc.runtime.report.page import escape_markdown
+from fairc.runtime.store.folder import Store
+from fairc.runtime.store.ranges import missing
 from fairc.runtime.store.verdicts import Counts
 
 from .deciding import Decided, Decision
@@ -36,15 +38,16 @@ class Validity:
         )
 
 
-def validity(measured: Measured) -> Validity:
-    """Count the cells of a run. Raises TableError."""
+def validity(measured: Measured, store: Store) -> Validity:
+    """Count the cells of a run. Raises TableError, StoreError."""
     counts = Counts()
     reasons = []
     for outcome in sorted(measured.outcomes, key=lambda outcome: outcome.cell):
         counts.add(outcome)
         if outcome.verdict_word != "valid":
             reasons.append((outcome.cell, outcome.verdict_word, "; ".join(outcome.reasons)))
-    return Validity(counts, max(0, measured.plan.cells - counts.total), tuple(reasons))
+    absent = missing(store, {outcome.cell for outcome in measured.outcomes})
+    return Validity(counts, len(absent), tuple(reasons))
 
 
 @dataclass(frozen=True, slots=True)

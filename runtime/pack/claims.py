@@ -10,14 +10,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from fairc import compiler
 from fairc.compiler.plan import Plan
 from fairc.runtime.claims import Decision, decide
 from fairc.runtime.claims.forms import as_data
 from fairc.runtime.claims.wording import summed_up
 from fairc.runtime.repetitions.reading import measured
 from fairc.runtime.store import tables
-from fairc.runtime.store.folder import Store, read_plan
+from fairc.runtime.store.folder import Store
 
 from .checks import Checks, Verdict
 
@@ -34,42 +33,33 @@ def as_json(decision: Decision) -> bytes:
     return f"{json.dumps(document, indent=1, ensure_ascii=False)}\n".encode()
 
 
-def claims_again(
-    folder: Path, compilation: compiler.Compilation, again: Path, scratch: Path, checks: Checks
-) -> None:
+def claims_again(folder: Path, packed: Store, again: Path, scratch: Path, checks: Checks) -> None:
     """Decide the claims of an unpacked pack again.
 
-    again: the run directory of cells that were run again; it may not exist. scratch: an empty folder.
+    packed: as rebuilt, with its tables. again: the run directory of cells that were run again; it may not exist.
+    scratch: an empty folder.
     """
-    plan = compilation.plan
+    plan = packed.plan
     if not plan.claims:
-        if read_plan(folder).claims:
-            checks.add("claims", "differs", "the spec in the pack claims nothing, its plan does")
         return
-    try:
-        packed = _decided(plan, Store(folder), scratch / "packed")
-    except tables.TableError as error:
-        checks.add("claims", "differs", f"the pack's results cannot be read: {error}")
+    before = decide(measured(packed.path / "tables", plan), packed)
+    found = [(d.claim.text, d.verdict) for d in before.claims]
+    message = f"{summed_up(before)}, decided from the pack's results"
+    if _recorded(folder) != found:
+        checks.add("claims", "differs", f"`claims.json` says otherwise than the results: {message}")
         return
-    recorded = _recorded(folder)
-    found = [(d.claim.text, d.verdict) for d in packed.claims]
-    if recorded != found:
-        message = "`claims.json` differs from the pack's results"
-        checks.add("claims", "differs", message)
-        return
-    message = f"{summed_up(packed)}, decided from the pack's results"
     if not again.is_dir():
         checks.add("claims", "holds", f"{message}; no cell was run again")
         return
-    here = _decided(plan, Store(again), scratch / "again")
+    here = _decided(plan, Store(again), scratch)
     pairs = [
-        (before, now)
-        for claim, other in zip(packed.claims, here.claims, strict=True)
-        for before, now in zip(claim.units, other.units, strict=True)
-        if before.estimate.n and now.estimate.n >= before.estimate.n
+        (one, other)
+        for claim, anew in zip(before.claims, here.claims, strict=True)
+        for one, other in zip(claim.units, anew.units, strict=True)
+        if one.estimate.n and other.estimate.n >= one.estimate.n
     ]
-    same = sum(before.verdict == now.verdict for before, now in pairs)
-    turned = sum({before.verdict, now.verdict} == {"holds", "fails"} for before, now in pairs)
+    same = sum(one.verdict == other.verdict for one, other in pairs)
+    turned = sum({one.verdict, other.verdict} == {"holds", "fails"} for one, other in pairs)
     if not pairs:
         remark = "no claim has all of its repetitions among the cells that were run again (--all)"
         checks.add("claims", "holds", f"{message}; {remark}")
@@ -83,7 +73,7 @@ def _decided(plan: Plan, store: Store, folder: Path) -> Decision:
     """Decide from the results of a store's cells; its own tables are ignored."""
     folder.mkdir(parents=True)
     tables.write_of(store, folder, plan)
-    return decide(measured(folder, plan))
+    return decide(measured(folder, plan), store)
 
 
 def _recorded(folder: Path) -> list[tuple[Any, Any]]:

@@ -1,8 +1,8 @@
-"""What goes into a pack: a run directory, the emitted programs, and what explains both."""
+"""What goes into a pack: a run as `rebuilding` builds it, the emitted programs, and what explains both."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
@@ -10,56 +10,74 @@ from fairc.compiler.emission import SPEC
 from fairc.compiler.targets import mininet
 from fairc.runtime.claims import decide
 from fairc.runtime.repetitions.reading import measured
-from fairc.runtime.store import hashes
-from fairc.runtime.store.folder import RAW, RESULT, SERIES, Store
+from fairc.runtime.run import phase
+from fairc.runtime.store import damage, hashes
+from fairc.runtime.store.folder import RAW, Store
 
 from . import claims, crate, readme
+from .rebuilding import OF_CELL
 from .zipped import PackError
 
 PROGRAMS = "programs"
 IMAGE = "image.tar.zst"
-OF_CELL = (RESULT, SERIES, hashes.FILES)
+OF_RUN = (*hashes.OF_RUN, hashes.FILES)
+BELOW = (SPEC, "cells", "tables", "figures", phase.FOLDER)
+"""Folders of a run directory that a pack is built from."""
 
 
 def contents(store: Store, scratch: Path, raw: bool, image: Path | None) -> dict[str, Path | bytes]:
     """Return the files of a pack by name.
 
-    store: a run directory with a report. scratch: an empty folder for the files generated here. raw: include the
+    store: a run that `rebuilding` has built. scratch: an empty folder for the files generated here. raw: include the
     raw artefacts of every cell. image: a file of `fairc image save`, or None. Raises PackError, StoreError,
     EndpointsMissing.
     """
     run = store.path
-    if not (run / SPEC).is_dir():
-        raise PackError(
-            f"{run} does not hold its spec: an earlier version made it; run the file again"
-        )
-    if not (run / "report.html").is_file():
-        raise PackError(f"{run} has no report: `fairc report {run}`")
-    names = (*OF_CELL, RAW) if raw else OF_CELL
-    folders = [folder for _, folder in store.finished()]
-    if not folders:
-        raise PackError(f"{run} holds no result")
+    checked = Store(run / phase.FOLDER)
     found: dict[str, Path | bytes] = _inside(
         run,
-        chain(
-            (run / name for name in (*hashes.OF_RUN, hashes.FILES)),
-            *(run.glob(pattern) for pattern in hashes.OF_RUN_BELOW),
-            (folder / name for folder in folders for name in names),
-            *(folder.glob("*.har") for folder in folders),
-        ),
+        chain(_of_run(store, raw), _of_run(checked, raw) if checked.path.is_dir() else ()),
     )
     found |= programs(store, scratch)
     if image is not None:
         found[IMAGE] = image
     if store.plan.claims:
-        found[claims.NAME] = claims.as_json(
-            decide(measured(run / "tables", store.plan), store.lock)
-        )
+        found[claims.NAME] = claims.as_json(decide(measured(run / "tables", store.plan), store))
     found["LICENSE"] = _licence()
     found["CITATION.cff"] = readme.citation(store.plan)
     found["README.md"] = readme.readme(store, raw=raw, image=image is not None)
     found[crate.NAME] = crate.metadata(store, sorted(found))
     return found
+
+
+def require(store: Store, raw: bool) -> None:
+    """Raise PackError for a run directory that cannot be packed, or that `verify` would refuse; StoreError."""
+    run = store.path
+    if not (run / SPEC).is_dir():
+        raise PackError(
+            f"{run} does not hold its spec: an earlier version made it; run the file again"
+        )
+    below = (path for name in BELOW for path in (run / name, *(run / name).rglob("*")))
+    _inside(run, (*(run / name for name in OF_RUN), *below))
+    finished = list(store.finished())
+    if not finished:
+        raise PackError(f"{run} holds no result")
+    for cell, folder in finished:
+        for name, why in damage.of_cell(cell, folder, thorough=raw).items():
+            raise PackError(
+                f"{run} is damaged: cells/{folder.name}/{name}: {why}; `fairc verify {run}` says what repairs it"
+            )
+
+
+def _of_run(store: Store, raw: bool) -> Iterator[Path]:
+    """Yield the files of a run directory that a pack has."""
+    names = (*OF_CELL, RAW) if raw else OF_CELL
+    yield from (store.path / name for name in OF_RUN)
+    for pattern in hashes.OF_RUN_BELOW:
+        yield from store.path.glob(pattern)
+    for _, folder in store.finished():
+        yield from (folder / name for name in names)
+        yield from folder.glob("*.har")
 
 
 def programs(store: Store, scratch: Path) -> dict[str, Path | bytes]:

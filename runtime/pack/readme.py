@@ -45,8 +45,8 @@ def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
     yield ""
     name = "study.zip"
     yield "```sh"
-    yield f"fairc verify {name}               # hashes; the plan compiled again; 3 cells run again"
-    yield f"fairc verify {name} --all         # every cell"
+    yield f"fairc verify {name}               # all that follows from the cells rebuilt; 3 cells run again"
+    yield f"fairc verify {name} --all         # every cell run again"
     yield f"fairc run {name} -o again         # continues where this left off"
     yield "```"
     yield ""
@@ -103,7 +103,7 @@ def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
 
 def _claimed(store: Store, of: Measured) -> Iterator[str]:
     """Yield the claims: each with its command, its verdict and the interval to expect."""
-    decision = decide(of, store.lock)
+    decision = decide(of, store)
     if not decision.claims:
         return
     yield "## Claims"

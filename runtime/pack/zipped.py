@@ -6,6 +6,8 @@ import hashlib
 import re
 import shutil
 import stat
+import struct
+import unicodedata
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator, Mapping
@@ -26,6 +28,10 @@ METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 _SUM_BYTES = 64 + 2 + 1  # of a line, without the name
 _BLOCK = 1 << 20
+# Of the header before a member: lengths of its name and of its extra field (APPNOTE.TXT 6.3.10, section 4.3.7).
+_LOCAL = struct.Struct("<26xHH")
+# Sizes of what may follow a member (section 4.3.9): nothing, or checksum and sizes of 4 or 8 bytes, with a signature or not.
+_DESCRIPTORS = {0, 12, 16, 20, 24}
 
 
 class PackError(Exception):
@@ -77,13 +83,14 @@ def _blocks(content: Path | bytes) -> Iterator[bytes]:
 def unpack(path: Path, folder: Path) -> None:
     """Unpack a pack into an empty folder, and verify every file. Raises PackError, OSError.
 
-    Refused: paths that leave the folder, links and special files, repeated names (in any case), zip bombs, and
+    Refused: paths that leave the folder, links and special files, repeated names (in any case), bytes outside of members, zip bombs, and
     files that SHA256SUMS does not name or names with another hash. Nothing becomes executable.
     """
     try:
         with zipfile.ZipFile(path) as zipped:
             members = _checked(zipped)
             _fits(path, folder, members.values())
+            _one_reading(path, zipped)
             for name, member in members.items():
                 place = folder / name
                 with zipped.open(member) as packed, new_file(place, path) as file:
@@ -125,12 +132,13 @@ def _checked(zipped: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
         kind = stat.S_IFMT(member.external_attr >> 16)
         if kind not in (0, stat.S_IFREG):
             raise PackError(f"{name} in the pack is not a regular file")
-        if name.casefold() in folded:
+        fold = unicodedata.normalize("NFC", name).casefold()
+        if fold in folded:
             raise PackError(f"{name} appears twice in the pack")
         total += member.file_size
         if member.file_size > MAX_RATIO * max(member.compress_size, 1) or total > MAX_BYTES:
             raise PackError(f"{name} in the pack unpacks to more than it may")
-        folded.add(name.casefold())
+        folded.add(fold)
         found[name] = member
         if len(found) > MAX_FILES:
             raise PackError(f"the pack holds more than {MAX_FILES} files")
@@ -139,6 +147,23 @@ def _checked(zipped: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     if found[SUMS].file_size > len(found) * (_SUM_BYTES + 4 * MAX_PATH):
         raise PackError(f"{SUMS} in the pack unpacks to more than it may")
     return found
+
+
+def _one_reading(path: Path, zipped: zipfile.ZipFile) -> None:
+    """Raise PackError where other programs may find other files in a pack: bytes before, between or after its members."""
+    ends = [*sorted(zipped.infolist(), key=lambda member: member.header_offset)]
+    at = 0
+    with path.open("rb") as file:
+        for member in ends:
+            file.seek(member.header_offset)
+            local = file.read(_LOCAL.size)
+            if member.header_offset - at not in _DESCRIPTORS or len(local) < _LOCAL.size:
+                raise PackError(f"{path} holds bytes that belong to none of its files")
+            name_bytes, extra_bytes = _LOCAL.unpack(local)
+            at = member.header_offset + _LOCAL.size + name_bytes + extra_bytes
+            at += member.compress_size
+    if zipped.start_dir - at not in _DESCRIPTORS or zipped.comment:
+        raise PackError(f"{path} holds bytes that belong to none of its files")
 
 
 def _fits(path: Path, folder: Path, members: Collection[zipfile.ZipInfo]) -> None:

@@ -71,8 +71,9 @@ def claims(run: Run) -> Claims:
     """Return the claims of a run, decided."""
     from fairc.runtime.claims.deciding import decide
     from fairc.runtime.claims.wording import METHODS, summed_up
+    from fairc.runtime.store.folder import Store
 
-    decision = decide(run.measured, run.lock)
+    decision = decide(run.measured, Store(run.path))
     if not decision.claims:
         return Claims((), "", "", "")
     methods = sorted({METHODS[u.method] for d in decision.claims for u in d.units} - {""})

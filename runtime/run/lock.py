@@ -49,10 +49,7 @@ def provenance(engine: Engine) -> dict[str, Any]:
     `calibration` refers to the engine's (`fairc calibrate`), if there is one.
     """
     return {
-        "fairc": {
-            "version": fairc.__version__,
-            **checkout(Path(fairc.__file__).resolve().parents[1]),
-        },
+        "fairc": program(),
         "python": platform.python_version(),
         "libraries": {name: version for name in LIBRARIES if (version := installed(name))},
         "engine": {
@@ -64,6 +61,11 @@ def provenance(engine: Engine) -> dict[str, Any]:
         "endpoints": {"sha256": endpoints_sha256()},
         "host": host(),
     }
+
+
+def program() -> dict[str, Any]:
+    """Return the version of this program, and the commit that it comes from."""
+    return {"version": fairc.__version__, **checkout(Path(fairc.__file__).resolve().parents[1])}
 
 
 def planned(folder: Path) -> dict[str, Any]:

@@ -99,30 +99,39 @@ def adopt(run: Store, store: Store, engine: Engine, wanted: Callable[[Cell], boo
 
     Raises StoreError, EngineUnavailable.
     """
-    configurations: set[str] = set()
-
-    def write(folder: Path) -> None:
-        number = 0
-        with (folder / CELLS).open("w", encoding="utf-8") as lines:
-            for cell in repeated(run, wanted):
-                lines.write(cell.model_dump_json() + "\n")
-                configurations.add(cell.configuration)
-                number += 1
-        header = run.plan.model_copy(
-            update={
-                "cells": number,
-                "configurations": len(configurations),
-                "figures": (),
-                "precision": None,
-            }
-        )
-        (folder / PLAN).write_text(header.model_dump_json(indent=2) + "\n", encoding="utf-8")
-
-    store.adopt(store.stage(write))
+    store.adopt(store.stage(lambda folder: write_plan(run, wanted, folder)))
     store.write_json(
         LOCK, lock.describe(store.path, engine) | {OF: lock.digest([run.path / CELLS])}
     )
-    return len(configurations)
+    return store.plan.configurations
+
+
+def write_plan(run: Store, wanted: Callable[[Cell], bool], folder: Path) -> None:
+    """Write the plan of the phase check of a run into a folder; arguments as of `repeated`. Raises StoreError."""
+    configurations: set[str] = set()
+    number = 0
+    with (folder / CELLS).open("w", encoding="utf-8") as lines:
+        for cell in repeated(run, wanted):
+            lines.write(cell.model_dump_json() + "\n")
+            configurations.add(cell.configuration)
+            number += 1
+    header = run.plan.model_copy(
+        update={
+            "cells": number,
+            "configurations": len(configurations),
+            "figures": (),
+            "precision": None,
+        }
+    )
+    (folder / PLAN).write_text(header.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
+
+def used(run: Store, wanted: Callable[[Cell], bool]) -> Callable[[Cell], bool]:
+    """Return which of the wanted cells a phase check examines: of a range, only those that it used."""
+    if not run.plan.precision:
+        return wanted
+    took = {cell.id for cell, _ in run.finished()}
+    return lambda cell: cell.id in took and wanted(cell)
 
 
 @dataclass(frozen=True, slots=True)

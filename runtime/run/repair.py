@@ -1,13 +1,24 @@
-"""Recompute damaged derived files of stored cells from the raw artefacts; nothing is run."""
+"""Derive results of stored cells again from their raw artefacts, to mend or to check them; nothing is run."""
 
 from __future__ import annotations
 
 import os
+import queue
+import shutil
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from pathlib import Path
 
+from fairc.compiler.plan import Cell
 from fairc.runtime.engines.elsewhere import Elsewhere
 from fairc.runtime.store import archive, damage, hashes
-from fairc.runtime.store.folder import RAW, Store
+from fairc.runtime.store.folder import RAW, RESULT, Store
+from fairc.runtime.store.identity import differences
+from fairc.runtime.store.results import CellResult
 
+from . import analysts, lock
+from .analyst import Job
 from .progress import Silent
 from .sweep import Sweep
 
@@ -48,3 +59,66 @@ def _raw_whole(store: Store, key: str) -> bool:
     except (OSError, ValueError):
         return False
     return ran is not None and archive.digest(scratch) == ran.result_sha256
+
+
+def derived_again(
+    store: Store, cells: Sequence[tuple[Cell, Path]], scratch: Path, jobs: int
+) -> dict[str, str]:
+    """Derive results from raw artefacts and compare them with what is stored: key -> how they differ, if they do.
+
+    cells: with their folders, whose results and raw artefacts are there. scratch: a folder that may be filled; a cell's
+    part is removed when it has been compared. Raises StoreError, MachineFault.
+    """
+    requests = store.plan.measure
+    analysis = lock.analysis_identity(requests)
+    number = max(1, min(jobs, len(cells)))
+    with ExitStack() as stack:
+        free: queue.SimpleQueue[analysts.Analyst] = queue.SimpleQueue()
+        for analyst in analysts.several(number, len(cells), requests):
+            free.put(stack.enter_context(closing(analyst)))
+
+        def check(task: tuple[Cell, Path]) -> tuple[str, str]:
+            cell, folder = task
+            analyst = free.get()
+            try:
+                return folder.name, _derived(cell, folder, scratch / folder.name, analysis, analyst)
+            finally:
+                free.put(analyst)
+
+        workers = stack.enter_context(ThreadPoolExecutor(number))
+        try:
+            return {key: why for key, why in workers.map(check, cells) if why}
+        finally:
+            workers.shutdown(cancel_futures=True)
+
+
+def _derived(
+    cell: Cell, folder: Path, scratch: Path, analysis: str, analyst: analysts.Analyst
+) -> str:
+    """Return how the stored result of a cell differs from what its raw artefacts give; empty if it does not."""
+    stored = CellResult.model_validate_json((folder / RESULT).read_bytes())
+    if not stored.result_sha256:
+        return ""  # its engine failed, and there is nothing to derive
+    work, made = scratch / "raw", scratch / folder.name
+    for path in (work, made):
+        path.mkdir(parents=True)
+    known = CellResult(
+        cell=stored.cell,
+        key=stored.key,
+        status="failed",
+        virtual_s=stored.virtual_s,
+        wall_s=stored.wall_s,
+        engine=stored.engine,
+        image=stored.image,
+        emitted=stored.emitted,
+        result_sha256=stored.result_sha256,
+        analysis=analysis,
+    )
+    job = Job(cell=cell, result=known, artefacts=work, stored=folder / RAW, folder=made)
+    result = analyst.derive(job)
+    if result is None:
+        return f"{RAW} is not what {RESULT} names"
+    (made / RESULT).write_text(result.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    other = ", ".join(differences(folder, made))
+    shutil.rmtree(scratch)
+    return other and f"{other}: not what {RAW} gives"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from fairc.compiler.plan import Cell
 
-from . import hashes, tables
+from . import hashes
 from .folder import RAW, RESULT, SERIES
+from .identity import mismatch
 from .occupant import content
 from .results import CellResult
 
@@ -15,34 +17,43 @@ from .results import CellResult
 def of_cell(cell: Cell, folder: Path, thorough: bool = False) -> dict[str, str]:
     """Return the files of a cell that are not what was stored, and why: name -> reason.
 
-    Raw artefacts that `clean --raw` has removed are not reported. thorough: read the raw artefacts instead of
-    checking only their size. A result of an earlier version has no hashes: only unreadable files are reported.
+    A missing record of hashes is damage; raw artefacts that `clean --raw` has removed are none. The result of another
+    cell comes with its raw artefacts, so these are named too. thorough: read the raw artefacts instead of checking only
+    their size.
     """
     if not (folder / hashes.FILES).exists():
-        return _unreadable(cell, folder) if (folder / RESULT).exists() else {}
+        there = (folder / RESULT).exists() or (folder / RAW).exists()
+        return {hashes.FILES: hashes.MISSING} if there else {}
     known = hashes.recorded(folder)
     if known is None:
         return {hashes.FILES: "it cannot be read"}
     found = hashes.differing(folder, known, () if thorough else (RAW,))
     if found.get(RAW) == hashes.MISSING:
         del found[RAW]
+    found |= {name: hashes.UNRECORDED for name in _ours(folder) if name not in known.files}
+    if RESULT not in found:
+        found |= _not_of(cell, folder)
     return found
 
 
-def _unreadable(cell: Cell, folder: Path) -> dict[str, str]:
-    try:
-        tables.read_stored(cell, folder)
-    except tables.TableError as error:
-        return {SERIES if _is_result(folder / RESULT) else RESULT: str(error)}
-    return {}
+def _ours(folder: Path) -> Iterator[str]:
+    """Yield the files of a cell's folder that results are read from."""
+    for path in folder.iterdir():
+        if path.name in (RESULT, SERIES, RAW) or path.suffix == ".har":
+            yield path.name
 
 
-def _is_result(file: Path) -> bool:
+def _not_of(cell: Cell, folder: Path) -> dict[str, str]:
+    """Return what is wrong about a result whose bytes are as recorded."""
     try:
-        CellResult.model_validate_json(content(file))
+        result = CellResult.model_validate_json(content(folder / RESULT))
+    except FileNotFoundError:
+        return {RESULT: hashes.MISSING}
     except (OSError, ValueError):
-        return False
-    return True
+        return {RESULT: "it cannot be read"}
+    if why := mismatch(cell, folder.name, result):
+        return {RESULT: why, RAW: "it is stored with the result of another cell"}
+    return {}
 
 
 def ran(folder: Path) -> hashes.Ran | None:

@@ -23,6 +23,7 @@ from .writing import whole
 
 FILES = "files.json"
 MISSING = "missing"
+UNRECORDED = "no hash was recorded of it"
 OF_RUN = ("plan.json", "cells.jsonl", "emitted.json", "lock.json", "report.html", "report.md")
 OF_RUN_BELOW = (
     "tables/*.parquet",
@@ -91,6 +92,8 @@ def differing(folder: Path, known: Recorded, unread: Container[str] = ()) -> dic
 
 
 def _difference(path: Path, known: File, read: bool) -> str:
+    if path.is_symlink():
+        return "a link"
     if not path.exists():
         return MISSING
     if not path.is_file():
@@ -114,6 +117,11 @@ def rewriting(run: Path) -> Iterator[None]:
     """Remove the record of a run directory while its files are written, and record them afterwards."""
     (run / FILES).unlink(missing_ok=True)
     yield
+    record(run, of_run(run))
+
+
+def of_run(run: Path) -> list[str]:
+    """Return the names of the files of a run directory that are recorded."""
     below = (path for pattern in OF_RUN_BELOW for path in run.glob(pattern) if path.is_file())
     names = [name for name in OF_RUN if (run / name).is_file()]
-    record(run, [*names, *(path.relative_to(run).as_posix() for path in below)])
+    return [*names, *(path.relative_to(run).as_posix() for path in below)]

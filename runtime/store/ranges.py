@@ -1,8 +1,8 @@
-"""Where the ranges of repetitions of a run directory ended (runtime/statistics/ending.py), from its results."""
+"""How many repetitions a plan needs: all that it has, or those up to where its ranges ended (runtime/statistics/ending.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,26 @@ def up_to_the_end(store: Store) -> Iterator[tuple[Cell, Path]]:
     for cell, folder in there:
         if cell.repetition <= last.get(cell.configuration, cell.repetition):
             yield cell, folder
+
+
+def needed(store: Store) -> Iterator[Cell]:
+    """Yield the cells that a plan declares; of a range only those up to its end, or to its next interim analysis.
+
+    Raises StoreError.
+    """
+    if store.plan.precision is None:
+        yield from store.cells()
+        return
+    last = {name: ending.look for ending in endings(store) for name in ending.configurations}
+    yield from (cell for cell in store.cells() if cell.repetition <= last[cell.configuration])
+
+
+def missing(store: Store, there: Collection[str]) -> list[Cell]:
+    """Return the needed cells that have no result. there: ids of those that have one. Raises StoreError."""
+    plan = store.plan
+    if plan.precision is None and len(there) == plan.cells:
+        return []  # without reading 100,000 cells
+    return [cell for cell in needed(store) if cell.id not in there]
 
 
 def _endings(store: Store, ran: Iterable[tuple[Cell, Path]]) -> list[Ending]:

@@ -24,6 +24,7 @@ from fairc.runtime.measurement.series import Series
 
 from . import swept
 from .columns import TABLES
+from .identity import mismatch
 from .occupant import content
 from .results import CellResult
 from .schema import SEPARATOR, Column, Stored, Table
@@ -60,9 +61,11 @@ def _swept(table: str, axes: Sequence[str]) -> tuple[Swept, ...]:
 
 
 def read_stored(cell: Cell, folder: Path) -> Stored:
-    """Read a cell's result.json and series.npz. Raises TableError."""
+    """Read a cell's result.json and series.npz. Raises TableError, also for the result of another cell."""
     try:
         result = CellResult.model_validate_json(content(folder / "result.json"))
+        if why := mismatch(cell, folder.name, result):
+            raise ArtefactError(why)
         if not (folder / "series.npz").is_file() and result.status == "ok":
             raise FileNotFoundError(errno.ENOENT, "there is no series.npz", str(folder))
         series = Series.open(folder / "series.npz") if result.status == "ok" else None
@@ -227,6 +230,29 @@ def current(folder: Path) -> bool:
     finally:
         connection.close()
     return True
+
+
+def same(mine: Path, theirs: Path) -> bool:
+    """Return whether two tables have the same columns and rows in the same order: another DuckDB writes other bytes."""
+    import duckdb
+
+    if mine.read_bytes() == theirs.read_bytes():
+        return True
+    config: dict[str, Any] = {**_CONFIG, "memory_limit": "2GB"}
+    try:
+        with duckdb.connect(":memory:", config=config) as connection:
+            read = "SELECT * FROM read_parquet(?)"
+            tables = [connection.cursor().execute(read, [str(path)]) for path in (mine, theirs)]
+            if str(tables[0].description) != str(tables[1].description):
+                return False
+            while True:
+                rows = [table.fetchmany(10_000) for table in tables]
+                if repr(rows[0]) != repr(rows[1]):  # a NaN equals itself
+                    return False
+                if not rows[0]:
+                    return True
+    except (duckdb.Error, ValueError, OverflowError):  # ValueError: a text that is not UTF-8
+        return False
 
 
 def _in_order(table: Table, added: Sequence[Swept]) -> list[Column]:

@@ -1,7 +1,12 @@
-"""Is everything in a run directory what was written? If not, what repairs it?"""
+"""Is a run directory what was written, and all that its plan declares? If not, what repairs it?
+
+What can be computed is computed: tables from the cells, and results from raw artefacts (runtime/run/repair.py). Pages and figures
+are compared with their recorded hashes.
+"""
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,8 +15,9 @@ from pathlib import Path
 from fairc.compiler.plan import Cell
 from fairc.runtime.host import supervisor
 
-from . import archive, damage, hashes
+from . import damage, hashes, tables
 from .folder import CELLS, LOCK, PLAN, RAW, RESULT, Store, StoreError, read_cells
+from .ranges import missing
 
 PHASE_CHECK = "phase-check"
 
@@ -27,16 +33,29 @@ class Damaged:
 
 @dataclass(slots=True)
 class Verified:
-    """What was checked. cells: how many, whole or not; files: how many were compared; notes: as text."""
+    """What was checked.
+
+    cells: how many have a result, whole or not; planned: how many the plan declares. files: how many were compared with
+    their hashes. raw: how many cells have raw artefacts. derived: of how many the results were derived from these again.
+    notes: as text.
+    """
 
     cells: int = 0
+    planned: int = 0
     files: int = 0
+    raw: int = 0
+    derived: int = 0
     damaged: list[Damaged] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def whole(self) -> bool:
+        """Whether everything is there, and nothing damaged."""
+        return not self.damaged and self.cells == self.planned
+
 
 def verify(run: Path) -> Verified:
-    """Compare every file of a run directory, and of its phase check, with its recorded hash.
+    """Check every file of a run directory, and of its phase check, except that results follow from raw artefacts.
 
     Nothing is written. Raises StoreError if it is not a run directory.
     """
@@ -50,23 +69,60 @@ def verify(run: Path) -> Verified:
         name = next((name for name in (CELLS, LOCK, PLAN) if name in text), PLAN)
         found.damaged.append(Damaged(name, str(error), _again(run, name)))
     else:
+        if outdated := Store(run).plan.outdated:
+            found.notes.append(outdated)
         found.damaged += _of_run(run, found)
         found.damaged += of_cells(run, found)
+        found.planned = found.cells
+        if not found.damaged:
+            _whole(run, found)
     if (run / PHASE_CHECK / PLAN).exists():
         inner = verify(run / PHASE_CHECK)
-        again = f"rm -r {run / PHASE_CHECK}; fairc run {run} --phase-check"
+        again = f"rm -r {quoted(run / PHASE_CHECK)}; {resume(run)} --phase-check"
         found.damaged += [Damaged(f"{PHASE_CHECK}/{d.file}", d.why, again) for d in inner.damaged]
         found.notes += [f"{PHASE_CHECK}: {note}" for note in inner.notes]
-        found.cells, found.files = found.cells + inner.cells, found.files + inner.files
+        found.files += inner.files
+        if inner.planned > inner.cells:
+            lacking = f"{inner.cells} of its {inner.planned} cells"
+            found.damaged.append(Damaged(PHASE_CHECK, lacking, again))
     return found
+
+
+def resume(run: Path) -> str:
+    """Return the command that runs what is missing in a run directory."""
+    return f"fairc run {quoted(run)} -o {quoted(run)}"
+
+
+def quoted(path: Path) -> str:
+    """Return a path as a shell takes it."""
+    return shlex.quote(str(path))
 
 
 def _again(run: Path, name: str) -> str:
     """Return the command that rewrites plan, cells or lock."""
-    again = f"fairc run FILE -o {run}"
+    again = f"fairc run FILE -o {quoted(run)}"
     if name != LOCK:
         return again
-    return f"rm {run / LOCK}; {again} (when metrics were declared is lost)"
+    return f"rm {quoted(run / LOCK)}; {again} (when metrics were declared is lost)"
+
+
+def _whole(run: Path, found: Verified) -> None:
+    """Count what the plan declares, and compare the tables with those of the cells, none of which is damaged."""
+    store = Store(run)
+    found.planned += len(missing(store, {cell.id for cell, _ in store.finished()}))
+    if not (run / "tables").is_dir():
+        return
+    with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("verify")) as scratch:
+        try:
+            tables.write_of(store, Path(scratch), store.plan)
+        except tables.TableError as error:
+            found.damaged.append(Damaged("cells", str(error), resume(run)))
+            return
+        for path in sorted(Path(scratch).glob("*.parquet")):
+            name = f"tables/{path.name}"
+            if not (run / name).is_file() or not tables.same(path, run / name):
+                why = "it does not follow from the cells"
+                found.damaged.append(Damaged(name, why, f"fairc report {quoted(run)}"))
 
 
 def _read(run: Path) -> None:
@@ -77,23 +133,26 @@ def _read(run: Path) -> None:
 
 
 def _of_run(run: Path, found: Verified) -> Iterator[Damaged]:
-    """Yield what is damaged of plan, lock, tables, figures and report, as far as they are recorded."""
+    """Yield what is damaged of plan, lock, tables, figures and report."""
     known = hashes.recorded(run)
     if known is None:
-        if (run / hashes.FILES).exists():
-            yield Damaged(hashes.FILES, "it cannot be read", f"fairc report {run}")
-        else:
-            found.notes.append(
-                "plan, lock, tables and report have no recorded hashes: the run was interrupted, or is of an"
-                " earlier version; `fairc report` records them"
-            )
+        there = (run / hashes.FILES).exists()
+        why = (
+            "it cannot be read"
+            if there
+            else f"{hashes.MISSING}: the run was interrupted, or is of an earlier version"
+        )
+        yield Damaged(hashes.FILES, why, f"fairc report {quoted(run)}")
         return
     found.files += len(known.files)
-    for name, why in hashes.differing(run, known).items():
+    wrong = hashes.differing(run, known)
+    ours = (n for n in hashes.of_run(run) if not n.startswith(("figures/", "spec/")))  # or a user's
+    wrong |= {name: hashes.UNRECORDED for name in ours if name not in known.files}
+    for name, why in wrong.items():
         repair = _again(run, name)
         if name.startswith(("tables/", "figures/", "report.")):
             form = name.rpartition(".")[2] if not name.startswith("tables/") else "html"
-            repair = f"fairc report {run} --format {form}"
+            repair = f"fairc report {quoted(run)} --format {form}"
         yield Damaged(name, why, repair)
 
 
@@ -103,49 +162,26 @@ def of_cells(run: Path, found: Verified) -> Iterator[Damaged]:
     Raises StoreError where plan, cells or lock cannot be read.
     """
     store = Store(run)
-    removed = unrecorded = 0
-    for cell, folder in _stored(store):
+    for cell, folder in stored(store):
         found.cells += 1
         place = folder.relative_to(run).as_posix()
         damaged = damage.of_cell(cell, folder, thorough=True)
         known = hashes.recorded(folder)
-        found.files += len(known.files) if known else 2
+        found.files += len(known.files) if known else 0
         raw = folder / RAW
-        removed += not raw.exists()
-        if known is None and raw.exists() and not damaged:
-            unrecorded += 1
-            damaged |= _unpacked(store, folder)
+        found.raw += raw.exists()
         for name, why in damaged.items():
             lost = RAW in damaged or not raw.exists()
-            again = f"rm -r {folder}; " if lost else ""
-            yield Damaged(f"{place}/{name}", why, f"{again}fairc run {run}")
-    if removed:
+            again = f"rm -r {quoted(folder)}; " if lost else ""
+            yield Damaged(f"{place}/{name}", why, f"{again}{resume(run)}")
+    if removed := found.cells - found.raw:
         found.notes.append(f"the raw artefacts of {removed} cells have been removed")
-    if unrecorded:
-        found.notes.append(
-            f"{unrecorded} cells of an earlier version have no recorded hashes: their raw artefacts were compared"
-            " with the hash in result.json"
-        )
 
 
-def _stored(store: Store) -> Iterator[tuple[Cell, Path]]:
-    """Yield the cells of the plan that are there, including those whose result.json is missing."""
+def stored(store: Store) -> Iterator[tuple[Cell, Path]]:
+    """Yield the cells of the plan that are there, including those whose result.json is missing. Raises StoreError."""
     for cell, places in store.places():
         for folder in places.values():
             if (folder / RESULT).is_file() or (folder / hashes.FILES).is_file():
                 yield cell, folder
                 break
-
-
-def _unpacked(store: Store, folder: Path) -> dict[str, str]:
-    """Compare raw artefacts whose archive has no recorded hash with the hash in the result."""
-    ran = damage.ran(folder)
-    if ran is None:
-        return {}
-    with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("verify")) as scratch:
-        try:
-            store.unpack(folder.name, Path(scratch))
-        except (OSError, ValueError) as error:
-            return {RAW: str(error)}
-        same = archive.digest(Path(scratch)) == ran.result_sha256
-    return {} if same else {RAW: "its content is not what result.json names"}

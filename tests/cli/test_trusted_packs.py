@@ -117,5 +117,5 @@ def test_large_files_in_place_of_programs_are_not_read(
     monkeypatch.setattr(Path, "read_bytes", read_bytes)
     called = packed("verify", "tiny.zip", "--sample", "0", "--format", "json")
     assert rows(called)["programs"]["verdict"] == "differs"
-    assert "5 of 6" in rows(called)["programs"]["found"]
+    assert "what this version of fairc writes" in rows(called)["programs"]["found"]
     assert 0 < max(read) < 1 << 20

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 import stat
+import struct
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import duckdb
 import pytest
 
-from fairc.runtime.pack import zipped
+from fairc.runtime.pack import comparing, zipped
 from fairc.runtime.pack.zipped import PackError
 
 FILES: dict[str, Path | bytes] = {"plan.json": b"{}", "a/b.txt": b"text\n", "run": b"#!/bin/sh\n"}
@@ -184,3 +187,93 @@ def test_what_a_lock_says_of_a_machine_is_text_in_the_readme(host: object, said:
     store: Any = SimpleNamespace(lock={"host": host, "fairc": None}, finished=list)
     (line,) = readme._machine(store)
     assert said in line and "<img" not in line
+
+
+def hidden(path: Path) -> bytes:
+    """Return a pack in which a member's header and content lie between two members, and no directory names them."""
+    content = path.read_bytes()
+    with zipfile.ZipFile(path) as opened:
+        second = sorted(member.header_offset for member in opened.infolist())[1]
+        start = opened.start_dir
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as other:
+        other.writestr("hidden", b"x")
+    with zipfile.ZipFile(made) as other:
+        part = made.getvalue()[: other.start_dir]
+    moved = content[:second] + part + content[second:]
+    with zipfile.ZipFile(io.BytesIO(content)) as opened:
+        for member in opened.infolist():
+            if member.header_offset >= second:
+                at = moved.index(b"PK\x01\x02", start + len(part))
+                while moved[at + 46 : at + 46 + len(member.filename)] != member.filename.encode():
+                    at = moved.index(b"PK\x01\x02", at + 1)
+                offset = struct.pack("<I", member.header_offset + len(part))
+                moved = moved[: at + 42] + offset + moved[at + 46 :]
+    end = moved.rindex(b"PK\x05\x06")
+    return moved[: end + 16] + struct.pack("<I", start + len(part)) + moved[end + 20 :]
+
+
+@pytest.mark.parametrize("what", ["before", "between", "comment"])
+def test_bytes_that_other_programs_may_read_as_files_are_refused(tmp_path: Path, what: str) -> None:
+    path = pack(tmp_path)
+    if what == "before":
+        path.write_bytes(pack(tmp_path).read_bytes() + path.read_bytes())
+    elif what == "between":
+        path.write_bytes(hidden(path))
+        with zipfile.ZipFile(path) as opened:
+            assert opened.testzip() is None and "hidden" not in opened.namelist()
+    else:
+        with zipfile.ZipFile(path, "a") as opened:
+            opened.comment = b"PK\x03\x04"
+    with pytest.raises(PackError, match=r"belong to none of its files|overlap"):
+        unpacked(path, tmp_path / "to")
+
+
+def test_names_that_are_the_same_text_are_refused(tmp_path: Path) -> None:
+    path = rewritten(pack(tmp_path), lambda m: m.update({"\u00e9": b"x", "e\u0301": b"y"}))
+    with pytest.raises(PackError, match="twice"):
+        unpacked(path, tmp_path / "to")
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "equal"),
+    [
+        ("x 1.25 y", "x 1.25 y", True),
+        ("x 1.25 y", "x 1.2500000001 y", True),
+        ("x 1.25 y", "x 1.2501 y", False),
+        ("x 1.25 y", "z 1.25 y", False),
+        ("seed 9223372036854775807", "seed 9223372036854775806", False),
+        ("1.25", "\u0661.\u0662\u0665", False),
+        ("1.25", "1.25 1.25", False),
+        ("1.5e-7", "1.5000000000001e-7", True),
+        ("1.5e308", "1.5e309", False),
+    ],
+)
+def test_texts_are_the_same_but_for_last_digits(mine: str, theirs: str, equal: bool) -> None:
+    assert comparing.same_text(mine, theirs) is equal
+
+
+@pytest.mark.parametrize(
+    ("change", "equal"),
+    [
+        ("SELECT * FROM rows ORDER BY a", True),
+        ("SELECT * FROM rows ORDER BY a DESC", False),
+        ("SELECT a, b, a AS c FROM rows ORDER BY a", False),
+        ("SELECT * FROM rows WHERE a < 3 ORDER BY a", False),
+        ("SELECT a, b::FLOAT AS b FROM rows ORDER BY a", False),
+        ("SELECT a, CASE a WHEN 1 THEN 0 ELSE b END AS b FROM rows ORDER BY a", False),
+    ],
+)
+def test_tables_that_another_library_wrote_are_compared_by_their_rows(
+    tmp_path: Path, change: str, equal: bool
+) -> None:
+    mine, theirs = tmp_path / "mine.parquet", tmp_path / "theirs.parquet"
+    with duckdb.connect() as connection:
+        rows = "SELECT range AS a, if(range = 2, 'nan'::DOUBLE, range / 3) AS b FROM range(5)"
+        connection.execute(f"CREATE TABLE rows AS {rows}")
+        connection.execute(f"COPY rows TO '{mine}' (FORMAT parquet)")
+        connection.execute(f"COPY ({change}) TO '{theirs}' (FORMAT parquet, COMPRESSION gzip)")
+    assert mine.read_bytes() != theirs.read_bytes()
+    assert comparing.same("tables/x.parquet", mine, theirs) is equal
+    theirs.write_bytes(b"PAR1" + theirs.read_bytes()[4:-9])
+    assert not comparing.same("tables/x.parquet", mine, theirs)

@@ -6,7 +6,6 @@ damaged pages, headers that claim sizes, pages with scripts, modules that Python
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import pickle
@@ -19,9 +18,11 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from forgery import mend
+
 from . import inspection
 from .documents import mutant
-from .packs import SUMS, packed
+from .packs import packed
 from .sandbox import Sandbox, no_report
 from .strategy import Outcome, Strategy, dice
 
@@ -202,26 +203,6 @@ def evil(rng: random.Random, canary: str) -> tuple[str, Files, dict[str, int]]:
             files[name] = rng.choice([_bytes(rng, files[name]), b"", files[name] * 2])
     mend(files)
     return f"{kind} {name}", files, kinds
-
-
-def mend(files: Files) -> None:
-    """Write every hash anew, as who makes a pack does."""
-    for name in [n for n in files if n.endswith("files.json")]:
-        try:
-            record = json.loads(files[name])
-            for part, known in record["files"].items():
-                content = files.get(name.removesuffix("files.json") + part)
-                if content is not None:
-                    known |= {
-                        "bytes": len(content),
-                        "sha256": hashlib.sha256(content).hexdigest(),
-                    }
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            continue
-        files[name] = json.dumps(record).encode()
-    files.pop(SUMS, None)
-    sums = (f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in sorted(files.items()))
-    files[SUMS] = "".join(sums).encode("utf-8", "replace")
 
 
 def read(seed: int, number: int, folder: Path) -> Outcome:

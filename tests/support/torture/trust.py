@@ -18,11 +18,13 @@ from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 
+from forgery import mend
+
 from fairc.runtime.vm import recipe
 
 from . import inspection, kills
 from .sandbox import Sandbox, preload
-from .strangers import CANARY, Files, mend
+from .strangers import CANARY, Files
 from .strategy import Outcome, Strategy, dice
 from .trust_payloads import ANY, PAYLOADS, appended
 

@@ -1,0 +1,108 @@
+"""The run in a pack, built anew from the spec, the lock and the results of cells.
+
+Plan, tables, figures, report and texts follow from these. Who packs builds them, and so does who verifies: whatever else
+a pack holds can be compared with that, and need not be believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from fairc import compiler
+from fairc.runtime.run import phase
+from fairc.runtime.run.analyst import link_or_copy
+from fairc.runtime.run.wanted import every
+from fairc.runtime.store import hashes, tables
+from fairc.runtime.store.copying import copy_plan
+from fairc.runtime.store.folder import EMITTED, LOCK, PLAN, RAW, RESULT, SERIES, Store
+
+from . import zipped
+
+OF_CELL = (RESULT, SERIES, hashes.FILES)
+FORMS = {"svg", "pdf", "csv", "tex"}
+
+
+def as_packed(source: Path, place: Path, raw: bool) -> Store:
+    """Build the pack of a run directory in an empty folder. raw: with raw artefacts.
+
+    Raises StoreError, TableError, ReportError, OSError.
+    """
+    store = _copied(source, place, lambda to: copy_plan(source, to), raw)
+    inner = source / phase.FOLDER
+    if (inner / PLAN).is_file():
+        _copied(inner, place / phase.FOLDER, lambda to: copy_plan(inner, to), raw)
+    derive(store, forms(source))
+    return store
+
+
+def as_compiled(source: Path, place: Path, compilation: compiler.Compilation) -> Store:
+    """Begin the same from an unpacked pack, with the plan as its spec compiles here; `derive` completes it.
+
+    The plan of the phase check is the one that follows from it. Raises StoreError, OSError.
+    """
+    store = _copied(source, place, lambda to: compiler.emit(compilation, to, ("json",)), raw=True)
+    inner = source / phase.FOLDER
+    if (inner / PLAN).is_file():
+        used = phase.used(store, every)
+        _copied(inner, place / phase.FOLDER, lambda to: phase.write_plan(store, used, to), raw=True)
+    return store
+
+
+def derive(store: Store, formats: list[str]) -> None:
+    """Write what follows from the cells of a run: tables, report. Raises TableError, ReportError, StoreError."""
+    from fairc.runtime import report
+
+    if (store.path / phase.FOLDER).is_dir():
+        _tabulate(Store(store.path / phase.FOLDER))
+    _tabulate(store)
+    with hashes.rewriting(store.path):
+        report.build(store.path, formats)
+
+
+def unpack(pack: Path, folder: Path) -> None:
+    """Unpack a pack into an empty folder, to work with: what follows from its cells is left out, or written anew.
+
+    Raises PackError, StoreError, TableError, OSError.
+    """
+    zipped.unpack(pack, folder)
+    for run in (folder, folder / phase.FOLDER):
+        for name in hashes.of_run(run):
+            if name.startswith(("tables/", "figures/", "report.")):
+                (run / name).unlink()
+        (run / hashes.FILES).unlink(missing_ok=True)
+    if (folder / phase.FOLDER / PLAN).is_file():
+        _tabulate(Store(folder / phase.FOLDER))
+
+
+def forms(source: Path) -> list[str]:
+    """Return the formats of report that a folder holds; always the page."""
+    found = {path.suffix[1:] for path in (source / "figures").glob("*")} & FORMS
+    return ["html", *(["md"] if (source / "report.md").is_file() else []), *sorted(found)]
+
+
+def _copied(source: Path, place: Path, plan: Callable[[Path], None], raw: bool) -> Store:
+    """Return a store with a plan, and with the lock and the cells of another folder."""
+    store = Store(place)
+    with store:
+        store.adopt(store.stage(plan))
+    for name in (LOCK, EMITTED):
+        if (source / name).is_file():
+            link_or_copy(source / name, place / name)
+    for _, places in store.places():
+        for folder in places.values():
+            _copy_cell(source / "cells" / folder.name, folder, raw)
+    return store
+
+
+def _copy_cell(source: Path, place: Path, raw: bool) -> None:
+    found = [source / name for name in ((*OF_CELL, RAW) if raw else OF_CELL)]
+    for path in (*found, *source.glob("*.har")):
+        if path.is_file() and not path.is_symlink():
+            place.mkdir(exist_ok=True)
+            link_or_copy(path, place / path.name)
+
+
+def _tabulate(store: Store) -> None:
+    with hashes.rewriting(store.path):
+        tables.write_of(store, store.path / "tables", store.plan)
