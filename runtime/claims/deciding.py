@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 from fairc.compiler.plan import Claim, ClaimUnit, Plan
 from fairc.runtime.repetitions.reading import Measured

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from fairc.compiler.estimate import length, rate_bps
+from fairc.compiler.estimate import length, rates_bps
 from fairc.compiler.plan import Cell, Flow, LoadWorkload
 from fairc.compiler.plan.queues import Queue
 from fairc.runtime.statistics.paired import comparisons_decided, pairs_needed
@@ -208,7 +208,7 @@ def _settling(cell: Cell) -> Settling | None:
 
 def _epochs(cell: Cell, flow: Flow, sharing: int) -> tuple[float, int, float]:
     """Return a flow's epoch, s; how many it needs; and how long it rises first, s. sharing: bulk connections."""
-    rate = rate_bps(cell, flow.bottleneck)
+    rate = rates_bps(cell)[flow.bottleneck]
     held = _buffer_bytes(cell, flow, rate)
     base_s = flow.base_rtt_ns / 1e9
     pipe = (rate * base_s / 8 + held) / flow.frame_bytes
