@@ -96,7 +96,8 @@ def overrun(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid",
                 f"the link behind {queue.name} was faster than its rate: it sent"
-                f" {ahead_s * 1e3:.3g} ms of frames too early",
+                f" {ahead_s * 1e3:.3g} ms of frames too early, as its shaper or transmitter has another"
+                f" rate; {see('qdisc-after.json')}",
             )
         for flow in measurement.flows:
             share = _share(queue, flow) if flow.queue is queue else 0.0
