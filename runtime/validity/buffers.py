@@ -10,7 +10,7 @@ from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.matching import ORDER_NS
 from fairc.runtime.measurement.queues import QueueRecord
 
-from .finding import Finding
+from .finding import Finding, see
 
 ORDER_S = ORDER_NS * 1e-9
 
@@ -61,8 +61,8 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid",
                 f"{most} {unit} waited at {queue.name}, more than its limit of {limit}: another limit"
-                " was in force, or another buffer holds packets between the captures before and behind"
-                f" the queue; compare its limit with `tc -s qdisc` of {queue.name} in qdisc-after.json",
+                " was in force, or something else holds packets between the captures in front of and behind"
+                f" the queue; {see('qdisc-after.json')}",
             )
         early = (after <= limit - slack) & (queue.drops_s <= measurement.ended_s)
         if early.any() and planned.kind == "fifo":
@@ -72,6 +72,6 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
                 "invalid",
                 f"{queue.name} dropped {early.sum()} packets that had room, one of them at"
                 f" {queue.drops_s[at]:.6f} s with at most {after[at] - size} of {limit} {unit} waiting:"
-                " another limit was in force, or the system dropped them before they were queued;"
-                f" compare its limit and drops with `tc -s qdisc` of {queue.name} in qdisc-after.json",
+                " another limit was in force, or they were dropped before they were queued;"
+                f" {see('qdisc-after.json')}",
             )

@@ -12,7 +12,7 @@ from fairc.runtime.measurement.pcap import Packets
 from fairc.runtime.measurement.qdisc import drops_since
 from fairc.runtime.measurement.queues import QueueRecord
 
-from .finding import Finding
+from .finding import BUSY, Finding, see
 
 Bools = NDArray[np.bool_]
 
@@ -21,16 +21,24 @@ def captures(measurement: Measurement) -> Iterator[Finding]:
     """Rule 14: the captures are complete and agree with each other and with the queue's counters."""
     for name, counts in sorted(measurement.capture_counts.items()):
         if counts is None:
-            yield Finding("invalid", f"capture {name} wrote no counts")
+            yield Finding(
+                "invalid",
+                f"capture {name} wrote no counts: it was ended before its time; {see(f'{name}.err')}",
+            )
         elif counts.dropped:
-            yield Finding("invalid", f"capture {name} missed {counts.dropped} packets")
+            yield Finding("invalid", f"capture {name} missed {counts.dropped} packets: {BUSY}")
     for name, cut in sorted(measurement.cut_captures.items()):
         if cut:
-            yield Finding("invalid", f"capture {name} ends with {cut} bytes of a truncated packet")
+            yield Finding(
+                "invalid",
+                f"capture {name} ends with {cut} bytes of a truncated packet: it was ended while it"
+                " wrote, or the disk is full",
+            )
     for queue in measurement.seen_queues:
         strange = queue.through.strangers & of_flows(measurement, queue, queue.left)
         if strange.any():
-            reason = f"{strange.sum()} packets left it without having been captured at its entry"
+            reason = f"{strange.sum()} packets left it without having been captured at its entry:"
+            reason += " they came by an interface that the plan does not capture, or before the capture began"
             yield Finding("invalid", f"{queue.name}: {reason}")
         counted = drops_since(
             measurement.qdiscs_before.get(queue.place, ()),
@@ -40,7 +48,9 @@ def captures(measurement: Measurement) -> Iterator[Finding]:
         if counted != missing:
             yield Finding(
                 "invalid",
-                f"{queue.name} counted {counted} drops, the captures show {missing}",
+                f"{queue.name} counted {counted} drops, the captures show {missing}: packets were"
+                f" dropped between the captures but not by the queue, or a capture is incomplete;"
+                f" {see('qdisc-after.json')}",
             )
 
 
@@ -61,10 +71,16 @@ def frame_sizes(measurement: Measurement) -> Iterator[Finding]:
         largest = int(queue.entered.frame_bytes.max(initial=0))
         pieces = int((queue.entered.fragment > 0).sum())
         if pieces:
-            yield Finding("invalid", f"{pieces} IP fragments reached {queue.name}")
+            yield Finding(
+                "invalid",
+                f"{pieces} IP fragments reached {queue.name}: a host sends datagrams above the path's"
+                " MTU; make them smaller",
+            )
         if largest > queue.interface.frame_bytes:
             yield Finding(
-                "invalid", f"a frame of {largest} bytes reached {queue.name}: offloads are not off"
+                "invalid",
+                f"a frame of {largest} bytes reached {queue.name}: offloads are not off at its sender;"
+                f" {see('system.json')} for those that were turned off",
             )
     if measurement.cell.peps:  # each part of a split connection has a path of its own
         return
@@ -73,5 +89,6 @@ def frame_sizes(measurement: Measurement) -> Iterator[Finding]:
         if flow.plan.frame_bytes < largest <= flow.queue.interface.frame_bytes:
             yield Finding(
                 "invalid",
-                f"flow {flow.name} sent frames of {largest} bytes: more than its path allows",
+                f"flow {flow.name} sent frames of {largest} bytes: more than its path allows, as its"
+                " host does not know the path's MTU; give the host's own link this `mtu`",
             )

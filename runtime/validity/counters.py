@@ -13,7 +13,7 @@ import numpy as np
 
 from fairc.runtime.measurement import Measurement
 
-from .finding import Finding
+from .finding import Finding, see
 from .service import RATE_TOLERANCE
 
 DRAINING_S = 1.0
@@ -26,7 +26,8 @@ def counters(measurement: Measurement) -> Iterator[Finding]:
     yield Finding(
         "flagged",
         "no packets were captured: the verdict rests on the queues' counters, pings, samples of the"
-        " senders and the endpoints; the service rate, delay and order of packets were not checked",
+        " senders and the endpoints; the service rate, delay and order of packets were not checked"
+        " (`captures = full` in the spec checks them)",
     )
     for queue in measurement.queues:
         before = {c.handle: c for c in measurement.qdiscs_before.get(queue.place, ())}
@@ -39,5 +40,6 @@ def counters(measurement: Measurement) -> Iterator[Finding]:
                 yield Finding(
                     "invalid",
                     f"the bottleneck {queue.name} sent {sent_bits / 8:.0f} bytes, more than the"
-                    f" {most_bits / 8:.0f} that its rate allows",
+                    f" {most_bits / 8:.0f} that its rate allows: its shaper has another rate;"
+                    f" {see('qdisc-after.json')}",
                 )

@@ -15,7 +15,7 @@ from fairc.runtime.measurement.changes import History
 from fairc.runtime.measurement.paths import Place
 
 from . import delays
-from .finding import Finding
+from .finding import BUSY, Finding, see
 
 Floats = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ def base_rtt(measurement: Measurement) -> Iterator[Finding]:
                 + (
                     f", which can happen with a round-trip loss of {lost:.1%}"
                     if chance > LEVEL
-                    else ""
+                    else f": a route or a link on its path is down; {see('ping.json')}"
                 ),
             )
             continue
@@ -55,7 +55,8 @@ def base_rtt(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid",
                 f"flow {flow.name}: the base RTT is {measured_s * 1e3:.2f} ms,"
-                f" not {planned_s * 1e3:.2f} ms",
+                f" not {planned_s * 1e3:.2f} ms: a hop has another delay ({see('qdisc-before.json')}),"
+                f" or {BUSY}",
             )
 
 
@@ -128,7 +129,8 @@ def random_delay(measurement: Measurement) -> Iterator[Finding]:
                     "invalid",
                     f"behind {queue.name} packets took {test.mean_s * 1e3:.3g} ms with a deviation"
                     f" of {test.spread**0.5 * 1e3:.3g} ms; the plan explains"
-                    f" {test.expected_s * 1e3:.3g} ms and {test.expected_spread**0.5 * 1e3:.3g} ms",
+                    f" {test.expected_s * 1e3:.3g} ms and {test.expected_spread**0.5 * 1e3:.3g} ms: the hop"
+                    f" has another delay or jitter ({see('qdisc-after.json')}), or {BUSY}",
                 )
 
 

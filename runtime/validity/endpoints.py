@@ -12,7 +12,7 @@ from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.artefacts import US
 from fairc.runtime.measurement.samples import Samples
 
-from .finding import Finding
+from .finding import BUSY, Finding, see
 from .schedule import LATE_S
 
 LIMITED_SHARE = 0.01
@@ -41,7 +41,8 @@ def congestion_control(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid",
                 f"flow {flow.name} used {', '.join(sorted(used)) or 'no CCA'},"
-                f" not {planned or 'none'}",
+                f" not {planned or 'none'}: the program, or the kernel, replaced it;"
+                f" {see(f'{flow.name}.server.err')}",
             )
 
 
@@ -52,16 +53,21 @@ def processes(measurement: Measurement) -> Iterator[Finding]:
         # An iperf3 that was stopped has status 1: its output decides.
         if status < 0 or (status != 0 and name not in tests):
             how = f"was ended by signal {-status}" if status < 0 else f"ended with status {status}"
-            yield Finding("invalid", f"{name} {how}")
+            yield Finding("invalid", f"{name} {how}: {see(f'{name}.err')}")
     for flow in measurement.flows:
         for side in SIDES:
             if f"{flow.name}.{side}" not in measurement.ending.processes:
-                yield Finding("invalid", f"{flow.name}.{side} is not among the processes that ran")
+                yield Finding(
+                    "invalid",
+                    f"{flow.name}.{side} is not among the processes that ran: the cell ended before it"
+                    f" could start; {see('cell.json')}",
+                )
         if flow.endpoints.unended and not flow.loads_pages:  # loads: `page_loads`
             yield Finding(
                 "invalid",
                 f"the client of flow {flow.name} did not report how {flow.endpoints.unended} of"
-                f" {flow.plan.connections} connections ended",
+                f" {flow.plan.connections} connections ended: it failed, or was ended;"
+                f" {see(f'{flow.name}.client.err')}",
             )
         for error in flow.endpoints.errors:
             yield Finding("invalid", error)
@@ -79,7 +85,11 @@ def unfinished_tests(measurement: Measurement) -> Iterator[Finding]:
             "first",
         )
         if (workload.time_s or workload.bytes) and not asked and not flow.endpoints.unended:
-            yield Finding("flagged", f"iperf3 of flow {flow.name} did not finish: it was stopped")
+            yield Finding(
+                "flagged",
+                f"iperf3 of flow {flow.name} did not finish: it was stopped at the deadline, or hung;"
+                f" raise `deadline`, or {see(f'{flow.name}.client.err')}",
+            )
 
 
 def host_buffers(measurement: Measurement) -> Iterator[Finding]:
@@ -95,7 +105,8 @@ def host_buffers(measurement: Measurement) -> Iterator[Finding]:
                 yield Finding(
                     "invalid",
                     f"flow {flow.name}: a {name} of {min(sizes)} bytes, not {planned}:"
-                    " the system's limit applied",
+                    " the system's limit applied; raise net.core.wmem_max or rmem_max, or use an engine in"
+                    " virtual time",
                 )
 
 
@@ -105,20 +116,33 @@ def datagrams(measurement: Measurement) -> Iterator[Finding]:
         for sent in flow.endpoints.reports["sent"]:
             if refused := sent.get("refused"):
                 yield Finding(
-                    "invalid", f"the server of flow {flow.name} could not send {refused} datagrams"
+                    "invalid",
+                    f"the server of flow {flow.name} could not send {refused} datagrams: its host's own"
+                    " queue was full; raise the rate of its access link, or lower the flow's",
                 )
             if sent.get("late_us", 0) * US > LATE_S:
                 yield Finding(
                     "invalid",
                     f"the server of flow {flow.name} sent a datagram"
-                    f" {sent['late_us'] / 1000:.1f} ms late",
+                    f" {sent['late_us'] / 1000:.1f} ms late: {BUSY}",
                 )
         for received in flow.endpoints.reports["received"]:
             if overflowed := received.get("overflowed"):
                 yield Finding(
                     "invalid",
-                    f"the client of flow {flow.name} did not read {overflowed} datagrams in time",
+                    f"the client of flow {flow.name} did not read {overflowed} datagrams in time: {BUSY}",
                 )
+
+
+# Limits of hosts -> why they apply, and what to do.
+_ADVICE: Mapping[str, str] = {
+    **dict.fromkeys(
+        _RECEIVERS.values(),
+        "the buffer is too small, or the client reads too slowly; raise `receive_buffer` of `hosts`",
+    ),
+    _SENDER: "raise `send_buffer` of `hosts`",
+    _HOSTS: "the server had nothing to send, as it was too slow",
+}
 
 
 def _limits_of_plan(flow: Flow) -> frozenset[str]:
@@ -157,7 +181,7 @@ def host_limits(measurement: Measurement) -> Iterator[Finding]:
                     yield Finding(
                         "flagged",
                         f"flow {flow.name}, connection {connection}: limited by {limit}"
-                        f" for {share:.1%} of its time",
+                        f" for {share:.1%} of its time, not by congestion control: {_ADVICE[limit]}",
                     )
 
 

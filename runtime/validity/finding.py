@@ -19,4 +19,13 @@ class Finding:
     reason: str
 
 
+BUSY = "the machine was too busy: run fewer cells at once (`--jobs`), at lower rates, or on `uml`"
+"""The likely cause of what comes late, and what to do."""
+
+
+def see(file: str) -> str:
+    """Say where to look, among the raw artefacts of a cell (docs/artefacts.md)."""
+    return f"see {file} in the cell's raw.tar.zst"
+
+
 Check = Callable[[Measurement], Iterator[Finding]]

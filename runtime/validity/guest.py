@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fairc.compiler.plan import LoadWorkload
 from fairc.runtime.measurement import SLOT_S, Measurement
 
-from .finding import Finding
+from .finding import Finding, see
 
 BUSY_SHARE = 0.7
 
@@ -29,12 +29,13 @@ def machine_load(measurement: Measurement) -> Iterator[Finding]:
     share = busy.share[counted]
     over = int((share > BUSY_SHARE).sum())
     if not len(share):
-        yield Finding("flagged", "the load of the machine was not recorded")
+        yield Finding("flagged", f"the load of the machine was not recorded: {see('monitor.err')}")
     elif over and not _has_browser(measurement):
         yield Finding(
             "flagged",
             f"the machine's CPU was over {BUSY_SHARE:.0%} busy in {over} of {len(share)} slots"
-            f" (at most {share.max():.0%})",
+            f" (at most {share.max():.0%}), so its timing may depend on the machine: lower the rates, or"
+            " use `uml`, where computing takes no time",
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fairc.compiler.plan import LoadWorkload
 from fairc.runtime.measurement import Measurement
 
-from .finding import Finding
+from .finding import Finding, see
 
 
 def page_loads(measurement: Measurement) -> Iterator[Finding]:
@@ -24,13 +24,20 @@ def page_loads(measurement: Measurement) -> Iterator[Finding]:
         if len(loads) < len(workload.protocols):
             count = f"{name}: {len(loads)} of {len(workload.protocols)} loads were reported"
             if flow.endpoints.unended:
-                yield Finding("invalid", f"{count}, and its client did not report why")
+                yield Finding(
+                    "invalid",
+                    f"{count}, and its client did not report why; {see(f'{flow.name}.client.err')}",
+                )
             else:
-                yield Finding("flagged", f"{count}: its client was stopped before the others")
+                yield Finding(
+                    "flagged",
+                    f"{count}: its client was stopped before the others; raise `deadline` or `duration`",
+                )
         for event in flow.endpoints.reports["listening"]:
             used = (event.get("quic") or {}).get("parameters", workload.quic_parameters)
             if used != workload.quic_parameters:
-                yield Finding("invalid", f"{name} has QUIC parameters of {used}")
+                wanted = workload.quic_parameters
+                yield Finding("invalid", f"{name} has QUIC parameters of {used}, not of {wanted}")
         clients = {load.client for load in loads} - {workload.client}
         if clients:
             yield Finding(
@@ -41,7 +48,9 @@ def page_loads(measurement: Measurement) -> Iterator[Finding]:
         for load in loads:
             if load.protocol not in (None, load.wanted):
                 yield Finding(
-                    "invalid", f"{name}: load {load.number} used {load.protocol}, not {load.wanted}"
+                    "invalid",
+                    f"{name}: load {load.number} used {load.protocol}, not {load.wanted}: the handshake of"
+                    f" {load.wanted} failed; {see(f'{flow.name}.client.ndjson')}",
                 )
         if loads and all(load.error for load in loads):
             yield Finding("flagged", f"{name}: every load failed; the first: {loads[0].error}")

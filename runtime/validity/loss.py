@@ -10,7 +10,7 @@ from fairc.runtime.measurement.qdisc import drops_since
 from fairc.runtime.measurement.queues import QueueRecord
 
 from .captures import of_flows
-from .finding import Finding
+from .finding import Finding, see
 from .losses import LossCount, pooled
 
 
@@ -47,7 +47,8 @@ def random_loss(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid",
                 f"{count.lost} of {count.sent} packets were lost at random behind the bottleneck;"
-                f" a probability of {count.expected:g} does not explain that",
+                f" a probability of {count.expected:g} does not explain that: a queue behind the bottleneck"
+                f" dropped packets, too, or the hop has another probability; {see('qdisc-after.json')}",
             )
 
 
@@ -63,7 +64,11 @@ def other_drops(measurement: Measurement) -> Iterator[Finding]:
         if interface and any(c.impairment and c.impairment.loss for c in interface.changes):
             continue  # only the captures show what it drops
         if dropped and not (impairment and impairment.loss):
-            yield Finding("invalid", f"the queue at {'/'.join(place)} dropped {dropped} packets")
+            yield Finding(
+                "invalid",
+                f"the queue at {'/'.join(place)} dropped {dropped} packets, and it is no bottleneck of any"
+                " flow: more came at once than it holds; raise the rate of its link, or its `queue`",
+            )
         elif dropped and impairment:
             # netem counts a random loss and a full queue alike.
             before = measurement.qdiscs_before.get(place, ())
@@ -73,14 +78,20 @@ def other_drops(measurement: Measurement) -> Iterator[Finding]:
                 yield Finding(
                     "invalid",
                     f"netem at {'/'.join(place)} dropped {dropped} of {sent + dropped} packets;"
-                    f" a probability of {count.expected:g} does not explain that",
+                    f" a probability of {count.expected:g} does not explain that: more packets were in"
+                    " flight than it holds, or it has another probability;"
+                    f" {see('qdisc-after.json')}",
                 )
     for place, node_interface in sorted(measurement.paths.interfaces.items()):
         shaped = node_interface.shaper or node_interface.impairment
         if shaped and not (
             place in measurement.qdiscs_before and place in measurement.qdiscs_after
         ):
-            yield Finding("invalid", f"there are no counters of the queue at {'/'.join(place)}")
+            yield Finding(
+                "invalid",
+                f"there are no counters of the queue at {'/'.join(place)}: it was never"
+                f" set up, or tc failed; {see('cell.json')}",
+            )
 
 
 def _dropped(impairment: Impairment) -> float:

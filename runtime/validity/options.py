@@ -9,7 +9,7 @@ from typing import Any
 from fairc.compiler.plan import Flow
 from fairc.runtime.measurement import FlowRecord, Measurement
 
-from .finding import Finding
+from .finding import Finding, see
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,11 @@ def transport_options(measurement: Measurement) -> Iterator[Finding]:
                 if event[option.key] not in (option.planned(flow.plan, event), option.after_retry)
             }
             for difference in sorted(wrong):
-                yield Finding("invalid", f"flow {flow.name} has {option.name} of {difference}")
+                reason = (
+                    f"flow {flow.name} has {option.name} of {difference}: a handshake negotiated it"
+                )
+                reason += f" away, or the system overrides it; {see('system.json')}"
+                yield Finding("invalid", reason)
 
 
 def _shown(value: object) -> str:

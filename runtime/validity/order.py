@@ -1,4 +1,4 @@
-"""Packets leave the queue in its order and arrive once and in order, but for those that the plan copies or lets overtake."""
+"""Packets leave a queue in its order, and arrive once and in order unless the plan says otherwise."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fairc.runtime.measurement import Measurement
 
 from .buffers import ORDER_S, in_policer_s
 from .captures import of_flows
-from .finding import Finding
+from .finding import BUSY, Finding, see
 from .losses import LossCount
 
 MOST_OVERTAKEN = 1e-3
@@ -26,9 +26,8 @@ def queue_order(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid" if grave else "flagged",
                 f"{overtaken} of {len(queue.left)} frames left {queue.name} after frames that had come"
-                f" more than {apart_s * 1e6:.3g} us later: another queue was in force, or the machine"
-                " was too busy to queue frames as they came; compare its kind with `tc qdisc` in"
-                " qdisc-after.json, or run the cell on an engine in virtual time",
+                f" more than {apart_s * 1e6:.3g} us later: another queue was in force"
+                f" ({see('qdisc-after.json')}), or {BUSY}",
             )
 
 
@@ -42,7 +41,10 @@ def copies(measurement: Measurement) -> Iterator[Finding]:
         planned = measurement.paths.impairment_behind(queue.place)
         if planned is None or not planned.duplicate:
             if twice:
-                reason = f"{twice} packets were delivered but not captured at its exit"
+                reason = (
+                    f"{twice} packets were delivered but not captured at its exit: the link copies"
+                )
+                reason += " packets that the plan does not copy, or the capture began late"
                 yield Finding("invalid", f"{queue.name}: {reason}")
             continue
         counted = of_flows(measurement, queue, queue.left) & ~queue.behind.pending
@@ -51,7 +53,8 @@ def copies(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid",
                 f"{twice} of {counted.sum()} packets arrived twice behind {queue.name};"
-                f" a probability of {both:g} does not explain that",
+                f" a probability of {both:g} does not explain that: the hop has another one;"
+                f" {see('qdisc-after.json')}",
             )
 
 
@@ -68,5 +71,6 @@ def overtaking(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid",
                 f"{skipped} of {sent} packets skipped the delay at {'/'.join(place)};"
-                f" a probability of {interface.impairment.reorder:g} does not explain that",
+                f" a probability of {interface.impairment.reorder:g} does not explain that: the hop"
+                f" has another one; {see('qdisc-after.json')}",
             )

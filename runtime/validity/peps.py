@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.peps import ENDS, PepRecord
 
-from .finding import Finding
+from .finding import Finding, see
 
 
 def proxies(measurement: Measurement) -> Iterator[Finding]:
@@ -15,7 +15,8 @@ def proxies(measurement: Measurement) -> Iterator[Finding]:
     for pep in measurement.peps:
         for end in ENDS:
             if f"{pep.plan.name}.{end}" not in measurement.ending.processes:
-                reason = f"{pep.plan.name}.{end} is not among the processes that ran"
+                reason = f"{pep.plan.name}.{end} is not among the processes that ran: the cell ended before"
+                reason += f" it could start; {see('cell.json')}"
                 yield Finding("invalid", reason)
         for error in pep.errors:
             yield Finding("invalid", error)
@@ -29,7 +30,8 @@ def proxies(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid",
                 f"the proxies of {pep.plan.name} split {pep.joined['gateway']} connections,"
-                f" and servers accepted {accepted}",
+                f" and servers accepted {accepted}: the others went past the proxies, as the rules that"
+                f" divert them were not in force; {see(f'{pep.plan.name}.gateway.err')}",
             )
 
 
@@ -45,16 +47,22 @@ def _pool(pep: PepRecord) -> Iterator[Finding]:
         ready = pep.ready.get(end)
         name = f"{pep.plan.name}.{end}"
         if ready is None:
-            yield Finding("invalid", f"{name} was never ready")
+            yield Finding("invalid", f"{name} was never ready: {see(f'{name}.err')}")
             continue
         if ready.cca != pep.plan.cca:
-            yield Finding("invalid", f"{name} used {ready.cca}, not {pep.plan.cca}")
+            yield Finding(
+                "invalid",
+                f"{name} used {ready.cca}, not {pep.plan.cca}: the kernel replaced it; {see('system.json')}",
+            )
         if ready.window_packets < packets:
             yield Finding(
                 "invalid",
-                f"connections of {name} began with {ready.window_packets} packets, not {packets}",
+                f"connections of {name} began with {ready.window_packets} packets, not {packets}: the route's"
+                f" initial window was not in force; {see(f'{name}.ndjson')}",
             )
         if ready.connections < pep.plan.pool:
             yield Finding(
-                "invalid", f"{name} kept {ready.connections} connections open, not {pep.plan.pool}"
+                "invalid",
+                f"{name} kept {ready.connections} connections open, not {pep.plan.pool}: some could not be"
+                f" opened; {see(f'{name}.err')}",
             )

@@ -9,7 +9,7 @@ import numpy as np
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.policers import PolicerRecord
 
-from .finding import Finding
+from .finding import BUSY, Finding, see
 from .schedule import LATE_S
 
 MOST_DIFFERENT = 1e-3
@@ -27,30 +27,36 @@ def policing(measurement: Measurement) -> Iterator[Finding]:
     for policer in measurement.policers:
         name = f"{policer.plan.name}.policer"
         if name not in measurement.ending.processes:
-            yield Finding("invalid", f"{name} is not among the processes that ran")
+            yield Finding(
+                "invalid",
+                f"{name} is not among the processes that ran: the cell ended before it could start; {see('cell.json')}",
+            )
         for error in policer.errors:
             yield Finding("invalid", error)
         if policer.total is None:
-            yield Finding("invalid", f"{name} did not report what it had done")
+            yield Finding(
+                "invalid",
+                f"{name} did not report what it had done: it was ended before its time; {see(f'{name}.err')}",
+            )
             continue
         if policer.total.missed:
-            yield Finding("invalid", f"{name} missed {policer.total.missed} packets")
+            yield Finding("invalid", f"{name} missed {policer.total.missed} packets: {BUSY}")
         captured = len(policer.decisions)
         if captured > policer.total.packets:
-            reason = f"{name} saw {policer.total.packets} of {captured} packets that reached it"
+            reason = f"{name} saw {policer.total.packets} of {captured} packets that reached it:"
+            reason += f" it was ended before its time, or started late; {see(f'{name}.err')}"
             yield Finding("invalid", reason)
             continue
         if policer.total.late_s > LATE_S:
             yield Finding(
                 "invalid",
-                f"a packet waited {policer.total.late_s * 1e3:.3g} ms in {name}: the machine is"
-                " too slow",
+                f"a packet waited {policer.total.late_s * 1e3:.3g} ms in {name}: {BUSY}",
             )
         if policer.apart_s > MOST_APART_S:
             yield Finding(
                 "invalid",
                 f"{name} saw a packet {policer.apart_s * 1e3:.3g} ms apart from when it was"
-                " captured",
+                f" captured: {BUSY}",
             )
         different = differences(policer)
         if different:
@@ -58,7 +64,8 @@ def policing(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid" if grave else "flagged",
                 f"for {different} of {captured} packets, {name} decided otherwise than the"
-                " captures imply",
+                " captures imply: packets that come at nearly the same time were policed in another order;"
+                " run the cell on an engine in virtual time",
             )
 
 

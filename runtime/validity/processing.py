@@ -10,7 +10,7 @@ from fairc.compiler.targets.processing import DEFAULT_NS, Nic
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.processing import Netem
 
-from .finding import Finding
+from .finding import Finding, see
 
 
 def processing(measurement: Measurement) -> Iterator[Finding]:
@@ -24,7 +24,7 @@ def processing(measurement: Measurement) -> Iterator[Finding]:
         yield Finding(
             "invalid",
             f"hosts take up to {found.bound_ns / 1e3:g} us per packet,"
-            f" not {allowed[-1] / 1e3:g} us",
+            f" not {allowed[-1] / 1e3:g} us: another version of fairc ran it; run it again",
         )
     for nic in found.expected.values():
         netems = found.found.get((nic.node, nic.name), ())
@@ -32,10 +32,16 @@ def processing(measurement: Measurement) -> Iterator[Finding]:
             continue
         if not netems:
             where = f"{nic.node}/{nic.name}"
-            yield Finding("invalid", f"packets of a host are not delayed: no netem at {where}")
+            yield Finding(
+                "invalid",
+                f"packets of a host are not delayed: no netem at {where}, as the"
+                f" kernel lacks it or the set-up failed; {see('qdisc-before.json')}",
+            )
         elif differing := _differing(netems[0], nic.delay, nic):
             yield Finding(
-                "invalid", f"the netem at {nic.node}/{nic.name} has {'; '.join(differing)}"
+                "invalid",
+                f"the netem at {nic.node}/{nic.name} has {'; '.join(differing)}: the kernel or tc does"
+                f" not take it as given; {see('qdisc-before.json')}",
             )
 
 
@@ -66,7 +72,10 @@ def transmission(measurement: Measurement) -> Iterator[Finding]:
         if shaper.transmitter == "hop":
             onward = measurement.paths.onward(place)
             if onward is None:
-                yield Finding("invalid", f"no hop transmits the frames of {node}/{name}")
+                yield Finding(
+                    "invalid",
+                    f"no hop transmits the frames of {node}/{name}: the plan lacks it; compile the spec again",
+                )
                 continue
             place = onward
         elif shaper.transmitter == "below":
@@ -80,12 +89,14 @@ def transmission(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid",
                 f"{there} transmits the frames of {node}/{name} at {'/'.join(place)},"
-                f" not a netem of {_in_bytes(shaper.rate_bps)} bit/s",
+                f" not a netem of {_in_bytes(shaper.rate_bps)} bit/s: the set-up failed, or the kernel"
+                f" lacks netem; {see('qdisc-before.json')}",
             )
         elif limit is not None and netems[-1].limit_packets != limit:
             yield Finding(
                 "invalid",
-                f"the transmitter at {'/'.join(place)} holds {netems[-1].limit_packets} packets, not {limit}",
+                f"the transmitter at {'/'.join(place)} holds {netems[-1].limit_packets} packets, not"
+                f" {limit}: tc did not take it as given; {see('qdisc-before.json')}",
             )
 
 

@@ -16,7 +16,7 @@ from fairc.runtime.measurement.artefacts import NS
 from fairc.runtime.measurement.paths import Place
 from fairc.runtime.measurement.pcap import ACK, SYN, Packets
 
-from .finding import Finding
+from .finding import BUSY, Finding
 
 LATE_S = 10e-3
 # A lost first packet is retransmitted after 1 s at the earliest, both Linux's SYN (RFC 6298, section 2)
@@ -63,10 +63,12 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
         shared = _shares_arrivals(flow)  # its start is drawn: see `late_s` of its streams
         late_s = 0.0 if shared else _late_begin(measurement, flow)
         if late_s > LATE_S:
-            yield Finding("invalid", f"flow {flow.name} started {late_s * 1e3:.1f} ms late")
+            yield Finding("invalid", f"flow {flow.name} started {late_s * 1e3:.1f} ms late: {BUSY}")
         late_s = float(flow.endpoints.requests.late_s.max(initial=0.0))
         if late_s > LATE_S:
-            yield Finding("invalid", f"flow {flow.name} began a request {late_s * 1e3:.1f} ms late")
+            yield Finding(
+                "invalid", f"flow {flow.name} began a request {late_s * 1e3:.1f} ms late: {BUSY}"
+            )
         # iperf3 opens its connections after a handshake of its own.
         opened = {} if shared or flow.runs_iperf3 else flow.endpoints.opened_s
         for connection, opened_s in sorted(opened.items()):
@@ -74,13 +76,13 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
             if late_s > LATE_S:
                 yield Finding(
                     "invalid",
-                    f"flow {flow.name}, connection {connection}: opened {late_s * 1e3:.1f} ms late",
+                    f"flow {flow.name}, connection {connection}: opened {late_s * 1e3:.1f} ms late: {BUSY}",
                 )
         late_s = 0.0 if flow.runs_iperf3 else _late_ticks(flow)  # iperf3 counts from its own start
         if late_s > LATE_S:
             yield Finding(
                 "invalid",
-                f"the server of flow {flow.name} took a sample {late_s * 1e3:.1f} ms late",
+                f"the server of flow {flow.name} took a sample {late_s * 1e3:.1f} ms late: {BUSY}",
             )
 
 

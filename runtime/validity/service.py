@@ -13,7 +13,7 @@ from fairc.runtime.measurement.changes import NS, due
 from fairc.runtime.measurement.queues import QueueRecord
 from fairc.runtime.measurement.slots import apportion
 
-from .finding import Finding
+from .finding import BUSY, Finding, see
 
 RATE_TOLERANCE = 0.01
 LATE_S = 10e-3
@@ -44,7 +44,8 @@ def service_rate(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid",
                 f"the bottleneck {queue.name} served {nearest_bps:.6g} bit/s while packets waited,"
-                f" not {queue.rate_bps:.6g} bit/s",
+                f" not {queue.rate_bps:.6g} bit/s: its shaper has another rate"
+                f" ({see('qdisc-after.json')}), or {BUSY}",
             )
 
 
@@ -95,7 +96,8 @@ def overrun(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid",
                 f"the link behind {queue.name} was faster than its rate: it sent"
-                f" {ahead_s * 1e3:.3g} ms of frames too early",
+                f" {ahead_s * 1e3:.3g} ms of frames too early, as its shaper or transmitter has another"
+                f" rate; {see('qdisc-after.json')}",
             )
         for flow in measurement.flows:
             share = _share(queue, flow) if flow.queue is queue else 0.0
@@ -140,7 +142,7 @@ def service_schedule(measurement: Measurement) -> Iterator[Finding]:
         if idle_s > LATE_S:
             yield Finding(
                 "invalid",
-                f"the shaper of {queue.name} let packets wait {idle_s * 1e3:.1f} ms too long",
+                f"the shaper of {queue.name} let packets wait {idle_s * 1e3:.1f} ms too long: {BUSY}",
             )
 
 
@@ -159,7 +161,9 @@ def changes(measurement: Measurement) -> Iterator[Finding]:
         late_s = max((done.late_s for done, _ in history.done), default=0.0)
         if late_s > LATE_CHANGE_S:
             yield Finding(
-                "invalid", f"the link at {'/'.join(place)} changed {late_s * 1e3:.1f} ms late"
+                "invalid",
+                f"the link at {'/'.join(place)} changed {late_s * 1e3:.1f} ms late: {BUSY}",
             )
     for place, at_s in due(measurement.histories, measurement.ended_s - LATE_CHANGE_S):
-        yield Finding("invalid", f"the link at {'/'.join(place)} did not change at {at_s:g} s")
+        reason = f"the link at {'/'.join(place)} did not change at {at_s:g} s: the program that changes links"
+        yield Finding("invalid", f"{reason} had ended; {see('cell.json')}")

@@ -125,7 +125,7 @@ def test_proxies_that_did_not_run(tmp_path: Path) -> None:
     del ending["processes"]["sat.terminal"]
     (tmp_path / "cell.json").write_text(json.dumps(ending))
     _, reasons = judge(load(made.cell, tmp_path))
-    assert "sat.terminal is not among the processes that ran" in reasons
+    assert "sat.terminal is not among the processes that ran" in str(reasons)
 
 
 def test_made_cells_have_none() -> None:

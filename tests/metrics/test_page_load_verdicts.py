@@ -28,7 +28,7 @@ def test_another_protocol_than_planned_is_a_wrong_set_up(tmp_path: Path) -> None
     made.loads = [made.loads[0], load_event(2, "h3", 1300, protocol="h2", error=error)]
     analysis = analysed(made, tmp_path)
     assert analysis.verdict == "invalid"
-    assert "flow a: load 2 used h2, not h3" in analysis.reasons
+    assert "flow a: load 2 used h2, not h3" in str(analysis.reasons)
 
 
 def test_another_client_than_planned_is_a_wrong_set_up(tmp_path: Path) -> None:
@@ -47,12 +47,12 @@ def test_a_client_that_is_stopped_is_an_outcome_and_one_that_vanishes_is_not(
     analysis = analyse(made.cell, folder, EVERYTHING)
     assert (analysis.verdict, analysis.flows[0].end_s) == ("flagged", None)
     words = "flow a: 1 of 2 loads were reported"
-    assert f"{words}: its client was stopped before the others" in analysis.reasons
+    assert f"{words}: its client was stopped before the others" in str(analysis.reasons)
     file = folder / "a.client.ndjson"
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1]))  # without `done`
     analysis = analyse(made.cell, folder, EVERYTHING)
     assert analysis.verdict == "invalid"
-    assert f"{words}, and its client did not report why" in analysis.reasons
+    assert f"{words}, and its client did not report why" in str(analysis.reasons)
 
 
 def test_another_number_of_loads_than_told_fails_the_cell(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_the_server_has_the_parameters_of_the_plan(tmp_path: Path) -> None:
     quic = {"cca": "bbr", "parameters": {"gain": 2}}
     made.server = [{"t_ns": -1, "event": "listening", "cca": "bbr", "quic": quic}]
     analysis = analysed(made, tmp_path)
-    assert analysis.reasons == ("flow a has QUIC parameters of {'gain': 2}",)
+    assert analysis.reasons == ("flow a has QUIC parameters of {'gain': 2}, not of {}",)
     assert analysis.verdict == "invalid"
 
 
@@ -83,7 +83,7 @@ def test_a_plain_client_keeps_its_schedule_and_a_browser_need_not(tmp_path: Path
     late = [load_event(1, "h2", 0), load_event(2, "h3", 1320)]
     made = two_loads()
     made.loads = late
-    assert "flow a started 20.0 ms late" in analysed(made, tmp_path / "p").reasons
+    assert "flow a started 20.0 ms late" in str(analysed(made, tmp_path / "p").reasons)
     browser = two_loads(client="chromium")
     browser.loads = [{**one, "client": "chromium"} for one in late]
     assert analysed(browser, tmp_path / "b").verdict == "valid"
