@@ -23,7 +23,7 @@ from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.host import bounds, supervisor
 from fairc.runtime.host.faults import MachineFault
 from fairc.runtime.store.results import RawResult
-from fairc.runtime.uml import confinement, kernel, memory
+from fairc.runtime.uml import confinement, kernel, machine, memory
 
 ROOT = Path(__file__).parents[2]
 
@@ -57,6 +57,23 @@ def golden(cells: tuple[Cell, ...], tmp_path_factory: pytest.TempPathFactory) ->
     result = engine.run(cells[0], tmp_path_factory.mktemp("golden"))
     assert result.error == "", result.console
     return result
+
+
+def test_the_clock_is_seen_from_outside(
+    engine: UmlEngine, cells: tuple[Cell, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By it alone an endless loop is told from a cell that takes long."""
+    seen: list[int] = []
+    close = machine.Machine.close
+
+    def watch(guest: machine.Machine) -> None:
+        seen.append(guest.virtual_ns)
+        close(guest)
+
+    monkeypatch.setattr(machine.Machine, "close", watch)
+    result = run(engine, cells[0], tmp_path / "seen")
+    assert result.error == ""
+    assert seen[-1] > result.virtual_s * 1e9 > 0
 
 
 @pytest.mark.usefixtures("hog")
