@@ -15,8 +15,8 @@ from fairc.runtime.engines.docker import DockerEngine
 SPEC = """fexp 1
 topology pair() {{
   node s  router r  node c
-  link s -- r {{ rate = 20Mbit/s }}
-  link r -- c {{ rate = 2Mbit/s  queue = fifo(20pkt)  {change} }}
+  link s -- r {{ rate = 20Mbit/s  transmit = bucket }}
+  link r -- c {{ rate = 2Mbit/s  queue = fifo(20pkt)  transmit = bucket  {change} }}
 }}
 experiment pair {{
   topology = pair()
