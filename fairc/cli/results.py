@@ -29,16 +29,19 @@ def refresh(store: Store, checked: bool = False, begun: Filling | None = None) -
     another build.
     """
     from fairc.runtime.run import repair
-    from fairc.runtime.store import hashes, tables
+    from fairc.runtime.store import tables
+    from fairc.runtime.store.columns import TABLES as KNOWN
 
     if not checked and (count := repair.rederive(store)):
         console.say(
             f"{count} damaged {'cell' if count == 1 else 'cells'} recomputed from raw artefacts"
         )
 
+    record, names = store.record(), [f"{TABLES}/{name}.parquet" for name in KNOWN]
+    record.begin(names)
     try:
-        with hashes.rewriting(store.path):
-            tables.write_of(store, store.path / TABLES, store.plan, begun)
+        tables.write_of(store, store.path / TABLES, store.plan, begun)
+        record.end(names)
     except tables.TableError as error:
         again = (
             f"`fairc run FILE -o {store.path}` recomputes what it can from stored artefacts,"
@@ -60,11 +63,12 @@ def up_to_date(run: Path) -> bool:
 
 def whole_tables(run: Path) -> bool:
     """Return whether the tables are as written; tables of earlier versions have no hashes to check."""
+    from fairc.compiler.record import FILES, recorded
     from fairc.runtime.store import hashes
 
-    known = hashes.recorded(run)
+    known = recorded(run)
     if known is None:
-        return not (run / hashes.FILES).exists()
+        return not (run / FILES).exists()
     tables = {name: file for name, file in known.files.items() if name.startswith(f"{TABLES}/")}
     return not hashes.differing(run, known.model_copy(update={"files": tables}))
 
@@ -97,10 +101,8 @@ def summary(run: Path, measured: Measured) -> Iterator[str]:
     from fairc.runtime.repetitions.summaries import summarise
 
     asked = list(dict.fromkeys(n for request in measured.plan.measure for n in request.shown))
-    # Many readers look for goodput and fairness first.
-    first = [name for name in ("goodput", "fairness") if name in asked]
     found = []
-    for metric in first + [name for name in asked if name not in first]:
+    for metric in asked:
         try:
             rows = summarise(measured, metric)
             if metric == "fairness" and all(row["value"] is None for row in rows):

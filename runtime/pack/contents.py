@@ -7,18 +7,20 @@ from itertools import chain
 from pathlib import Path
 
 from fairc.compiler.emission import SPEC
+from fairc.compiler.record import FILES, Recorded
 from fairc.compiler.targets import mininet
 from fairc.runtime.claims import decide
 from fairc.runtime.repetitions.reading import measured
-from fairc.runtime.store import hashes
-from fairc.runtime.store.folder import RAW, RESULT, SERIES, Store
+from fairc.runtime.store.cell_folder import RAW, RESULT, SERIES, ours
+from fairc.runtime.store.folder import REPORT, Store
+from fairc.runtime.store.occupant import NAMES
 
 from . import claims, crate, readme
 from .zipped import PackError
 
 PROGRAMS = "programs"
 IMAGE = "image.tar.zst"
-OF_CELL = (RESULT, SERIES, hashes.FILES)
+OF_CELL = (RESULT, SERIES, FILES)
 
 
 def contents(store: Store, scratch: Path, raw: bool, image: Path | None) -> dict[str, Path | bytes]:
@@ -29,11 +31,13 @@ def contents(store: Store, scratch: Path, raw: bool, image: Path | None) -> dict
     EndpointsMissing.
     """
     run = store.path
-    if not (run / SPEC).is_dir():
-        raise PackError(
-            f"{run} does not hold its spec: an earlier version made it; run the file again"
-        )
-    if not (run / "report.html").is_file():
+    files = store.record().files
+    files = {name: file for name, file in files.items() if name.split("/")[0] in NAMES}
+    if not any(name.startswith(f"{SPEC}/") for name in files):
+        raise PackError(f"{run} has no record of its spec: run the file again")
+    if unfinished := [name for name, file in files.items() if file is None]:
+        raise PackError(f"{run / unfinished[0]} is unfinished: `fairc report {run}`")
+    if not (run / REPORT).is_file() or REPORT not in files:
         raise PackError(f"{run} has no report: `fairc report {run}`")
     names = (*OF_CELL, RAW) if raw else OF_CELL
     folders = [folder for _, folder in store.finished()]
@@ -42,12 +46,12 @@ def contents(store: Store, scratch: Path, raw: bool, image: Path | None) -> dict
     found: dict[str, Path | bytes] = _inside(
         run,
         chain(
-            (run / name for name in (*hashes.OF_RUN, hashes.FILES)),
-            *(run.glob(pattern) for pattern in hashes.OF_RUN_BELOW),
+            (run / name for name in files),
             (folder / name for folder in folders for name in names),
-            *(folder.glob("*.har") for folder in folders),
+            (p for folder in folders for p in folder.glob("*.har") if p.name in ours(folder)),
         ),
     )
+    found[FILES] = Recorded(files=files).text().encode()
     found |= programs(store, scratch)
     if image is not None:
         found[IMAGE] = image

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 
+from fairc.compiler.record import recorded
 from fairc.runtime.engines.elsewhere import Elsewhere
 from fairc.runtime.store import archive, damage, hashes
-from fairc.runtime.store.folder import RAW, Store
+from fairc.runtime.store.cell_folder import RAW
+from fairc.runtime.store.folder import Store
 
 from .progress import Silent
 from .sweep import Sweep
@@ -39,7 +41,7 @@ def rederive(store: Store) -> int:
 def _raw_whole(store: Store, key: str) -> bool:
     """Whether a cell's raw artefacts are undamaged: by the hash of the archive, or by that of its content."""
     folder, ran = store.folder(key), damage.ran(store.folder(key))
-    known = hashes.recorded(folder)
+    known = recorded(folder)
     if known is not None:
         return ran is not None and RAW not in hashes.differing(folder, known)
     scratch = store.scratch(f"{key}.stored")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fairc.compiler.files import content
 from fairc.compiler.plan import Cell
+from fairc.compiler.record import FILES, Ran, recorded
 
 from . import hashes, tables
-from .folder import RAW, RESULT, SERIES
-from .occupant import content
+from .cell_folder import RAW, RESULT, SERIES
 from .results import CellResult
 
 
@@ -18,11 +19,11 @@ def of_cell(cell: Cell, folder: Path, thorough: bool = False) -> dict[str, str]:
     Raw artefacts that `clean --raw` has removed are not reported. thorough: read the raw artefacts instead of
     checking only their size. A result of an earlier version has no hashes: only unreadable files are reported.
     """
-    if not (folder / hashes.FILES).exists():
+    if not (folder / FILES).exists():
         return _unreadable(cell, folder) if (folder / RESULT).exists() else {}
-    known = hashes.recorded(folder)
+    known = recorded(folder)
     if known is None:
-        return {hashes.FILES: "it cannot be read"}
+        return {FILES: "it cannot be read"}
     found = hashes.differing(folder, known, () if thorough else (RAW,))
     if found.get(RAW) == hashes.MISSING:
         del found[RAW]
@@ -45,9 +46,9 @@ def _is_result(file: Path) -> bool:
     return True
 
 
-def ran(folder: Path) -> hashes.Ran | None:
+def ran(folder: Path) -> Ran | None:
     """Return what is known of a cell's run; None if it did not finish or nothing is known."""
-    known = hashes.recorded(folder)
+    known = recorded(folder)
     if known is not None:
         return known.ran
     try:
@@ -56,4 +57,4 @@ def ran(folder: Path) -> hashes.Ran | None:
         return None
     if old.status != "ok":
         return None
-    return hashes.Ran(result_sha256=old.result_sha256, virtual_s=old.virtual_s, wall_s=old.wall_s)
+    return Ran(result_sha256=old.result_sha256, virtual_s=old.virtual_s, wall_s=old.wall_s)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from fairc.compiler.files import content
 from fairc.compiler.plan import Cell, Plan
 from fairc.runtime.host import faults
 from fairc.runtime.measurement import ArtefactError
@@ -24,7 +25,7 @@ from fairc.runtime.measurement.series import Series
 
 from . import swept
 from .columns import TABLES
-from .occupant import content
+from .occupant import PARTIAL
 from .results import CellResult
 from .schema import SEPARATOR, Column, Stored, Table
 from .swept import Swept
@@ -150,11 +151,11 @@ def write(
     """Write every table into `folder`, replacing what is there; rows in the order of `cells`.
 
     axes: swept names in file order. begun: tables that already hold the cells before these; they are
-    closed. Raises TableError.
+    closed. Unfinished tables are in `.partial` next to the folder. Raises TableError.
     """
     import duckdb
 
-    scratch = folder / ".partial"
+    scratch = folder.parent / PARTIAL / "tables"
     try:
         with closing(begun or Filling(scratch, axes)) as filling:
             for stored in cells:
@@ -164,8 +165,6 @@ def write(
         if fault := faults.of(error):
             raise fault from error
         raise TableError(f"the tables in {folder} cannot be written: {error}") from None
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def write_of(store: Store, folder: Path, plan: Plan, begun: Filling | None = None) -> None:

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairc.compiler.plan import Cell
+from fairc.compiler.record import FILES, recorded
 from fairc.runtime.host import supervisor
 
 from . import archive, damage, hashes
-from .folder import CELLS, LOCK, PLAN, RAW, RESULT, Store, StoreError, read_cells
+from .cell_folder import RAW, RESULT
+from .folder import CELLS, LOCK, PLAN, Store, StoreError, read_cells
 
 PHASE_CHECK = "phase-check"
 
@@ -78,10 +80,10 @@ def _read(run: Path) -> None:
 
 def _of_run(run: Path, found: Verified) -> Iterator[Damaged]:
     """Yield what is damaged of plan, lock, tables, figures and report, as far as they are recorded."""
-    known = hashes.recorded(run)
+    known = recorded(run)
     if known is None:
-        if (run / hashes.FILES).exists():
-            yield Damaged(hashes.FILES, "it cannot be read", f"fairc report {run}")
+        if (run / FILES).exists():
+            yield Damaged(FILES, "it cannot be read", f"fairc report {run}")
         else:
             found.notes.append(
                 "plan, lock, tables and report have no recorded hashes: the run was interrupted, or is of an"
@@ -108,7 +110,7 @@ def of_cells(run: Path, found: Verified) -> Iterator[Damaged]:
         found.cells += 1
         place = folder.relative_to(run).as_posix()
         damaged = damage.of_cell(cell, folder, thorough=True)
-        known = hashes.recorded(folder)
+        known = recorded(folder)
         found.files += len(known.files) if known else 2
         raw = folder / RAW
         removed += not raw.exists()
@@ -132,7 +134,7 @@ def _stored(store: Store) -> Iterator[tuple[Cell, Path]]:
     """Yield the cells of the plan that are there, including those whose result.json is missing."""
     for cell, places in store.places():
         for folder in places.values():
-            if (folder / RESULT).is_file() or (folder / hashes.FILES).is_file():
+            if (folder / RESULT).is_file() or (folder / FILES).is_file():
                 yield cell, folder
                 break
 

@@ -21,6 +21,7 @@ from . import (
     specs,
     strangers,
     trust,
+    user_files,
     versions,
 )
 
@@ -44,4 +45,5 @@ STRATEGIES = (
     *content.STRATEGIES,
     *canary_plans.STRATEGIES,
     *inputs.STRATEGIES,
+    *user_files.STRATEGIES,
 )
