@@ -492,7 +492,7 @@ def last_token(parser: InteractiveParser) -> Token | None:
     """Return the last thing that was read, if it is a token and no finished part of the tree yet."""
     stack = parser.parser_state.value_stack
     last: Tree[Token] | Token | None = stack[-1] if stack else None
-    return None if isinstance(last, Tree) else last
+    return cast("Token", last) if isinstance(last, str) else None
 
 
 def start_of(node: Tree[Token] | Token) -> int:
