@@ -490,9 +490,11 @@ class SyntaxErrors:
 
 def last_token(parser: InteractiveParser) -> Token | None:
     """Return the last thing that was read, if it is a token and no finished part of the tree yet."""
+    from lark import Token
+
     stack = parser.parser_state.value_stack
     last: Tree[Token] | Token | None = stack[-1] if stack else None
-    return cast("Token", last) if isinstance(last, str) else None
+    return last if isinstance(last, Token) else None
 
 
 def start_of(node: Tree[Token] | Token) -> int:
