@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
 
 from .agenda import Agenda, Iperf3, LinkChanges
 from .clock import RealTime, VirtualTime
+from .configuration import await_carriers
 from .kernel import allow_windows, available_ccas, register_ccas, restore, set_modules
 from .nodes import Failed
 from .observation import ping_all, seeds_in_force, write_json, write_queues
@@ -43,6 +45,7 @@ def conduct(
     nodes: makes them. place: where the endpoints are looked for. instead: what is done with the network,
     once it is up, instead of running the flows. In the end cell.json says how it went.
     """
+    allow_open_files()
     clock = RealTime() if document["epoch_ns"] is None else VirtualTime(document["epoch_ns"])
     cell = Cell(document, clock, place)
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -73,6 +76,12 @@ def enter(folder: str) -> None:
     """Make a folder, and have everything written there."""
     os.makedirs(folder, exist_ok=True)
     os.chdir(folder)
+
+
+def allow_open_files() -> None:
+    """Allow this process as many open files as may be: each node is two."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 class Cell:
@@ -114,6 +123,9 @@ class Cell:
             register_ccas(document["objects"])
         system: dict[str, Any] = {**nodes.versions()}
         in_force = nodes.set_up(document["network"], endpoints)
+        for node in document["network"]["nodes"]:
+            ends = [end for i in node["interfaces"] for end in (i["lower"], i["name"]) if end]
+            nodes[node["name"]].call(await_carriers, ends)
         system |= {"sysctl": in_force["sysctl"], "offloads": in_force["offloads"]}
         if document["processing_ns"]:
             system["processing"] = {"bound_ns": document["processing_ns"]}

@@ -6,8 +6,10 @@ import ctypes
 import fcntl
 import socket
 import struct
+import time
 
 from .batch import node_lines
+from .nodes import Failed
 from .observation import role_qdiscs
 
 TYPE_CHECKING = False
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
     from .document import InForce, Network
     from .nodes import Nodes
 
-SIOCETHTOOL = 0x8946
+SIOCETHTOOL, SIOCGIFFLAGS = 0x8946, 0x8913
+ETHTOOL_GLINK, IFF_RUNNING = 0x0A, 0x40
+CARRIER_S = 60.0  # for all interfaces of a node
 OFFLOADS = {  # name: (ETHTOOL_G.., ETHTOOL_S..)
     "tso": (0x1E, 0x1F),
     "gso": (0x23, 0x24),
@@ -29,20 +33,41 @@ def switch_offloads_off(interfaces: Iterable[str]) -> dict[str, dict[str, str]]:
     """Do what `ethtool -K INTERFACE tso off gso off gro off` does; return what is then in force."""
     state: dict[str, dict[str, str]] = {}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-
-        def ethtool(interface: str, command: int, value: int) -> int:
-            data = ctypes.create_string_buffer(struct.pack("II", command, value), 8)
-            request = struct.pack("16sP", interface.encode(), ctypes.addressof(data))
-            fcntl.ioctl(control, SIOCETHTOOL, request)
-            in_force: int = struct.unpack("II", data.raw)[1]
-            return in_force
-
         for interface in interfaces:
             state[interface] = {}
             for name, (get, put) in OFFLOADS.items():
-                ethtool(interface, put, 0)
-                state[interface][name] = "on" if ethtool(interface, get, 0) else "off"
+                _ethtool(control, interface, put)
+                state[interface][name] = "on" if _ethtool(control, interface, get) else "off"
     return state
+
+
+def await_carriers(interfaces: Iterable[str]) -> None:
+    """Return once all interfaces of the node that we are in send what they are given. Raises Failed.
+
+    The kernel activates an interface whose peer came up later from a queue, a hundred interfaces a second;
+    until then it drops every frame. ETHTOOL_GLINK has recent kernels do so at once.
+    """
+    give_up = time.monotonic() + CARRIER_S
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        for interface in interfaces:
+            request = struct.pack("16sH", interface.encode(), 0).ljust(40, b"\0")
+            _ethtool(control, interface, ETHTOOL_GLINK)
+            while (
+                not struct.unpack_from("H", fcntl.ioctl(control, SIOCGIFFLAGS, request), 16)[0]
+                & IFF_RUNNING
+            ):
+                if time.monotonic() > give_up:
+                    raise Failed(f"{interface} has no carrier after {CARRIER_S:.0f} s")
+                time.sleep(0.01)
+
+
+def _ethtool(control: socket.socket, interface: str, command: int, value: int = 0) -> int:
+    """Carry out an ethtool command about one number; return the number that is then in force."""
+    data = ctypes.create_string_buffer(struct.pack("II", command, value), 8)
+    request = struct.pack("16sP", interface.encode(), ctypes.addressof(data))
+    fcntl.ioctl(control, SIOCETHTOOL, request)
+    in_force: int = struct.unpack("II", data.raw)[1]
+    return in_force
 
 
 def set_sysctls(settings: dict[str, str]) -> dict[str, str | None]:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .configuration import switch_offloads_off
+from .configuration import await_carriers, switch_offloads_off
 from .nodes import Failed, Local, explain
 from .observation import ping
 
@@ -57,7 +57,7 @@ def name_interfaces(interfaces: Sequence[tuple[str, str, str]]) -> None:
 
 CALLED: dict[str, Callable[..., Any]] = {
     function.__name__: function
-    for function in (check_sysctls, name_interfaces, ping, switch_offloads_off)
+    for function in (await_carriers, check_sysctls, name_interfaces, ping, switch_offloads_off)
 }
 
 

@@ -42,44 +42,50 @@ LIKE_1_GIB = (
 
 
 def machine_bytes(cell: Cell, variant: recipe.Variant) -> int:
-    """Return the memory of a cell's machine, bytes: its variant's, more if its results need it, less if all is small.
+    """Return the memory of a cell's machine, bytes: its variant's, more if it needs it, less if all is small.
 
     Page loads are short, so a machine with a browser is never larger.
     """
     if variant != recipe.PLAIN:
         return variant.memory_bytes
     files_bytes = MARGIN * estimate.results_bytes(cell) + OTHER_BYTES
+    system_bytes = own_bytes(cell)
     fits = files_bytes <= FILES_SHARE * SMALL_USABLE_BYTES
-    if fits and is_small(cell, SMALL_USABLE_BYTES - files_bytes):
+    most_bytes = files_bytes + system_bytes + sockets_bytes(cell)
+    if fits and is_steady(cell) and most_bytes <= SMALL_USABLE_BYTES:
         return SMALL_BYTES
-    steps = math.ceil(files_bytes / FILES_SHARE / STEP_BYTES)
-    return max(variant.memory_bytes, steps * STEP_BYTES)
+    needed_bytes = max(files_bytes / FILES_SHARE, files_bytes + system_bytes)
+    return max(variant.memory_bytes, math.ceil(needed_bytes / STEP_BYTES) * STEP_BYTES)
 
 
-def is_small(cell: Cell, most_bytes: float) -> bool:
-    """Return whether everything but a cell's files surely takes no more than most_bytes.
+def is_steady(cell: Cell) -> bool:
+    """Return whether all that a cell's machine holds at once is surely counted here.
 
-    Not small is what opens connections as it goes (requests, page loads, proxies), keeps records of packets
-    (policers, qlog), or may send more packets than `estimate` expects: over UDP, or where a link changes.
+    It is not where connections open on the way (requests, page loads, proxies), where records of packets are
+    kept (policers, qlog), or where more packets may be sent than `estimate` expects: over UDP, or where a link changes.
     """
     changing = any(interface.changes for node in cell.nodes for interface in node.interfaces)
     if cell.peps or cell.policers or changing:
         return False
     if (cell.processing_ns or 0) > SHORT_PROCESSING_NS:
         return False
-    for flow in cell.flows:
-        if flow.qlog or flow.transport == "udp" or not isinstance(flow.workload, STEADY):
-            return False
+    return all(
+        not flow.qlog and flow.transport != "udp" and isinstance(flow.workload, STEADY)
+        for flow in cell.flows
+    )
+
+
+def own_bytes(cell: Cell) -> int:
+    """Return the memory of the system, its programs and its nodes, bytes."""
     programs = 1 + len(cell.captures) + 2 * len(cell.flows)
-    sockets_bytes = sum(
-        flow.connections * (flow.sender_bytes + flow.receiver_bytes) for flow in cell.flows
-    )
-    waiting_bytes = sum(
-        held_bytes(interface) for node in cell.nodes for interface in node.interfaces
-    )
-    network_bytes = SOCKET_SHARE * sockets_bytes + waiting_bytes
-    own_bytes = SYSTEM_BYTES + PROGRAM_BYTES * programs + NODE_BYTES * len(cell.nodes)
-    return own_bytes + network_bytes <= most_bytes
+    return SYSTEM_BYTES + PROGRAM_BYTES * programs + NODE_BYTES * len(cell.nodes)
+
+
+def sockets_bytes(cell: Cell) -> float:
+    """Return the most memory that packets take in sockets, queues and on the way, bytes."""
+    buffers = sum(f.connections * (f.sender_bytes + f.receiver_bytes) for f in cell.flows)
+    interfaces = [interface for node in cell.nodes for interface in node.interfaces]
+    return SOCKET_SHARE * buffers + sum(held_bytes(interface) for interface in interfaces)
 
 
 def held_bytes(interface: Interface) -> float:

@@ -110,6 +110,8 @@ def random_delay(measurement: Measurement) -> Iterator[Finding]:
         if history is None or not _varies(history):
             continue
         arrived = queue.behind.found >= 0
+        # Like packets that overtake one another may be taken for each other, which changes the spread.
+        arrived[arrived] &= queue.behind.certain[queue.behind.found[arrived]]
         sent_s = queue.sent_s[arrived]
         arrived_s = queue.seconds(queue.delivered)[queue.behind.found[arrived]]
         stage, settled = history.stage(sent_s), history.settled(sent_s)

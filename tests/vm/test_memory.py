@@ -27,10 +27,10 @@ def only_cell(rate: str, count: int, duration: str) -> Cell:
     return only_cell_of(text)
 
 
-def test_results_are_packets_in_three_captures_and_a_line_a_sample() -> None:
+def test_results_are_packets_in_three_captures_headers_at_senders_and_a_line_a_sample() -> None:
     cell = only_cell("100Mbit/s", 2, "100s")
     packets = 100e6 * 100 / (8 * 1514)
-    assert results_bytes(cell) == pytest.approx(3 * 112 * packets + 2 * 1000 * 700)
+    assert results_bytes(cell) == pytest.approx((3 * 112 + 64) * packets + 2 * 1000 * 700)
 
 
 @pytest.mark.parametrize(
@@ -90,6 +90,25 @@ experiment memory {{
 }}
 """)
     assert memory.machine_bytes(cell, recipe.PLAIN) == mib << 20
+
+
+def test_many_programs_and_nodes_need_more() -> None:
+    """With 120 such flows 1.5 GiB were too little, and 2 GiB enough."""
+    hosts = range(60)
+    nodes = ", ".join(f"c{i}, s{i}" for i in hosts)
+    links = "  ".join(f"link c{i} -- a, b -- s{i} {{ delay = 1ms }}" for i in hosts)
+    flows = "\n".join(
+        f"flow f{i} {{ from = s{i}  to = c{i}  cca = reno  workload = file(10kB) }}" for i in hosts
+    )
+    cell = only_cell_of(f"""fexp 1
+experiment memory {{
+  topology {{ node {nodes}  router a, b  {links}  link a -- b {{ rate = 100Mbit/s  delay = 5ms }} }}
+  {flows}
+  duration = 2s
+  measure = [goodput]
+}}
+""")
+    assert memory.machine_bytes(cell, recipe.PLAIN) == 2048 << 20
 
 
 def test_every_machine_has_the_tables_of_the_usual_one() -> None:
