@@ -98,7 +98,8 @@ def client(flow: Flow, experiment: Experiment) -> Program:
         del description["connections"]
     if flow.browser:
         # Every repetition has the same page and machine: one of them times the browser alone.
-        role, description["own_time"] = BROWSER, experiment.repetition == 1
+        first = experiment.repetition == 1
+        role, description["own_time"] = BROWSER, {"quic": _quic(flow)} if first else None
     return Program(name=name, node=flow.client, role=role, description=description)
 
 
@@ -251,9 +252,14 @@ def _udp_client(flow: Flow, experiment: Experiment) -> Fields:
 
 
 def _web_server(flow: Flow, experiment: Experiment) -> Fields:
-    quic = {"name": flow.cca, "parameters": dict(flow.workload["quic_parameters"])}
-    wanted = "h3" in flow.workload["protocols"]
-    return _sending(flow) | {"cca": flow.cca, "quic": quic if wanted else None}
+    return _sending(flow) | {"cca": flow.cca, "quic": _quic(flow)}
+
+
+def _quic(flow: Flow) -> Fields | None:
+    """Return the CCA of a page's server over QUIC; None where no load is over HTTP/3."""
+    if "h3" not in flow.workload["protocols"]:
+        return None
+    return {"name": flow.cca, "parameters": dict(flow.workload["quic_parameters"])}
 
 
 def _web_client(flow: Flow, experiment: Experiment) -> Fields:

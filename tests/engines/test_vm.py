@@ -96,7 +96,7 @@ def test_another_seed_gives_another_sample_path(
     first, second = (run(engine, cell, tmp_path / cell.id) for cell in cells)
 
     assert cells[0].seed != cells[1].seed
-    name = f"{cells[0].captures[-1].name}.pcap"
+    name = next(f"{c.name}.pcap" for c in cells[0].captures if c.point == "exit")
     assert (first.artefacts / name).read_bytes() != (second.artefacts / name).read_bytes()
 
 

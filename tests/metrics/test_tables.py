@@ -12,15 +12,25 @@ import numpy as np
 import pytest
 from storedcells import AXES, failed, invalid, of, stored
 
+from fairc.compiler.cells.grid import identity_of
+from fairc.compiler.plan import Cell
+from fairc.compiler.seeds import canonical, identity
 from fairc.runtime import documents
 from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.store import swept as swept_values
 from fairc.runtime.store import tables
 from fairc.runtime.store.columns import TABLES
+from fairc.runtime.store.folder import key_of
 from fairc.runtime.store.schema import SEPARATOR, Stored
 from fairc.runtime.store.tables import TableError
 
 ROOT = Path(__file__).parents[2]
+
+
+def genuine(cell: Cell) -> Cell:
+    """A cell under the names that are hashes of its content."""
+    named = cell.model_copy(update={"configuration": identity(canonical(cell.bindings))})
+    return named.model_copy(update={"id": identity_of(named)})
 
 
 def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:
@@ -197,23 +207,30 @@ def test_missing_or_broken_tables(tmp_path: Path, written: Path) -> None:
 
 def test_stored_results_are_read_back(tmp_path: Path) -> None:
     made = stored(1, "0%")
+    cell = genuine(made.cell)
+    key = key_of(cell, "fake", "none")
+    result = made.result.model_copy(update={"cell": cell.id, "key": key})
+    folder = tmp_path / key
+    folder.mkdir()
     assert made.series is not None
-    (tmp_path / "result.json").write_text(made.result.model_dump_json())
-    made.series.save(tmp_path / "series.npz")
-    found = tables.read_stored(made.cell, tmp_path)
-    assert found.result == made.result
+    (folder / "result.json").write_text(result.model_dump_json())
+    made.series.save(folder / "series.npz")
+    found = tables.read_stored(cell, folder)
+    assert found.result == result
     assert found.series is not None
     assert found.series.ip_bytes.tolist() == made.series.ip_bytes.tolist()
-    with np.load(tmp_path / "series.npz") as arrays:
+    with np.load(folder / "series.npz") as arrays:
         earlier = {name: array for name, array in arrays.items() if name != "loads"}
-    np.savez(tmp_path / "series.npz", **earlier)
+    np.savez(folder / "series.npz", **earlier)
     with pytest.raises(TableError, match=r"of another build of fairc: .*loads"):
-        tables.read_stored(made.cell, tmp_path)
-    (tmp_path / "series.npz").unlink()
+        tables.read_stored(cell, folder)
+    (folder / "series.npz").unlink()
     with pytest.raises(TableError, match="cannot be read"):
-        tables.read_stored(made.cell, tmp_path)
-    (tmp_path / "result.json").write_text(failed(1, "0%").result.model_dump_json())
-    assert tables.read_stored(made.cell, tmp_path).series is None
+        tables.read_stored(cell, folder)
+    (folder / "result.json").write_text(
+        failed(1, "0%").result.model_copy(update={"cell": cell.id, "key": key}).model_dump_json()
+    )
+    assert tables.read_stored(cell, folder).series is None
 
 
 @pytest.mark.parametrize("name", documents.DOCUMENTS)

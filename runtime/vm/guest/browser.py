@@ -287,9 +287,6 @@ class Client:
         """
         folder = os.path.join(self.folder, "own")
         os.makedirs(folder, exist_ok=True)
-        quic = None
-        if protocol == "h3":
-            quic = {"name": "bbr", "parameters": self.job["workload"]["quic_parameters"]}
         description = {
             "flow": "own",
             "address": "127.0.0.1",
@@ -298,7 +295,7 @@ class Client:
             "options": self.job["options"],
             "buffer_bytes": self.job["buffer_bytes"],
             "cca": "cubic",
-            "quic": quic,
+            "quic": self.job["own_time"]["quic"],
             "connections": 1,
             "starts_ns": self.job["starts_ns"],
             "rate_bps": None,

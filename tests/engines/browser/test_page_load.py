@@ -21,7 +21,7 @@ SPEC = """fexp 1
 experiment browser {
   topology = 4g
   flow web {
-    cca      = bbr
+    cca      = CCA
     workload = load(page(7kB, 2kB, 2kB), client: CLIENT, http: h3, loads: 2, idle: uniform(5s, 6s))
   }
   measure = [goodput]
@@ -29,8 +29,8 @@ experiment browser {
 """
 
 
-def cell(client: str) -> Cell:
-    return only_cell_of(SPEC.replace("CLIENT", client))
+def cell(client: str, cca: str = "bbr") -> Cell:
+    return only_cell_of(SPEC.replace("CLIENT", client).replace("CCA", cca))
 
 
 def events(result: RawResult) -> list[dict[str, Any]]:
@@ -38,13 +38,13 @@ def events(result: RawResult) -> list[dict[str, Any]]:
     return [json.loads(line) for line in log.read_text().splitlines()]
 
 
-def runs(engine: Engine, folder: Path, names: tuple[str, ...]) -> list[RawResult]:
+def runs(engine: Engine, folder: Path, names: tuple[str, ...], cca: str = "bbr") -> list[RawResult]:
     """Run the cell with a browser once per name."""
     engine.prepare()
     results = []
     for name in names:
         (folder / name).mkdir()
-        results.append(engine.run(cell("chromium"), folder / name))
+        results.append(engine.run(cell("chromium", cca), folder / name))
     engine.close()
     assert [result.error for result in results] == [""] * len(names)
     return results
@@ -54,6 +54,12 @@ def test_a_page_load_in_chromium_is_equal_twice(tmp_path: Path) -> None:
     results = runs(UmlEngine(), tmp_path, ("first", "second"))
     assert results[0].sha256 == results[1].sha256
     judge(results[0])
+
+
+def test_the_load_without_a_network_has_the_cca_of_the_others(tmp_path: Path) -> None:
+    """Each CCA over QUIC has parameters of its own."""
+    (result,) = runs(UmlEngine(), tmp_path, ("only",), "cubic")
+    judge(result)
 
 
 def test_a_page_load_in_chromium_where_computing_takes_time(tmp_path: Path) -> None:
