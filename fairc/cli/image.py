@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from fairc.runtime.vm.portable import Part
     from fairc.runtime.vm.recipe import Variant
 
-ENGINES = click.Choice(["vm", "docker"])
 engine_option = click.option(
-    "--engine", type=ENGINES, default="vm", show_default=True, help="Whose image."
+    "--engine",
+    type=click.Choice(["uml", "vm", "docker"]),
+    default="uml",
+    show_default=True,
+    help="Whose image.",
 )
 
 
@@ -30,7 +33,7 @@ def image() -> None:
 
 @image.command()
 @engine_option
-@click.option("--browser", is_flag=True, help="Also build the image with Chromium.")
+@click.option("--browser", is_flag=True, help="The image with Chromium, of uml and vm, too.")
 @click.option(
     "--kernel-source",
     type=type_path,
@@ -39,7 +42,7 @@ def image() -> None:
 )
 @quiet()
 def build(engine: str, browser: bool, kernel_source: Path | None) -> None:
-    """Build the image of the virtual-time engines and the kernel of the fast one, unless they exist."""
+    """Build the image of an engine, and for uml its kernel, unless they exist."""
     if engine == "docker":
         from fairc.runtime.containers import client
         from fairc.runtime.containers import image as container_images
@@ -52,14 +55,21 @@ def build(engine: str, browser: bool, kernel_source: Path | None) -> None:
     from fairc.runtime.vm import image as images
     from fairc.runtime.vm import recipe
 
-    built_kernel = kernel.build(console.say, kernel_source)
-    console.result(f"{built_kernel.folder}: kernel {built_kernel.version} of the engine uml")
-    for variant in recipe.VARIANTS if browser else (recipe.PLAIN,):
+    if engine == "uml":
+        built_kernel = kernel.build(console.say, kernel_source)
+        console.result(f"{built_kernel.folder}: kernel {built_kernel.version} of the engine uml")
+    for variant in (usual(engine), *((recipe.BROWSER,) if browser else ())):
         built = images.build(variant, console.say)
         console.result(
-            f"{built.folder}{recipe.suffix(variant)}: kernel {built.kernel},"
-            f" {size(built.size_bytes())}"
+            f"{built.folder}: image {variant.name}, kernel {built.kernel}, {size(built.size_bytes())}"
         )
+
+
+def usual(engine: str) -> Variant:
+    """Return the image of an engine in virtual time for cells without a browser."""
+    from fairc.runtime.vm import recipe
+
+    return recipe.UML if engine == "uml" else recipe.PLAIN
 
 
 @image.command()
@@ -82,7 +92,7 @@ def info(engine: str) -> int:
 
     found = [image for variant in recipe.VARIANTS if (image := images.find(variant))]
     if not found:
-        console.complain("error: the virtual machine's image has not been built")
+        console.complain("error: no image of the engines in virtual time has been built")
         console.complain(f"help: {images.BUILD_COMMAND}")
         return Status.UNAVAILABLE
     for image in found:
@@ -121,13 +131,16 @@ def saved_parts(variant: Variant) -> list[Part]:
 
 @image.command()
 @click.argument("file", type=type_path)
+@engine_option
 @click.option("--browser", is_flag=True, help="The image with Chromium instead.")
 @quiet()
-def save(file: Path, browser: bool) -> None:
+def save(file: Path, engine: str, browser: bool) -> None:
     """Write an image and the fast engine's kernel (with its source) to FILE, for other machines."""
     from fairc.runtime.vm import portable, recipe
 
-    parts = saved_parts(recipe.BROWSER if browser else recipe.PLAIN)
+    if engine == "docker":
+        raise Wrong("Docker saves its own images", "docker image save")
+    parts = saved_parts(recipe.BROWSER if browser else usual(engine))
     if not file.absolute().parent.is_dir():
         raise Wrong(f"{file.parent} is not a folder")
     console.say("packing the image")

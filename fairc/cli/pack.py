@@ -63,12 +63,12 @@ def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> No
 
 def saved_image(engine: str, folder: Path) -> Path:
     """Save the image that a virtual-time engine runs. Raises Wrong."""
-    from fairc.runtime.vm import portable, recipe
+    from fairc.runtime.vm import portable
 
-    from .image import saved_parts
+    from .image import saved_parts, usual
 
     if engine not in ("uml", "vm"):
         raise Wrong(f"the engine {engine} has no image: --with-image does not apply")
     path = folder / "image.tar.zst"
-    portable.save(saved_parts(recipe.PLAIN), path)
+    portable.save(saved_parts(usual(engine)), path)
     return path

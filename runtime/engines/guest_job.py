@@ -137,8 +137,8 @@ def _checked(header: dict[str, Any]) -> dict[str, Any]:
     return {**header, "error": " ".join(error.split())[:MOST_CHARACTERS], "clock_s": float(clock_s)}
 
 
-def variant_of(cell: Cell) -> recipe.Variant:
-    """Return what the cell needs: the machine with a browser exactly for loads in a browser."""
+def variant_of(cell: Cell, usual: recipe.Variant) -> recipe.Variant:
+    """Return what the cell needs: the machine with a browser exactly for loads in a browser, else the engine's usual one."""
     loads = (flow.workload for flow in cell.flows if isinstance(flow.workload, LoadWorkload))
     chromium = any(load.client == "chromium" for load in loads)
-    return recipe.BROWSER if chromium else recipe.PLAIN
+    return recipe.BROWSER if chromium else usual

@@ -55,12 +55,12 @@ class UmlEngine:
     @property
     def identity(self) -> str:
         """Hash of kernel, its command line, image, guest files, and `cell/`."""
-        return self._identity(recipe.PLAIN)
+        return self._identity(recipe.UML)
 
     def identity_for(self, cell: Cell) -> str:
         """Return the identity of the machine that the cell needs. Raises EngineUnavailable."""
         refuse_images(cell)
-        variant = guest_job.variant_of(cell)
+        variant = guest_job.variant_of(cell, recipe.UML)
         return self._identity(variant, memory.machine_bytes(cell, variant))
 
     def emitted(self, cell: Cell) -> str:
@@ -110,12 +110,12 @@ class UmlEngine:
                     (f"{tool} is not installed",),
                     "sudo apt-get install --no-install-recommends util-linux",
                 )
-        memory = recipe.PLAIN.memory_bytes
+        memory = recipe.UML.memory_bytes
         faults.require(max(exchange.SIZE, memory), memory)
         self._kernel = kernel.require()
         self._endpoints = endpoints()
-        self._initrd(recipe.PLAIN)
-        self._tracing = trial.boot(self._kernel, image.require(recipe.PLAIN))
+        self._initrd(recipe.UML)
+        self._tracing = trial.boot(self._kernel, image.require(recipe.UML))
 
     def _initrd(self, variant: recipe.Variant, runner: bool = True) -> bytes:
         """Return the initramfs of a variant; runner: with `cell/` in it."""
@@ -141,7 +141,7 @@ class UmlEngine:
             return self._run(cell, workdir, core if self.pinned else None)
 
     def _run(self, cell: Cell, workdir: Path, core: int | None) -> RawResult:
-        variant = guest_job.variant_of(cell)
+        variant = guest_job.variant_of(cell, recipe.UML)
         started = time.monotonic()
         artefacts = workdir / "artefacts"
         artefacts.mkdir()

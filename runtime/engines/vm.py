@@ -60,7 +60,7 @@ class VmEngine:
     def identity_for(self, cell: Cell) -> str:
         """Return the identity of the machine that the cell needs. Raises EngineUnavailable."""
         refuse_images(cell)
-        return self._identity(self._snapshot(guest_job.variant_of(cell)))
+        return self._identity(self._snapshot(guest_job.variant_of(cell, recipe.PLAIN)))
 
     def emitted(self, cell: Cell) -> str:
         """Return the hash of the input of the guest's conductor."""
@@ -119,7 +119,7 @@ class VmEngine:
             return self._run(cell, workdir, core)
 
     def _run(self, cell: Cell, workdir: Path, core: int) -> RawResult:
-        saved = self._snapshot(guest_job.variant_of(cell))
+        saved = self._snapshot(guest_job.variant_of(cell, recipe.PLAIN))
         started = time.monotonic()
         artefacts = workdir / "artefacts"
         artefacts.mkdir()

@@ -83,7 +83,7 @@ def vm() -> Iterator[Finding]:
     if built is not None:
         yield Finding("image", True, f"kernel {built.kernel}, {built.folder}")
     else:
-        yield Finding("image", False, why or "not built", image.BUILD_COMMAND)
+        yield Finding("image", False, why or "not built", image.build_command(recipe.PLAIN))
         for tool, package in image.TOOLS.items():
             yield program(tool, package)
     browser, why = _image(recipe.BROWSER)
@@ -115,7 +115,7 @@ def uml() -> Iterator[Finding]:
     else:
         found = f"{built.version}, {built.folder}" if built else "not built"
         yield Finding("kernel", built is not None, found, kernels.BUILD_COMMAND)
-    there, why = _image(recipe.PLAIN)
+    there, why = _image(recipe.UML)
     found = str(there.folder) if there else why or "not built"
     yield Finding("image", there is not None, found, image.BUILD_COMMAND)
     if built is not None and there is not None:
@@ -151,7 +151,7 @@ def _image(variant: recipe.Variant) -> tuple[image.Image | None, str]:
 
 def cache_space() -> Finding:
     """Return whether the cache's disk has room for an image and snapshots."""
-    folder = image.folder()
+    folder = image.folder(recipe.PLAIN)
     while not folder.exists():
         folder = folder.parent
     free = shutil.disk_usage(folder).free

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fairc.compiler.plan import LoadWorkload
 from fairc.compiler.targets.processing import DEFAULT_NS
 from fairc.runtime.engines import guest_job
+from fairc.runtime.vm import recipe
 
 from .formatting import Interval, Number, counted, listed, one_line, quantity, scale_for, scaled
 from .run import ReportError, Run
@@ -112,7 +113,7 @@ def processing(run: Run) -> str:
 def _computing(run: Run) -> str:
     """Return a sentence saying that computation takes no time, and what that means for page loads."""
     costs_ns = {
-        guest_job.variant_of(scene).syscall_cost_ns
+        guest_job.variant_of(scene, recipe.UML).syscall_cost_ns
         if scene.syscall_cost_ns is None
         else scene.syscall_cost_ns
         for scene in run.scenes.values()

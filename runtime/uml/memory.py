@@ -46,7 +46,7 @@ def machine_bytes(cell: Cell, variant: recipe.Variant) -> int:
 
     Page loads are short, so a machine with a browser is never larger.
     """
-    if variant != recipe.PLAIN:
+    if variant == recipe.BROWSER:
         return variant.memory_bytes
     files_bytes = MARGIN * estimate.results_bytes(cell) + OTHER_BYTES
     system_bytes = own_bytes(cell)
@@ -103,4 +103,4 @@ def held_bytes(interface: Interface) -> float:
 def arguments(memory_bytes: int, variant: recipe.Variant) -> list[str]:
     """Return the kernel's arguments for a machine with this much memory."""
     size = f"mem={memory_bytes >> 20}M"
-    return [size, *LIKE_1_GIB] if variant == recipe.PLAIN else [size]
+    return [size] if variant == recipe.BROWSER else [size, *LIKE_1_GIB]

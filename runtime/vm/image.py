@@ -27,6 +27,7 @@ from . import recipe, verified
 GRACE_S = 20.0
 BUILD_COMMAND = "fairc image build"
 LOAD_COMMAND = "fairc image load FILE"
+NO_KERNEL = "none"
 TOOLS = {"mmdebstrap": "mmdebstrap", "genext2fs": "genext2fs"}
 
 
@@ -34,8 +35,9 @@ TOOLS = {"mmdebstrap": "mmdebstrap", "genext2fs": "genext2fs"}
 class Image:
     """A built image.
 
-    variant: the kind of image. folder: holds `root.ext2`, `vmlinuz`, `busybox`, `modules/*.ko`, `packages.txt`, `manifest.json`.
-    recipe: hash of its recipe. digest: SHA-256 over its files.
+    variant: the kind of image. folder: holds `root.ext2`, `busybox`, `packages.txt`, `manifest.json`; unless it is bare also
+    `vmlinuz`, `modules/*.ko`. recipe: hash of its recipe. digest: SHA-256 over its files. kernel: its release; of a bare
+    image NO_KERNEL.
     """
 
     variant: recipe.Variant
@@ -69,7 +71,7 @@ class Image:
     def verify(self, whole: bool = False) -> None:
         """Raise EngineUnavailable unless the files are those that were built.
 
-        They are read once (450 MB), and again when the size, inode or times of one changed; `whole`:
+        They are read once (60 MB, that of `vm` 450 MB), and again when the size, inode or times of one changed; `whole`:
         read them now in any case.
         """
 
@@ -88,12 +90,12 @@ class Image:
         return sum(p.stat().st_blocks * 512 for p in self.folder.rglob("*") if p.is_file())
 
 
-def folder(variant: recipe.Variant = recipe.PLAIN) -> Path:
+def folder(variant: recipe.Variant = recipe.UML) -> Path:
     """Return where the image of a variant's present recipe belongs."""
     return recipe.cache_directory() / "images" / variant.hash()
 
 
-def find(variant: recipe.Variant = recipe.PLAIN) -> Image | None:
+def find(variant: recipe.Variant = recipe.UML) -> Image | None:
     """Return the image of a variant's present recipe if it has been built.
 
     Raises EngineUnavailable when its manifest is malformed.
@@ -133,7 +135,7 @@ def described(content: bytes) -> dict[str, str]:
     return found
 
 
-def require(variant: recipe.Variant = recipe.PLAIN) -> Image:
+def require(variant: recipe.Variant = recipe.UML) -> Image:
     """Return the verified image; raise EngineUnavailable with the commands that build or load it."""
     image = find(variant)
     if image is None:
@@ -147,7 +149,8 @@ def require(variant: recipe.Variant = recipe.PLAIN) -> Image:
 
 def build_command(variant: recipe.Variant) -> str:
     """Return the command that builds an image."""
-    return BUILD_COMMAND + ("" if variant is recipe.PLAIN else f" --{variant.name}")
+    options = {recipe.PLAIN: " --engine vm", recipe.BROWSER: " --browser"}
+    return BUILD_COMMAND + options.get(variant, "")
 
 
 def remove() -> list[Path]:
@@ -162,7 +165,7 @@ def remove() -> list[Path]:
 
 
 def build(
-    variant: recipe.Variant = recipe.PLAIN, progress: Callable[[str], None] = lambda _: None
+    variant: recipe.Variant = recipe.UML, progress: Callable[[str], None] = lambda _: None
 ) -> Image:
     """Build the image of a variant's present recipe, or return it if it is there.
 
@@ -179,10 +182,11 @@ def build(
         _unpack_boot_files(variant, work / "root.tar", work)
         _make_file_system(variant, work / "root.tar", work / "root.ext2")
         (work / "root.tar").unlink()
+        release = work / "kernel-release"
         manifest = {
             "recipe": variant.hash(),
             "digest": digest(work),
-            "kernel": (work / "kernel-release").read_text().strip(),
+            "kernel": NO_KERNEL if variant.bare else release.read_text().strip(),
         }
         write_manifest(work, manifest)
     return require(variant)
@@ -236,11 +240,12 @@ def _require_tools(tools: Iterable[str]) -> None:
 
 
 def _mmdebstrap(variant: recipe.Variant, tarball: Path, log: Path) -> None:
+    when = "extract" if variant.bare else "customize"
     command = [
-        *("mmdebstrap", "--variant=minbase"),
+        *("mmdebstrap", "--variant=extract" if variant.bare else "--variant=minbase"),
         "--include=" + ",".join(variant.packages),
         '--aptopt=Apt::Install-Recommends "false"',
-        *(f'--customize-hook={recipe.GUEST / hook} "$1"' for hook in variant.hooks),
+        *(f'--{when}-hook={recipe.GUEST / hook} "$1"' for hook in variant.hooks),
         recipe.SUITE,
         str(tarball),
         *variant.sources(),
@@ -288,15 +293,18 @@ def _can_unshare() -> bool:
 
 def _unpack_boot_files(variant: recipe.Variant, tarball: Path, target: Path) -> None:
     """Extract from the archive what the machine needs before it has a root file system."""
-    (target / "modules").mkdir()
     plain = {
-        "./boot/vmlinuz": "vmlinuz",
         "./bin/busybox": "busybox",
         "./usr/bin/busybox": "busybox",
         "./usr/share/fairc/packages.txt": "packages.txt",
-        "./usr/share/fairc/kernel-release": "kernel-release",
     }
-    modules = {f"{name}.ko.xz": f"modules/{name}.ko" for name in recipe.ROOT_MODULES}
+    modules: dict[str, str] = {}
+    if not variant.bare:
+        plain["./boot/vmlinuz"] = "vmlinuz"
+        plain["./usr/share/fairc/kernel-release"] = "kernel-release"
+        modules = {f"{name}.ko.xz": f"modules/{name}.ko" for name in recipe.ROOT_MODULES}
+    if modules:
+        (target / "modules").mkdir()
     with tarfile.open(tarball) as archive:
         for member in archive:
             file = archive.extractfile(member) if member.isfile() else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fairc.words.queues import QUEUES
@@ -31,6 +31,9 @@ PACKAGES = (
     "python3",
     "tcpdump",
 )
+
+# What the conductor of a cell runs in User-Mode Linux; guest/customize-uml.sh leaves of them what it needs.
+UML_PACKAGES = ("busybox-static", "iproute2", "python3")
 
 # Of Chromium, Debian keeps only the release's own version and the latest security update.
 BROWSER_PACKAGES = (
@@ -70,7 +73,8 @@ def cache_directory() -> Path:
 class Variant:
     """A kind of image, and the machine that it needs.
 
-    packages: without their dependencies. security: whether Debian's security updates are a
+    packages: without their dependencies. bare: whether they are only unpacked, for the engine `uml` alone: no package
+    manager, no kernel. security: whether Debian's security updates are a
     source. hooks: run by mmdebstrap in sequence. blocks (of 4 KiB), inodes: the size of the
     file system. memory_bytes: the machine's. translation_cache_mb: QEMU's cache of translated code.
     kernel_arguments: of the emulated machine, in addition to those of every machine (qemu.py). syscall_cost_ns: the cost of
@@ -87,6 +91,7 @@ class Variant:
     translation_cache_mb: int
     kernel_arguments: str = ""
     syscall_cost_ns: int = 0
+    bare: bool = False
 
     def sources(self) -> tuple[str, ...]:
         """Return apt's sources."""
@@ -108,6 +113,8 @@ class Variant:
             "inodes": self.inodes,
             "hook": "".join((GUEST / hook).read_text() for hook in self.hooks),
         }
+        if self.bare:
+            recipe["bare"] = True
         if self.security:
             recipe["security"] = SECURITY
         return hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:16]
@@ -123,7 +130,18 @@ PLAIN = Variant(
     memory_bytes=1 << 30,
     translation_cache_mb=64,  # 256 is no faster for these guests, 32 is slower by half a second
 )
-"""The machine of every cell that needs no browser."""
+"""The machine of every cell that needs no browser, on `vm`; containers have the same programs."""
+
+UML = replace(
+    PLAIN,
+    name="uml",
+    packages=UML_PACKAGES,
+    hooks=("customize-uml.sh",),
+    blocks=16_000,
+    inodes=3_000,
+    bare=True,
+)
+"""The same on `uml`."""
 
 BROWSER = Variant(
     name="browser",
@@ -142,9 +160,9 @@ BROWSER = Variant(
 )
 """The same with Chromium, ChromeDriver and Selenium."""
 
-VARIANTS = (PLAIN, BROWSER)
+VARIANTS = (UML, PLAIN, BROWSER)
 
 
 def suffix(variant: Variant) -> str:
-    """Return the text that distinguishes the variant from the plain one: empty, or ` (browser)`."""
-    return "" if variant is PLAIN else f" ({variant.name})"
+    """Return the text that distinguishes a machine with a browser from one without: ` (browser)`, or nothing."""
+    return " (browser)" if variant is BROWSER else ""

@@ -54,13 +54,14 @@ def run(cpu: str, device: Path, initrd: bytes, folder: Path) -> str:
     folder: empty, for what the machine needs.
     """
     plain, console = image.require(recipe.PLAIN), folder / "console"
+    root = image.require(recipe.UML).root
     (folder / "initrd").write_bytes(_boot_archive(plain, initrd))
     command = [
         *(qemu.PROGRAM, "-machine", "pc,nvdimm=on,hpet=off", "-accel", "tcg,tb-size=256"),
         # Without CMPXCHG16B: runtime/vm/qemu.py says what QEMU 7.2 does with it.
         *("-cpu", f"{cpu},-cx16"),
         *("-m", f"{MEMORY_BYTES >> 20}M,slots=4,maxmem=8G"),
-        *("-object", _backend("root", plain.root, plain.root.stat().st_size, "on,readonly=on")),
+        *("-object", _backend("root", root, root.stat().st_size, "on,readonly=on")),
         *("-device", "nvdimm,id=nvdimm1,memdev=root,unarmed=on"),
         *("-object", _backend("exchange", device, exchange.SIZE, "on")),
         *("-device", "nvdimm,id=nvdimm2,memdev=exchange"),
@@ -89,7 +90,7 @@ def _boot_archive(plain: image.Image, initrd: bytes) -> bytes:
         image=machine.IMAGE,
         initrd=machine.INITRD,
         clock=machine.CLOCK,
-        arguments=shlex.join(machine.kernel_arguments(recipe.PLAIN)),
+        arguments=shlex.join(machine.kernel_arguments(recipe.UML)),
     )
     files = {"kernel": kernel.require().program.read_bytes(), "initrd": initrd}
     entries = initramfs.guest_entries(

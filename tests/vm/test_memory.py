@@ -47,7 +47,7 @@ def test_a_machine_has_the_memory_that_its_cell_needs(
     rate: str, count: int, duration: str, mib: int
 ) -> None:
     cell = only_cell(rate, count, duration)
-    assert memory.machine_bytes(cell, recipe.PLAIN) == mib << 20
+    assert memory.machine_bytes(cell, recipe.UML) == mib << 20
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_machine_with_less_memory_is_for_small_cells(queue: str, flow: str, mi
         "count = {count}  cca = reno  workload = bulk", flow
     )
     cell = only_cell_of(text.format(rate="1Mbit/s", duration="2s"))
-    assert memory.machine_bytes(cell, recipe.PLAIN) == mib << 20
+    assert memory.machine_bytes(cell, recipe.UML) == mib << 20
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ experiment memory {{
   measure = [goodput]
 }}
 """)
-    assert memory.machine_bytes(cell, recipe.PLAIN) == mib << 20
+    assert memory.machine_bytes(cell, recipe.UML) == mib << 20
 
 
 def test_many_programs_and_nodes_need_more() -> None:
@@ -113,8 +113,8 @@ experiment memory {{
 
 def test_every_machine_has_the_tables_of_the_usual_one() -> None:
     """What the kernel derives from its memory and a cell could notice."""
-    usual = recipe.PLAIN.memory_bytes
-    assert memory.arguments(usual // 4, recipe.PLAIN) == ["mem=256M", *memory.LIKE_1_GIB]
-    assert memory.arguments(usual, recipe.PLAIN) == ["mem=1024M", *memory.LIKE_1_GIB]
-    assert memory.arguments(5 * usual, recipe.PLAIN) == ["mem=5120M", *memory.LIKE_1_GIB]
+    usual = recipe.UML.memory_bytes
+    assert memory.arguments(usual // 4, recipe.UML) == ["mem=256M", *memory.LIKE_1_GIB]
+    assert memory.arguments(usual, recipe.UML) == ["mem=1024M", *memory.LIKE_1_GIB]
+    assert memory.arguments(5 * usual, recipe.UML) == ["mem=5120M", *memory.LIKE_1_GIB]
     assert memory.arguments(2 * usual, recipe.BROWSER) == ["mem=2048M"]

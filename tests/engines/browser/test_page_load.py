@@ -91,8 +91,8 @@ def judge(result: RawResult) -> None:
 
 
 def test_only_a_load_in_chromium_needs_the_machine_with_a_browser() -> None:
-    assert variant_of(cell("chromium")) is recipe.BROWSER
-    assert variant_of(cell("plain")) is recipe.PLAIN
+    assert variant_of(cell("chromium"), recipe.UML) is recipe.BROWSER
+    assert variant_of(cell("plain"), recipe.UML) is recipe.UML
 
 
 def test_an_image_that_is_not_there_is_named_with_what_builds_it(

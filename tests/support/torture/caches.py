@@ -28,7 +28,7 @@ LOAD_S = 1.0
 def linked(sandbox: Sandbox) -> Path:
     """Give a sandbox a cache whose images and kernel are links to the real ones; no snapshot. Return it."""
     real, own = recipe.cache_directory(), sandbox.folder / "cache" / "fairc"
-    of_kernel, of_image = kernel.require().program.parent, image.require(recipe.PLAIN).root.parent
+    of_kernel, of_image = kernel.require().program.parent, image.require(recipe.UML).root.parent
     for source in (of_kernel, of_image):
         target = own / source.relative_to(real)
         target.mkdir(parents=True)
