@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shutil
 import tempfile
 import threading
 import time
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
-from fairc.runtime.engines.base import EngineUnavailable, endpoints, refuse_images, result
+from fairc.runtime.engines.base import endpoints, refuse_images, result
 from fairc.runtime.host import bounds, faults, supervisor
 from fairc.runtime.store.results import RawResult
 from fairc.runtime.uml import confinement, kernel, machine, memory, trial
@@ -25,6 +24,7 @@ from . import guest_job
 
 # How often a running machine is looked at; its end is noticed at once.
 LOOK_EVERY_S = 0.05
+CONFINED = {"bubblewrap": "yes", "namespaces": "yes", "container": "by its container"}
 # What the kernel prints when the host refuses it a process (EAGAIN, ENOMEM); the guest goes on with a failed fork(2).
 _NO_PROCESS = re.compile(r"clone failed, errno = (11|12)\b")
 
@@ -90,7 +90,7 @@ class UmlEngine:
             "kernel": self._kernel.version,
             "kernel program": self._kernel.sha256,
             "tracing": self._tracing,
-            "confined": (confinement.missing() and f"no: {confinement.missing()}") or "yes",
+            "confined": CONFINED.get(confinement.name()) or f"no: {confinement.missing()}",
             "programs": runner.identity(),
         }
         for variant in recipe.VARIANTS:
@@ -104,12 +104,6 @@ class UmlEngine:
 
     def prepare(self) -> None:
         """Find the kernel and the image, verify them, and boot once. Raises EngineUnavailable."""
-        for tool in ("taskset", "setpriv", "prlimit"):
-            if shutil.which(tool) is None:
-                raise EngineUnavailable(
-                    (f"{tool} is not installed",),
-                    "sudo apt-get install --no-install-recommends util-linux",
-                )
         memory = recipe.UML.memory_bytes
         faults.require(max(exchange.SIZE, memory), memory)
         self._kernel = kernel.require()

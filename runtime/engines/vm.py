@@ -140,7 +140,6 @@ class VmEngine:
         device, console = scratch / "exchange", scratch / "console"
         devices = qemu.Devices(memory, False, saved.image.root, device, console)
         command = [
-            *(("taskset", "--cpu-list", str(core)) if self.pinned else ()),
             qemu.PROGRAM,
             *qemu.SANDBOX,
             *qemu.arguments(saved.image.variant, devices, self.shift),
@@ -149,7 +148,9 @@ class VmEngine:
         ]
         with (
             (scratch / "errors").open("wb") as errors,
-            self._running.start(command, cwd=scratch, stderr=errors) as process,
+            self._running.start(
+                command, cwd=scratch, stderr=errors, core=core if self.pinned else None
+            ) as process,
         ):
             try:
                 snapshot.resume(saved, scratch / "monitor")

@@ -14,7 +14,7 @@ from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.dsl.core import plugins
 from fairc.runtime.engines import ENGINES, host
 from fairc.runtime.engines.base import EngineUnavailable
-from fairc.runtime.uml import bubblewrap, confinement, trial
+from fairc.runtime.uml import confinement, trial
 from fairc.runtime.uml import kernel as kernels
 from fairc.runtime.vm import image, qemu, recipe
 from fairc.words.figures import FIGURES
@@ -23,6 +23,12 @@ from fairc.words.queues import QUEUES
 
 APT = "sudo apt-get install --no-install-recommends"
 SPACE_BYTES = 4 << 30
+CONFINED = {
+    "bubblewrap": "namespaces of its own by bubblewrap, and a list of system calls",
+    "namespaces": "namespaces of its own (bubblewrap is not needed), and a list of system calls",
+    "container": "that of the container in which fairc runs; none of its own ({why})",
+    "": "none, so nothing that strangers made runs: {why}",
+}
 ORDINARY_QDISCS = ("netem", "tbf", "bfifo", "pfifo")  # what a cell without an AQM needs
 OTHER_KERNEL = "a kernel with this module, or `--engine vm`"
 WANTED_CCAS = ("cubic", "bbr", "reno")
@@ -77,8 +83,6 @@ def vm() -> Iterator[Finding]:
         yield Finding("QEMU", True, qemu.version())
     except EngineUnavailable as error:
         yield Finding("QEMU", False, "; ".join(error.missing), error.remedy)
-    for tool in ("taskset", "setpriv", "prlimit"):
-        yield program(tool, "util-linux")
     built, why = _image(recipe.PLAIN)
     if built is not None:
         yield Finding("image", True, f"kernel {built.kernel}, {built.folder}")
@@ -102,8 +106,6 @@ def uml() -> Iterator[Finding]:
     """Yield what the fast engine needs."""
     machine = os.uname().machine
     yield Finding("processor", machine == "x86_64", machine, "`--engine vm` on an x86-64 host")
-    for tool in ("taskset", "setpriv", "prlimit"):
-        yield program(tool, "util-linux")
     built = None
     try:
         built = kernels.find()
@@ -128,12 +130,12 @@ def uml() -> Iterator[Finding]:
             how = f"boots; programs are followed by {mode}{slower if mode == 'ptrace' else ''}"
             yield Finding("start", True, how)
     yield endpoints()
-    lacking = confinement.missing()
+    how = confinement.name()
     yield Finding(
         "confinement",
-        not lacking,
-        lacking or "namespaces of its own, and a list of system calls",
-        f"{bubblewrap.INSTALL_COMMAND} (0.8 or later), and a host that allows user namespaces to users",
+        bool(how),
+        CONFINED[how].format(why=confinement.missing()),
+        confinement.REMEDY,
         needed=False,
     )
 

@@ -74,6 +74,8 @@ def start(
     deadline_s: float | None = None,
     grace_s: float = 0.0,
     pass_fds: tuple[int, ...] = (),
+    core: int | None = None,
+    limits: Mapping[int, int] | None = None,
 ) -> Child:
     """Start a command in a process group of its own.
 
@@ -82,6 +84,8 @@ def start(
     deadline_s: wall seconds after which the group is ended, > 0.
     grace_s: if > 0, it is asked to end (SIGTERM) and killed this much later; for commands that clean up (mounts).
     pass_fds: open files that it inherits under their numbers.
+    core: where it runs; None: anywhere.
+    limits: its resource limits, soft and hard, by their numbers (setrlimit(2)).
     Raises FileNotFoundError if there is no such command.
     """
     program = shutil.which(argv[0])
@@ -93,6 +97,7 @@ def start(
             [
                 *(sys.executable, "-I", "-S", str(WATCHER)),
                 *(str(reading), str(-1 if deadline_s is None else deadline_s), str(grace_s)),
+                *(str(-1 if core is None else core), _listed(limits or {})),
                 *(str(Path(program).absolute()), *argv[1:]),
             ],
             leash=writing,
@@ -109,6 +114,10 @@ def start(
         raise
     finally:
         os.close(reading)
+
+
+def _listed(limits: Mapping[int, int]) -> str:
+    return ",".join(f"{number}={most}" for number, most in limits.items())
 
 
 class Group:

@@ -1,8 +1,9 @@
 """The program between fairc and a command: it ends the command when fairc goes or time is up.
 
-Run by `supervisor.start` as `python -I -S watcher.py LEASH SECONDS GRACE COMMAND...`; it imports next to
+Run by `supervisor.start` as `python -I -S watcher.py LEASH SECONDS GRACE CORE LIMITS COMMAND...`; it imports next to
 nothing, because every cell pays for its start-up. LEASH is the reading end of a pipe whose only other end
-is held by fairc: the kernel closes that end however fairc dies.
+is held by fairc: the kernel closes that end however fairc dies. CORE is where both run (-1: anywhere); LIMITS are
+those of setrlimit(2), `NUMBER=VALUE,...`.
 """
 
 import os
@@ -10,6 +11,7 @@ import select
 import sys
 
 SIGKILL, SIGALRM, SIGTERM = 9, 14, 15  # the module `signal` would cost a third of the start-up time
+PR_SET_PDEATHSIG = 1
 GONE_MS = 500
 
 
@@ -22,9 +24,7 @@ def main(leash: int, seconds: float, grace: float, command: list[str]) -> int:
     imitate.
     """
     os.set_inheritable(leash, False)
-    # setpriv: if this process itself is killed, the command dies with it.
-    guarded = ["setpriv", "--pdeathsig", "KILL", "--", *command]
-    child = os.posix_spawnp(guarded[0], guarded, os.environ, setpgroup=0)
+    child = spawn(command)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)  # or a pipe that the command closes would stay open here
     os.dup2(nothing, 1)
@@ -43,6 +43,39 @@ def main(leash: int, seconds: float, grace: float, command: list[str]) -> int:
     if not seen:
         os.kill(os.getpid(), SIGALRM)
     return status if status >= 0 else 128 - status
+
+
+def bound(core: int, limits: str) -> None:
+    """Keep this process and its children to a core and to limits."""
+    if core >= 0:
+        os.sched_setaffinity(0, {core})
+    if limits:
+        import resource
+
+        for limit in limits.split(","):
+            number, most = map(int, limit.split("="))
+            resource.setrlimit(number, (most, most))
+
+
+def spawn(command: list[str]) -> int:
+    """Start a command in a process group of its own; if this process itself is killed, the command dies with it."""
+    for folder in os.environ.get("PATH", os.defpath).split(":"):
+        if os.access(f"{folder}/setpriv", os.X_OK):
+            guarded = [f"{folder}/setpriv", "--pdeathsig", "KILL", "--", *command]
+            return os.posix_spawn(guarded[0], guarded, os.environ, setpgroup=0)
+    # Half as fast as a program of util-linux, where that is.
+    import ctypes
+
+    libc = ctypes.CDLL(None)
+    child = os.fork()
+    if child:
+        return child
+    os.setpgid(0, 0)
+    libc.prctl(PR_SET_PDEATHSIG, SIGKILL)
+    try:
+        os.execv(command[0], command)
+    finally:
+        os._exit(127)
 
 
 def await_group(group: int) -> None:
@@ -77,4 +110,5 @@ def lives(group: int) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), sys.argv[4:]))
+    bound(int(sys.argv[4]), sys.argv[5])
+    sys.exit(main(int(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), sys.argv[6:]))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
+from . import policy
 from .policy import Bind, Link, Memory, Policy
 
 PROGRAM = "bwrap"
@@ -16,39 +18,45 @@ ALONE = (
 STAGE = Path("/tmp")
 
 
-def command(policy: Policy, arguments: list[str], filter_fd: int) -> list[str]:
+def absent() -> str:
+    """Return what is not installed of what it needs, in words, or nothing."""
+    programs = (PROGRAM,) if policy.unprivileged_id() is None else (PROGRAM, "setpriv")
+    return ", ".join(f"{name} is not installed" for name in programs if not shutil.which(name))
+
+
+def command(within: Policy, arguments: list[str], filter_fd: int) -> list[str]:
     """Return the command that runs the policy's program.
 
     filter_fd: an open file with its seccomp filter.
     """
-    if policy.user is None:
-        return _confined(policy, arguments, filter_fd)
+    if within.user is None:
+        return _confined(within, arguments, filter_fd)
     # Files of root are out of the reach of the user whom it becomes, and a user namespace that root makes belongs to
     # root. So root first makes a view with the policy's files in it; in that the user makes the policy's view.
-    staged = [each for each in policy.view if isinstance(each, Bind)]
+    staged = [each for each in within.view if isinstance(each, Bind)]
     places = {each: STAGE / str(number) for number, each in enumerate(staged)}
-    user_policy = replace(
-        policy,
+    of_user = replace(
+        within,
         view=tuple(
             replace(each, source=places[each]) if isinstance(each, Bind) else each
-            for each in policy.view
+            for each in within.view
         ),
     )
     return [
         *(PROGRAM, "--die-with-parent", "--dev-bind", "/", "/"),
         *("--perms", "0755", "--tmpfs", str(STAGE)),
         *(word for each, place in places.items() for word in _words(replace(each, at=str(place)))),
-        *("setpriv", f"--reuid={policy.user}", f"--regid={policy.user}", "--clear-groups"),
+        *("setpriv", f"--reuid={within.user}", f"--regid={within.user}", "--clear-groups"),
         *("--inh-caps=-all", "--bounding-set=-all", "--no-new-privs", "--"),
-        *_confined(user_policy, arguments, filter_fd),
+        *_confined(of_user, arguments, filter_fd),
     ]
 
 
-def _confined(policy: Policy, arguments: list[str], filter_fd: int) -> list[str]:
+def _confined(within: Policy, arguments: list[str], filter_fd: int) -> list[str]:
     return [
         *(PROGRAM, *ALONE, "--seccomp", str(filter_fd)),
-        *(word for each in policy.view for word in _words(each)),
-        *("--remount-ro", "/", "--chdir", policy.folder, policy.program, *arguments),
+        *(word for each in within.view for word in _words(each)),
+        *("--remount-ro", "/", "--chdir", within.folder, within.program, *arguments),
     ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import struct
 import subprocess
 import tempfile
@@ -11,11 +10,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
+from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.host import seccomp
 
-from . import bubblewrap, policy
+from . import bubblewrap, namespaces, policy
 
+# The first that works is taken; results are the same.
+WAYS: tuple[ModuleType, ...] = (bubblewrap, namespaces)
+# What Docker, Podman, systemd-nspawn and Kubernetes leave in their containers.
+CONTAINER_FILES = (Path("/.dockerenv"), Path("/run/.containerenv"))
+CONTAINER_VARIABLES = ("container", "KUBERNETES_SERVICE_HOST")
+REMEDY = (
+    f"{bubblewrap.INSTALL_COMMAND} (0.8 or later), a host that allows user namespaces to users,"
+    " or a container"
+)
 PROBE_S = 10.0
 # A program for x86-64 that ends at once: mov eax, 60; xor edi, edi; syscall.
 ENDS = bytes.fromhex("b83c000000 31ff 0f05")
@@ -24,8 +34,50 @@ ENDS = bytes.fromhex("b83c000000 31ff 0f05")
 @cache
 def missing() -> str:
     """Return why programs cannot be confined on this host; empty when they can."""
-    if shutil.which(bubblewrap.PROGRAM) is None:
-        return f"{bubblewrap.PROGRAM} is not installed"
+    return "" if _way() is not None else "; ".join(_reasons().values())
+
+
+def name() -> str:
+    """Return what confines programs on this host: `bubblewrap`, `namespaces`, `container`, or nothing."""
+    if not missing():
+        way = _way()
+        return way.__name__.rpartition(".")[2] if way is not None else ""
+    return "container" if in_container() else ""
+
+
+def in_container() -> bool:
+    """Return whether this process is in a container, which confines it as a whole."""
+    return any(mark.exists() for mark in CONTAINER_FILES) or any(
+        os.environ.get(variable) for variable in CONTAINER_VARIABLES
+    )
+
+
+def require(of_whom: str) -> None:
+    """Raise EngineUnavailable where what strangers made could reach this host.
+
+    of_whom: what is to run, in words.
+    """
+    if not name():
+        raise EngineUnavailable(
+            (f"{of_whom} would not be confined on this machine: {missing()}",), REMEDY
+        )
+
+
+@cache
+def _way() -> ModuleType | None:
+    """Return the first way that works on this host."""
+    return next((way for way in WAYS if not _fault(way)), None)
+
+
+def _reasons() -> dict[str, str]:
+    return {way.__name__: _fault(way) for way in WAYS}
+
+
+@cache
+def _fault(way: ModuleType) -> str:
+    """Return why a way does not work on this host, or nothing."""
+    if lacking := way.absent():
+        return str(lacking)
     with tempfile.TemporaryDirectory() as folder:
         program, written = Path(folder, "program"), Path(folder, "written")
         program.write_bytes(_executable(ENDS))
@@ -33,7 +85,7 @@ def missing() -> str:
         written.touch()
         probed = policy.of_machine(program, {}, {"written": written}, 1)
         try:
-            with _confined(probed, []) as (words, files):
+            with _confined(way, probed, []) as (words, files):
                 done = subprocess.run(
                     words,
                     check=False,
@@ -60,8 +112,9 @@ def command(
     allows no confinement, the program runs there, beside links to the files that it reads; limits still apply, and it
     ends with its watcher.
     """
-    if not missing():
-        with _confined(within, arguments) as confined:
+    way = None if missing() else _way()
+    if way is not None:
+        with _confined(way, within, arguments) as confined:
             yield confined
         return
     sources = {each.at: each.source for each in within.view if isinstance(each, policy.Bind)}
@@ -69,12 +122,12 @@ def command(
         own = folder / Path(at).name
         if Path(at).parent == Path(within.folder) and not own.exists():
             own.symlink_to(source)
-    yield [*_limited(within), str(sources[within.program]), *arguments], ()
+    yield [str(sources[within.program]), *arguments], ()
 
 
 @contextmanager
 def _confined(
-    within: policy.Policy, arguments: list[str]
+    way: ModuleType, within: policy.Policy, arguments: list[str]
 ) -> Iterator[tuple[list[str], tuple[int, ...]]]:
     if within.user is not None:
         for each in within.view:
@@ -83,12 +136,7 @@ def _confined(
     with tempfile.TemporaryFile() as calls:
         calls.write(seccomp.program(within.calls))
         calls.seek(0)
-        words = bubblewrap.command(within, arguments, calls.fileno())
-        yield [*_limited(within), *words], (calls.fileno(),)
-
-
-def _limited(within: policy.Policy) -> list[str]:
-    return ["prlimit", *(f"--{name}={value}" for name, value in within.limits.items()), "--"]
+        yield way.command(within, arguments, calls.fileno()), (calls.fileno(),)
 
 
 def _executable(code: bytes) -> bytes:

@@ -69,18 +69,19 @@ class Machine:
             writes={EXCHANGE: folder / EXCHANGE, CLOCK: folder / CLOCK},
             largest_bytes=max(memory_bytes, (folder / EXCHANGE).stat().st_size),
         )
-        pinned = [] if core is None else ["taskset", "--cpu-list", str(core)]
         with (
             console.open("wb") as out,
             confinement.command(within, arguments, folder) as (command, files),
         ):
             self._process = supervisor.start(
-                [*pinned, *command],
+                command,
                 cwd=folder,
                 stdout=out,
                 stderr=out,
                 env={"PATH": "/usr/bin:/bin"},
                 pass_fds=files,
+                core=core,
+                limits=within.limits,
             )
         self._end = os.pidfd_open(self._process.pid)
         self._ends = select.poll()

@@ -50,7 +50,7 @@ class Link:
 class Policy:
     """What a program and its children may see, write and do.
 
-    All of them have namespaces of their own for users, processes, network, IPC and the host's name; no capability, no way to new
+    All of them have namespaces of their own for files, processes, network, IPC and the host's name; no capability, no way to new
     privileges, no variable of the environment; and a root folder that is read-only. They end with fairc.
 
     program: a static program in the view. folder: where it starts. view: everything that it sees, in the order in
@@ -66,12 +66,12 @@ class Policy:
     calls: seccomp.Calls
 
     @property
-    def limits(self) -> dict[str, int]:
-        """Its limits, by the names of prlimit(1): as low as the policy says, and no higher than those of this process."""
+    def limits(self) -> dict[int, int]:
+        """Its limits, by the numbers of setrlimit(2): as low as the policy says, and no higher than those of this process."""
         return {
-            "fsize": _at_most(resource.RLIMIT_FSIZE, self.file_bytes),
+            resource.RLIMIT_FSIZE: _at_most(resource.RLIMIT_FSIZE, self.file_bytes),
             # Unlike 0, 1 byte also keeps the kernel from handing a core to a program of the host (core(5)).
-            "core": _at_most(resource.RLIMIT_CORE, 1),
+            resource.RLIMIT_CORE: _at_most(resource.RLIMIT_CORE, 1),
         }
 
 
