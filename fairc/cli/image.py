@@ -162,16 +162,18 @@ def save(file: Path, engine: str, browser: bool) -> None:
 @click.option(
     "--trust",
     is_flag=True,
-    help="Also load its kernel, a program that will run on this machine.",
+    help="Also load its kernel, a program that will run on this machine: you know who made FILE.",
 )
 @quiet()
 def load(file: Path, boot: bool, trust: bool) -> None:
     """Install the image and the kernel of FILE for the engines, after checking their hashes."""
     from fairc.compiler.targets.binary import find_endpoints
-    from fairc.runtime.uml import source
+    from fairc.runtime.uml import confinement, source
     from fairc.runtime.vm import image as images
     from fairc.runtime.vm import portable, recipe, snapshot
 
+    if not trust:
+        confinement.require(f"the programs in {file}")
     recipes = {
         "images": [variant.hash() for variant in recipe.VARIANTS],
         "kernels": [source.recipe_hash()],

@@ -9,13 +9,18 @@ from .conclusion import default_run
 from .failures import Wrong
 
 
+def is_pack(target: Path) -> bool:
+    """Return whether a file is a pack, by its name."""
+    return target.suffix == ".zip" and target.is_file()
+
+
 def run_of(target: Path, output: Path | None = None) -> Path:
     """Return a run directory: the target itself or, if it is a pack, the folder that it is unpacked into.
 
     output: that folder; None: `results/EXPERIMENT`, as for `fairc run`. A folder that already holds the same
     plan is used as it is. Raises PackError, StoreError, Wrong.
     """
-    if target.suffix != ".zip" or not target.is_file():
+    if not is_pack(target):
         return target
     import tempfile
 

@@ -15,7 +15,7 @@ from .collect import collect
 from .conclusion import conclude, default_run
 from .failures import Wrong
 from .options import quiet, settings, type_path, where
-from .packs import run_of
+from .packs import is_pack, run_of
 from .phase import check_phases
 from .sources import offering, selection, show_choice, wished
 from .targets import check, on_engine, ready
@@ -89,6 +89,7 @@ def run(
     from fairc.runtime.run.history import invocation
     from fairc.runtime.store.folder import Store, read_cells
 
+    packed = is_pack(target)
     target = run_of(target, output)
     what, wish = ready(target, settings), wished(engine)
     wanted = selection(where, what.axes)
@@ -107,7 +108,7 @@ def run(
         again = "`--engine {0}`" + (f" with `-o {store.path}-{{0}}`" if store.engine else "")
         with (
             offering(plan.engine, cells, again),
-            closing(prepared(plan.engine, allow_image)) as prepared_engine,
+            closing(prepared(plan.engine, allow_image, packed)) as prepared_engine,
         ):
             store.adopt(staged)
             number = jobs or len(os.sched_getaffinity(0))
@@ -124,16 +125,21 @@ def run(
             )
 
 
-def prepared(name: str, allow_image: bool) -> Engine:
-    """Return an engine that is ready to run. Raises EngineUnavailable."""
+def prepared(name: str, allow_image: bool, of_strangers: bool) -> Engine:
+    """Return an engine that is ready to run. Raises EngineUnavailable.
+
+    of_strangers: what it runs may be a stranger's.
+    """
     from fairc.runtime import engines
-    from fairc.runtime.engines.base import RunsImages
+    from fairc.runtime.engines.base import Confining, RunsImages
     from fairc.runtime.host.clean import remove_temporary
 
     remove_temporary()  # left over from killed runs
     engine = engines.make(name, console.say)
     if allow_image and isinstance(engine, RunsImages):
         engine.allow_images = True
+    if isinstance(engine, Confining):
+        engine.of_strangers = of_strangers
     try:
         engine.prepare()
     except BaseException:

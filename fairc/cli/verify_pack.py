@@ -112,7 +112,7 @@ def _run_again(
     else:
         from .run import prepared
 
-        with closing(prepared(store.plan.engine, allow_image=False)) as engine:
+        with closing(prepared(store.plan.engine, allow_image=False, of_strangers=True)) as engine:
             _again(store, again, engine, sample, jobs, checks)
             if (store.path / phase.FOLDER).is_dir():
                 check = Store(store.path / phase.FOLDER)

@@ -126,6 +126,16 @@ class RunsImages(Protocol):
 
 
 @runtime_checkable
+class Confining(Protocol):
+    """An engine whose guests the host confines, where it can.
+
+    of_strangers: whether what it runs may be a stranger's; then it does not get ready on a host that cannot.
+    """
+
+    of_strangers: bool
+
+
+@runtime_checkable
 class Pinning(Protocol):
     """An engine that can keep each of its cells on a core of its own.
 

@@ -33,12 +33,13 @@ class UmlEngine:
     """Runs a cell under User-Mode Linux in virtual time. Needs no root.
 
     pinned: keep each machine on its own core; wrong where other processes like this one share
-    the cores, because all would choose the same.
+    the cores, because all would choose the same. of_strangers: refuse to run without confinement.
     """
 
     name = "uml"
     parallel = True
     pinned = True
+    of_strangers = False
 
     def __init__(self, progress: Callable[[str], None] = lambda _: None) -> None:
         self._progress = progress
@@ -104,6 +105,8 @@ class UmlEngine:
 
     def prepare(self) -> None:
         """Find the kernel and the image, verify them, and boot once. Raises EngineUnavailable."""
+        if self.of_strangers:
+            confinement.require("what a stranger made")
         memory = recipe.UML.memory_bytes
         faults.require(max(exchange.SIZE, memory), memory)
         self._kernel = kernel.require()

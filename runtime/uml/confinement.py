@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 
 from fairc.runtime.engines.base import EngineUnavailable
-from fairc.runtime.host import seccomp
+from fairc.runtime.host import seccomp, supervisor
 
 from . import bubblewrap, namespaces, policy
 
@@ -26,6 +26,8 @@ REMEDY = (
     f"{bubblewrap.INSTALL_COMMAND} (0.8 or later), a host that allows user namespaces to users,"
     " or a container"
 )
+# The host's own namespace of processes (PROC_PID_INIT_INO in Linux' include/linux/proc_ns.h).
+FIRST_PIDS = 0xEFFFFFFC
 PROBE_S = 10.0
 # A program for x86-64 that ends at once: mov eax, 60; xor edi, edi; syscall.
 ENDS = bytes.fromhex("b83c000000 31ff 0f05")
@@ -46,7 +48,12 @@ def name() -> str:
 
 
 def in_container() -> bool:
-    """Return whether this process is in a container, which confines it as a whole."""
+    """Return whether this process is in a container, which confines it as a whole.
+
+    The marks alone do not tell: a virtual machine may have been made from a container's files.
+    """
+    if supervisor.namespace() == FIRST_PIDS:
+        return False
     return any(mark.exists() for mark in CONTAINER_FILES) or any(
         os.environ.get(variable) for variable in CONTAINER_VARIABLES
     )

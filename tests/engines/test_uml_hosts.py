@@ -165,6 +165,33 @@ def test_what_a_host_forbids_does_not_change_results(
     assert versions["tracing"] == ("ptrace" if host is NO_SECCOMP else "seccomp")
 
 
+def test_without_confinement_nothing_of_strangers_runs(tmp_path: Path) -> None:
+    done = fairc([], tmp_path, "run", "hosts.fexp", "-o", "run")
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = fairc([], tmp_path, "pack", "run", "-o", "a.zip")
+    assert done.returncode == 0, done.stdout + done.stderr
+    # The mark of a container, in none.
+    for command in ("run a.zip -o again", "verify a.zip", "image load a.zip"):
+        done = fairc(NO_NAMESPACES, tmp_path, *command.split(), container="oci")
+        assert done.returncode == 3, done.stdout + done.stderr
+        assert "would not be confined on this machine: " in done.stderr
+        assert "or a container" in done.stderr  # the remedy
+    examined = fairc(NO_NAMESPACES, tmp_path, "doctor").stdout
+    assert "none, so nothing that strangers made runs" in examined
+
+
+def test_a_container_is_the_confinement(tmp_path: Path, expected: str) -> None:
+    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    host = ["unshare", *user, "--pid", "--fork", "--kill-child", "--mount-proc", *NO_NAMESPACES]
+    done = fairc(host, tmp_path, "run", "hosts.fexp", "-o", "run", container="oci")
+    assert done.returncode == 0, done.stdout + done.stderr
+    sha256, versions = result(tmp_path / "run")
+    assert sha256 == expected
+    assert versions["confined"] == "by its container"
+    examined = fairc(host, tmp_path, "doctor", container="oci").stdout
+    assert "that of the container in which fairc runs" in examined
+
+
 def test_a_host_with_a_damaged_image(tmp_path: Path) -> None:
     built, there = kernel.require(), image.require()
     cache = tmp_path / "cache/fairc"
