@@ -27,6 +27,7 @@ from fairc.cli import (
     compare,
     compile,
     console,
+    demo,
     doctor,
     fmt,
     image,
@@ -43,6 +44,7 @@ from fairc.cli.failures import guarded
 from fairc.cli.options import quiet
 
 COMMANDS: tuple[click.Command, ...] = (
+    demo.demo,
     check.check,
     fmt.fmt,
     show.show,

@@ -11,6 +11,8 @@ from pathlib import Path
 NAME = "fairc-endpoints"
 ROOT = Path(__file__).resolve().parents[2]
 VARIABLE = "FAIRC_ENDPOINTS"
+# In a wheel (scripts/dist).
+PACKAGED = Path(__file__).with_name(NAME)
 # Where cargo puts it; endpoints/.cargo/config.toml says why the triple is in the path.
 BUILT = f"endpoints/target/{platform.machine()}-unknown-linux-gnu/release/{NAME}"
 
@@ -20,17 +22,21 @@ class EndpointsMissing(Exception):
 
 
 def find_endpoints() -> Path:
-    """Return the path of `fairc-endpoints`: from FAIRC_ENDPOINTS, the checkout's build, or PATH.
+    """Return the path of `fairc-endpoints`: from FAIRC_ENDPOINTS, the checkout's build, the package, or PATH.
 
-    Its hash is compared with the one that `make setup` has recorded next to it, if it has. Raises
+    Its hash is compared with the one that was recorded next to it when it was built, if it was. Raises
     EndpointsMissing.
     """
     program = _look()
     if damaged(program):
         raise EndpointsMissing(
             f"{program} is damaged: its hash differs from the one in {_record(program)}; to"
-            " rebuild it:"
-            f" `cd endpoints && cargo clean --release -p {NAME}`, and `make setup`"
+            " get it again:"
+            + (
+                " `pip install --force-reinstall --no-deps fairc`"
+                if program == PACKAGED
+                else f" `cd endpoints && cargo clean --release -p {NAME}`, and `make setup`"
+            )
         )
     return program
 
@@ -66,8 +72,9 @@ def _look() -> Path:
             raise EndpointsMissing(f"{VARIABLE} names {named}, which is not a program")
         return Path(named)
     built = ROOT / BUILT
-    if _runs(built):
-        return built
+    for place in (built, PACKAGED):
+        if _runs(place):
+            return place
     on_path = shutil.which(NAME)
     if on_path is None:
         raise EndpointsMissing(

@@ -86,10 +86,11 @@ def info(engine: str) -> int:
         console.result(f"{'sha256':<8}{container_image.digest}")
         console.result(f"{'size':<8}{size(container_image.size)}")
         return Status.WELL
-    from fairc.runtime.uml import kernel
+    from fairc.runtime.uml import kernel, source
     from fairc.runtime.vm import image as images
-    from fairc.runtime.vm import recipe
+    from fairc.runtime.vm import recipe, shipped
 
+    shipped.install(source.recipe_hash(), console.say)
     found = [image for variant in recipe.VARIANTS if (image := images.find(variant))]
     if not found:
         console.complain("error: no image of the engines in virtual time has been built")

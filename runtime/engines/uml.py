@@ -16,8 +16,8 @@ from fairc.compiler.targets import runner
 from fairc.runtime.engines.base import endpoints, refuse_images, result
 from fairc.runtime.host import bounds, faults, supervisor
 from fairc.runtime.store.results import RawResult
-from fairc.runtime.uml import confinement, kernel, machine, memory, trial
-from fairc.runtime.vm import exchange, image, initramfs, recipe
+from fairc.runtime.uml import confinement, kernel, machine, memory, source, trial
+from fairc.runtime.vm import exchange, image, initramfs, recipe, shipped
 from fairc.runtime.vm.guest_files import guest_files
 
 from . import guest_job
@@ -109,6 +109,7 @@ class UmlEngine:
             confinement.require("what a stranger made")
         memory = recipe.UML.memory_bytes
         faults.require(max(exchange.SIZE, memory), memory)
+        shipped.install(source.recipe_hash(), self._progress)
         self._kernel = kernel.require()
         self._endpoints = endpoints()
         self._initrd(recipe.UML)

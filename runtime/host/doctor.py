@@ -14,9 +14,9 @@ from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.dsl.core import plugins
 from fairc.runtime.engines import ENGINES, host
 from fairc.runtime.engines.base import EngineUnavailable
-from fairc.runtime.uml import confinement, trial
+from fairc.runtime.uml import confinement, source, trial
 from fairc.runtime.uml import kernel as kernels
-from fairc.runtime.vm import image, qemu, recipe
+from fairc.runtime.vm import image, qemu, recipe, shipped
 from fairc.words.figures import FIGURES
 from fairc.words.metrics import METRICS
 from fairc.words.queues import QUEUES
@@ -108,6 +108,7 @@ def uml() -> Iterator[Finding]:
     yield Finding("processor", machine == "x86_64", machine, "`--engine vm` on an x86-64 host")
     built = None
     try:
+        shipped.install(source.recipe_hash())
         built = kernels.find()
         if built is not None:
             built.verify()

@@ -39,13 +39,15 @@ def pack(folder: Path, archive: Path, left_out: Container[str] = ()) -> None:
     pack_several({"": folder}, archive, left_out)
 
 
-def pack_several(folders: Mapping[str, Path], archive: Path, left_out: Container[str] = ()) -> None:
-    """Write several folders to one archive, each below its name in `folders`."""
+def pack_several(
+    folders: Mapping[str, Path], archive: Path, left_out: Container[str] = (), level: int = LEVEL
+) -> None:
+    """Write several folders to one archive, each below its name in `folders`. level: of the compression."""
     import zstandard
 
     with (
         archive.open("wb") as file,
-        zstandard.ZstdCompressor(level=LEVEL).stream_writer(file, closefd=False) as stream,
+        zstandard.ZstdCompressor(level=level).stream_writer(file, closefd=False) as stream,
         tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as tar,
     ):
         for name, folder in sorted(folders.items()):

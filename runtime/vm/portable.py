@@ -41,16 +41,16 @@ class Part:
     digest: str
 
 
-def save(parts: Sequence[Part], file: Path) -> str:
+def save(parts: Sequence[Part], file: Path, level: int = archive.LEVEL) -> str:
     """Write an image and its kernel to a file, completely or not at all; return the file's SHA-256.
 
-    Equal parts give an equal file. Raises OSError.
+    level: of the compression. Equal parts give an equal file. Raises OSError.
     """
     with tempfile.TemporaryDirectory(
         prefix=f".{file.name}.", dir=file.absolute().parent
     ) as scratch:
         packed = Path(scratch, "packed")
-        archive.pack_several({part.kind: part.folder for part in parts}, packed, LEFT_OUT)
+        archive.pack_several({part.kind: part.folder for part in parts}, packed, LEFT_OUT, level)
         with packed.open("rb") as content:
             sha256 = hashlib.file_digest(content, "sha256").hexdigest()
         packed.chmod(0o644)
@@ -108,7 +108,11 @@ def _install(cache: Path, kind: str, work: Path, manifest: dict[str, str]) -> Pa
             )
     else:
         target.parent.mkdir(exist_ok=True)
-        work.rename(target)
+        try:
+            work.rename(target)
+        except OSError:
+            if not target.exists():  # somebody else has just done it
+                raise
     if kind == "kernels":
         (target / "kernel").chmod(0o755)  # the archive has no modes
     return Part(kind, target, manifest["digest"])

@@ -1,0 +1,44 @@
+"""`fairc demo`: an example, run, and its report."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import click
+
+from . import console
+from .failures import Wrong
+from .options import quiet, type_path
+from .run import run
+
+SPEC = "quickstart.fexp"
+RUN, PAGE = "run", "report.html"
+
+
+@click.command()
+@click.argument("folder", type=type_path, default=Path("fairc-demo"))
+@quiet()
+@click.pass_context
+def demo(context: click.Context, folder: Path) -> int:
+    """Write an example into FOLDER [default: fairc-demo], run it and show its report.
+
+    The same command again resumes, or shows the report.
+    """
+    text = files("fairc").joinpath(SPEC).read_bytes()
+    spec = folder / SPEC
+    if spec.exists() and spec.read_bytes() != text:
+        raise Wrong(
+            f"{spec} is not the example of this fairc any more",
+            f"`fairc run {spec}` runs yours; `fairc demo OTHER` writes the example again",
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    spec.write_bytes(text)
+    console.say(text.decode())
+    status: int = context.invoke(run, target=spec, output=folder / RUN, settings={})
+    console.say(f"the experiment: {spec}; its words: fairc show; your own: fairc run FILE")
+    if sys.stdout.isatty() and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        click.launch(str(folder / RUN / PAGE))
+    return status

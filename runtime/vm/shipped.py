@@ -1,0 +1,43 @@
+"""The machine of the engine `uml` as the package `fairc-machine` brings it: a file of `fairc image save`.
+
+It is unpacked into the cache when it is first needed. Whoever installed the package trusts its kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+from fairc.runtime.engines.base import EngineUnavailable
+
+from . import portable, recipe
+
+PACKAGE, FILE = "fairc_machine", "machine.tar.zst"
+INSTALL_COMMAND = "pip install --upgrade fairc fairc-machine"
+
+
+def file() -> Path | None:
+    """Return the file of the installed package, or None."""
+    found = find_spec(PACKAGE)
+    if found is None or found.origin is None:
+        return None
+    return Path(found.origin).with_name(FILE)
+
+
+def install(kernel_recipe: str, progress: Callable[[str], None] = lambda _: None) -> None:
+    """Load the package's kernel and image into the cache, unless both are there or there is no such package.
+
+    kernel_recipe: hash of the recipe of the kernel. Raises EngineUnavailable when the package is of another
+    version, OSError.
+    """
+    recipes = {"kernels": (kernel_recipe,), "images": (recipe.UML.hash(),)}
+    places = (recipe.cache_directory() / kind / wanted for kind, (wanted,) in recipes.items())
+    source = file()
+    if source is None or all(place.exists() for place in places):
+        return
+    progress(f"unpacking the machine of the engine uml into {recipe.cache_directory()}")
+    try:
+        portable.load(source, recipes, trusted=recipes)
+    except portable.ImageFileError as error:
+        raise EngineUnavailable((str(error),), INSTALL_COMMAND) from None
