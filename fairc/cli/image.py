@@ -28,7 +28,7 @@ engine_option = click.option(
 
 @click.group()
 def image() -> None:
-    """Build, describe, save, load or remove the image of an engine."""
+    """Build, describe, save, load or remove the image of an engine, or get its sources."""
 
 
 @image.command()
@@ -86,11 +86,12 @@ def info(engine: str) -> int:
         console.result(f"{'sha256':<8}{container_image.digest}")
         console.result(f"{'size':<8}{size(container_image.size)}")
         return Status.WELL
-    from fairc.runtime.uml import kernel, source
+    from fairc.runtime.uml import kernel
+    from fairc.runtime.uml.source import recipe_hash
     from fairc.runtime.vm import image as images
     from fairc.runtime.vm import recipe, shipped
 
-    shipped.install(source.recipe_hash(), console.say)
+    shipped.install(recipe_hash(), console.say)
     found = [image for variant in recipe.VARIANTS if (image := images.find(variant))]
     if not found:
         console.complain("error: no image of the engines in virtual time has been built")
@@ -169,7 +170,8 @@ def save(file: Path, engine: str, browser: bool) -> None:
 def load(file: Path, boot: bool, trust: bool) -> None:
     """Install the image and the kernel of FILE for the engines, after checking their hashes."""
     from fairc.compiler.targets.binary import find_endpoints
-    from fairc.runtime.uml import confinement, source
+    from fairc.runtime.uml import confinement
+    from fairc.runtime.uml.source import recipe_hash
     from fairc.runtime.vm import image as images
     from fairc.runtime.vm import portable, recipe, snapshot
 
@@ -177,7 +179,7 @@ def load(file: Path, boot: bool, trust: bool) -> None:
         confinement.require(f"the programs in {file}")
     recipes = {
         "images": [variant.hash() for variant in recipe.VARIANTS],
-        "kernels": [source.recipe_hash()],
+        "kernels": [recipe_hash()],
     }
     parts = portable.load(file, recipes, recipes if trust else ("images",))
     for part in parts:
@@ -188,6 +190,27 @@ def load(file: Path, boot: bool, trust: bool) -> None:
         (variant,) = (v for v in recipe.VARIANTS if v.hash() == part.folder.name)
         taken = snapshot.obtain(images.require(variant), find_endpoints(), console.say)
         console.result(f"snapshot {taken.identity}")
+
+
+@image.command()
+@click.argument("folder", type=type_path)
+@quiet()
+def source(folder: Path) -> None:
+    """Write the sources of the machine of uml to FOLDER: its kernel's, and those of the Debian packages in its image.
+
+    Where they cannot be had, it says which file of the release has them.
+    """
+    from fairc.runtime.uml import kernel, sources
+    from fairc.runtime.vm import image as images
+
+    if folder.exists() and any(folder.iterdir()):
+        raise Wrong(f"{folder} is not empty", "name a folder for the sources alone")
+    built, root = kernel.require(), images.require()
+    folder.mkdir(parents=True, exist_ok=True)
+    sources.write(folder, built, root, console.say)
+    console.result(
+        f"{folder}: the sources of Linux {built.version} and {len(sources.packages(root))} packages"
+    )
 
 
 @image.command()
