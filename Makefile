@@ -1,6 +1,6 @@
 # Every target does its own set-up and can be repeated.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fix bench fuzz torture studies docs clean dist machine
+.PHONY: help setup install demo test check fix bench fuzz torture studies docs clean dist machine
 
 PYTHON   := python3
 BIN      := .venv/bin
@@ -26,9 +26,11 @@ setup: ## install everything: Debian packages, .venv, endpoints, images, the ker
 
 # What a user of the engine `uml` needs and no more: no tools for development, no Chromium, Docker or QEMU. The kernel is
 # the longest of it, so it begins first, and the rest is set up beside it.
-demo: ## set up the engine `uml`, run examples/quickstart.fexp and say where its report is
+install: ## set up the engine `uml`, and nothing for development
 	@scripts/setup machine
 	@$(MAKE) --no-print-directory -j3 machine $(ENDPOINT) $(VENV)
+
+demo: install ## the same, then run examples/quickstart.fexp and say where its report is
 	@$(FAIRC) run examples/quickstart.fexp
 
 test: setup check ## every check and every test
@@ -73,7 +75,7 @@ clean: ## remove what was built in this folder (not results/, no image, no kerne
 	rm -rf .venv build dist *.egg-info endpoints/target .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 OUT := dist
-dist: demo $(DEVELOPER) ## write wheels and the sources of a release into dist/, from a tree without changes
+dist: install $(DEVELOPER) ## write wheels and the sources of a release into dist/, from a tree without changes
 	@cd scripts && ../$(BIN)/python -m dist ../$(OUT)
 
 machine: .venv/.first

@@ -16,14 +16,7 @@ import click
 from . import console, interruption
 
 REPORT_TO = "CONTRIBUTING.md says where"
-EXTRAS = {
-    "docker": "containers",
-    "duckdb": "report",
-    "matplotlib": "report",
-    "numpy": "report",
-    "scipy": "report",
-    "zstandard": "report",
-}
+EXTRAS = {"docker": "containers"}
 # Errors caused by the user's machine rather than a bug, besides those in runtime/host/faults.py.
 MACHINE_ERRORS = (errno.EACCES, errno.EPERM)
 

@@ -188,6 +188,8 @@ def load(file: Path, boot: bool, trust: bool) -> None:
         if part.kind != "images":
             continue
         (variant,) = (v for v in recipe.VARIANTS if v.hash() == part.folder.name)
+        if variant.bare:
+            continue
         taken = snapshot.obtain(images.require(variant), find_endpoints(), console.say)
         console.result(f"snapshot {taken.identity}")
 
