@@ -14,6 +14,7 @@ from . import engine_choice
 from .cells.grid import Lowered, Settings
 from .cells.measured import Measured
 from .cells.scales import check_scales
+from .cells.transfers import check_transfers
 from .cells.variation import PAIRED, WITHOUT_LOSSES, in_order, variations
 from .engine_choice import Asks, Choice
 from .passes.lower import Lowering
@@ -203,6 +204,7 @@ class Compilation:
         with within_bounds():
             draft = self._lowering(configuration.scenario)
         check_scales(draft, self._experiment.measure, self._report)
+        check_transfers(draft, self._experiment.measure, self._report)
         if self._has_errors:
             return None
         return Lowered(self._settings, configuration, draft)

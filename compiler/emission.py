@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .compilation import Compilation
 from .estimate import Estimate
+from .record import FILES, Record, recorded
 from .targets import Target, find, in_one_file
 
 # What cells run on a cluster left in a compiled plan (runtime/run/cluster.py).
@@ -18,6 +19,7 @@ SPEC = "spec"
 """The folder with the experiment's file and every file that it reads."""
 # What makes a folder a run directory (runtime/store/folder.py).
 LOCK = "lock.json"
+PLAN = "plan.json"
 
 
 def emit(
@@ -26,14 +28,16 @@ def emit(
     targets: Iterable[str] = ("mininet",),
     single_file: bool = False,
 ) -> None:
-    """Write `plan.json`, `cells.jsonl`, `spec/` and what each target adds; byte-identical each time.
+    """Write `plan.json`, `cells.jsonl`, `spec/`, what each target adds, and `files.json`; byte-identical each time.
 
     single_file: write each Mininet program and everything that runs it into one file.
-    directory: is replaced if it holds an earlier plan of this experiment, or is empty; its parent is created.
-    Everything is written into a sibling first and renamed, so that an interruption leaves the old
-    state. Results of cells stay: they are stored by the cells' content, so those of unchanged cells
-    also count for the new plan. Raises CompileError (what is wrong with the file or with a target's name),
-    EndpointsMissing, FileExistsError when the folder holds something else (a run directory, another
+    directory: is empty, or holds an earlier plan of this experiment, whose files are replaced; its parent is created.
+    Whatever else is there stays: the user's files, and results of cells, which are stored by the cells' content, so
+    those of unchanged cells also count for the new plan.
+    Everything is written into a sibling first. An interruption leaves the old state; one while the files of an
+    earlier plan are replaced leaves no `plan.json`, and the same command completes it. Raises CompileError
+    (what is wrong with the file or with a target's name), EndpointsMissing, ForeignFileError for a file that the
+    user wrote or changed, FileExistsError when the folder holds something else (a run directory, another
     experiment), OSError.
     """
     found = [in_one_file(target) if single_file else target for target in find(targets)]
@@ -44,16 +48,28 @@ def emit(
         new = scratch / "new"
         new.mkdir()
         _write(compilation, new, found)
-    except BaseException:
+        names = sorted(p.relative_to(new).as_posix() for p in new.rglob("*") if p.is_file())
+        Record(new, scratch).end(names)
+        if directory.exists() and any(directory.iterdir()):
+            _replace(directory, new, names, scratch)
+        else:
+            new.rename(directory)
+    finally:
         shutil.rmtree(scratch, ignore_errors=True)
-        raise
-    old = scratch / "old"
-    if directory.exists():
-        directory.rename(old)
-        if (old / RESULTS).exists():
-            (old / RESULTS).rename(new / RESULTS)
-    new.rename(directory)
-    shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _replace(directory: Path, new: Path, names: Collection[str], scratch: Path) -> None:
+    """Replace the files of an earlier plan by new ones; the header goes first and comes last."""
+    record = Record(directory, scratch)
+    record.theirs(new, names)  # refuses before anything is changed
+    for folder in sorted(path for path in new.rglob("*") if path.is_dir()):
+        place = directory / folder.relative_to(new)
+        if not place.exists():
+            place.mkdir()
+            place.chmod(folder.stat().st_mode & 0o777)
+    record.remove(record.files.keys() & {PLAN} | record.files.keys() - set(names))
+    record.move(new, [name for name in names if name != PLAN], names)
+    record.move(new, [PLAN], names)
 
 
 def _write(compilation: Compilation, directory: Path, targets: Collection[Target]) -> None:
@@ -69,7 +85,7 @@ def _write(compilation: Compilation, directory: Path, targets: Collection[Target
                 write(cell)
             if estimate is not None:
                 estimate.add(cell)
-    (directory / "plan.json").write_text(
+    (directory / PLAN).write_text(
         compilation.plan.model_dump_json(indent=2) + "\n", encoding="utf-8"
     )
     for path, content in compilation.experiment.files().items():
@@ -85,13 +101,21 @@ def _refuse_other(directory: Path, experiment: str) -> None:
     """Refuse to replace anything but an earlier plan of an experiment or an empty folder."""
     if not directory.exists():
         return
-    if not directory.is_dir() or (
-        any(directory.iterdir()) and not (directory / "plan.json").exists()
-    ):
-        raise FileExistsError(f"{directory} already exists and is not a compiled plan")
+    if not directory.is_dir():
+        raise FileExistsError(f"{directory} already exists and is not a folder")
+    if not any(directory.iterdir()):
+        return
+    if recorded(directory) is None:
+        older = (directory / PLAN).exists() and _experiment(directory / PLAN) is not None
+        why = (
+            f"is of an earlier version, which kept no {FILES}"
+            if older
+            else "is not a compiled plan"
+        )
+        raise FileExistsError(f"{directory} already exists and {why}")
     if (directory / LOCK).exists():
         raise FileExistsError(f"{directory} is a run directory: its results would be removed")
-    there = _experiment(directory / "plan.json")
+    there = _experiment(directory / PLAN)
     if there is not None and there != experiment:
         raise FileExistsError(f"{directory} holds the plan of another experiment, {there}")
 

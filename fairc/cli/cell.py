@@ -83,7 +83,8 @@ def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) 
             result, ran = cluster.run(plan, header, one, runner, fresh)
             word = result.verdict or result.status
             there = "" if ran else ", already done"
-            console.result(f"cell {index} ({one.id}): {word}{there}")
+            tell = console.outcome if word == "valid" else console.result
+            tell(f"cell {index} ({one.id}): {word}{there}")
             for reason in filter(None, (result.error, *result.reasons)):
                 console.complain(f"  {reason}")
             if word != "valid":

@@ -34,11 +34,11 @@ def clean(runs: tuple[Path, ...], raw: bool) -> None:
     for folder in folders:
         removed += cleaning.remove_partial(folder)
     for what in removed:
-        console.result(f"removed {what}")
+        console.outcome(f"removed {what}")
     if raw:
         for folder in folders:
             with Store(folder) as store:
                 freed = store.remove_raw()
-            console.result(f"removed the raw artefacts of {folder}: {size(freed)}")
+            console.outcome(f"removed the raw artefacts of {folder}: {size(freed)}")
     if not removed and not raw:
-        console.result("nothing to remove")
+        console.outcome("nothing to remove")

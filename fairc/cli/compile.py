@@ -55,4 +55,4 @@ def compile_(
     show_warnings(compilation)
     show_choice(compilation.plan)
     cells = compilation.plan.cells
-    console.result(f"{output}: {cells} {'cell' if cells == 1 else 'cells'}")
+    console.outcome(f"{output}: {cells} {'cell' if cells == 1 else 'cells'}")

@@ -37,31 +37,29 @@ def conclude(
     from fairc.runtime.repetitions import reading
     from fairc.runtime.report import build
     from fairc.runtime.run import phase
-    from fairc.runtime.store import hashes
 
     from .phase import phase_lines
     from .results import TABLES, refresh, summary
 
     refresh(store, checked=True, begun=begun)
-    with hashes.rewriting(store.path):
-        page, *figures = build(store.path, ("html", "svg", "pdf"))
+    page, *figures = build(store.path, ("html", "svg", "pdf"))
     measured = reading.measured(store.path / TABLES, store.plan)
     for line in summary(store.path, measured):
-        console.result(line)
+        console.outcome(line)
     decision = decide(measured, store)
-    if decision.claims:
-        console.result("")
-    for line in lines(decision):
-        console.result(line)
-    console.result("")
-    console.result(counts.text)
-    if checked is not None:
-        for line in phase_lines(phase.findings(store.path)):
-            console.result(line)
-    console.result(f"report: {page}")
-    if figures:
-        console.result(f"figures, as SVG and PDF: {figures[0].parent}")
     well = counts.all_well and (checked is None or checked.all_well)
     if decision.claims:
         well &= decision.verdict == "holds" or (decision.verdict == "undecided" and not strict)
+        console.outcome("")
+    tell = console.outcome if well else console.result
+    for line in lines(decision):
+        tell(line)
+    console.outcome("")
+    tell(counts.text)
+    if checked is not None:
+        for line in phase_lines(phase.findings(store.path)):
+            tell(line)
+    tell(f"report: {page}")
+    if figures:
+        console.outcome(f"figures, as SVG and PDF: {figures[0].parent}")
     return Status.WELL if well else Status.NOT_ALL_VALID

@@ -19,9 +19,14 @@ _quiet = False
 
 
 def be_quiet() -> None:
-    """Print only results and errors from now on."""
+    """Print only what was asked for, and errors, from now on."""
     global _quiet
     _quiet = True
+
+
+def is_quiet() -> bool:
+    """Return whether only what was asked for, and errors, are printed."""
+    return _quiet
 
 
 def prepare() -> None:
@@ -52,6 +57,12 @@ def result(text: str) -> None:
         print(visible(text), flush=True)
     except BrokenPipeError:
         raise ReaderGoneError from None
+
+
+def outcome(text: str) -> None:
+    """Say what a command that writes files has done, on standard output; nothing when quiet. Raises ReaderGoneError."""
+    if not _quiet:
+        result(text)
 
 
 def as_json(document: object) -> str:

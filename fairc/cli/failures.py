@@ -53,6 +53,8 @@ def guarded(command: Callable[[], object]) -> int:
     """Call the command line; return its exit status whatever happens."""
     status: int | None = None
     error: Exception | None = None
+    if _is_nowhere():
+        return _nowhere()
     try:
         with interruption.working():
             status, error = _called(command)
@@ -64,6 +66,21 @@ def guarded(command: Callable[[], object]) -> int:
     else:
         ended = _explain(error) if error else status or Status.WELL
     return ended if console.finish() else ended or Status.UNAVAILABLE
+
+
+def _is_nowhere() -> bool:
+    """Return whether the working directory has been removed."""
+    try:
+        os.getcwd()  # noqa: PTH109  pathlib is slower, and asks the same
+    except FileNotFoundError:
+        return True
+    return False
+
+
+def _nowhere() -> int:
+    console.complain("error: the working directory has been removed")
+    console.complain("help: change to one that exists, such as `cd`")
+    return Status.UNAVAILABLE
 
 
 def _called(command: Callable[[], object]) -> tuple[int | None, Exception | None]:
@@ -97,6 +114,11 @@ def _explain(error: Exception) -> int:
     fault = _fault(error)
     if fault is not None:
         return _unavailable(fault)
+    if _is_nowhere():
+        return _nowhere()
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        console.complain(f"error: {_shortened(str(error.filename))}: {error.strerror}")
+        return Status.WRONG
     if isinstance(error, OSError) and error.errno in MACHINE_ERRORS:
         about = f"{error.filename}: " if error.filename else ""
         console.complain(f"error: {about}{error.strerror}")
@@ -106,6 +128,10 @@ def _explain(error: Exception) -> int:
         if kind is not None and isinstance(error, kind):
             return handler(error)
     return _internal(error)
+
+
+def _shortened(path: str) -> str:
+    return path if len(path) <= 80 else f"{path[:38]}...{path[-38:]}"
 
 
 def _fault(error: Exception) -> Exception | None:
@@ -157,6 +183,7 @@ def _diagnosed(error: Exception) -> int:
 
 HANDLERS: dict[str, Callable[[Exception], int]] = {
     "fairc.dsl.core.diagnostics:CompileError": _diagnosed,
+    "fairc.compiler.record:ForeignFileError": _wrong,
     "fairc.compiler.targets.binary:EndpointsMissing": _no_endpoints,
     "fairc.runtime.engines.base:EngineUnavailable": _unavailable,
     "fairc.runtime.store.folder:StoreError": _wrong,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -137,11 +138,13 @@ def saved_parts(variant: Variant) -> list[Part]:
 @click.option("--browser", is_flag=True, help="The image with Chromium instead.")
 @quiet()
 def save(file: Path, engine: str, browser: bool) -> None:
-    """Write an image and the fast engine's kernel (with its source) to FILE, for other machines."""
+    """Write an image and the fast engine's kernel (with its source) to FILE, a new file, for other machines."""
     from fairc.runtime.vm import portable, recipe
 
     if engine == "docker":
         raise Wrong("Docker saves its own images", "docker image save")
+    if os.path.lexists(file):
+        raise Wrong(f"{file} exists", "move or remove it, or name another file")
     parts = saved_parts(recipe.BROWSER if browser else usual(engine))
     if not file.absolute().parent.is_dir():
         raise Wrong(f"{file.parent} is not a folder")

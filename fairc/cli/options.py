@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,21 @@ import click
 
 from . import console
 
-type_path = click.Path(path_type=Path)
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class PathType(click.Path):
+    """The type of paths: of one line that a terminal shows as it is, as messages repeat it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path. Raises BadParameter."""
+        text = os.fsdecode(value)
+        if text != console.visible(text) or set(text) & set("\t\n"):
+            self.fail(f"{text!a} has a control character or a line break", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+type_path = PathType(path_type=Path)
 
 
 def _settings(
@@ -89,5 +103,5 @@ def quiet() -> Decorator:
         is_flag=True,
         expose_value=False,
         callback=switch,
-        help="No progress, only results and errors.",
+        help="Print only the requested data, and what is wrong.",
     )

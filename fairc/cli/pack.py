@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import click
 from . import console
 from .failures import Wrong
 from .options import quiet, type_path
+
+KEPT = 100
+"""Of how many packs of a run it is known that fairc made them."""
 
 
 @click.command()
@@ -25,8 +29,10 @@ from .options import quiet, type_path
 def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> None:
     """Write RUN as one zip file: spec, plan, lock, results, tables, figures, report, programs.
 
-    Tables, figures and report are written anew from the cells. Packing twice gives the same bytes. `fairc verify`, `run` and `report` accept the file in place of RUN.
+    Tables, figures and report are written anew from the cells. Packing twice gives the same bytes; only an earlier pack of
+    RUN is replaced. `fairc verify`, `run` and `report` accept the file in place of RUN.
     """
+    from fairc.compiler.record import of_file
     from fairc.runtime.host.clean import remove_temporary
     from fairc.runtime.host.supervisor import temporary_prefix
     from fairc.runtime.pack import zipped
@@ -41,9 +47,23 @@ def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> No
     path = output or Path(f"{plan.experiment}.zip")
     if path.suffix != ".zip":
         raise Wrong(f"a pack is a zip file, but `{path}` has no `.zip`", f"`-o {path}.zip`")
-    remove_temporary()  # left over from killed runs
+    beside = path.absolute().parent
+    if not beside.is_dir():
+        raise Wrong(f"{beside} is not a folder")
+    for folder in (None, beside):
+        remove_temporary(folder)  # left over from killed runs
     prefix = temporary_prefix("pack")
-    with Store(run) as store, tempfile.TemporaryDirectory(prefix=prefix) as scratch:
+    with (
+        Store(run) as store,
+        tempfile.TemporaryDirectory(prefix=prefix) as scratch,
+        tempfile.TemporaryDirectory(prefix=prefix, dir=beside) as unfinished,
+    ):
+        record = store.record()
+        if os.path.lexists(path) and not (path.is_file() and of_file(path).sha256 in record.packs):
+            raise Wrong(
+                f"{path} exists, and is not a pack that fairc made of {run}",
+                "move or remove it, or name another file with -o",
+            )
         raw = raw_bytes(store)
         if with_raw:
             console.say(f"raw artefacts: {raw / 1e6:.1f} MB")
@@ -57,8 +77,13 @@ def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> No
             )
         built = as_packed(run, Path(scratch, "run"), with_raw)
         image = saved_image(plan.engine, Path(scratch)) if with_image else None
-        zipped.write(path, contents(built, Path(scratch), with_raw, image))
-    console.result(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
+        pack = Path(unfinished, "pack.zip")
+        zipped.write(pack, contents(built, Path(scratch), with_raw, image))
+        made = of_file(pack).sha256
+        record.packs = (*(sha256 for sha256 in record.packs if sha256 != made), made)[-KEPT:]
+        record.save()
+        pack.replace(path)
+    console.outcome(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
 
 
 def saved_image(engine: str, folder: Path) -> Path:

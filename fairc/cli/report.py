@@ -32,7 +32,6 @@ from .packs import run_of
 def report(run: Path, forms: tuple[str, ...], warmup: bool) -> None:
     """Build the report of RUN from what is stored; nothing is run."""
     from fairc.runtime.report import build
-    from fairc.runtime.store import hashes
     from fairc.runtime.store.folder import Store
 
     from .results import plan_of, refresh
@@ -41,7 +40,6 @@ def report(run: Path, forms: tuple[str, ...], warmup: bool) -> None:
     plan_of(run)  # otherwise a mistyped name would become a directory
     with Store(run) as store:
         refresh(store)
-        with hashes.rewriting(run):
-            built = build(run, forms, warmup=True) if warmup else build(run, forms)
+        built = build(run, forms, warmup=True) if warmup else build(run, forms)
         for path in built:
-            console.result(str(path))
+            console.outcome(str(path))

@@ -30,7 +30,7 @@ def refresh(store: Store, checked: bool = False, begun: Filling | None = None) -
     another build.
     """
     from fairc.runtime.run import repair
-    from fairc.runtime.store import hashes, tables
+    from fairc.runtime.store import tables
 
     if not checked and (count := repair.rederive(store)):
         console.say(
@@ -38,8 +38,7 @@ def refresh(store: Store, checked: bool = False, begun: Filling | None = None) -
         )
 
     try:
-        with hashes.rewriting(store.path):
-            tables.write_of(store, store.path / TABLES, store.plan, begun)
+        tables.renew(store, begun)
     except tables.TableError as error:
         again = (
             f"`fairc run FILE -o {store.path}` recomputes what it can from stored artefacts,"
@@ -50,7 +49,8 @@ def refresh(store: Store, checked: bool = False, begun: Filling | None = None) -
 
 def up_to_date(run: Path) -> bool:
     """Return whether the tables hold everything that is stored."""
-    from fairc.runtime.store.folder import LOCK, PLAN, RESULT
+    from fairc.runtime.store.cell_folder import RESULT
+    from fairc.runtime.store.folder import LOCK, PLAN
 
     try:
         written = (run / TABLES / "cells.parquet").stat().st_mtime_ns
@@ -66,9 +66,10 @@ def up_to_date(run: Path) -> bool:
 
 def whole_tables(run: Path) -> bool:
     """Return whether the tables are as written; without a record nothing says so."""
+    from fairc.compiler.record import recorded
     from fairc.runtime.store import hashes
 
-    known = hashes.recorded(run)
+    known = recorded(run)
     if known is None:
         return False
     tables = {name: file for name, file in known.files.items() if name.startswith(f"{TABLES}/")}
@@ -104,10 +105,8 @@ def summary(run: Path, measured: Measured) -> Iterator[str]:
     from fairc.runtime.repetitions.summaries import summarise
 
     asked = list(dict.fromkeys(n for request in measured.plan.measure for n in request.shown))
-    # Many readers look for goodput and fairness first.
-    first = [name for name in ("goodput", "fairness") if name in asked]
     found = []
-    for metric in first + [name for name in asked if name not in first]:
+    for metric in asked:
         try:
             rows = summarise(measured, metric)
             if metric == "fairness" and all(row["value"] is None for row in rows):

@@ -87,7 +87,8 @@ def run(
     if machine:
         raise Wrong("--machine needs --collect: it chooses whose results to collect")
     from fairc.runtime.run.history import invocation
-    from fairc.runtime.store.folder import Store, read_cells
+    from fairc.runtime.store import occupant
+    from fairc.runtime.store.folder import Store, StoreError, read_cells
 
     packed = is_pack(target)
     target = run_of(target, output)
@@ -95,6 +96,8 @@ def run(
     wanted = selection(where, what.axes)
     with Store(output or default_run(what.experiment)) as store:
         store.keep_experiment(what.experiment)
+        if phases and (obstacle := occupant.obstacle(store.path / occupant.PHASE_CHECK)):
+            raise StoreError(obstacle)
         if engine:
             store.keep_engine(engine)
         plan, write = on_engine(what, store.engine, engine, wish)

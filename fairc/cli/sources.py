@@ -63,8 +63,8 @@ def wished(engine: str | None) -> str | None:
 
 
 def show_warnings(compilation: Compilation) -> None:
-    """Show what the compiler found; call it once the cells have been compiled."""
-    if len(compilation.diagnostics):
+    """Show what the compiler found, unless quiet; call it once the cells have been compiled."""
+    if len(compilation.diagnostics) and not console.is_quiet():
         show(compilation.diagnostics)
 
 

@@ -92,7 +92,8 @@ def _derive(run: Path, found: Verified, sample: int | None, jobs: int) -> None:
     """Derive results of a run, none of whose files is damaged, from raw artefacts again, and compare them."""
     from fairc.runtime.host.supervisor import temporary_prefix
     from fairc.runtime.run import repair
-    from fairc.runtime.store.folder import RAW, Store
+    from fairc.runtime.store.cell_folder import RAW
+    from fairc.runtime.store.folder import Store
     from fairc.runtime.store.verification import Damaged, quoted, resume, stored
 
     store = Store(run)

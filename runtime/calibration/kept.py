@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from fairc.compiler.files import whole
 from fairc.runtime.engines.base import Engine
-from fairc.runtime.store.writing import whole
 from fairc.runtime.vm.recipe import cache_directory
 
 
@@ -16,7 +16,7 @@ def keep(engine: str, identity: str, document: str) -> Path:
     """Write a calibration, as JSON, where the locks of later runs on the same engine find it; return the path."""
     path = _place(engine, identity)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole(path) as part:
+    with whole(path, path.parent) as part:
         part.write_text(document + "\n", encoding="utf-8")
     return path
 

@@ -11,7 +11,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from fairc.runtime.store.folder import CELLS, PARTIAL, PLAN, Store, StoreError
+from fairc.runtime.store.folder import CELLS, PLAN, Store, StoreError
+from fairc.runtime.store.occupant import PARTIAL
 
 from .supervisor import MARK, owner_runs
 

@@ -17,7 +17,9 @@ from typing import Any, NoReturn
 from fairc import compiler, dsl
 from fairc.compiler.emission import SPEC
 from fairc.compiler.engine_choice import VIRTUAL_TIME
+from fairc.compiler.files import content
 from fairc.compiler.plan import Cell, Plan
+from fairc.compiler.record import FILES, recorded
 from fairc.compiler.targets import runner
 from fairc.compiler.targets.binary import NAME as ENDPOINTS
 from fairc.compiler.targets.binary import find_endpoints
@@ -31,9 +33,9 @@ from fairc.runtime.run.progress import Progress
 from fairc.runtime.run.sweep import Sweep
 from fairc.runtime.statistics.agreement import AGREE
 from fairc.runtime.store import damage, hashes, tables, verdicts
-from fairc.runtime.store.folder import CELLS, LOCK, PLAN, RAW, Store, read_cells, read_plan
+from fairc.runtime.store.cell_folder import RAW
+from fairc.runtime.store.folder import CELLS, LOCK, PLAN, Store, read_cells, read_plan
 from fairc.runtime.store.identity import differences
-from fairc.runtime.store.occupant import content
 from fairc.runtime.store.ranges import missing
 
 from . import contents
@@ -213,16 +215,12 @@ def record(folder: Path, checks: Checks) -> bool:
     for run in (folder, folder / phase.FOLDER):
         if not (run / PLAN).is_file():
             continue
-        known = hashes.recorded(run)
+        known = recorded(run)
         if known is None:
-            problems.append(
-                f"{run.relative_to(folder) / hashes.FILES} is missing or cannot be read"
-            )
+            problems.append(f"{run.relative_to(folder) / FILES} is missing or cannot be read")
             continue
         problems += [f"{n}: {why}" for n, why in hashes.differing(run, known).items()]
-        problems += [
-            f"{n}: {hashes.UNRECORDED}" for n in hashes.of_run(run) if n not in known.files
-        ]
+        problems += [f"{n}: {hashes.UNRECORDED}" for n in hashes.unrecorded(run, known)]
     if why := documents(folder):
         problems.append(why)
     number = sum(1 for path in folder.rglob("*") if path.is_file())
@@ -245,7 +243,7 @@ def rebuilt(folder: Path, ours: Mapping[str, Path | bytes], checks: Checks) -> N
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     names -= {SUMS}
     left = names | ours.keys()
-    lists = {hashes.FILES, f"{phase.FOLDER}/{hashes.FILES}"}  # compared by `record`
+    lists = {FILES, f"{phase.FOLDER}/{FILES}"}  # compared by `record`
     built = _version(folder)
     for what, beginnings in GROUPS:
         of_group = sorted(name for name in left if name.startswith(beginnings))

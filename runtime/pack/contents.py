@@ -7,20 +7,22 @@ from itertools import chain
 from pathlib import Path
 
 from fairc.compiler.emission import SPEC
+from fairc.compiler.record import FILES
 from fairc.compiler.targets import mininet
 from fairc.runtime.claims import decide
 from fairc.runtime.repetitions.reading import measured
 from fairc.runtime.run import phase
-from fairc.runtime.store import damage, hashes
-from fairc.runtime.store.folder import RAW, Store
+from fairc.runtime.store import damage
+from fairc.runtime.store.cell_folder import RAW
+from fairc.runtime.store.folder import Store
+from fairc.runtime.store.occupant import NAMES
 
 from . import claims, crate, readme
-from .rebuilding import OF_CELL
+from .rebuilding import of_cell
 from .zipped import PackError
 
 PROGRAMS = "programs"
 IMAGE = "image.tar.zst"
-OF_RUN = (*hashes.OF_RUN, hashes.FILES)
 BELOW = (SPEC, "cells", "tables", "figures", phase.FOLDER)
 """Folders of a run directory that a pack is built from."""
 
@@ -53,12 +55,10 @@ def contents(store: Store, scratch: Path, raw: bool, image: Path | None) -> dict
 def require(store: Store, raw: bool) -> None:
     """Raise PackError for a run directory that cannot be packed, or that `verify` would refuse; StoreError."""
     run = store.path
-    if not (run / SPEC).is_dir():
-        raise PackError(
-            f"{run} does not hold its spec: an earlier version made it; run the file again"
-        )
+    if not any(name.startswith(f"{SPEC}/") for name in store.record().files):
+        raise PackError(f"{run} has no record of its spec: run the file again")
     below = (path for name in BELOW for path in (run / name, *(run / name).rglob("*")))
-    _inside(run, (*(run / name for name in OF_RUN), *below))
+    _inside(run, (*(run / name for name in NAMES), *below))
     finished = list(store.finished())
     if not finished:
         raise PackError(f"{run} holds no result")
@@ -70,14 +70,10 @@ def require(store: Store, raw: bool) -> None:
 
 
 def _of_run(store: Store, raw: bool) -> Iterator[Path]:
-    """Yield the files of a run directory that a pack has."""
-    names = (*OF_CELL, RAW) if raw else OF_CELL
-    yield from (store.path / name for name in OF_RUN)
-    for pattern in hashes.OF_RUN_BELOW:
-        yield from store.path.glob(pattern)
+    """Yield the files of a run that a pack has."""
+    yield from (store.path / name for name in (FILES, *store.record().files))
     for _, folder in store.finished():
-        yield from (folder / name for name in names)
-        yield from folder.glob("*.har")
+        yield from (folder / name for name in of_cell(folder, raw))
 
 
 def programs(store: Store, scratch: Path) -> dict[str, Path | bytes]:

@@ -6,20 +6,24 @@ a pack holds can be compared with that, and need not be believed.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 from fairc import compiler
+from fairc.compiler.record import FILES
 from fairc.runtime.run import phase
 from fairc.runtime.run.analyst import link_or_copy
 from fairc.runtime.run.wanted import every
-from fairc.runtime.store import hashes, tables
+from fairc.runtime.store import occupant, tables
+from fairc.runtime.store.cell_folder import RAW, RESULT, SERIES, ours
 from fairc.runtime.store.copying import copy_plan
-from fairc.runtime.store.folder import EMITTED, LOCK, PLAN, RAW, RESULT, SERIES, Store
+from fairc.runtime.store.folder import EMITTED, LOCK, PLAN, Store
 
 from . import zipped
 
-OF_CELL = (RESULT, SERIES, hashes.FILES)
+DERIVED = ("tables", "figures", *occupant.REPORTS, FILES)
+"""Names in a run directory that `unpack` leaves out."""
 FORMS = {"svg", "pdf", "csv", "tex"}
 
 
@@ -56,8 +60,7 @@ def derive(store: Store, formats: list[str]) -> None:
     if (store.path / phase.FOLDER).is_dir():
         _tabulate(Store(store.path / phase.FOLDER))
     _tabulate(store)
-    with hashes.rewriting(store.path):
-        report.build(store.path, formats)
+    report.build(store.path, formats)
 
 
 def unpack(pack: Path, folder: Path) -> None:
@@ -67,10 +70,12 @@ def unpack(pack: Path, folder: Path) -> None:
     """
     zipped.unpack(pack, folder)
     for run in (folder, folder / phase.FOLDER):
-        for name in hashes.of_run(run):
-            if name.startswith(("tables/", "figures/", "report.")):
-                (run / name).unlink()
-        (run / hashes.FILES).unlink(missing_ok=True)
+        for name in DERIVED:
+            shutil.rmtree(run / name, ignore_errors=True)
+            (run / name).unlink(missing_ok=True)
+        if (run / PLAN).is_file():
+            with Store(run) as store:
+                store.record().end(occupant.spec(run))
     if (folder / phase.FOLDER / PLAN).is_file():
         _tabulate(Store(folder / phase.FOLDER))
 
@@ -86,23 +91,29 @@ def _copied(source: Path, place: Path, plan: Callable[[Path], None], raw: bool) 
     store = Store(place)
     with store:
         store.adopt(store.stage(plan))
-    for name in (LOCK, EMITTED):
-        if (source / name).is_file():
+        there = [name for name in (LOCK, EMITTED) if (source / name).is_file()]
+        for name in there:
             link_or_copy(source / name, place / name)
+        store.record().end(there)
     for _, places in store.places():
         for folder in places.values():
             _copy_cell(source / "cells" / folder.name, folder, raw)
     return store
 
 
+def of_cell(folder: Path, raw: bool) -> list[str]:
+    """Return the names of the files of a stored cell that a pack has."""
+    names = (RESULT, SERIES, FILES, RAW) if raw else (RESULT, SERIES, FILES)
+    return sorted(name for name in ours(folder) if name in names or name.endswith(".har"))
+
+
 def _copy_cell(source: Path, place: Path, raw: bool) -> None:
-    found = [source / name for name in ((*OF_CELL, RAW) if raw else OF_CELL)]
-    for path in (*found, *source.glob("*.har")):
+    for path in (source / name for name in of_cell(source, raw)):
         if path.is_file() and not path.is_symlink():
             place.mkdir(exist_ok=True)
             link_or_copy(path, place / path.name)
 
 
 def _tabulate(store: Store) -> None:
-    with hashes.rewriting(store.path):
-        tables.write_of(store, store.path / "tables", store.plan)
+    with store:
+        tables.renew(store)

@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from fairc.runtime.store.archive import new_file
-from fairc.runtime.store.writing import whole
 
 SUMS = "SHA256SUMS"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can hold
@@ -39,14 +38,11 @@ class PackError(Exception):
 
 
 def write(path: Path, files: Mapping[str, Path | bytes]) -> None:
-    """Write files, by their names in the pack, and their hashes as SHA256SUMS; completely or not at all.
+    """Write files, by their names in the pack, and their hashes as SHA256SUMS, to a new file.
 
     Names are sorted, times and owners left out; programs (ELF, scripts with `#!`) are executable.
     """
-    with (
-        whole(path) as part,
-        zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as zipped,
-    ):
+    with zipfile.ZipFile(path, "x", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as zipped:
         sums = []
         for name, content in sorted(files.items()):
             sums.append(f"{_add(zipped, name, content)}  {name}\n")

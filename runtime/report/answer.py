@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fairc.runtime.repetitions.moving import sentence
 from fairc.runtime.repetitions.reading import Measure
@@ -29,6 +29,7 @@ MAX_TILES = 3
 MAX_COLUMNS = 8
 
 FLOOR = "fairness.floor"
+NO_VALUE = "no value"
 NAMES = {
     F: "Session fairness F",
     "fairness.jain_session": "Jain's index, session",
@@ -50,7 +51,8 @@ class Entry:
     """A summary as it is printed.
 
     measure, what: the measure and its name. n: the number of values. note: the values, if
-    they are too few for an interval (`lead.basis` says so once), or that all are equal; or empty. remark: how to read it; for F, who dominates.
+    they are too few for an interval (`lead.basis` says so once), or that all are equal; why there is no value; or
+    empty. remark: how to read it; for F, who dominates.
     """
 
     measure: Measure
@@ -86,6 +88,14 @@ class Group:
         """Return the entry of a measure, or None where the configuration has none."""
         return next((e for e in self.entries if e.measure == measure), None)
 
+    def why(self, measure: Measure) -> str:
+        """Return why the configuration has no value of a measure."""
+        if not self.configuration.counted:
+            return "no repetition counts"
+        if (found := self.entry(measure)) is not None:
+            return found.note
+        return "no such flow" if measure.flow is not None else NO_VALUE
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -107,10 +117,7 @@ class Answer:
 
 def answer(run: Run, results: Results) -> Answer:
     """Return the answer of a run."""
-    leading, others = _shown(run, results)
-    if len(run.configurations) > 1:
-        others = others[: max(0, MAX_COLUMNS - len(leading))]
-    measures = leading + others
+    measures = _shown(run, results)
     groups = tuple(
         Group(c, entries(run, results, measures, c), len(c.outcomes) - len(c.counted))
         for c in run.configurations
@@ -118,19 +125,33 @@ def answer(run: Run, results: Results) -> Answer:
     return Answer(tuple(_sentences(run, results, groups)), groups)
 
 
-def _shown(run: Run, results: Results) -> tuple[list[Measure], list[Measure]]:
-    """Return the measures that come first, in separate sentences, and the other requested ones.
+def _shown(run: Run, results: Results) -> list[Measure]:
+    """Return the measures of the table, in the order in which `measure` names their metrics.
 
     Goodput is among them if it was requested, next to fairness, and if nothing else was requested: for a
-    flow with its own offered load (requests, a video) it merely shows this load.
+    flow with its own offered load (requests, a video) it merely shows this load. A sweep has a column for each, so
+    there those of the first metric, of fairness, rates and page loads come before others, if there are too many.
     """
-    asked = {request.name for request in run.plan.measure}
-    own = [m for m in results.measures if m.metric in (F, PLT, TTR)]
-    own += [m for m in results.measures if m.metric.startswith("fairness.jain")]
-    others = [m for m in results.asked if m not in own and m.metric != GOODPUT]
-    if asked & {GOODPUT, "fairness"} or not (own or others):
-        own = [*results.select(GOODPUT), *own]
-    return [m for m in results.measures if m in own], others
+    order: dict[str, int] = {}
+    for request in run.plan.measure:
+        order.setdefault(request.name, len(order))
+    order.setdefault(GOODPUT, order.get("fairness", len(order)))
+    asked = [m for m in results.asked if m.metric != GOODPUT]
+    asked += [m for m in results.measures if m.metric.startswith("fairness.jain")]
+    asked += [m for m in results.measures if m.metric in (F, PLT, TTR) and m not in asked]
+    if {GOODPUT, "fairness"} & {request.name for request in run.plan.measure} or not asked:
+        asked += results.select(GOODPUT)
+
+    def place(measure: Measure) -> int:
+        return order.get(measure.metric.partition(".")[0], len(order))
+
+    asked.sort(key=place)
+    if len(run.configurations) == 1:
+        return asked
+    first = [m for m in asked if place(m) == 0 or m.metric in (F, PLT, TTR, GOODPUT)]
+    first += [m for m in asked if m.metric.startswith("fairness.jain")]
+    others = [m for m in asked if m not in first][: max(0, MAX_COLUMNS - len(first))]
+    return [m for m in asked if m in first or m in others]
 
 
 def entries(
@@ -144,16 +165,15 @@ def entries(
         if not (summary.n or omitted.reasons or results.points(measure, configuration)):
             continue
         scale, decimals = format_of(results, measure.metric)
-        remarks = [
+        remarks = (
             _remark(run, results, measure, configuration),
             omitted.text(measure.metric),
             _moving(run, measure, configuration),
-        ]
-        if omitted.reasons and not summary.n:
-            count = counted(len(omitted.undefined), "repetition")
-            remarks.append(f"not defined in {count}: {'; '.join(omitted.reasons)}")
-        remark = "; ".join(filter(None, remarks))
-        found.append(entry(measure, summary, scale, decimals, remark))
+        )
+        shown = entry(measure, summary, scale, decimals, "; ".join(filter(None, remarks)))
+        if not summary.n:
+            shown = replace(shown, note="; ".join(omitted.reasons) or NO_VALUE)
+        found.append(shown)
     return tuple(found)
 
 
@@ -195,14 +215,14 @@ def entry(measure: Measure, summary: Summary, scale: Scale, decimals: int, remar
     what += bracket + scope
     what += f", load {measure.load}" if measure.load is not None else ""
     note = ""
-    if summary.n and summary.low is None:
+    if summary.n and summary.median is None:
+        note = "the median is larger than any observed value"
+    elif summary.n and summary.low is None:
         if summary.constant:
             note = f"all {summary.n} values are equal"
         elif summary.n > 1:
             values = ", ".join(map(shown, summary.values))
             note = f"values: {values}"
-    elif not summary.n:
-        note = "no value"
     return Entry(
         measure, what, scale.unit, value(summary.median), value(summary.low), value(summary.high),
         summary.n, note, remark,
@@ -261,7 +281,7 @@ def _sentences(run: Run, results: Results, groups: Sequence[Group]) -> list[str]
             found = [results.summary(measure, c) for c in run.configurations]
             if known := [s for s in found if s.median is not None]:
                 sentences.append(_sides(run, known))
-    empty = sum(not any(e.median for e in g.entries) for g in groups)
+    empty = sum(not g.configuration.counted for g in groups)
     if empty == len(groups):
         sentences.append("No repetition counts, so there is no result.")
     elif empty:

@@ -8,8 +8,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from fairc.compiler.plan import FigureRequest
+from fairc.compiler.record import Record
 from fairc.runtime.host import faults
-from fairc.runtime.store.writing import whole
+from fairc.runtime.store.occupant import PARTIAL
 
 from . import latex, page, tabular
 from .answer import answer
@@ -34,7 +35,7 @@ from .figures import (
     polices,
 )
 from .lead import with_picture
-from .render import Rendered, render_all, write_pdf, write_svg
+from .render import FOLDER, Rendered, render_all, write_pdf, write_svg
 from .run import ReportError, Run
 from .sheets import sheets
 from .summary import Results
@@ -128,38 +129,31 @@ class _Report:
             "warmup": sheet,
         }
 
-    @property
-    def figures_folder(self) -> Path:
-        folder = self.run.path / "figures"
-        folder.mkdir(exist_ok=True)
-        return folder
+    @cached_property
+    def record(self) -> Record:
+        """The record of the run directory, in which every file of a report is written."""
+        scratch = self.run.path / PARTIAL
+        scratch.mkdir(exist_ok=True)
+        return Record(self.run.path, scratch)
 
 
 def _html(report: _Report) -> list[Path]:
-    path = report.run.path / "report.html"
     values = report.values | {"explored": explored(report.run, report.subject.results)}
-    _write(path, page.html(values, report.in_order))
-    return [path]
+    return [report.record.write("report.html", page.html(values, report.in_order).encode())]
 
 
 def _markdown(report: _Report) -> list[Path]:
-    path = report.run.path / "report.md"
-    _write(path, page.markdown(report.values, report.figures))
-    return [path]
+    return [report.record.write("report.md", page.markdown(report.values, report.figures).encode())]
 
 
 def _svg(report: _Report) -> list[Path]:
-    folder = report.figures_folder
-    return [path for rendered in report.rendered for path in write_svg(rendered, folder)]
+    return [path for rendered in report.rendered for path in write_svg(rendered, report.record)]
 
 
 def _pdf(report: _Report) -> list[Path]:
-    folder = report.figures_folder
-    paths = [path for rendered in report.rendered for path in write_pdf(rendered, folder)]
+    paths = [path for rendered in report.rendered for path in write_pdf(rendered, report.record)]
     if report.all_pdf:
-        paths.append(folder / "all.pdf")
-        with whole(paths[-1]) as part:
-            part.write_bytes(report.all_pdf)
+        paths.append(report.record.write(f"{FOLDER}/all.pdf", report.all_pdf))
     return paths
 
 
@@ -173,17 +167,11 @@ def _tex(report: _Report) -> list[Path]:
 
 def _tables(report: _Report, suffix: str, render: Callable[[Sheet], str]) -> list[Path]:
     """Write each table of the report into the folder of the figures."""
-    paths = []
     own = report.values, report.figures, report.run, report.subject.results
-    for sheet in sheets(*own):
-        paths.append(report.figures_folder / f"{sheet.name}.{suffix}")
-        _write(paths[-1], render(sheet))
-    return paths
-
-
-def _write(path: Path, text: str) -> None:
-    with whole(path) as part:
-        part.write_text(text, encoding="utf-8")
+    return [
+        report.record.write(f"{FOLDER}/{sheet.name}.{suffix}", render(sheet).encode())
+        for sheet in sheets(*own)
+    ]
 
 
 FORMATS: Mapping[str, Callable[[_Report], list[Path]]] = MappingProxyType(
@@ -197,7 +185,7 @@ def build(run: Path, formats: Iterable[str] = ("html",), *, warmup: bool = False
     run: a run directory (docs/artefacts.md). formats: names in `FORMATS`. warmup: with the answer at half
     and twice the warm-up, from raw artefacts.
     Raises ReportError when the directory cannot be reported on or written to, or a format is
-    unknown.
+    unknown, and ForeignFileError when the user has put a file where one of the report belongs.
     """
     wanted = list(dict.fromkeys(formats))
     unknown = [name for name in wanted if name not in FORMATS]

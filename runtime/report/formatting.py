@@ -9,6 +9,7 @@ from dataclasses import dataclass
 MINUS = "\N{MINUS SIGN}"
 # Lists of values that a sentence may carry before it says "and N more".
 MAX_LISTED = 12
+MAX_DECIMALS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ def prefixed() -> dict[str, str]:
 
 
 def scale_for(unit: str, values: Iterable[float]) -> Scale:
-    """Return the scale that prints the largest of the values with one to three integer digits.
+    """Return the scale that prints the largest of the values with one to three integer digits; from 0.1 Mbit/s on, Mbit/s.
 
     unit: SI base unit (`bit/s`, `B`, `s`, `1`, ...); a unit without prefixes stays as it is.
     """
@@ -54,7 +55,7 @@ def scale_for(unit: str, values: Iterable[float]) -> Scale:
     largest = max((abs(v) for v in values if math.isfinite(v)), default=1.0)
     # Next to a link of 1 Mbit/s, 0.61 Mbit/s is easier to read than 610 kbit/s.
     for factor, name in steps:
-        if largest >= factor * (0.1 if unit == "bit/s" else 1.0):
+        if largest >= factor * (0.1 if name == "Mbit/s" else 1.0):
             return Scale(factor, name)
     return Scale(*steps[-1])
 
@@ -64,11 +65,20 @@ def decimals_for(values: Iterable[float], significant: int = 3) -> int:
     largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
     if largest == 0:
         return 0
-    return min(9, max(0, significant - 1 - math.floor(math.log10(largest))))
+    return min(MAX_DECIMALS, max(0, significant - 1 - math.floor(math.log10(largest))))
 
 
 def number(value: float, decimals: int) -> str:
-    """Return a number with fixed decimals and a true minus sign; never `-0`."""
+    """Return a number with fixed decimals and a true minus sign; never `-0`.
+
+    One that is small beside the others of its column has more decimals: two significant digits.
+
+    >>> number(12.34, 1), number(0.009, 1), number(0.0, 1)
+    ('12.3', '0.0090', '0.0')
+    """
+    if 0 < abs(value) < 1:
+        needed = 1 - math.floor(math.log10(abs(value)))
+        decimals = max(decimals, needed) if needed <= MAX_DECIMALS else decimals
     text = f"{value:.{decimals}f}"
     if float(text) == 0:
         text = text.lstrip("-")

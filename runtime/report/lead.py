@@ -80,11 +80,15 @@ def tiles(results: Results, found: Answer) -> tuple[Tile, ...]:
 
 
 def _of_one(known: list[Entry], first: list[Entry], results: Results) -> list[Entry]:
-    """Return the numbers of a single configuration: for two sessions what each got, and their fairness."""
+    """Return the numbers of a single configuration: the first metric's, and others for which there is room.
+
+    Fairness comes with what each of two sessions got.
+    """
     goodputs = [e for e in known if e.measure.metric == GOODPUT]
     asked = {request.name for request in results.run.plan.measure}
-    if "fairness" in asked and len(goodputs) == 2:
-        first = [*goodputs, *(e for e in known if e.measure.metric == F)]
+    pair = (GOODPUT, F)
+    if "fairness" in asked and len(goodputs) == 2 and first[:1] and first[0].measure.metric in pair:
+        first = [e for e in known if e.measure.metric in pair]
     order = list(dict.fromkeys(m.metric for m in results.asked))
     for metric in order:
         others = [e for e in known if e.measure.metric == metric and e not in first]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairc.runtime.store.writing import whole
+from fairc.compiler.record import Record
 
 from .figures import Drawing
 from .figures.style import WIDTHS, Width, paper_style
@@ -18,6 +18,7 @@ from .svg import tidy
 if TYPE_CHECKING:
     from matplotlib.backends.backend_pdf import PdfPages
 
+FOLDER = "figures"
 _NAMELESS = {"CreationDate": None, "Creator": None, "Producer": None}
 
 
@@ -71,24 +72,22 @@ def _render(drawing: Drawing, *, svg: bool, pages: PdfPages | None) -> Rendered:
     return rendered
 
 
-def write_svg(rendered: Rendered, folder: Path) -> list[Path]:
+def write_svg(rendered: Rendered, record: Record) -> list[Path]:
     """Write `NAME.svg` for the width of a page and `NAME-column.svg` for a column."""
-    contents: dict[Width, bytes] = {width: svg.encode() for width, svg in rendered.svg.items()}
-    return _write(rendered.drawing, contents, folder, "svg")
+    return [
+        record.write(f"{FOLDER}/{_name(rendered, width)}.svg", svg.encode())
+        for width, svg in rendered.svg.items()
+    ]
 
 
-def write_pdf(rendered: Rendered, folder: Path) -> list[Path]:
+def write_pdf(rendered: Rendered, record: Record) -> list[Path]:
     """Write the same as PDF."""
-    return _write(rendered.drawing, rendered.pdf, folder, "pdf")
+    return [
+        record.write(f"{FOLDER}/{_name(rendered, width)}.pdf", content)
+        for width, content in rendered.pdf.items()
+    ]
 
 
-def _write(
-    drawing: Drawing, contents: Mapping[Width, bytes], folder: Path, suffix: str
-) -> list[Path]:
-    paths = []
-    for width, content in contents.items():
-        name = drawing.name if width == "page" else f"{drawing.name}-{width}"
-        paths.append(folder / f"{name}.{suffix}")
-        with whole(paths[-1]) as part:
-            part.write_bytes(content)
-    return paths
+def _name(rendered: Rendered, width: Width) -> str:
+    name = rendered.drawing.name
+    return name if width == "page" else f"{name}-{width}"

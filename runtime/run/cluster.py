@@ -22,28 +22,27 @@ from typing import Any
 from pydantic import ValidationError
 
 from fairc.compiler.emission import RESULTS
+from fairc.compiler.files import content, sync
 from fairc.compiler.plan import Cell, Plan
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.host import supervisor
+from fairc.runtime.store import cell_folder
+from fairc.runtime.store.cell_folder import ORIGIN, RESULT
 from fairc.runtime.store.copying import require_genuine
 from fairc.runtime.store.folder import (
     CELLS,
     PLAN,
-    RESULT,
     Store,
     StoreError,
     key_of,
     read_cell,
-    sync,
 )
-from fairc.runtime.store.occupant import content
 from fairc.runtime.store.results import CellResult
 
 from . import history, lock, machines
 from .progress import Silent
 from .sweep import Sweep
 
-ORIGIN = "made.json"
 MEASURE = "measure"
 """In `made.json`: the metrics that the plan named when the cell was run."""
 
@@ -127,6 +126,11 @@ def _publish(source: Path, results: Path, key: str, fresh: bool) -> None:
         shutil.copytree(source, copy)
         for path in (*copy.iterdir(), copy):
             sync(path)
+        if cell_folder.has_others(results / key):
+            there = None if fresh else stored(results.parent, key)
+            if there is None or there.status != "ok":
+                cell_folder.replace(results / key, copy, copy.parent)
+            return
         for last in (False, False, True):  # others may be at it, too
             there = None if fresh else stored(results.parent, key)
             if there is not None and there.status == "ok":

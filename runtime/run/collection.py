@@ -6,7 +6,6 @@ Nothing is run, so no engine is needed: a description of what produced each cell
 from __future__ import annotations
 
 import json
-import shutil
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -15,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from fairc.compiler.emission import RESULTS
+from fairc.compiler.files import content
 from fairc.compiler.plan import Cell
+from fairc.compiler.record import FILES
 from fairc.runtime.engines import emitted
 from fairc.runtime.engines.elsewhere import Elsewhere
 from fairc.runtime.store import damage, tables
-from fairc.runtime.store.folder import LOCK, RESULT, Store, StoreError, key_of, read_cells
-from fairc.runtime.store.hashes import FILES
-from fairc.runtime.store.occupant import content
+from fairc.runtime.store.cell_folder import ORIGIN, RESULT
+from fairc.runtime.store.folder import LOCK, Store, StoreError, key_of, read_cells
 from fairc.runtime.store.ranges import endings
 from fairc.runtime.store.verdicts import Counts
 
@@ -266,7 +266,7 @@ def _take(plan: Path, store: Store, machine: Machine) -> Taken:
         if result is None or why:
             taken.damaged[index] = why
             if store.result(key) is None:  # what an earlier collection took is no better
-                shutil.rmtree(store.folder(key), ignore_errors=True)
+                store.remove(key)
             continue
         if result.status == "failed":
             taken.failed[index] = result.error
@@ -282,7 +282,7 @@ def _take(plan: Path, store: Store, machine: Machine) -> Taken:
                 if path.is_symlink() or not path.is_file():
                     continue  # no engine leaves anything else, and a copy of it might never end
                 if path.name not in (
-                    cluster.ORIGIN,
+                    ORIGIN,
                     RESULT,
                     FILES,
                 ):  # `commit` writes the latter two

@@ -34,10 +34,11 @@ from fairc.runtime.repetitions.samples import FLOW, REPETITION, samples
 from fairc.runtime.statistics.estimates import Estimate, median
 from fairc.runtime.statistics.verdicts import Comparison, compare
 from fairc.runtime.store.folder import CELLS, LOCK, PLAN, Store, read_cells, read_plan
+from fairc.runtime.store.occupant import PHASE_CHECK
 
 from . import lock
 
-FOLDER = "phase-check"
+FOLDER = PHASE_CHECK
 CONFIGURATIONS, REPETITIONS = 12, 10
 OF = "phase_check_of"
 

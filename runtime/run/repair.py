@@ -11,9 +11,11 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from fairc.compiler.plan import Cell
+from fairc.compiler.record import recorded
 from fairc.runtime.engines.elsewhere import Elsewhere
 from fairc.runtime.store import archive, damage, hashes
-from fairc.runtime.store.folder import RAW, RESULT, Store
+from fairc.runtime.store.cell_folder import RAW, RESULT
+from fairc.runtime.store.folder import Store
 from fairc.runtime.store.identity import differences
 from fairc.runtime.store.results import CellResult
 
@@ -50,7 +52,7 @@ def rederive(store: Store) -> int:
 def _raw_whole(store: Store, key: str) -> bool:
     """Whether a cell's raw artefacts are undamaged: by the hash of the archive, or by that of its content."""
     folder, ran = store.folder(key), damage.ran(store.folder(key))
-    known = hashes.recorded(folder)
+    known = recorded(folder)
     if known is not None:
         return ran is not None and RAW not in hashes.differing(folder, known)
     scratch = store.scratch(f"{key}.stored")

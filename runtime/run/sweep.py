@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from fairc.compiler.plan import Cell
+from fairc.compiler.record import Ran as RanBefore
 from fairc.runtime.engines.base import Engine, EngineUnavailable
 from fairc.runtime.host import faults
-from fairc.runtime.store import damage, hashes
-from fairc.runtime.store.folder import EMITTED, RAW, Store, key_of
+from fairc.runtime.store import damage
+from fairc.runtime.store.cell_folder import RAW
+from fairc.runtime.store.folder import EMITTED, Store, key_of
 from fairc.runtime.store.results import CellResult, RawResult
 from fairc.runtime.store.verdicts import Counts
 
@@ -298,7 +300,7 @@ class Sweep:
         """Analyse and store what the runners have run."""
         while not self._stop.is_set() and (ran := self._ran.get()) is not None:
             raw = ran.raw
-            known = hashes.Ran(result_sha256=raw.sha256, virtual_s=raw.virtual_s, wall_s=raw.wall_s)
+            known = RanBefore(result_sha256=raw.sha256, virtual_s=raw.virtual_s, wall_s=raw.wall_s)
             job = Job(
                 cell=ran.cell,
                 result=self._unfinished(ran.cell, ran.key, known, raw.error),
@@ -346,7 +348,7 @@ class Sweep:
             return None  # it did not fail: it was stopped
         return result
 
-    def _unfinished(self, cell: Cell, key: str, ran: hashes.Ran, error: str = "") -> CellResult:
+    def _unfinished(self, cell: Cell, key: str, ran: RanBefore, error: str = "") -> CellResult:
         """Return what is known of a cell before its analysis."""
         return CellResult(
             cell=cell.id,

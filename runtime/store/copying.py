@@ -8,6 +8,7 @@ from pathlib import Path
 from fairc.compiler.cells.grid import genuine
 from fairc.compiler.emission import SPEC
 from fairc.compiler.plan import Cell
+from fairc.compiler.record import of_file, recorded
 
 from .folder import CELLS, PLAN, StoreError, read_cells
 
@@ -31,13 +32,26 @@ def copy_plan(source: Path, folder: Path) -> None:
 
 
 def copy_spec(source: Path, folder: Path) -> None:
-    """Copy the files that a plan was compiled from, if it has them: regular files only. Raises StoreError."""
-    root = source / SPEC
+    """Copy the files that a plan was compiled from, if it has them: regular files only. Raises StoreError.
+
+    Files that the user keeps beside them are not copied; one that has changed since is no longer what the plan
+    was compiled from.
+    """
+    root, known = source / SPEC, recorded(source)
     for path in sorted(root.rglob("*")) if root.is_dir() and not root.is_symlink() else ():
+        name = path.relative_to(source).as_posix()
+        if known is not None and name not in known.files:
+            continue
+        file = known.files[name] if known is not None else None
         if path.is_dir() and not path.is_symlink():
             continue
         if path.is_symlink() or not path.is_file():
             raise StoreError(f"{path} cannot be copied: it is not a regular file")
+        if file is not None and of_file(path).sha256 != file.sha256:
+            raise StoreError(
+                f"{path} has changed since the plan in {source} was compiled from it:"
+                " run or compile the file, not the folder"
+            )
         place = folder / SPEC / path.relative_to(root)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, place)

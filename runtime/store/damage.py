@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from fairc.compiler.files import content
 from fairc.compiler.plan import Cell
+from fairc.compiler.record import FILES, Ran, recorded
 
 from . import hashes
-from .folder import RAW, RESULT, SERIES
+from .cell_folder import RAW, RESULT, SERIES
 from .identity import mismatch
-from .occupant import content
 from .results import CellResult
 
 
@@ -21,12 +23,12 @@ def of_cell(cell: Cell, folder: Path, thorough: bool = False) -> dict[str, str]:
     cell comes with its raw artefacts, so these are named too. thorough: read the raw artefacts instead of checking only
     their size.
     """
-    if not (folder / hashes.FILES).exists():
+    if not (folder / FILES).exists():
         there = (folder / RESULT).exists() or (folder / RAW).exists()
-        return {hashes.FILES: hashes.MISSING} if there else {}
-    known = hashes.recorded(folder)
+        return {FILES: hashes.MISSING} if there else {}
+    known = recorded(folder)
     if known is None:
-        return {hashes.FILES: "it cannot be read"}
+        return {FILES: "it cannot be read"}
     found = hashes.differing(folder, known, () if thorough else (RAW,))
     if found.get(RAW) == hashes.MISSING:
         del found[RAW]
@@ -38,9 +40,9 @@ def of_cell(cell: Cell, folder: Path, thorough: bool = False) -> dict[str, str]:
 
 def _ours(folder: Path) -> Iterator[str]:
     """Yield the files of a cell's folder that results are read from."""
-    for path in folder.iterdir():
-        if path.name in (RESULT, SERIES, RAW) or path.suffix == ".har":
-            yield path.name
+    for name in (RESULT, SERIES, RAW):
+        if os.path.lexists(folder / name):
+            yield name
 
 
 def _not_of(cell: Cell, folder: Path) -> dict[str, str]:
@@ -56,9 +58,9 @@ def _not_of(cell: Cell, folder: Path) -> dict[str, str]:
     return {}
 
 
-def ran(folder: Path) -> hashes.Ran | None:
+def ran(folder: Path) -> Ran | None:
     """Return what is known of a cell's run; None if it did not finish or nothing is known."""
-    known = hashes.recorded(folder)
+    known = recorded(folder)
     if known is not None:
         return known.ran
     try:
@@ -67,4 +69,4 @@ def ran(folder: Path) -> hashes.Ran | None:
         return None
     if old.status != "ok":
         return None
-    return hashes.Ran(result_sha256=old.result_sha256, virtual_s=old.virtual_s, wall_s=old.wall_s)
+    return Ran(result_sha256=old.result_sha256, virtual_s=old.virtual_s, wall_s=old.wall_s)

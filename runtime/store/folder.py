@@ -15,20 +15,21 @@ from typing import Any, Self
 from pydantic import ValidationError
 
 from fairc.compiler.emission import SPEC
+from fairc.compiler.files import IrregularError, content, sync
 from fairc.compiler.plan import Cell, Plan
+from fairc.compiler.record import FILES, File, Ran, Record, Recorded, of_file, recorded
 from fairc.runtime.host import faults
 from fairc.runtime.run import machines
 
-from . import archive, hashes, occupant
-from .occupant import IrregularError, content
+from . import archive, cell_folder, occupant
+from .cell_folder import RAW, RESULT
+from .occupant import PARTIAL
 from .results import CellResult
 
 PLAN, CELLS, LOCK = "plan.json", "cells.jsonl", "lock.json"
 EMITTED = "emitted.json"
 """For each cell, the hash of what its engine emitted: part of its key, stored so that reading renders nothing."""
-RESULT, SERIES, RAW, CONSOLE = "result.json", "series.npz", "raw.tar.zst", "console.txt"
-# Everything unfinished is here; a process that holds the lock may remove what it finds.
-PARTIAL = ".partial"
+REPORT = "report.html"
 
 
 class StoreError(Exception):
@@ -53,15 +54,8 @@ class Store:
 
     def __enter__(self) -> Self:
         """Take the directory's lock and remove what killed runs left behind. Raises StoreError."""
-        if occupant.holds(self.path / PARTIAL) and not (self.path / ".lock").is_file():
-            raise StoreError(
-                f"{self.path} is not a run directory, and holds an unrelated folder {PARTIAL};"
-                " give this run its own directory with -o"
-            )
-        if not occupant.is_utf8(self.path):
-            raise StoreError(f"{str(self.path)!a} is not UTF-8, which the tables' library needs")
-        if (link := occupant.link(self.path)) is not None:
-            raise StoreError(f"{link} is a link, and nothing is written through one: remove it")
+        if obstacle := occupant.obstacle(self.path):
+            raise StoreError(obstacle)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
@@ -81,9 +75,18 @@ class Store:
             ) from None
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
-        self._discard(self.path / PARTIAL)
-        (self.path / PARTIAL).mkdir()
-        (self.path / "cells").mkdir(exist_ok=True)
+        try:
+            self._discard(self.path / PARTIAL)
+            (self.path / PARTIAL).mkdir()
+            if recorded(self.path) is None:
+                self._record_again()
+            (self.path / "cells").mkdir(exist_ok=True)
+        except BaseException as error:
+            self.__exit__(None, None, None)
+            if not isinstance(error, FileExistsError | IsADirectoryError):
+                raise
+            odd = error.filename2 or error.filename
+            raise StoreError(f"{odd} is in the way of a run: move or remove it") from None
         return self
 
     def __exit__(
@@ -97,27 +100,45 @@ class Store:
             os.close(self._lock)  # closing releases a flock
             self._lock = None
 
+    def _record_again(self) -> None:
+        """Begin a record where there is none: with what is fairc's for sure. Tables are not believed: they are due."""
+        record = self.record()
+        if occupant.is_run(self.path):
+            record.files |= dict.fromkeys(occupant.tables(self.path))
+        record.end(occupant.documents(self.path))
+
+    def record(self) -> Record:
+        """Return the record of the directory, to write in it; the lock is held."""
+        return Record(self.path, self.path / PARTIAL)
+
     # The plan
 
     def stage(self, write: Callable[[Path], None]) -> Path:
         """Return a folder into which `write` has put plan.json and cells.jsonl, to be adopted.
 
-        Raises StoreError when the directory holds another experiment.
+        Raises StoreError when the directory holds another experiment, and ForeignFileError when the user has put
+        a file where the run will write one.
         """
         folder = self.scratch("plan")
         write(folder)
         self._keep_file(folder)
+        record = self.record()
+        record.theirs(folder, occupant.spec(folder))
+        record.require_free(
+            (*occupant.DOCUMENTS, *occupant.tables(self.path, record.files), REPORT)
+        )
         return folder
 
     def adopt(self, staged: Path) -> None:
-        """Make a staged plan the run's plan."""
-        if (staged / SPEC).is_dir():
-            self._discard(self.path / SPEC)
-            (staged / SPEC).replace(self.path / SPEC)
-        (self.path / hashes.FILES).unlink(missing_ok=True)  # it is about the files replaced here
-        for name in (CELLS, PLAN):  # the header last: without it there is no plan
+        """Make a staged plan the run's plan. Raises ForeignFileError."""
+        record, spec = self.record(), occupant.spec(staged)
+        for name in (CELLS, PLAN):
             sync(staged / name)
-            (staged / name).replace(self.path / name)
+        record.move(
+            staged, [*spec, CELLS, PLAN], spec
+        )  # the header last: without it there is no plan
+        if spec:
+            record.remove({n for n in record.files if n.startswith(f"{SPEC}/")} - set(spec))
         sync(self.path)
         self._discard(staged)
 
@@ -131,12 +152,12 @@ class Store:
         return read_cells(self.path)
 
     def write_json(self, name: str, document: object) -> None:
-        """Replace a small JSON file of the run directory atomically."""
+        """Replace a small JSON file of the run directory atomically. Raises ForeignFileError."""
         text = json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
         temporary = self.path / PARTIAL / name
         temporary.write_text(text, encoding="utf-8")
         sync(temporary)
-        temporary.replace(self.path / name)
+        self.record().move(temporary.parent, [name])
 
     @property
     def lock(self) -> dict[str, Any]:
@@ -271,20 +292,25 @@ class Store:
     def commit(self, key: str, folder: Path, result: CellResult) -> None:
         """Turn a scratch folder that holds the other files of a result into the cell with this key.
 
-        An existing cell is replaced; a kill leaves the old one, none, or the new one.
+        An existing cell is replaced; a kill leaves the old one, none, or the new one. What the user keeps in its
+        folder stays there. Raises ForeignFileError.
         """
         (folder / RESULT).write_text(result.model_dump_json(indent=1) + "\n", encoding="utf-8")
         whole = result.status == "ok"
-        ran = hashes.Ran(
+        ran = Ran(
             result_sha256=result.result_sha256, virtual_s=result.virtual_s, wall_s=result.wall_s
         )
-        names = [path.name for path in folder.iterdir() if path.name != hashes.FILES]
-        hashes.record(folder, names, ran if whole else None)
+        files: dict[str, File | None] = {
+            path.name: of_file(path) for path in sorted(folder.iterdir()) if path.name != FILES
+        }
+        Recorded(files=files, ran=ran if whole else None).write(folder, folder)
         for path in folder.iterdir():
             sync(path)
         sync(folder)
         target = self.folder(key)
-        if target.exists():
+        if cell_folder.has_others(target):
+            cell_folder.replace(target, folder, self.path / PARTIAL)
+        elif target.exists():
             replaced = self.path / PARTIAL / f"{key}.replaced"
             self._discard(replaced)
             target.rename(replaced)
@@ -311,11 +337,11 @@ class Store:
 
     def remove_raw(self) -> int:
         """Remove the raw artefacts of all cells; return the number of bytes freed."""
-        freed = 0
-        for path in sorted((self.path / "cells").glob(f"*/{RAW}")):
-            freed += path.stat().st_size
-            path.unlink()
-        return freed
+        return sum(map(cell_folder.remove_raw, sorted((self.path / "cells").glob("*"))))
+
+    def remove(self, key: str) -> None:
+        """Remove the cell with a key, if there is one; what the user keeps in its folder stays."""
+        cell_folder.remove(self.folder(key), self.path / PARTIAL)
 
     def _discard(self, folder: Path) -> None:
         try:
@@ -338,7 +364,7 @@ def read_plan(folder: Path) -> Plan:
         raise StoreError(f"{folder / PLAN} cannot be read: {error.strerror}") from None
     except ValidationError as error:
         raise StoreError(
-            f"{folder / PLAN} is not a plan of this version: {_first(error)}"
+            f"{folder / PLAN} is not a plan of this version: {occupant.first(error)}"
         ) from None
 
 
@@ -373,7 +399,7 @@ def read_cell(folder: Path, plan: Plan, line: bytes, number: int) -> Cell:
         cell = Cell.model_validate_json(line)
     except ValidationError as error:
         raise StoreError(
-            f"{folder / CELLS}:{number} is not a cell of this version: {_first(error)}"
+            f"{folder / CELLS}:{number} is not a cell of this version: {occupant.first(error)}"
         ) from None
     fits = cell.experiment == plan.experiment and len(cell.bindings) == len(plan.axes)
     for axis, (name, value) in zip(plan.axes, cell.bindings.items(), strict=False):
@@ -381,20 +407,3 @@ def read_cell(folder: Path, plan: Plan, line: bytes, number: int) -> Cell:
     if not fits:
         raise StoreError(f"{folder / CELLS}:{number} is not a cell of the plan in {PLAN}")
     return cell
-
-
-def _first(error: ValidationError) -> str:
-    """Return the first error in a document, without quoting the document."""
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = ".".join(str(part)[:80] for part in first["loc"]) or "the document"
-    message = f"{where}: {first['msg'].removeprefix('Value error, ')}"[:400]
-    return "".join(char if char.isprintable() else "?" for char in message)
-
-
-def sync(path: Path) -> None:
-    """Flush a file, or a directory's entries, to the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

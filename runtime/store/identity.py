@@ -9,10 +9,11 @@ import math
 from pathlib import Path
 
 from fairc.compiler.cells.grid import genuine
+from fairc.compiler.files import content
 from fairc.compiler.plan import Cell
 
-from .folder import RESULT, SERIES, key_of
-from .occupant import content
+from .cell_folder import RESULT, SERIES, ours
+from .folder import key_of
 from .results import CellResult
 
 OF_THE_HOST = {"wall_s", "analysis"}
@@ -64,7 +65,8 @@ def differences(first: Path, second: Path) -> list[str]:
     )
     fields = (name for name in CellResult.model_fields if name not in OF_THE_HOST)
     found = [name for name in fields if getattr(one, name) != getattr(other, name)]
-    names = {SERIES} | {path.name for folder in (first, second) for path in folder.glob("*.har")}
+    archives = {n for folder in (first, second) for n in ours(folder) if n.endswith(".har")}
+    names = {SERIES} | archives
     return found + [name for name in sorted(names) if not _same(first / name, second / name)]
 
 

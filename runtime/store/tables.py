@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from fairc.compiler.files import content
 from fairc.compiler.plan import Cell, Plan
 from fairc.runtime.host import faults
 from fairc.runtime.measurement import ArtefactError
@@ -25,7 +26,7 @@ from fairc.runtime.measurement.series import Series
 from . import swept
 from .columns import TABLES
 from .identity import mismatch
-from .occupant import content
+from .occupant import PARTIAL
 from .results import CellResult
 from .schema import SEPARATOR, Column, Stored, Table
 from .swept import Swept
@@ -147,19 +148,33 @@ class Filling:
             own.execute(f"COPY {name} TO '{target}' {_COPY}")
 
 
+def renew(store: Store, begun: Filling | None = None) -> None:
+    """Write the tables of a run directory, which is locked, and put them on record.
+
+    begun: as of `write_of`. Raises TableError, StoreError, ForeignFileError.
+    """
+    record, names = store.record(), [f"tables/{name}.parquet" for name in TABLES]
+    record.begin(names)
+    write_of(store, store.path / "tables", store.plan, begun, store.path / PARTIAL / "tables")
+    record.end(names)
+
+
 def write(
-    folder: Path, axes: Sequence[str], cells: Iterable[Stored], begun: Filling | None = None
+    folder: Path,
+    axes: Sequence[str],
+    cells: Iterable[Stored],
+    begun: Filling | None = None,
+    scratch: Path | None = None,
 ) -> None:
     """Write every table into `folder`, replacing what is there; rows in the order of `cells`.
 
     axes: swept names in file order. begun: tables that already hold the cells before these; they are
-    closed. Raises TableError.
+    closed. scratch: as `folder` of Filling; None: in `folder`, where nobody else keeps files. Raises TableError.
     """
     import duckdb
 
-    scratch = folder / ".partial"
     try:
-        with closing(begun or Filling(scratch, axes)) as filling:
+        with closing(begun or Filling(scratch or folder / PARTIAL, axes)) as filling:
             for stored in cells:
                 filling.add(stored)
             filling.write(folder)
@@ -167,21 +182,26 @@ def write(
         if fault := faults.of(error):
             raise fault from error
         raise TableError(f"the tables in {folder} cannot be written: {error}") from None
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
-def write_of(store: Store, folder: Path, plan: Plan, begun: Filling | None = None) -> None:
+def write_of(
+    store: Store,
+    folder: Path,
+    plan: Plan,
+    begun: Filling | None = None,
+    scratch: Path | None = None,
+) -> None:
     """Write the tables of a store's finished cells, which belong to a plan. Raises TableError, StoreError.
 
     begun: tables already filled with the first of these cells; they are closed, and ignored if they hold others.
+    scratch: as of `write`.
     """
     finished = store.finished()
     if begun is not None and begun.keys != [w.name for _, w in islice(finished, len(begun.keys))]:
         begun.close()
         begun, finished = None, store.finished()
     stored = (read_stored(cell, where) for cell, where in finished)
-    write(folder, tuple(axis.name for axis in plan.axes), stored, begun)
+    write(folder, tuple(axis.name for axis in plan.axes), stored, begun, scratch)
 
 
 def connect(folder: Path) -> duckdb.DuckDBPyConnection:

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairc.compiler.plan import Cell
+from fairc.compiler.record import FILES, recorded
 from fairc.runtime.host import supervisor
 
 from . import damage, hashes, tables
-from .folder import CELLS, LOCK, PLAN, RAW, RESULT, Store, StoreError, read_cells
+from .cell_folder import RAW, RESULT
+from .folder import CELLS, LOCK, PLAN, Store, StoreError, read_cells
+from .occupant import PHASE_CHECK, REPORTS
 from .ranges import missing
-
-PHASE_CHECK = "phase-check"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,26 +135,30 @@ def _read(run: Path) -> None:
 
 def _of_run(run: Path, found: Verified) -> Iterator[Damaged]:
     """Yield what is damaged of plan, lock, tables, figures and report."""
-    known = hashes.recorded(run)
+    known = recorded(run)
     if known is None:
-        there = (run / hashes.FILES).exists()
-        why = (
-            "it cannot be read"
-            if there
-            else f"{hashes.MISSING}: the run was interrupted, or is of an earlier version"
-        )
-        yield Damaged(hashes.FILES, why, f"fairc report {quoted(run)}")
+        there = (run / FILES).exists()
+        why = "it cannot be read" if there else f"{hashes.MISSING}: nothing says what fairc wrote"
+        yield Damaged(FILES, why, _record_again(run))
         return
     found.files += len(known.files)
     wrong = hashes.differing(run, known)
-    ours = (n for n in hashes.of_run(run) if not n.startswith(("figures/", "spec/")))  # or a user's
-    wrong |= {name: hashes.UNRECORDED for name in ours if name not in known.files}
+    wrong |= dict.fromkeys(hashes.unrecorded(run, known), hashes.UNRECORDED)
     for name, why in wrong.items():
         repair = _again(run, name)
         if name.startswith(("tables/", "figures/", "report.")):
             form = name.rpartition(".")[2] if not name.startswith("tables/") else "html"
             repair = f"fairc report {quoted(run)} --format {form}"
+        if why == hashes.UNRECORDED and name != LOCK:
+            repair = f"rm {quoted(run / name)}; {repair}"
         yield Damaged(name, why, repair)
+
+
+def _record_again(run: Path) -> str:
+    """Return the command that writes a new record, and what nobody can tell the author of, so a user has to."""
+    theirs = [run / name for name in (*REPORTS, "figures") if (run / name).exists()]
+    again = f"fairc report {quoted(run)}"
+    return f"move {', '.join(map(quoted, theirs))} elsewhere; {again}" if theirs else again
 
 
 def of_cells(run: Path, found: Verified) -> Iterator[Damaged]:
@@ -166,7 +171,7 @@ def of_cells(run: Path, found: Verified) -> Iterator[Damaged]:
         found.cells += 1
         place = folder.relative_to(run).as_posix()
         damaged = damage.of_cell(cell, folder, thorough=True)
-        known = hashes.recorded(folder)
+        known = recorded(folder)
         found.files += len(known.files) if known else 0
         raw = folder / RAW
         found.raw += raw.exists()
@@ -182,6 +187,6 @@ def stored(store: Store) -> Iterator[tuple[Cell, Path]]:
     """Yield the cells of the plan that are there, including those whose result.json is missing. Raises StoreError."""
     for cell, places in store.places():
         for folder in places.values():
-            if (folder / RESULT).is_file() or (folder / hashes.FILES).is_file():
+            if (folder / RESULT).is_file() or (folder / FILES).is_file():
                 yield cell, folder
                 break

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from fairc.compiler.files import content
 from fairc.runtime.engines.base import EngineUnavailable
-from fairc.runtime.store.occupant import content
 from fairc.runtime.vm import image, recipe
 
 from . import source

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from fairc.compiler.files import content
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.host import clean, supervisor
-from fairc.runtime.store.occupant import content
 
 from . import recipe, verified
 

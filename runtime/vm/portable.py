@@ -13,9 +13,9 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairc.compiler.files import content
 from fairc.runtime.host import clean, supervisor
 from fairc.runtime.store import archive
-from fairc.runtime.store.occupant import content
 
 from . import image, recipe
 

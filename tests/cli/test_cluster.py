@@ -17,10 +17,10 @@ import pytest
 import yaml
 from cluster_runs import BUT_TIME, CELLS, lock_but_time, results, started, table
 
+from fairc.compiler.record import of_file, recorded
 from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.run import cluster
-from fairc.runtime.store import hashes
 
 Fairc = Callable[..., Any]  # conftest.py
 
@@ -169,9 +169,10 @@ def test_results_of_an_older_version(plan: Fairc) -> None:
         for metric in document["metrics"]:
             del metric["load"]
         file.write_text(json.dumps(document | {"analysis": "of an older version"}))
-        known = hashes.recorded(file.parent)
+        known = recorded(file.parent)
         assert known
-        hashes.record(file.parent, known.files, known.ran)
+        files = {name: of_file(file.parent / name) for name in known.files}
+        known.model_copy(update={"files": files}).write(file.parent, file.parent)
     collected = plan("run", "plan", "--collect")
     assert collected.status == 0
     assert "damaged" not in collected.err and "6 cells to run" in collected.err

@@ -105,7 +105,7 @@ def test_a_plan_does_not_choose_where_its_run_is(plan: Fairc, tmp_path: Path, na
 def test_what_is_unfinished_elsewhere_is_not_removed(plan: Fairc) -> None:
     Path("mine/.partial").mkdir(parents=True)
     Path("mine/.partial/kept").write_text("kept")
-    assert_refused(plan("run", "plan", "-o", "mine"), "not a run directory")
+    assert_refused(plan("run", "plan", "-o", "mine"), "mine holds .partial/kept")
     assert Path("mine/.partial/kept").read_text() == "kept"
     Path("mine/.partial/kept").unlink()  # nothing can be lost: a run whose lock is gone goes on
     assert plan("run", "plan", "-o", "mine").status == 0

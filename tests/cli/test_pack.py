@@ -11,6 +11,7 @@ from typing import Any
 import forgery
 import pytest
 
+from fairc.compiler.record import Record
 from fairc.runtime.pack import zipped
 
 Fairc = Callable[..., Any]  # conftest.py
@@ -137,7 +138,15 @@ def test_a_pack_chooses_no_engine_that_touches_this_machine(
         assert packed("run", path, "-o", "theirs").status == 2
 
 
-@pytest.mark.parametrize("name", ["report.html", "spec/more.txt", "tables", "cells/*/series.npz"])
+def test_a_link_beside_the_spec_is_not_packed(packed: Fairc, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("secret")
+    Path("results/tiny/spec/more.txt").symlink_to(tmp_path / "secret")
+    before = PACK.read_bytes()
+    assert packed("pack", "results/tiny").status == 0
+    assert PACK.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["report.html", "spec/tiny.fexp", "tables", "cells/*/series.npz"])
 def test_a_link_in_a_run_puts_no_file_of_this_machine_into_a_pack(
     packed: Fairc, tmp_path: Path, name: str
 ) -> None:
@@ -167,8 +176,7 @@ def claimed(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> Fairc:
     """A pack of ten repetitions of each configuration, with a claim that holds and one that fails."""
 
     def build(path: Path, formats: object = ()) -> list[Path]:
-        (path / "report.html").write_text("")
-        return [path / "report.html"]
+        return [Record(path, path / ".partial").write("report.html", b"")]
 
     monkeypatch.setattr("fairc.runtime.report.build", build)
     text = Path("tiny.fexp").read_text().replace("repeat  = 3", f"repeat  = 10{CLAIMS}")

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from fairc.compiler.record import Record
+
 pytestmark = pytest.mark.usefixtures("without_report")
 
 Fairc = Callable[..., Any]  # conftest.py
@@ -112,7 +114,7 @@ def test_a_run_without_claims_is_judged_by_its_cells(fairc: Fairc) -> None:
 
 def test_a_baseline_that_nothing_has_changed_against(fairc: Fairc) -> None:
     fairc("run", write(HOLDS), "-o", "one")
-    Path("one/report.html").write_text("")
+    Record(Path("one"), Path("one/.partial")).write("report.html", b"")
     assert fairc("pack", "one", "-o", "base.zip").status == 0
     called = fairc("compare", "one", "--baseline", "base.zip")
     assert called.status == 0

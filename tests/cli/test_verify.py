@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from fairc.compiler.record import Record
+
 Fairc = Callable[..., Any]  # conftest.py
 RUN = Path("results/tiny")
 
@@ -20,10 +22,9 @@ def made(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> Fairc:
     """A finished run; its report is a page and a figure of a few bytes."""
 
     def build(path: Path, formats: object = ()) -> list[Path]:
-        (path / "figures").mkdir(exist_ok=True)
-        (path / "figures/one.svg").write_text("<svg/>")
-        (path / "report.html").write_text("<html>")
-        return [path / "report.html"]
+        record = Record(path, path / ".partial")
+        record.write("figures/one.svg", b"<svg/>")
+        return [record.write("report.html", b"<html>")]
 
     monkeypatch.setattr("fairc.runtime.report.build", build)
     assert fairc("run", "tiny.fexp").status == 0

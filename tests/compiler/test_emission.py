@@ -48,7 +48,7 @@ def test_the_folder(compilation: Compilation, tmp_path: Path) -> None:
     assert cells == list(compilation.cells())
     scripts = {f"cells/{cell.id}.py" for cell in cells}
     assert set(contents(out)) == scripts | {
-        *("plan.json", "cells.jsonl", SPEC, "cells/fairc-endpoints"),
+        *("plan.json", "cells.jsonl", "files.json", SPEC, "cells/fairc-endpoints"),
         *(f"cells/{name}" for name in runner.files()),
     }
     assert all(os.access(out / name, os.X_OK) for name in (*scripts, "cells/fairc-endpoints"))
@@ -72,7 +72,7 @@ def test_json_alone_needs_no_endpoints(
 ) -> None:
     monkeypatch.setenv("FAIRC_ENDPOINTS", "/nowhere")
     emit(compilation, tmp_path / "out", ["json"])
-    assert set(contents(tmp_path / "out")) == {"plan.json", "cells.jsonl", SPEC}
+    assert set(contents(tmp_path / "out")) == {"plan.json", "cells.jsonl", "files.json", SPEC}
 
 
 def test_twice_gives_the_same_bytes(make: SimpleNamespace, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_results_of_cells_survive_a_new_plan(
     (tmp_path / "out/results/0123/result.json").write_text("{}")
     emit(compile(make.experiment(make.quickstart(), repeat=3)), tmp_path / "out", ["json"])
     assert set(contents(tmp_path / "out")) == {
-        *("plan.json", "cells.jsonl", SPEC, "results/0123/result.json")
+        *("plan.json", "cells.jsonl", "files.json", SPEC, "results/0123/result.json")
     }
     assert sorted(path.name for path in tmp_path.iterdir()) == ["build", "out"]
 

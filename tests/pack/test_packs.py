@@ -139,13 +139,6 @@ def test_hashes_that_take_more_room_than_they_can_need_are_refused(tmp_path: Pat
         unpacked(path, tmp_path / "to")
 
 
-def test_an_interrupted_pack_leaves_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "a.zip"
-    with pytest.raises(FileNotFoundError):
-        zipped.write(path, {"there": b"x", "zzz": tmp_path / "missing"})
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_the_manifest_of_a_crate_names_every_part(tmp_path: Path) -> None:
     """As RO-Crate asks: the descriptor, the root, and an entity for each part that it names."""
     document = json.loads(crate_document())

@@ -22,7 +22,7 @@ from fairc.runtime.report.formatting import (
     quantity,
     scale_for,
 )
-from fairc.runtime.report.lead import basis, tiles
+from fairc.runtime.report.lead import basis, leading, tiles
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.story import headline
 from fairc.runtime.report.summary import GOODPUT, F, Results, summarise
@@ -83,9 +83,9 @@ def test_few_numbers_are_large_and_no_words_repeat_the_table(make_run: Maker) ->
     assert found.sentences == ()
     (tile,) = tiles(results, found)
     assert [(e.measure.metric, e.measure.flow) for e in tile.numbers] == [
+        (F, None),
         (GOODPUT, "cubic"),
         (GOODPUT, "bbr"),
-        (F, None),
     ]
     for content in (p.read_text(encoding="utf-8") for p in build(path, ["html", "md"])):
         assert "got 0." not in content
@@ -179,8 +179,48 @@ def test_a_value_that_is_not_defined_says_why(make_run: Maker) -> None:
     entry = next(
         e for e in answer(nothing, Results(nothing)).groups[0].entries if e.measure.metric == F
     )
-    assert (entry.n, entry.median, entry.note) == (0, None, "no value")
-    assert "the sessions never competed" in build(nothing.path)[0].read_text(encoding="utf-8")
+    assert (entry.n, entry.median, entry.note) == (0, None, "the sessions never competed")
+    page = build(nothing.path)[0].read_text(encoding="utf-8")
+    assert (
+        '<td class="n">\N{EN DASH}</td>\n<td class="n"><span class="note">the sessions never'
+        in page
+    )
+
+
+def test_a_dash_in_a_sweep_has_its_reason_beside_it(make_run: Maker) -> None:
+    why = "the sessions never competed"
+    path = make_run(repeat=1, sweep={"loss": ("0%", "1%")}, undefined={(0, 1): why})
+    page, text = (p.read_text(encoding="utf-8") for p in build(path, ["html", "md"]))
+    assert f'\N{EN DASH}<span class="note">{why}</span>' in page
+    assert f"\N{EN DASH} ({why})" in text
+
+
+def test_results_that_are_not_defined_are_not_called_repetitions_that_do_not_count(
+    make_run: Maker,
+) -> None:
+    path = make_run(repeat=1, undefined={(0, 1): "the sessions never competed"})
+    ask(path, "fairness")
+    run = Run(path)
+    assert run.configurations[0].counted
+    assert answer(run, Results(run)).sentences == ()
+
+
+def test_the_order_of_measure_is_that_of_tiles_and_table(make_run: Maker) -> None:
+    path = make_run()
+    for first, second in (("fairness", "goodput"), ("goodput", "fairness")):
+        ask(path, "rtt", first, second)
+        run = Run(path)
+        results = Results(run)
+        found = answer(run, results)
+        order = list(dict.fromkeys(e.measure.metric.partition(".")[0] for e in found.columns))
+        assert order == ["rtt", first, second]
+        assert leading(results) == found.columns[0].measure
+        (tile,) = tiles(results, found)
+        assert tile.numbers[0].measure.metric == "rtt.mean"
+        ask(path, first, second)
+        (tile,) = tiles(Results(Run(path)), answer(Run(path), Results(Run(path))))
+        order = list(dict.fromkeys(e.measure.metric.partition(".")[0] for e in tile.numbers))
+        assert order == [first, second]
 
 
 def test_what_had_not_ended_and_what_moves_is_said_beside_the_value(make_run: Maker) -> None:
@@ -295,6 +335,9 @@ def test_a_sweep_has_a_row_for_each_configuration(make_run: Maker) -> None:
     [
         (1e6, "bit/s", "1 Mbit/s"),
         (610_000, "bit/s", "0.61 Mbit/s"),
+        (1e8, "bit/s", "100 Mbit/s"),
+        (2.5e9, "bit/s", "2.5 Gbit/s"),
+        (500, "bit/s", "500 bit/s"),
         (12_500, "B", "12.5 kB"),
         (0.05, "s", "50 ms"),
         (0.0, "s", "0 µs"),
@@ -306,7 +349,11 @@ def test_quantities(value: float, unit: str, text: str) -> None:
 
 
 def test_numbers_and_lists() -> None:
-    assert number(-0.0001, 2) == "0.00"
+    assert number(-0.0, 2) == "0.00"
+    assert number(-1e-12, 2) == "0.00"
+    assert number(0.009, 1) == "0.0090", "two significant digits, whatever its column"
+    assert number(-0.0123, 1) == f"{MINUS}0.012"
+    assert number(12.34, 1) == "12.3"
     assert decimals_for([12.3, 0.1]) == 1
     assert scale_for("pkt", [3.0]).unit == "pkt"
     assert listed(["a"]) == "a"
@@ -332,7 +379,8 @@ def test_a_survey_has_what_was_asked_for_up_to_its_width(make_run: Maker) -> Non
     found = answer(Run(path), Results(Run(path)))
     metrics = [e.measure.metric for e in found.columns]
     assert len(metrics) == MAX_COLUMNS and metrics.count("rtt.mean") == 2
-    assert metrics[-1] == "utilization"
+    assert metrics[:2] == ["goodput", "goodput"] and metrics[4] == "utilization"
+    assert metrics[5:] == ["fairness.F", "fairness.jain_session", "fairness.jain_slots"]
 
 
 def ask(run: Path, *metrics: str) -> None:

@@ -11,9 +11,10 @@ import pytest
 import zstandard
 from specs import compilation_of
 
-from fairc.compiler import Cell, emit
+from fairc.compiler import Cell, emit, files
 from fairc.runtime.store import archive
-from fairc.runtime.store.folder import RAW, Store, StoreError, key_of, read_plan
+from fairc.runtime.store.cell_folder import RAW
+from fairc.runtime.store.folder import Store, StoreError, key_of, read_plan
 from fairc.runtime.store.results import CellResult
 
 SPEC = """fexp 1
@@ -79,10 +80,10 @@ def test_what_is_unfinished_is_removed_at_the_next_start(store: Store) -> None:
     one, _ = store.cells()
     key = key_of(one, "fake", "i")
     with store:
-        (store.scratch(key) / RAW).write_bytes(b"half")
+        (store.scratch(f"{key}.cell") / RAW).write_bytes(b"half")
     assert store.result(key) is None
     with store:
-        assert not (store.path / ".partial" / key).exists()
+        assert not (store.path / ".partial" / f"{key}.cell").exists()
     assert list(store.finished()) == []
 
 
@@ -180,9 +181,7 @@ def test_names_that_no_folder_can_have_are_damage(tmp_path: Path, names: list[st
 def test_a_document_that_is_too_large_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fairc.runtime.store import occupant
-
-    monkeypatch.setattr(occupant, "LARGEST_BYTES", 100)
+    monkeypatch.setattr(files, "LARGEST_BYTES", 100)
     (tmp_path / "plan.json").write_bytes(b" " * 101)
     with pytest.raises(StoreError, match="cannot be read: it is too large"):
         read_plan(tmp_path)

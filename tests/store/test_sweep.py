@@ -16,7 +16,8 @@ from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.run import analysts, lock
 from fairc.runtime.run.progress import Lines, Silent
 from fairc.runtime.run.sweep import Sweep
-from fairc.runtime.store.folder import CONSOLE, Store
+from fairc.runtime.store.cell_folder import CONSOLE
+from fairc.runtime.store.folder import Store
 from fairc.runtime.store.results import CellResult, RawResult
 from fairc.runtime.store.verdicts import Counts
 

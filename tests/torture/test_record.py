@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
-from torture import page, tree
+from torture import campaign, page, tree
+from torture.__main__ import RECORD
 from torture.record import Record, Slice, kind_of
 from torture.strategy import Outcome, Strategy
 
@@ -40,8 +42,20 @@ def test_a_campaign_goes_on_where_the_last_one_stopped(tmp_path: Path) -> None:
     (line,) = again.lines
     assert (line["from"], line["to"], line["seconds"]) == (0, 15, 2.0)
     assert line["endings"] == {"even": 8, "odd": 7}
-    assert line["problems"] == [{"number": 1, "tries": 7, "what": "number 1 of /tmp/x"}]
+    assert line["problems"] == [{"number": 1, "tries": 7, "what": "number 1 of .../x"}]
     assert again.count("kind.bad") == 15
+
+
+def test_no_folder_of_the_machine_is_published(tmp_path: Path) -> None:
+    record, made = Record(tmp_path / "record.jsonl"), Slice(0, 0, 1.0)
+    made.add(0, "problem", f"{tmp_path}/x.so: no; {Path.home()}/a/b, /proc/self/mem, https://a.b/c")
+    record.add("2026-01-01", "v", "kind.bad", 1, made)
+    record.again("2026-01-01", "v", "kind.bad", 1, 0, "problem", f"({tmp_path}/deep/x.so)")
+    text = (tmp_path / "record.jsonl").read_text()
+    assert ".../x.so: no; .../b, /proc/self/mem, https://a.b/c" in text
+    assert "(.../x.so)" in text
+    for committed in (campaign.ROOT / "docs/reliability.md", RECORD):
+        assert not re.findall(r"/(?:home|root|work|tmp|var)/[^\s`]*", committed.read_text())
 
 
 def test_other_days_and_versions_stay_apart(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from . import (
     specs,
     strangers,
     trust,
+    user_files,
     versions,
 )
 
@@ -46,4 +47,5 @@ STRATEGIES = (
     *content.STRATEGIES,
     *canary_plans.STRATEGIES,
     *inputs.STRATEGIES,
+    *user_files.STRATEGIES,
 )

@@ -26,6 +26,18 @@ def kind_of(problem: str) -> str:
     return re.sub(r"\b[0-9a-f]{8,}\b|\d+", "N", text)
 
 
+_FOLDER = re.compile(r"(?<![\w.:/])/(?!(?:dev|etc|proc|sys|usr)/)(?:[^\s'\"`/:()\[\]\\]+/)+")
+
+
+def published(problem: str) -> str:
+    """Return a problem as the record keeps it: without the folders of the machine on which it was found.
+
+    >>> published("cannot open /home/me/x/.venv/lib/_a.so (/proc/self/mem)")
+    'cannot open .../_a.so (/proc/self/mem)'
+    """
+    return _FOLDER.sub(".../", problem)[:LONGEST]
+
+
 @dataclass
 class Slice:
     """Consecutive tries; problems: kind -> [number of the first, how many, what]."""
@@ -41,7 +53,7 @@ class Slice:
         self.end = number + 1
         self.endings[ending] += 1
         if problem:
-            found = self.problems.setdefault(kind_of(problem), [number, 0, problem[:LONGEST]])
+            found = self.problems.setdefault(kind_of(problem), [number, 0, published(problem)])
             found[1] += 1
 
 
@@ -92,7 +104,7 @@ class Record:
     ) -> None:
         """Add what became of a problem."""
         line = dict(zip(KEY, (date, version, strategy, seed), strict=True))
-        self._append({**line, "again": number, "ending": ending, "problem": what[:LONGEST]})
+        self._append({**line, "again": number, "ending": ending, "problem": published(what)})
 
     def _append(self, line: dict[str, Any]) -> None:
         self.lines.append(line)

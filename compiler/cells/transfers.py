@@ -1,0 +1,92 @@
+"""Requirements of percentiles over transfers: how many a percentile needs, and about how many a flow makes."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+
+from fairc.compiler.passes.draft import Draft
+from fairc.dsl import model
+from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.words.distributions import mean
+from fairc.words.workloads.file import File
+from fairc.words.workloads.requests import Requests
+
+_PERCENTILE = re.compile(r"(group_)?p(\d+)")
+
+
+def needed(percent: int) -> int:
+    """Return how many transfers a percentile needs: with fewer it cannot be told from an extreme.
+
+    >>> needed(99), needed(95), needed(50), needed(5)
+    (100, 20, 2, 20)
+    """
+    return -(-100 // min(percent, 100 - percent))
+
+
+def check_transfers(
+    draft: Draft,
+    requests: Iterable[model.MetricRequest],
+    report: Callable[[Diagnostic], None],
+) -> None:
+    """Report which percentiles of `fct` a configuration has too few transfers for."""
+    for request in requests:
+        if request.name != "fct":
+            continue
+        for value in request.values:
+            found = _PERCENTILE.fullmatch(value.partition(".")[2])
+            if found is not None:
+                report_few(draft, request, value, bool(found[1]), int(found[2]), report)
+
+
+def report_few(
+    draft: Draft,
+    request: model.MetricRequest,
+    value: str,
+    grouped: bool,
+    percent: int,
+    report: Callable[[Diagnostic], None],
+) -> None:
+    """Report a percentile that flows, or groups of users, have too few transfers for."""
+    counts: dict[str, Fraction] = defaultdict(Fraction)
+    for each in draft.flows:
+        flow = each.flow
+        if request.sessions and not {flow.name, flow.declared, flow.users} & set(request.sessions):
+            continue
+        count, name = expected(draft, flow), flow.users if grouped else flow.name
+        if count is not None and name is not None:
+            counts[name] += count
+    least = needed(percent)
+    few = {name: count for name, count in counts.items() if count < least}
+    if not few:
+        return
+    name, count = min(few.items(), key=lambda item: item[1])
+    others = f" (and {len(few) - 1} more)" if len(few) > 1 else ""
+    lower = [p for p in (95, 90, 75, 50) if p < percent and needed(p) <= count]
+    measure = "add transfers, with more `connections` or requests or a longer duration"
+    instead = f", or name `{value.removesuffix(str(percent))}{lower[0]}`" if lower else ""
+    report(
+        Diagnostic(
+            "few-transfers",
+            f"`{value}` has no value for `{name}`{others}",
+            request.span,
+            note=f"it needs {least} transfers after the warm-up, and about {float(count):.3g} are made",
+            help=f"{measure}{instead}",
+            severity=Severity.WARNING,
+        )
+    )
+
+
+def expected(draft: Draft, flow: model.Flow) -> Fraction | None:
+    """Return how many transfers of a flow begin after the warm-up, on average; None if it makes none with an end."""
+    warmup_ns, start_ns = draft.scenario.warmup_ns, flow.start_ns or 0
+    if isinstance(flow.workload, File):
+        return Fraction(flow.connections if start_ns >= warmup_ns else 0)
+    ends = [ns for ns in (draft.scenario.duration_ns, flow.stop_ns) if ns is not None]
+    if not isinstance(flow.workload, Requests) or not ends:
+        return None
+    lasts = Fraction(max(0, min(ends) - max(warmup_ns, start_ns)), 10**9)
+    share = flow.connections if flow.workload.share is None else flow.workload.share
+    return lasts / mean(flow.workload.every) * share

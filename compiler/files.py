@@ -1,0 +1,51 @@
+"""Files on the disk: documents are read up to a bound, and files are written completely or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+LARGEST_BYTES = 256 << 20
+"""Largest document that is read as a whole; a genuine one with 100,000 cells is a tenth of it."""
+
+
+class IrregularError(OSError):
+    """A pipe, a folder, a device or an endless file is where a document should be."""
+
+
+def content(path: Path) -> bytes:
+    """Return the content of a document, which must be a regular file of limited size. Raises OSError."""
+    if path.exists() and not path.is_file():
+        raise IrregularError(errno.EINVAL, "it is not a regular file", str(path))
+    with path.open("rb") as file:
+        found = file.read(LARGEST_BYTES + 1)
+    if len(found) > LARGEST_BYTES:
+        raise IrregularError(errno.EINVAL, "it is too large for a document", str(path))
+    return found
+
+
+@contextmanager
+def whole(path: Path, scratch: Path) -> Iterator[Path]:
+    """Yield the name under which a file is written; it replaces `path` atomically, or not at all.
+
+    scratch: a folder on the same file system in which nobody else keeps files.
+    """
+    part = scratch / f"{path.name}.part"
+    try:
+        yield part
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def sync(path: Path) -> None:
+    """Flush a file, or a directory's entries, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
