@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
-from torture import campaign, documents, kills, privileged, tree
+from torture import campaign, documents, forgeries, kills, privileged, tree
 from torture.every import STRATEGIES
 from torture.sandbox import Sandbox, preload
 from torture.strategy import Outcome, Strategy
@@ -35,6 +35,7 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     tempfile.tempdir = str(tmp_path_factory.mktemp("torture"))
     preload()
     documents.finished()
+    forgeries.without_page()
     kills.reference("fake")
     yield
     tempfile.tempdir = before
