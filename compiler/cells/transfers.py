@@ -65,7 +65,7 @@ def report_few(
     name, count = min(few.items(), key=lambda item: item[1])
     others = f" (and {len(few) - 1} more)" if len(few) > 1 else ""
     lower = [p for p in (95, 90, 75, 50) if p < percent and needed(p) <= count]
-    measure = "add transfers, with more `connections` or requests or a longer duration"
+    measure = "add transfers, with a larger `count`, more requests or a longer duration"
     instead = f", or name `{value.removesuffix(str(percent))}{lower[0]}`" if lower else ""
     report(
         Diagnostic(

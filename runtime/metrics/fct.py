@@ -103,6 +103,8 @@ def _of_transfers(
     censored = unfinished, n
     if not len(found):
         reason = f"no transfer was completed, {unfinished} were started"
+        if not unfinished:
+            reason = "no transfer was started after the warm-up"
         return (
             *(value.of(None, name, reason, censored=censored) for value in values.times),
             *counts,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from pathlib import Path
 
 from fairc.compiler.emission import SPEC
@@ -14,8 +13,7 @@ from fairc.runtime.repetitions.reading import measured
 from fairc.runtime.run import phase
 from fairc.runtime.store import damage
 from fairc.runtime.store.cell_folder import RAW
-from fairc.runtime.store.folder import Store
-from fairc.runtime.store.occupant import NAMES
+from fairc.runtime.store.folder import PLAN, Store
 
 from . import claims, crate, readme
 from .rebuilding import of_cell
@@ -23,8 +21,6 @@ from .zipped import PackError
 
 PROGRAMS = "programs"
 IMAGE = "image.tar.zst"
-BELOW = (SPEC, "cells", "tables", "figures", phase.FOLDER)
-"""Folders of a run directory that a pack is built from."""
 
 
 def contents(store: Store, scratch: Path, raw: bool, image: Path | None) -> dict[str, Path | bytes]:
@@ -35,11 +31,9 @@ def contents(store: Store, scratch: Path, raw: bool, image: Path | None) -> dict
     EndpointsMissing.
     """
     run = store.path
-    checked = Store(run / phase.FOLDER)
-    found: dict[str, Path | bytes] = _inside(
-        run,
-        chain(_of_run(store, raw), _of_run(checked, raw) if checked.path.is_dir() else ()),
-    )
+    found: dict[str, Path | bytes] = {}
+    for each in _runs(store):
+        found |= _inside(run, _of_run(each, raw))
     found |= programs(store, scratch)
     if image is not None:
         found[IMAGE] = image
@@ -57,8 +51,8 @@ def require(store: Store, raw: bool) -> None:
     run = store.path
     if not any(name.startswith(f"{SPEC}/") for name in store.record().files):
         raise PackError(f"{run} has no record of its spec: run the file again")
-    below = (path for name in BELOW for path in (run / name, *(run / name).rglob("*")))
-    _inside(run, (*(run / name for name in NAMES), *below))
+    for each in _runs(store):
+        _inside(run, _of_run(each, raw))
     finished = list(store.finished())
     if not finished:
         raise PackError(f"{run} holds no result")
@@ -67,6 +61,13 @@ def require(store: Store, raw: bool) -> None:
             raise PackError(
                 f"{run} is damaged: cells/{folder.name}/{name}: {why}; `fairc verify {run}` says what repairs it"
             )
+
+
+def _runs(store: Store) -> Iterator[Store]:
+    """Yield a run, and its phase check, if there is one."""
+    yield store
+    if (store.path / phase.FOLDER / PLAN).is_file():
+        yield Store(store.path / phase.FOLDER)
 
 
 def _of_run(store: Store, raw: bool) -> Iterator[Path]:

@@ -71,6 +71,11 @@ class Entry:
         return (self.low, self.high) if self.low and self.high else None
 
     @property
+    def why(self) -> str:
+        """Why there is no median."""
+        return "; ".join(filter(None, (self.remark, self.note))) or NO_VALUE
+
+    @property
     def interval(self) -> str:
         """The interval without markup: `[0.50, 0.55]`, or empty."""
         return f"[{self.low.text}, {self.high.text}]" if self.low and self.high else ""
@@ -93,7 +98,7 @@ class Group:
         if not self.configuration.counted:
             return "no repetition counts"
         if (found := self.entry(measure)) is not None:
-            return found.note
+            return found.why
         return "no such flow" if measure.flow is not None else NO_VALUE
 
 
@@ -130,7 +135,7 @@ def _shown(run: Run, results: Results) -> list[Measure]:
 
     Goodput is among them if it was requested, next to fairness, and if nothing else was requested: for a
     flow with its own offered load (requests, a video) it merely shows this load. A sweep has a column for each, so
-    there those of the first metric, of fairness, rates and page loads come before others, if there are too many.
+    there the last ones are left out, if there are too many.
     """
     order: dict[str, int] = {}
     for request in run.plan.measure:
@@ -148,10 +153,8 @@ def _shown(run: Run, results: Results) -> list[Measure]:
     asked.sort(key=place)
     if len(run.configurations) == 1:
         return asked
-    first = [m for m in asked if place(m) == 0 or m.metric in (F, PLT, TTR, GOODPUT)]
-    first += [m for m in asked if m.metric.startswith("fairness.jain")]
-    others = [m for m in asked if m not in first][: max(0, MAX_COLUMNS - len(first))]
-    return [m for m in asked if m in first or m in others]
+    first = sum(place(measure) == 0 for measure in asked)
+    return asked[: max(first, MAX_COLUMNS)]
 
 
 def entries(
@@ -172,7 +175,7 @@ def entries(
         )
         shown = entry(measure, summary, scale, decimals, "; ".join(filter(None, remarks)))
         if not summary.n:
-            shown = replace(shown, note="; ".join(omitted.reasons) or NO_VALUE)
+            shown = replace(shown, note="; ".join(omitted.reasons))
         found.append(shown)
     return tuple(found)
 
@@ -215,9 +218,7 @@ def entry(measure: Measure, summary: Summary, scale: Scale, decimals: int, remar
     what += bracket + scope
     what += f", load {measure.load}" if measure.load is not None else ""
     note = ""
-    if summary.n and summary.median is None:
-        note = "the median is larger than any observed value"
-    elif summary.n and summary.low is None:
+    if summary.median is not None and summary.low is None:
         if summary.constant:
             note = f"all {summary.n} values are equal"
         elif summary.n > 1:

@@ -59,16 +59,16 @@ def leading(results: Results) -> Measure | None:
 
 
 def tiles(results: Results, found: Answer) -> tuple[Tile, ...]:
-    """Return a tile for each of a few configurations that have a value; none for a sweep."""
+    """Return a tile for each of a few configurations, also for those without a value, with the reason; none for a sweep."""
     first = leading(results)
     if first is None or len(found.groups) > MAX_TILES:
         return ()
     shown = []
     for group in found.groups:
-        known = [e for e in group.entries if e.median]
-        numbers = [e for e in known if e.measure.metric == first.metric]
+        numbers = [e for e in group.entries if e.measure.metric == first.metric]
         if len(found.groups) == 1:
-            numbers = _of_one(known, numbers, results)
+            known = [e for e in group.entries if e.median]
+            numbers = _of_one(known, [e for e in numbers if e.median], results)
         if len(numbers) > MAX_NUMBERS:
             numbers = _as_declared(results, group.configuration, numbers)
         if numbers:

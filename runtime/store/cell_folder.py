@@ -2,40 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import os
+import re
 import shutil
 from pathlib import Path
 
-from fairc.compiler.files import content
 from fairc.compiler.record import FILES, Record, recorded
 
 RESULT, SERIES, RAW, CONSOLE = "result.json", "series.npz", "raw.tar.zst", "console.txt"
 ORIGIN = "made.json"
 """What made a cell that ran on a cluster (runtime/run/cluster.py)."""
+_KEY = re.compile(r"[0-9a-f]{16}")
 
 
 def ours(folder: Path) -> set[str]:
     """Return the names in a cell's folder that fairc wrote.
 
-    By the record; where there is none (an earlier version), or it is damaged, a cell's usual names, if it holds a cell.
+    By the record; where there is none (an earlier version), or it is damaged, a cell's usual names, if the folder is
+    named by a key.
     """
     known = recorded(folder)
     if known is not None:
         return {*known.files, FILES, ORIGIN}
-    if not (folder / FILES).exists() and not _is_result(folder / RESULT):
+    if not _KEY.fullmatch(folder.name):
         return set()
     archives = (path.name for path in folder.glob("*.har"))
     return {RESULT, SERIES, RAW, CONSOLE, FILES, ORIGIN, *archives}
-
-
-def _is_result(path: Path) -> bool:
-    """Return whether a file is a cell's result, of any version."""
-    try:
-        document = json.loads(content(path))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(document, dict) and "cell" in document
 
 
 def has_others(folder: Path) -> bool:

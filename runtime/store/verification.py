@@ -155,10 +155,10 @@ def _of_run(run: Path, found: Verified) -> Iterator[Damaged]:
 
 
 def _record_again(run: Path) -> str:
-    """Return the command that writes a new record, and what nobody can tell the author of, so a user has to."""
-    theirs = [run / name for name in (*REPORTS, "figures") if (run / name).exists()]
-    again = f"fairc report {quoted(run)}"
-    return f"move {', '.join(map(quoted, theirs))} elsewhere; {again}" if theirs else again
+    """Return the command that writes a new record; it keeps reports and figures, as nothing says who wrote them."""
+    there = [quoted(run / name) for name in (*REPORTS, "figures") if (run / name).exists()]
+    again, place = f"fairc report {quoted(run)}", quoted(run / "earlier")
+    return f"mkdir {place}; mv {' '.join(there)} {place}; {again}" if there else again
 
 
 def of_cells(run: Path, found: Verified) -> Iterator[Damaged]:

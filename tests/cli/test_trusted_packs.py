@@ -36,6 +36,7 @@ def rewritten(files: dict[str, bytes]) -> None:
     """Have other files in the pack, with hashes that fit."""
     with zipfile.ZipFile("tiny.zip") as opened:
         old = {n: opened.read(n) for n in opened.namelist() if n != zipped.SUMS}
+    Path("tiny.zip").unlink()
     zipped.write(Path("tiny.zip"), {**old, **files})
 
 
