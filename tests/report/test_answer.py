@@ -195,6 +195,28 @@ def test_a_dash_in_a_sweep_has_its_reason_beside_it(make_run: Maker) -> None:
     assert f"\N{EN DASH} ({why})" in text
 
 
+def test_a_configuration_without_a_value_has_a_tile_with_the_reason(make_run: Maker) -> None:
+    why = "the sessions never competed"
+    path = make_run(repeat=1, sweep={"loss": ("0%", "1%")}, undefined={(0, 1): why})
+    ask(path, "fairness")
+    results = Results(Run(path))
+    shown = tiles(results, answer(results.run, results))
+    (first,) = shown[0].numbers
+    assert len(shown) == 2 and (first.median, first.why) == (None, why)
+    page = build(path)[0].read_text(encoding="utf-8")
+    assert f'<strong>\N{EN DASH}</strong><span class="remark">{why}</span>' in page
+
+
+def test_what_is_named_last_has_no_column_where_there_are_too_many(make_run: Maker) -> None:
+    path = make_run(sweep={"loss": ("0%", "1%", "2%", "5%")}, duration_s=3.0)
+    ask(path, "rtt", "srtt", "utilization", "loss_rate", "goodput", "fairness")
+    found = answer(Run(path), Results(Run(path)))
+    order = list(dict.fromkeys(e.measure.metric.partition(".")[0] for e in found.columns))
+    asked = ["rtt", "srtt", "utilization", "loss_rate", "goodput", "fairness"]
+    assert order == [name for name in asked if name in order]
+    assert len(found.columns) == MAX_COLUMNS
+
+
 def test_results_that_are_not_defined_are_not_called_repetitions_that_do_not_count(
     make_run: Maker,
 ) -> None:
