@@ -30,6 +30,7 @@ MAX_COLUMNS = 8
 
 FLOOR = "fairness.floor"
 NO_VALUE = "no value"
+BY_CHANCE = "by chance alone"
 NAMES = {
     F: "Session fairness F",
     "fairness.jain_session": "Jain's index, session",
@@ -244,7 +245,7 @@ def _remark(run: Run, results: Results, measure: Measure, configuration: Configu
         for floor in results.select(FLOOR):
             chance = results.summary(floor, configuration).median
             if chance is not None:
-                return f"by chance alone: {number(1 - chance, 3)}"
+                return f"{BY_CHANCE}: {number(1 - chance, 3)}"
     return ""
 
 

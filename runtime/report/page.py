@@ -11,7 +11,7 @@ from typing import Any
 from fairc.runtime.run.history import CLAIMED, DECLARED
 
 from . import explore
-from .answer import FLOOR, Answer, Entry, entries
+from .answer import BY_CHANCE, Answer, Entry, entries
 from .asked import asked, commands, declared, file_name, locked
 from .claims import claims
 from .comparisons import comparisons
@@ -77,7 +77,7 @@ def context(
         "answer": found,
         "tiles": tiles(results, found),
         "basis": basis(results),
-        "chance": any(m.metric == FLOOR for m in results.measures),
+        "chance": any(BY_CHANCE in e.remark for g in found.groups for e in g.entries),
         "choice": choice,
         "missing": missing,
         "sessions": run.sessions,
