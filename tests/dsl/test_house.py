@@ -18,6 +18,7 @@ LONGER = {
     "dsl/text/slips.py": "one entry for each slip that has a message of its own",
     "runtime/engines/fake_artefacts.py": "one file that the fake engine leaves after the other",
     "runtime/pack/checking.py": "what `verify` proves of a pack, in the order in which it does",
+    "runtime/store/folder.py": "a run directory: who may write it, its plan and its cells",
     "tests/support/forgery.py": "one forgery after the other",
 }
 

@@ -24,7 +24,6 @@ from fairc.runtime.report.formatting import (
 )
 from fairc.runtime.report.lead import basis, leading, tiles
 from fairc.runtime.report.run import Run
-from fairc.runtime.report.story import headline
 from fairc.runtime.report.summary import GOODPUT, F, Results, summarise
 
 Maker = Callable[..., Path]
@@ -193,18 +192,6 @@ def test_a_dash_in_a_sweep_has_its_reason_beside_it(make_run: Maker) -> None:
     page, text = (p.read_text(encoding="utf-8") for p in build(path, ["html", "md"]))
     assert f'\N{EN DASH}<span class="note">{why}</span>' in page
     assert f"\N{EN DASH} ({why})" in text
-
-
-def test_a_configuration_without_a_value_has_a_tile_with_the_reason(make_run: Maker) -> None:
-    why = "the sessions never competed"
-    path = make_run(repeat=1, sweep={"loss": ("0%", "1%")}, undefined={(0, 1): why})
-    ask(path, "fairness")
-    results = Results(Run(path))
-    shown = tiles(results, answer(results.run, results))
-    (first,) = shown[0].numbers
-    assert len(shown) == 2 and (first.median, first.why) == (None, why)
-    page = build(path)[0].read_text(encoding="utf-8")
-    assert f'<strong>\N{EN DASH}</strong><span class="remark">{why}</span>' in page
 
 
 def test_what_is_named_last_has_no_column_where_there_are_too_many(make_run: Maker) -> None:
@@ -411,9 +398,3 @@ def ask(run: Path, *metrics: str) -> None:
     plan = json.loads(file.read_text(encoding="utf-8"))
     plan["measure"] = [{"name": metric} for metric in metrics]
     file.write_text(json.dumps(plan), encoding="utf-8")
-
-
-def test_the_lead_names_the_flow_that_configurations_change(make_run: Maker) -> None:
-    run = Run(make_run(sweep={"over_bbr": ("tcp", "quic")}, repeat=1, duration_s=3.0))
-    flows = "cubic (10 MB file, CCA cubic) and bbr (depends on the configuration)"
-    assert flows in headline(run)

@@ -17,6 +17,7 @@ from fairc.runtime.report.build import _Report
 from fairc.runtime.report.figures import Drawing
 from fairc.runtime.report.lead import SECTION, _axes, _candidates, tiles
 from fairc.runtime.report.run import Configuration, Run
+from fairc.runtime.report.story import headline
 from fairc.runtime.report.summary import GOODPUT, Results
 
 Maker = Callable[..., Path]
@@ -192,3 +193,20 @@ def test_the_picture_is_offered_for_choosing_where_it_has_marks(
     page = build(make_run(sweep={"n": values}, repeat=1, duration_s=1.0))[0].read_text("utf-8")
     picture = page.split('id="answer"')[1].split('id="explore-panel"')[0]
     assert ("data-pick" in picture) == marks == ("or in the picture" in page)
+
+
+def test_a_configuration_without_a_value_has_a_tile_with_the_reason(make_run: Maker) -> None:
+    why = "the sessions never competed"
+    path = make_run(repeat=1, sweep={"loss": ("0%", "1%")}, undefined={(0, 1): why})
+    results = Results(Run(path))
+    shown = tiles(results, answer(results.run, results))
+    (first,) = shown[0].numbers
+    assert len(shown) == 2 and (first.median, first.why) == (None, why)
+    page = build(path)[0].read_text(encoding="utf-8")
+    assert f'<strong>\N{EN DASH}</strong><span class="remark">{why}</span>' in page
+
+
+def test_the_lead_names_the_flow_that_configurations_change(make_run: Maker) -> None:
+    run = Run(make_run(sweep={"over_bbr": ("tcp", "quic")}, repeat=1, duration_s=3.0))
+    flows = "cubic (10 MB file, CCA cubic) and bbr (depends on the configuration)"
+    assert flows in headline(run)
