@@ -16,6 +16,7 @@ from typing import Any
 import forgery
 import pytest
 
+from fairc.compiler.record import Record
 from fairc.runtime.pack import checking
 
 Fairc = Callable[..., Any]  # conftest.py
@@ -31,11 +32,10 @@ def build(path: Path, formats: object = (), **_: object) -> list[Path]:
     from fairc.runtime.store.folder import read_plan
 
     values = [value.number for value in measured(path / "tables", read_plan(path)).values()]
-    (path / "figures").mkdir(exist_ok=True)
-    (path / "figures/one.svg").write_text(f"<svg>{values}</svg>")
-    (path / "figures/one.pdf").write_text(f"0 0 obj {values}")
-    (path / "report.html").write_text(f"<html><body>{values}</body></html>")
-    return [path / "report.html"]
+    record = Record(path, path / ".partial")
+    record.write("figures/one.svg", f"<svg>{values}</svg>".encode())
+    record.write("figures/one.pdf", f"0 0 obj {values}".encode())
+    return [record.write("report.html", f"<html><body>{values}</body></html>".encode())]
 
 
 @pytest.fixture

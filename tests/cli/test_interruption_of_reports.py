@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -10,6 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from fairc.compiler.record import FILES, recorded
 
 TINY = (Path(__file__).parent / "conftest.py").read_text().split('"""')[3]
 
@@ -128,12 +129,20 @@ def test_an_interruption_is_said_and_nothing_is_half_written(
     shutil.copytree(made, folder)
     run = folder / "results/tiny"
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
+    known = recorded(run)
+    assert known
     done = call(folder, POINTS[point], *REPORT)
     assert done.returncode == 130, done.stderr
     assert done.stderr.strip().endswith("interrupted"), done.stderr
     assert "Traceback" not in done.stderr and "ignored" not in done.stderr
     assert "internal" not in done.stderr
     assert not (folder / "state").exists()  # no log of an internal error
-    for path in (p for p in run.rglob("*") if p.is_file() and p.name != ".lock"):
-        assert path.read_bytes() == before[path], path  # a new one is equal to the old one
-    json.loads((run / "lock.json").read_text())
+    for path in (p for p in run.rglob("*") if p.is_file()):
+        if path not in (run / ".lock", run / FILES):
+            assert path.read_bytes() == before[path], path  # a new one is equal to the old one
+    left = recorded(run)
+    assert left
+    due = {name for name, file in left.files.items() if file is None}
+    assert left.files == {n: None if n in due else file for n, file in known.files.items()}
+    assert call(folder, "", *REPORT).returncode == 0
+    assert recorded(run) == known

@@ -185,7 +185,7 @@ def test_loads_measured_and_in_theory(subject: Subject) -> None:
     assert told[(ACCESSES[0], "h2", "2")] == ("h2", "8", "0", "split")
     assert told[(ACCESSES[0], "h3", "1")] == ("h2", "8", "0", "split")
     assert told[(ACCESSES[0], "h3", "2")] == ("h3", "7", "1", "4.20")
-    assert told[(ACCESSES[1], "h2", "2")] == ("h2", "8", "0", "0.00")
+    assert told[(ACCESSES[1], "h2", "2")] == ("h2", "8", "0", "0.0036")
 
 
 def test_what_figures_test_is_compared_in_words(subject: Subject) -> None:
