@@ -17,6 +17,8 @@ from pathlib import Path
 
 import hostile
 
+from fairc.compiler.record import Record, of_file
+
 from . import inspection
 from .documents import finished, mutant
 from .sandbox import Sandbox, no_report, preload
@@ -50,6 +52,10 @@ def kill(seed: int, number: int, folder: Path) -> Outcome:
     old = rng.random() < 0.5  # over an old one, which has to be whole at any moment
     if old:
         (sandbox.work / "p.zip").write_bytes(b"old")
+        (sandbox.work / "run/.partial").mkdir(exist_ok=True)
+        record = Record(sandbox.work / "run", sandbox.work / "run/.partial")
+        record.packs = (of_file(sandbox.work / "p.zip").sha256,)
+        record.save()
     command, name = ("pack", "run", "-o", "p.zip", "--with-raw"), rng.choice(SIGNALS)
     running = sandbox.fork(*command)
     time.sleep(rng.uniform(0.02, 1.3 * lasted))
