@@ -1,0 +1,203 @@
+"""What a release is made of: wheels whose bytes depend on their content alone, and what they bring at first use."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import importlib.util
+import io
+import json
+import re
+import stat
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from configparser import ConfigParser
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from fairc.compiler.targets.binary import NAME, find_endpoints
+from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.uml import kernel, source, sources
+from fairc.runtime.vm import image, recipe, shipped
+
+Fairc = Callable[..., Any]  # conftest.py
+ROOT = Path(__file__).parents[2]
+VERSION = "1.2.3"
+
+
+@pytest.fixture(scope="module")
+def dist() -> ModuleType:
+    """The program that makes a release."""
+    found = importlib.util.spec_from_file_location("dist", ROOT / "scripts/dist.py")
+    assert found is not None and found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of the test's own, with a small kernel and a small image in it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    made = {
+        kernel.folder(): {"kernel": b"program", source.TARBALL: b"source", "build.log": b"today"},
+        image.folder(): {
+            "root.ext2": bytes(100_000),
+            "busybox": b"busybox",
+            "packages.txt": b"libc6 2 glibc 2\nlibc-bin 2 glibc 2\nip 1+b1 iproute2 1\n",
+        },
+    }
+    for folder, files in made.items():
+        folder.mkdir(parents=True)
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+        manifest = {
+            "recipe": folder.name,
+            "digest": image.digest(folder),
+            "kernel": "7",
+            "sha256": hashlib.sha256(b"program").hexdigest(),
+        }
+        (folder / "manifest.json").write_text(json.dumps(manifest))
+    return tmp_path / "cache"
+
+
+def machine(dist: ModuleType, folder: Path) -> Path:
+    """Write the wheel of what is in the cache."""
+    folder.mkdir()
+    wheel: Path = dist.machine(folder, VERSION, kernel.require(), image.require())
+    return wheel
+
+
+def put(wheel: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install a wheel for this process."""
+    with zipfile.ZipFile(wheel) as content:
+        content.extractall(folder)
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delitem(sys.modules, shipped.PACKAGE, raising=False)
+
+
+def test_a_wheel_is_whole_and_depends_on_its_content_alone(
+    dist: ModuleType, tmp_path: Path
+) -> None:
+    files = {"some/data": (b"data", 0o644), "some/program": (b"#!/bin/sh\n", 0o755)}
+    metadata = f"Metadata-Version: 2.1\nName: some\nVersion: {VERSION}\n".encode()
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        wheel = dist.write_wheel(tmp_path / folder, "some", VERSION, files, metadata)
+        files = dict(reversed(files.items()))
+    assert wheel.read_bytes() == (tmp_path / "a" / wheel.name).read_bytes()
+    with zipfile.ZipFile(wheel) as content:
+        rows = list(
+            csv.reader(io.StringIO(content.read(f"some-{VERSION}.dist-info/RECORD").decode()))
+        )
+        assert sorted(row[0] for row in rows) == sorted(content.namelist())
+        for name, sha256, _ in rows[:-1]:
+            digest = hashlib.sha256(content.read(name)).digest()
+            assert sha256 == "sha256=" + base64.urlsafe_b64encode(digest).decode().rstrip("=")
+    target = tmp_path / "installed"
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run([*install, "--target", str(target), str(wheel)], check=True)
+    assert (target / "some/program").stat().st_mode & stat.S_IXUSR
+    other = wheel.with_name(wheel.name.replace("x86_64", "aarch64"))
+    wheel.rename(other)
+    refused = subprocess.run([*install, str(other)], check=False, capture_output=True, text=True)
+    assert "is not a supported wheel on this platform" in refused.stderr
+
+
+def test_the_machine_comes_out_of_its_wheel_as_it_went_in(
+    dist: ModuleType, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wheel = machine(dist, tmp_path / "a")
+    assert wheel.read_bytes() == machine(dist, tmp_path / "b").read_bytes()
+    built, root = kernel.require(), image.require()
+    image.remove()
+    shipped.install(source.recipe_hash())  # without the package: nothing
+    assert kernel.find() is None
+    put(wheel, tmp_path / "installed", monkeypatch)
+    said: list[str] = []
+    for _ in range(2):
+        shipped.install(source.recipe_hash(), said.append)
+    assert len(said) == 1
+    found = kernel.require()
+    assert (found.sha256, image.require().digest) == (built.sha256, root.digest)
+    found.verify(whole=True)
+    assert found.program.stat().st_mode & stat.S_IXUSR
+    assert not (found.folder / source.TARBALL).exists()
+    with pytest.raises(EngineUnavailable) as refused:
+        sources.write(tmp_path, found, image.require())
+    assert "-sources.tar of the release" in refused.value.remedy
+
+
+def test_a_machine_of_another_version_is_refused(
+    dist: ModuleType, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(machine(dist, tmp_path / "a"), tmp_path / "installed", monkeypatch)
+    image.remove()
+    monkeypatch.setattr(recipe.Variant, "hash", lambda self: "0123456789abcdef")
+    with pytest.raises(EngineUnavailable, match="another version of fairc") as refused:
+        shipped.install(source.recipe_hash())
+    assert refused.value.remedy == "pip install --upgrade fairc fairc-machine"
+
+
+def test_the_sources_of_an_image_are_named_once(cache: Path) -> None:
+    assert sources.packages(image.require()) == [("glibc", "2"), ("iproute2", "1")]
+
+
+def test_the_endpoints_need_no_library_of_the_host() -> None:
+    """They run on any x86-64 Linux, as the wheel's name says."""
+    headers = subprocess.run(
+        ["readelf", "--program-headers", "--dynamic", str(find_endpoints())],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert "INTERP" not in headers and "NEEDED" not in headers
+
+
+def test_what_a_user_installs_is_locked_apart_from_what_developers_do() -> None:
+    locks = [
+        set(re.findall(r"^([a-z0-9.-]+)==", (ROOT / name).read_text(), re.MULTILINE))
+        for name in ("requirements.lock", "requirements-dev.lock")
+    ]
+    setup = ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    asked = setup["options"]["install_requires"].split("\n")
+    names = {re.split("[<>=]", line)[0] for line in filter(None, asked)}
+    assert names <= locks[0]
+    assert not locks[0] & locks[1]
+    assert {"mypy", "pyright", "pytest", "ruff"} <= locks[1]
+
+
+def test_the_wheel_has_the_endpoints_and_the_example() -> None:
+    setup = ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    data = setup["options.package_data"]
+    assert NAME in data["fairc.compiler.targets"].split(", ")
+    assert "quickstart.fexp" in data["fairc"].split(", ")
+    assert (ROOT / "fairc/quickstart.fexp").read_text() == (
+        ROOT / "examples/quickstart.fexp"
+    ).read_text()
+
+
+def test_a_demo_runs_once_and_keeps_what_a_user_changed(
+    fairc: Fairc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fairc.cli.run.wished", lambda engine: "fake")
+    first = fairc("demo")
+    assert first.status == 0, first.err
+    page = Path("fairc-demo/run/report.html")
+    assert f"report: {page}" in first.out and page.is_file()
+    assert "6 cells to run" in first.err
+    assert "6 cells to run" not in fairc("demo").err
+    spec = Path("fairc-demo/quickstart.fexp")
+    spec.write_text(spec.read_text().replace("10MB", "1MB"))
+    changed = fairc("demo")
+    assert changed.status == 2
+    assert f"`fairc run {spec}` runs yours" in changed.err
+    assert "1MB" in spec.read_text()
