@@ -17,6 +17,7 @@ from . import console, interruption
 
 REPORT_TO = "CONTRIBUTING.md says where"
 EXTRAS = {"docker": "containers"}
+NO_LIBRARY = "cannot open shared object file"
 # Errors caused by the user's machine rather than a bug, besides those in runtime/host/faults.py.
 MACHINE_ERRORS = (errno.EACCES, errno.EPERM)
 
@@ -110,6 +111,10 @@ def _explain(error: Exception) -> int:
     if isinstance(error, ModuleNotFoundError) and (extra := EXTRAS.get(error.name or "")):
         console.complain(f"error: the Python library `{error.name}` is not installed")
         console.complain(f"help: pip install 'fairc[{extra}]'")
+        return Status.UNAVAILABLE
+    if isinstance(error, ImportError) and NO_LIBRARY in str(error):
+        console.complain(f"error: a Python library cannot be loaded: {error}")
+        console.complain("help: install the system library that is named (Debian: libc6, libstdc++6)")
         return Status.UNAVAILABLE
     fault = _fault(error)
     if fault is not None:
