@@ -78,6 +78,15 @@ def say(text: str) -> None:
         _write(visible(text))
 
 
+def agreed(question: str) -> bool:
+    """Ask a user who is at the terminal; nobody else agrees to anything."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    import click
+
+    return click.confirm(visible(question), default=True, err=True)
+
+
 def complain(text: str) -> None:
     """Report what is wrong, even when quiet."""
     _complain(visible(text))

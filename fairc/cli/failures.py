@@ -114,7 +114,9 @@ def _explain(error: Exception) -> int:
         return Status.UNAVAILABLE
     if isinstance(error, ImportError) and NO_LIBRARY in str(error):
         console.complain(f"error: a Python library cannot be loaded: {error}")
-        console.complain("help: install the system library that is named (Debian: libc6, libstdc++6)")
+        console.complain(
+            "help: install the system library that is named (Debian: libc6, libstdc++6)"
+        )
         return Status.UNAVAILABLE
     fault = _fault(error)
     if fault is not None:

@@ -134,7 +134,7 @@ def prepared(name: str, allow_image: bool, of_strangers: bool) -> Engine:
     of_strangers: what it runs may be a stranger's.
     """
     from fairc.runtime import engines
-    from fairc.runtime.engines.base import Confining, RunsImages
+    from fairc.runtime.engines.base import Confining, NotBuilt, RunsImages
     from fairc.runtime.host.clean import remove_temporary
 
     remove_temporary()  # left over from killed runs
@@ -144,11 +144,17 @@ def prepared(name: str, allow_image: bool, of_strangers: bool) -> Engine:
     if isinstance(engine, Confining):
         engine.of_strangers = of_strangers
     try:
-        engine.prepare()
+        while True:
+            try:
+                engine.prepare()
+                return engine
+            except NotBuilt as lack:
+                if not console.agreed(f"{lack}: build it now ({lack.cost})?"):
+                    raise
+                lack.build(console.say)
     except BaseException:
         engine.close()
         raise
-    return engine
 
 
 def sweep(

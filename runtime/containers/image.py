@@ -8,6 +8,7 @@ import tarfile
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -16,7 +17,7 @@ from docker.errors import ImageNotFound
 from fairc.compiler.targets import runner
 from fairc.compiler.targets.binary import NAME, find_endpoints
 from fairc.compiler.targets.containers import image_name
-from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.engines.base import EngineUnavailable, NotBuilt
 from fairc.runtime.vm import image as machine
 from fairc.runtime.vm import recipe
 
@@ -74,7 +75,12 @@ def require(client: Client) -> Image:
     if found is not None:
         return found
     if find(client, base_name()) is None:
-        raise EngineUnavailable(("the image for containers has not been built",), BUILD_COMMAND)
+        raise NotBuilt(
+            "the image for containers has not been built",
+            BUILD_COMMAND,
+            "400 MB",
+            partial(build, client),
+        )
     recipe_label = f"LABEL {RECIPE}={recipe_hash()}"
     steps = f"FROM {base_name()}\nCOPY {NAME} /usr/local/bin/\n{COPY_CELL}{recipe_label}\n"
     with translated():

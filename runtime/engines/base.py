@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -25,6 +26,19 @@ class EngineUnavailable(Exception):
         self.missing = missing
         self.remedy = remedy
         super().__init__("; ".join(missing))
+
+
+class NotBuilt(EngineUnavailable):
+    """An image that this program builds when it is asked to.
+
+    build: builds it; called with a function that is told each step. cost: what it takes, in words.
+    """
+
+    def __init__(
+        self, missing: str, remedy: str, cost: str, build: Callable[[Callable[[str], None]], object]
+    ) -> None:
+        self.cost, self.build = cost, build
+        super().__init__((missing,), remedy)
 
 
 def digest_of(document: Document) -> str:

@@ -136,7 +136,7 @@ def uml() -> Iterator[Finding]:
         "confinement",
         bool(how),
         CONFINED[how].format(why=confinement.missing()),
-        confinement.REMEDY,
+        confinement.remedy(),
         needed=False,
     )
 

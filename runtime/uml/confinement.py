@@ -7,7 +7,7 @@ import struct
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -25,6 +25,13 @@ CONTAINER_VARIABLES = ("container", "KUBERNETES_SERVICE_HOST")
 REMEDY = (
     f"{bubblewrap.INSTALL_COMMAND} (0.8 or later), a host that allows user namespaces to users,"
     " or a container"
+)
+# Settings of the host that forbid user namespaces to users: where, the value, and the command that allows them.
+SETTINGS = Path("/proc/sys")
+FORBIDDING = (
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", "=0"),  # Ubuntu from 24.04 on
+    ("kernel/unprivileged_userns_clone", "0", "=1"),  # Debian before 11
+    ("user/max_user_namespaces", "0", "=10000"),
 )
 # The host's own namespace of processes (PROC_PID_INIT_INO in Linux' include/linux/proc_ns.h).
 FIRST_PIDS = 0xEFFFFFFC
@@ -47,6 +54,16 @@ def name() -> str:
     return "container" if in_container() else ""
 
 
+def remedy() -> str:
+    """Return what would allow confinement on this host."""
+    for place, forbids, allows in FORBIDDING:
+        with suppress(OSError):
+            if (SETTINGS / place).read_text().strip() == forbids:
+                setting = place.replace("/", ".")
+                return f"sudo sysctl {setting}{allows}, which allows user namespaces to users, or a container"
+    return REMEDY
+
+
 def in_container() -> bool:
     """Return whether this process is in a container, which confines it as a whole.
 
@@ -66,7 +83,7 @@ def require(of_whom: str) -> None:
     """
     if not name():
         raise EngineUnavailable(
-            (f"{of_whom} would not be confined on this machine: {missing()}",), REMEDY
+            (f"{of_whom} would not be confined on this machine: {missing()}",), remedy()
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -27,6 +28,14 @@ OTHER_WAYS = (
 )
 PARTS = ("kernel", "config", "version")
 REPORT_EVERY_S = 5.0
+# How the lines of a build begin (mmdebstrap, build.sh) at which a step does.
+FETCHING = 'I: running --customize-hook in shell: sh -c \'chroot "$1" sh'
+STEPS = (
+    ("I: downloading packages with apt", "fetching a compiler (60 MB)"),
+    ("I: installing remaining packages", "installing it in a separate root"),
+    (FETCHING, "fetching the kernel's source (170 MB)"),
+    ("unpacking", "unpacking the source"),
+)
 
 
 @dataclass(frozen=True)
@@ -97,6 +106,13 @@ def require() -> Kernel:
             f"{BUILD_COMMAND}; for one that other machines have too: fairc image load FILE --trust",
         )
     kernel.verify()
+    if os.statvfs(kernel.folder).f_flag & os.ST_NOEXEC:
+        raise EngineUnavailable(
+            (
+                f"the kernel of the engine `uml` is a program, and {kernel.folder} is mounted noexec",
+            ),
+            "XDG_CACHE_HOME=/another/folder, where programs may start; then the same command again",
+        )
     return kernel
 
 
@@ -164,7 +180,6 @@ def _compile(work: Path, progress: Callable[[str], None], tarball: Path | None) 
         *(recipe.SUITE, "/dev/null"),
         *recipe.PLAIN.sources(),
     ]
-    progress("fetching a compiler and the kernel's source (170 MB)")
     log = recipe.cache_directory() / "kernels" / "build.log"
     locale = {"LC_ALL": "C"}
     with (
@@ -185,8 +200,14 @@ def _follow(lines: IO[bytes], kept: IO[str], progress: Callable[[str], None]) ->
         kept.write(line)
         kept.flush()
         files += line.startswith("  CC ")
+        for number, (sign, what) in enumerate(STEPS, 1):
+            if line.startswith(sign):
+                progress(f"kernel, step {number} of {len(STEPS) + 1}: {what}")
         if time.monotonic() > reported_s + REPORT_EVERY_S and files:
-            progress(f"compiling the kernel, files so far: {files}")
+            share = min(99, 100 * files // source.OBJECTS)
+            progress(
+                f"kernel, last step: compiling, {share} %, {files} of about {source.OBJECTS} files"
+            )
             reported_s = time.monotonic()
 
 

@@ -18,6 +18,9 @@ BUILD_SCRIPT = HERE / "build.sh"
 PACKAGE = f"linux-source-{recipe.KERNEL_SERIES}"
 TARBALL = f"{PACKAGE}.tar.xz"
 
+# How many files are compiled; for the progress of a build.
+OBJECTS = 839
+
 COMPILER_PACKAGES = ("bc", "bison", "flex", "gcc", "libc6-dev", "make", "patch", "xz-utils")
 
 # Two builds of the same source are the same bytes.

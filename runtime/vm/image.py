@@ -14,11 +14,12 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 from fairc.compiler.files import content
-from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.engines.base import EngineUnavailable, NotBuilt
 from fairc.runtime.host import clean, supervisor
 
 from . import recipe, verified
@@ -139,9 +140,11 @@ def require(variant: recipe.Variant = recipe.UML) -> Image:
     """Return the verified image; raise EngineUnavailable with the commands that build or load it."""
     image = find(variant)
     if image is None:
-        raise EngineUnavailable(
-            (f"the virtual machine's image{recipe.suffix(variant)} has not been built",),
+        raise NotBuilt(
+            f"the virtual machine's image{recipe.suffix(variant)} has not been built",
             f"{build_command(variant)}; for one that other machines have too: {LOAD_COMMAND}",
+            f"{variant.size_mb} MB",
+            partial(build, variant),
         )
     image.verify()
     return image

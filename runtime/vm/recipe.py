@@ -78,7 +78,7 @@ class Variant:
     source. hooks: run by mmdebstrap in sequence. blocks (of 4 KiB), inodes: the size of the
     file system. memory_bytes: the machine's. translation_cache_mb: QEMU's cache of translated code.
     kernel_arguments: of the emulated machine, in addition to those of every machine (qemu.py). syscall_cost_ns: the cost of
-    a system call where computation takes no time (runtime/uml).
+    a system call where computation takes no time (runtime/uml). size_mb: on disk, about.
     """
 
     name: str
@@ -92,6 +92,7 @@ class Variant:
     kernel_arguments: str = ""
     syscall_cost_ns: int = 0
     bare: bool = False
+    size_mb: int = 203
 
     def sources(self) -> tuple[str, ...]:
         """Return apt's sources."""
@@ -140,6 +141,7 @@ UML = replace(
     blocks=16_000,
     inodes=3_000,
     bare=True,
+    size_mb=52,
 )
 """The same on `uml`."""
 
@@ -155,6 +157,7 @@ BROWSER = Variant(
     # QEMU translates code anew at every address where it meets it: a browser's second process and
     # second start cost as much as the first ones when their addresses are random.
     kernel_arguments="norandmaps",
+    size_mb=930,
     # A browser takes a load for unfinished that ends at the instant at which it began.
     syscall_cost_ns=1000,
 )

@@ -21,8 +21,10 @@ from typing import Any
 
 import pytest
 
+from fairc.cli import console
 from fairc.compiler.targets.binary import NAME, find_endpoints
-from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.engines.base import EngineUnavailable, NotBuilt
+from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.uml import kernel, source, sources
 from fairc.runtime.vm import image, recipe, shipped
 
@@ -201,3 +203,40 @@ def test_a_demo_runs_once_and_keeps_what_a_user_changed(
     assert changed.status == 2
     assert f"`fairc run {spec}` runs yours" in changed.err
     assert "1MB" in spec.read_text()
+
+
+def test_what_an_engine_needs_is_built_after_one_question(
+    fairc: Fairc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+
+    def prepare(engine: FakeEngine) -> None:
+        if "built" not in told:
+            raise NotBuilt(
+                "no image", "fairc image build", "7 MB", lambda say: told.append("built")
+            )
+
+    monkeypatch.setattr(FakeEngine, "prepare", prepare)
+    refused = fairc("run", "tiny.fexp")  # nobody is at the terminal
+    assert (refused.status, told) == (3, [])
+    assert "help: fairc image build" in refused.err
+
+    def agreed(question: str) -> bool:
+        told.append(question)
+        return True
+
+    monkeypatch.setattr(console, "agreed", agreed)
+    assert fairc("run", "tiny.fexp").status == 0
+    assert told == ["no image: build it now (7 MB)?", "built"]
+
+
+def test_a_library_of_the_system_that_is_missing_is_named(
+    fairc: Fairc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def prepare(engine: FakeEngine) -> None:
+        raise ImportError("libx.so.1: cannot open shared object file: No such file or directory")
+
+    monkeypatch.setattr(FakeEngine, "prepare", prepare)
+    called = fairc("run", "tiny.fexp")
+    assert called.status == 3
+    assert "cannot be loaded: libx.so.1" in called.err

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fairc.runtime.engines.base import EngineUnavailable
-from fairc.runtime.uml import kernel, trial
+from fairc.runtime.uml import confinement, kernel, trial
 from fairc.runtime.vm import image
 
 SPEC = """fexp 1
@@ -175,9 +175,46 @@ def test_without_confinement_nothing_of_strangers_runs(tmp_path: Path) -> None:
         done = fairc(NO_NAMESPACES, tmp_path, *command.split(), container="oci")
         assert done.returncode == 3, done.stdout + done.stderr
         assert "would not be confined on this machine: " in done.stderr
-        assert "or a container" in done.stderr  # the remedy
+        assert "sudo sysctl user.max_user_namespaces=10000" in done.stderr
+        assert "or a container" in done.stderr
     examined = fairc(NO_NAMESPACES, tmp_path, "doctor").stdout
     assert "none, so nothing that strangers made runs" in examined
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "command"),
+    [
+        ("kernel/apparmor_restrict_unprivileged_userns", "1", "sudo sysctl kernel.apparmor"),
+        ("kernel/apparmor_restrict_unprivileged_userns", "0", "sudo apt-get install"),
+        ("kernel/unprivileged_userns_clone", "0", "sudo sysctl kernel.unprivileged_userns_clone=1"),
+    ],
+)
+def test_a_setting_that_forbids_namespaces_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, value: str, command: str
+) -> None:
+    monkeypatch.setattr(confinement, "SETTINGS", tmp_path)
+    (tmp_path / setting).parent.mkdir()
+    (tmp_path / setting).write_text(f"{value}\n")
+    assert confinement.remedy().startswith(command)
+
+
+def test_a_cache_where_no_program_may_start(tmp_path: Path) -> None:
+    built = kernel.require()
+    (tmp_path / "cache").mkdir()
+    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    host = [
+        *("unshare", *user, "--mount", "sh", "-c"),
+        (
+            "mount -t tmpfs -o noexec none cache && mkdir -p cache/fairc/kernels"
+            f" && cp -r {built.folder} cache/fairc/kernels"
+            ' && exec "$@"'
+        ),
+        "sh",
+    ]
+    done = fairc(host, tmp_path, "run", "hosts.fexp", XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "is mounted noexec" in done.stderr
+    assert "XDG_CACHE_HOME=/another/folder" in done.stderr
 
 
 def test_a_container_is_the_confinement(tmp_path: Path, expected: str) -> None:
