@@ -170,13 +170,20 @@ def test_a_mixture_has_no_interval_and_no_test(fairc: Fairc) -> None:
 
 def engine_named(run: str, name: str) -> None:
     """Let a stored run be one of another engine: the fake one is the only one here."""
+    from fairc.compiler.record import of_file, recorded
     from fairc.runtime.store.folder import Store, key_of
 
     document = json.loads(Path(run, "lock.json").read_text())
     identity = document["engine"]["identity"]
     for cell in Store(Path(run)).cells():
         old, new = (key_of(cell, engine, identity) for engine in ("fake", name))
-        Path(run, "cells", old).rename(Path(run, "cells", new))
+        folder = Path(run, "cells", old).rename(Path(run, "cells", new))
+        result = json.loads((folder / "result.json").read_text()) | {"key": new, "engine": name}
+        (folder / "result.json").write_text(json.dumps(result))
+        known = recorded(folder)
+        assert known
+        files = known.files | {"result.json": of_file(folder / "result.json")}
+        known.model_copy(update={"files": files}).write(folder, folder)
     document["engine"]["name"] = name
     Path(run, "lock.json").write_text(json.dumps(document))
 
