@@ -46,12 +46,18 @@ def write(
     shutil.copy(image.folder / PACKAGES, folder / PACKAGES)
     (folder / "packages").mkdir()
     wanted = packages(image)
+    lacking: list[str] = []
     with tempfile.TemporaryDirectory() as scratch:
         apt = _apt(Path(scratch))
         _run([*apt, "update"], folder)
         for number, (name, version) in enumerate(wanted, 1):
             progress(f"source {number} of {len(wanted)}: {name} {version}")
-            _run([*apt, "source", "--download-only", f"{name}={version}"], folder / "packages")
+            try:
+                _run([*apt, "source", "--download-only", f"{name}={version}"], folder / "packages")
+            except EngineUnavailable as error:
+                lacking += error.missing
+    if lacking:
+        raise EngineUnavailable(tuple(lacking), RELEASE)
 
 
 def _apt(scratch: Path) -> list[str]:
