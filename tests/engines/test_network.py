@@ -58,7 +58,7 @@ experiment network {
 """
 
 READ = """
-import json, os, re, sys, time
+import ctypes, fcntl, json, os, re, socket, struct, sys, time
 from cell.namespaces import Namespace, Namespaces
 from cell.netlink import NetlinkNodes
 
@@ -94,6 +94,14 @@ def options():
     return found
 
 
+def features(interface):
+    ETHTOOL_GFEATURES, SIOCETHTOOL, WORDS = 0x3A, 0x8946, 3
+    data = ctypes.create_string_buffer(struct.pack("II", ETHTOOL_GFEATURES, WORDS) + bytes(16 * WORDS))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        fcntl.ioctl(control, SIOCETHTOOL, struct.pack("16sP", interface.encode(), ctypes.addressof(data)))
+    return data.raw.hex()
+
+
 def read(nodes):
     time.sleep(3)  # the kernel takes a second until it calls a link up
     found = {}
@@ -105,7 +113,7 @@ def read(nodes):
         for interface in node["interfaces"]:
             device = interface["name"]
             for end in {device, interface["lower"] or device}:
-                one[f"offloads of {end}"] = here.run(["ethtool", "-k", end])
+                one[f"offloads of {end}"] = here.call(features, end)
             one[f"classes of {device}"] = here.run(["tc", "-d", "class", "show", "dev", device])
         one["options"] = here.call(options)
         found[node["name"]] = one
