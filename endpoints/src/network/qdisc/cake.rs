@@ -1,31 +1,38 @@
 //! `cake`: Common Applications Kept Enhanced.
 
-use super::table::{argument, nested, read_one, Argument, Form};
+use super::table::{argument, read, renamed, show as show_table, Argument, Form};
 use super::{Kind, Object};
 use crate::network::message::{attributes, find, u32_at, u64_at, Message};
 use crate::network::words::{wrong, Words};
 use serde_json::Value;
 
 /// What is known of it.
-pub const KIND: Kind = Kind { name: "cake", options, show, statistics };
+pub const KIND: Kind = Kind {
+    name: "cake",
+    options: |words| read("cake", ARGUMENTS, Some(special), words),
+    show,
+    statistics,
+};
 
 const BASE_RATE: u16 = 2;
-const DIFFSERV: u16 = 3;
 const ATM: u16 = 4;
-const FLOW_MODE: u16 = 5;
 const OVERHEAD: u16 = 6;
 const RTT: u16 = 7;
 const TARGET: u16 = 8;
 const RAW: u16 = 12;
 const ACK_FILTER: u16 = 16;
 
-const ARGUMENTS: &[Argument] = &[
-    argument("memlimit", 10, Form::Number),
-    argument("wash", 13, Form::Switch("nowash")),
-    argument("split-gso", 17, Form::Switch("no-split-gso")),
-];
 /// How many targets of its `CoDel` a round trip has.
 const TARGETS: u32 = 20;
+
+const ARGUMENTS: &[Argument] = &[
+    argument("diffserv", 3, Form::Index(&DIFFSERVS)),
+    argument("flowmode", 5, Form::Index(&FLOW_MODES)),
+    argument("mpu", 14, Form::NotZero),
+    argument("memlimit", 10, Form::NotZero),
+    argument("wash", 13, Form::Switch("nowash")),
+    renamed("split-gso", 17, Form::Switch("no-split-gso"), "split_gso"),
+];
 const DIFFSERVS: [&str; 5] = ["diffserv3", "diffserv4", "diffserv8", "besteffort", "precedence"];
 const FLOW_MODES: [&str; 8] = [
     "flowblind",
@@ -39,64 +46,43 @@ const FLOW_MODES: [&str; 8] = [
 ];
 const ACK_FILTERS: [&str; 3] = ["disabled", "enabled", "aggressive"];
 
-fn options(words: &mut Words) -> Result<Message, String> {
-    let mut options = Message::attributes();
-    let index = |table: &[&str], word| table.iter().position(|name| *name == word);
-    while let Some(word) = words.next() {
-        match word {
-            "unlimited" => options.put_u64(BASE_RATE, 0),
-            "rtt" => {
-                let us = words.us(word)?;
-                options.put_u32(RTT, us).put_u32(TARGET, (us / TARGETS).max(1))
+/// What sets two attributes, or one of another width.
+fn special(word: &str, words: &mut Words, options: &mut Message) -> Result<bool, String> {
+    match word {
+        "unlimited" => options.put_u64(BASE_RATE, 0),
+        "rtt" => {
+            let us = words.us(word)?;
+            options.put_u32(RTT, us).put_u32(TARGET, (us / TARGETS).max(1))
+        }
+        "no-ack-filter" => options.put_u32(ACK_FILTER, 0),
+        // The whole frame is what counts.
+        "raw" => options.put_u32(ATM, 0).put_u32(RAW, 0),
+        "overhead" => {
+            let bytes: i32 = words.number(word)?;
+            if !(-64..=256).contains(&bytes) {
+                return Err(wrong(word, &bytes.to_string(), "a number from -64 to 256"));
             }
-            "no-ack-filter" => options.put_u32(ACK_FILTER, 0),
-            // The whole frame is what counts.
-            "raw" => options.put_u32(ATM, 0).put_u32(RAW, 0),
-            "overhead" => {
-                let bytes: i32 = words.number(word)?;
-                if !(-64..=256).contains(&bytes) {
-                    return Err(wrong(word, &bytes.to_string(), "a number from -64 to 256"));
-                }
-                options.put_u32(OVERHEAD, bytes as u32)
-            }
-            _ => {
-                if let Some(mode) = index(&DIFFSERVS, word) {
-                    options.put_u32(DIFFSERV, mode as u32);
-                } else if let Some(mode) = index(&FLOW_MODES, word) {
-                    options.put_u32(FLOW_MODE, mode as u32);
-                } else if !read_one(ARGUMENTS, word, words, &mut options)? {
-                    return Err(format!("`cake` has no `{word}`"));
-                }
-                continue;
-            }
-        };
-    }
-    Ok(nested(&options))
+            options.put_u32(OVERHEAD, bytes as u32)
+        }
+        _ => return Ok(false),
+    };
+    Ok(true)
 }
 
+/// In the order of tc.
 fn show(options: &[u8], shown: &mut Object) {
     let number = |attribute| find(options, attribute).map(|payload| u32_at(payload, 0));
-    let bandwidth = find(options, BASE_RATE).map(|payload| u64_at(payload, 0));
-    match bandwidth {
+    match find(options, BASE_RATE).map(|payload| u64_at(payload, 0)) {
         Some(0) => shown.insert("bandwidth".into(), "unlimited".into()),
         Some(rate) => shown.insert("bandwidth".into(), rate.into()),
         None => None,
     };
-    let named = |value: Option<u32>, table: &[&'static str]| {
-        value.map(|value| table.get(value as usize).copied().unwrap_or("unknown"))
-    };
-    for (name, value) in [
-        ("diffserv", named(number(DIFFSERV), &DIFFSERVS)),
-        ("flowmode", named(number(FLOW_MODE), &FLOW_MODES)),
-    ] {
-        if let Some(value) = value {
-            shown.insert(name.into(), value.into());
-        }
-    }
+    show_table(&ARGUMENTS[..2], options, shown);
     for (name, attribute) in [("nat", 11), ("wash", 13), ("ingress", 15), ("split_gso", 17)] {
         shown.insert(name.into(), (number(attribute).unwrap_or(0) != 0).into());
     }
-    let filter = named(number(ACK_FILTER).or(Some(0)), &ACK_FILTERS);
+    let filter = number(ACK_FILTER).unwrap_or(0) as usize;
+    let filter = ACK_FILTERS.get(filter).copied().unwrap_or("unknown");
     shown.insert("ack-filter".into(), filter.into());
     shown.insert("rtt".into(), number(RTT).unwrap_or(0).into());
     let is_raw = find(options, RAW).is_some();
@@ -108,11 +94,7 @@ fn show(options: &[u8], shown: &mut Object) {
         _ => None,
     };
     shown.insert("overhead".into(), (number(OVERHEAD).unwrap_or(0) as i32).into());
-    for (name, attribute) in [("mpu", 14), ("memlimit", 10)] {
-        if let Some(value) = number(attribute).filter(|value| *value != 0) {
-            shown.insert(name.into(), value.into());
-        }
-    }
+    show_table(&ARGUMENTS[2..4], options, shown);
     let mark = match number(18).unwrap_or(0) {
         0 => "0".into(),
         mark => format!("{mark:#x}"),

@@ -7,7 +7,7 @@ use crate::network::message::u32_at;
 /// What is known of it.
 pub const KIND: Kind = Kind {
     name: "codel",
-    options: |words| read("codel", ARGUMENTS, words),
+    options: |words| read("codel", ARGUMENTS, None, words),
     show: |options, shown| show(ARGUMENTS, options, shown),
     statistics,
 };

@@ -1,18 +1,16 @@
 //! `fq`: fair queueing, one queue per flow.
 
 use super::table::{
-    argument, count, counter, nested, read_one, show as show_table, Argument, Counter, Form, Width,
+    argument, count, counter, read, show as show_table, Argument, Counter, Form, Width,
 };
 use super::{Kind, Object};
-use crate::network::message::{find, u32_at, Message};
-use crate::network::words::{wrong, Words};
+use crate::network::message::{find, u32_at};
 use serde_json::Value;
 
 /// What is known of it.
-pub const KIND: Kind = Kind { name: "fq", options, show, statistics };
+pub const KIND: Kind =
+    Kind { name: "fq", options: |words| read("fq", ARGUMENTS, None, words), show, statistics };
 
-const RATE_ENABLE: u16 = 5;
-const BUCKETS_LOG: u16 = 8;
 const HORIZON_DROP: u16 = 15;
 const PRIOMAP: u16 = 16;
 const WEIGHTS: u16 = 17;
@@ -27,53 +25,19 @@ const ARGUMENTS: &[Argument] = &[
     argument("quantum", 3, Form::Number),
     argument("initial_quantum", 4, Form::Number),
     argument("refill_delay", 9, Form::Shown),
-    argument("low_rate_threshold", 11, Form::Shown),
+    argument("low_rate_threshold", 11, Form::ShownUnless(0)),
     argument("timer_slack", 13, Form::Shown),
     argument("horizon", 14, Form::Shown),
     argument("offload_horizon", 18, Form::Shown),
+    argument("maxrate", 7, Form::ShownUnless(u32::MAX)),
+    argument("defrate", 6, Form::ShownUnless(0)),
+    argument("ce_threshold", 12, Form::ShownUnless(u32::MAX)),
+    argument("buckets", 8, Form::Power),
+    argument("pacing", 5, Form::SwitchOn("nopacing")),
 ];
-/// Shown unless they have the value that stands for none.
-const UNLESS: &[(&str, u16, u32)] =
-    &[("maxrate", 7, u32::MAX), ("defrate", 6, 0), ("ce_threshold", 12, u32::MAX)];
-
-fn options(words: &mut Words) -> Result<Message, String> {
-    let mut options = Message::attributes();
-    while let Some(word) = words.next() {
-        match word {
-            "pacing" => options.put_u32(RATE_ENABLE, 1),
-            "nopacing" => options.put_u32(RATE_ENABLE, 0),
-            "buckets" => {
-                let buckets: u32 = words.number(word)?;
-                if !buckets.is_power_of_two() {
-                    return Err(wrong(word, &buckets.to_string(), "a power of two"));
-                }
-                options.put_u32(BUCKETS_LOG, buckets.ilog2())
-            }
-            _ if read_one(ARGUMENTS, word, words, &mut options)? => continue,
-            _ => return Err(format!("`fq` has no `{word}`")),
-        };
-    }
-    Ok(nested(&options))
-}
 
 fn show(options: &[u8], shown: &mut Object) {
     show_table(ARGUMENTS, options, shown);
-    for (name, attribute, none) in UNLESS {
-        if let Some(value) = find(options, *attribute).map(|payload| u32_at(payload, 0)) {
-            if value != *none {
-                shown.insert((*name).into(), value.into());
-            }
-        }
-    }
-    if shown.get("low_rate_threshold") == Some(&Value::from(0)) {
-        shown.remove("low_rate_threshold");
-    }
-    if let Some(log) = find(options, BUCKETS_LOG).map(|payload| u32_at(payload, 0)) {
-        shown.insert("buckets".into(), (1_u64 << log.min(63)).into());
-    }
-    if find(options, RATE_ENABLE).is_some_and(|payload| u32_at(payload, 0) == 0) {
-        shown.insert("pacing".into(), false.into());
-    }
     if let Some(drops) = find(options, HORIZON_DROP).and_then(|payload| payload.first()) {
         let name = if *drops == 0 { "horizon_cap" } else { "horizon_drop" };
         shown.insert(name.into(), Value::Null);

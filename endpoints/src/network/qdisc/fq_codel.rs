@@ -7,7 +7,7 @@ use crate::network::message::u32_at;
 /// What is known of it.
 pub const KIND: Kind = Kind {
     name: "fq_codel",
-    options: |words| read("fq_codel", ARGUMENTS, words),
+    options: |words| read("fq_codel", ARGUMENTS, None, words),
     show: |options, shown| show(ARGUMENTS, options, shown),
     statistics: |raw, shown| {
         // The same attribute has statistics of a class.

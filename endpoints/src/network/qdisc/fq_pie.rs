@@ -6,7 +6,7 @@ use super::Kind;
 /// What is known of it.
 pub const KIND: Kind = Kind {
     name: "fq_pie",
-    options: |words| read("fq_pie", ARGUMENTS, words),
+    options: |words| read("fq_pie", ARGUMENTS, None, words),
     show: |options, shown| show(ARGUMENTS, options, shown),
     statistics: |raw, shown| count(STATISTICS, raw, shown),
 };

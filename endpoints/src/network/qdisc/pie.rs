@@ -7,7 +7,7 @@ use crate::network::message::{u32_at, u64_at};
 /// What is known of it.
 pub const KIND: Kind = Kind {
     name: "pie",
-    options: |words| read("pie", ARGUMENTS, words),
+    options: |words| read("pie", ARGUMENTS, None, words),
     show: |options, shown| show(ARGUMENTS, options, shown),
     statistics,
 };
