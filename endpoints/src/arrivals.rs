@@ -5,8 +5,9 @@
 //! from the same seed, and a mark, uniform in (0, 1), with each; those whose marks lie in its range
 //! are its own. So the arrivals of all together are those of the process, and nobody has to talk.
 
-use crate::json::Fields;
-use crate::random::{lasting, seed, Distribution, Draws};
+use crate::json::{described, whole, within, Description};
+use crate::random::{lasting, Distribution, Draws};
+use serde::Deserialize;
 
 /// Largest object, bytes: a thousand years at 1 Gbit/s do not overflow.
 pub const MAX_BYTES: i64 = 1 << 62;
@@ -19,38 +20,43 @@ const INTERVALS: u32 = 1;
 const MARKS: u32 = 2;
 
 /// Objects that are asked for one after the other, without waiting for each other.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Requests {
+    #[serde(deserialize_with = "described")]
     size: Distribution,
+    #[serde(deserialize_with = "described")]
     every: Distribution,
+    #[serde(deserialize_with = "whole::<_, _, 0, { i64::MAX }>")]
     seed: u64,
+    #[serde(default)]
     shared: Option<Shared>,
 }
 
 /// Which arrivals of a shared process are a flow's: those with marks from `low` to below `high`.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Shared {
+    #[serde(deserialize_with = "whole::<_, _, 0, { i64::MAX }>")]
     seed: u64,
     low: f64,
     high: f64,
 }
 
-impl Requests {
-    /// Takes the workload.
-    ///
-    /// # Errors
-    /// A message that names the field.
-    pub fn take(fields: &mut Fields) -> Result<Self, String> {
-        let requests = Requests {
-            size: Distribution::take(&mut fields.object("size")?)?,
-            every: Distribution::take(&mut fields.object("every")?)?,
-            seed: seed(fields)?,
-            shared: if fields.has("shared") { shared(fields)? } else { None },
-        };
-        lasting(&requests.every, &fields.name("every"))?;
-        Ok(requests)
+impl Description for Requests {
+    fn check(&self) -> Result<(), String> {
+        lasting(&self.every, "every")?;
+        let Some(Shared { low, high, .. }) = self.shared else { return Ok(()) };
+        within("shared.low", low, 0.0, 1.0)?;
+        within("shared.high", high, 0.0, 1.0)?;
+        if high - low < LEAST_PART {
+            return Err(format!("`shared.high` is less than {LEAST_PART} above `low`"));
+        }
+        Ok(())
     }
+}
 
+impl Requests {
     /// The requests of one of `connections` streams, first to last, without end.
     ///
     /// # Errors
@@ -84,22 +90,6 @@ impl Requests {
             next_ns: 0,
         })
     }
-}
-
-fn shared(fields: &mut Fields) -> Result<Option<Shared>, String> {
-    let Some(mut given) = fields.object_or_null("shared")? else {
-        return Ok(None);
-    };
-    let shared = Shared {
-        seed: seed(&mut given)?,
-        low: given.decimal("low", 0.0, 1.0)?,
-        high: given.decimal("high", 0.0, 1.0)?,
-    };
-    given.end()?;
-    if shared.high - shared.low < LEAST_PART {
-        return Err(format!("{} is less than {LEAST_PART} above `low`", given.name("high")));
-    }
-    Ok(Some(shared))
 }
 
 /// One request.
@@ -165,9 +155,7 @@ mod tests {
         "every": {"kind": "exponential", "parameters": {"mean": 0.1}}, "seed": 7}"#;
 
     fn take(text: &str) -> Result<Requests, String> {
-        let mut fields = Fields::parse(text)?;
-        let requests = Requests::take(&mut fields)?;
-        fields.end().map(|()| requests)
+        crate::json::read(text)
     }
 
     fn drawn(requests: &Requests, connection: u32, count: usize) -> Vec<Arrival> {
@@ -269,8 +257,8 @@ mod tests {
             (r#"{"seed": 1, "low": 0.5, "high": 1.5}"#, "`shared.high` is 1.5"),
             (r#"{"seed": 1, "low": 0.5}"#, "`shared.high` is missing"),
             (r#"{"low": 0.5, "high": 1}"#, "`shared.seed` is missing"),
-            (r#"{"seed": 1, "low": 0, "high": 1, "x": 1}"#, "unknown field `shared.x`"),
-            ("1", "`shared` is 1, not an object"),
+            (r#"{"seed": 1, "low": 0, "high": 1, "x": 1}"#, "unknown field `x`"),
+            ("1", "`shared`: invalid type: integer `1`"),
         ] {
             let message = with(text).unwrap_err();
             assert!(message.contains(words), "{message}");

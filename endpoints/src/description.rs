@@ -1,15 +1,17 @@
-//! What a role is asked to do: one JSON object, strictly read. Unknown fields are refused.
+//! What a role is asked to do: one JSON object.
 
 pub mod network;
 pub mod udp;
 
-pub use network::{Network, NetworkEnd, NetworkFile, Order};
+pub use crate::json::{read, Description};
 
-use crate::json::Fields;
+use crate::json::{described, or_null, text, whole, whole_or_null};
 use crate::options::TransportOptions;
 use crate::request::MAX_CONNECTIONS;
 use crate::tcp::fetch::Dial;
 use crate::workload::{Workload, MAX_RATE_BPS};
+use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// The kernel doubles a buffer's size and keeps it in a signed 32-bit number.
@@ -21,105 +23,120 @@ const MAX_SNAPLEN: i64 = 9_216;
 /// More than the kernel would find memory for.
 const MAX_RING: i64 = 1 << 20;
 
-/// Something that can be read from the fields of a JSON object.
-pub trait Description: Sized {
-    /// Takes what it needs from the fields.
-    ///
-    /// # Errors
-    /// A message that names the field.
-    fn take(fields: &mut Fields) -> Result<Self, String>;
-}
-
-/// Reads a description.
-///
-/// # Errors
-/// A message that says what is wrong, and where.
-pub fn read<D: Description>(text: &str) -> Result<D, String> {
-    let mut fields = Fields::parse(text).map_err(|what| format!("bad description: {what}"))?;
-    D::take(&mut fields)
-        .and_then(|description| fields.end().map(|()| description))
-        .map_err(|what| format!("bad description: {what}"))
-}
-
 /// Of role `tcp-server`.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TcpServer {
+    /// For people who look at a process list.
+    #[serde(rename = "flow", deserialize_with = "text")]
+    _flow: String,
     /// Address to listen on.
     pub address: Ipv4Addr,
     /// Port to listen on.
+    #[serde(deserialize_with = "whole::<_, _, 1, 65_535>")]
     pub port: u16,
     /// Congestion control algorithm, by the kernel's name.
+    #[serde(deserialize_with = "kernel_cca")]
     pub cca: String,
     /// How many connections will come; the server ends after the last.
+    #[serde(deserialize_with = "whole::<_, _, 1, { MAX_CONNECTIONS as i64 }>")]
     pub connections: u32,
     /// Send buffer of each connection, bytes of payload; a video brings its own.
+    #[serde(deserialize_with = "whole::<_, _, 1, MAX_BUFFER>")]
     pub buffer_bytes: u32,
     /// What each connection moves; how much the client's request says.
+    #[serde(deserialize_with = "described")]
     pub workload: Workload,
     /// Limit of the sending rate, bit/s of IP.
+    #[serde(deserialize_with = "whole_or_null::<_, _, 1, MAX_RATE_BPS>")]
     pub rate_bps: Option<u64>,
     /// How TCP is to work.
     pub options: TransportOptions,
     /// Time between samples of `TCP_INFO`, ns.
+    #[serde(deserialize_with = "whole::<_, _, SHORTEST_PERIOD, { i64::MAX }>")]
     pub sample_every_ns: i64,
+    /// Not waited for: clients come when they start.
+    starts_ns: Vec<i64>,
 }
 
 /// Of role `tcp-client`.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TcpClient {
+    /// For people who look at a process list.
+    #[serde(rename = "flow", deserialize_with = "text")]
+    _flow: String,
+    /// How many connections it opens.
+    #[serde(deserialize_with = "whole::<_, _, 1, { MAX_CONNECTIONS as i64 }>")]
+    connections: u32,
     /// The server's address.
     pub address: Ipv4Addr,
     /// The server's port.
+    #[serde(deserialize_with = "whole::<_, _, 1, 65_535>")]
     pub port: u16,
     /// Receive buffer of each connection, bytes of payload.
+    #[serde(deserialize_with = "whole::<_, _, 1, MAX_BUFFER>")]
     pub buffer_bytes: u32,
     /// What each connection moves; with `requests`, each is a stream of them.
+    #[serde(deserialize_with = "described")]
     pub workload: Workload,
     /// How TCP is to work.
     pub options: TransportOptions,
     /// When to open each connection, ns after the epoch.
     pub starts_ns: Vec<i64>,
     /// When to stop, ns after the epoch; None: when the work is done.
+    #[serde(deserialize_with = "or_null")]
     pub stop_ns: Option<i64>,
     /// Time between `progress` events, ns.
+    #[serde(deserialize_with = "whole::<_, _, SHORTEST_PERIOD, { i64::MAX }>")]
     pub progress_every_ns: i64,
 }
 
 /// Of role `monitor`.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Monitor {
     /// Time between lines, ns.
+    #[serde(deserialize_with = "whole::<_, _, SHORTEST_PERIOD, { i64::MAX }>")]
     pub every_ns: i64,
 }
 
 /// Of role `qdiscs`.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Qdiscs {
     /// Lines as of `tc -batch`.
     pub lines: Vec<String>,
 }
 
 /// Of role `capture`.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Capture {
     /// The interface whose packets are wanted.
+    #[serde(deserialize_with = "text")]
     pub interface: String,
     /// Which of them.
     pub direction: Direction,
     /// Where they are written; relative to the working directory.
+    #[serde(deserialize_with = "text")]
     pub file: String,
     /// What is kept of them.
     pub form: Form,
     /// How much of each packet is kept, bytes.
+    #[serde(deserialize_with = "whole::<_, _, 1, MAX_SNAPLEN>")]
     pub snaplen: u32,
     /// How many packets can wait between two readings.
+    #[serde(deserialize_with = "whole::<_, _, 1, MAX_RING>")]
     pub ring_packets: u32,
     /// Time between two readings, ns.
+    #[serde(deserialize_with = "whole::<_, _, SHORTEST_PERIOD, { i64::MAX }>")]
     pub every_ns: i64,
 }
 
 /// What a capture keeps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Form {
     /// A pcap file.
     Pcap,
@@ -128,7 +145,8 @@ pub enum Form {
 }
 
 /// Which way a packet passes an interface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// It comes from outside.
     In,
@@ -136,18 +154,6 @@ pub enum Direction {
     Out,
     /// Either.
     Both,
-}
-
-impl Direction {
-    /// Its name in descriptions and events.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Direction::In => "in",
-            Direction::Out => "out",
-            Direction::Both => "both",
-        }
-    }
 }
 
 impl TcpClient {
@@ -164,102 +170,28 @@ impl TcpClient {
 }
 
 impl Description for TcpServer {
-    fn take(fields: &mut Fields) -> Result<Self, String> {
-        // Named for people who look at a process list.
-        fields.text("flow")?;
-        let server = TcpServer {
-            address: address(fields, "address")?,
-            port: fields.number("port", 1, 65_535)? as u16,
-            cca: cca(fields)?,
-            connections: fields.number("connections", 1, MAX_CONNECTIONS.into())? as u32,
-            buffer_bytes: fields.number("buffer_bytes", 1, MAX_BUFFER)? as u32,
-            workload: Workload::take(&mut fields.object("workload")?)?,
-            rate_bps: rate(fields)?,
-            options: options(fields)?,
-            sample_every_ns: fields.number("sample_every_ns", SHORTEST_PERIOD, i64::MAX)?,
-        };
-        // A server waits for its clients, whenever they start.
-        starts(fields, server.connections).map(|_| server)
+    fn check(&self) -> Result<(), String> {
+        every_connection_starts(self.connections, &self.starts_ns)
     }
 }
 
 impl Description for TcpClient {
-    fn take(fields: &mut Fields) -> Result<Self, String> {
-        // Named for people who look at a process list.
-        fields.text("flow")?;
-        let connections = fields.number("connections", 1, MAX_CONNECTIONS.into())? as u32;
-        let client = TcpClient {
-            address: address(fields, "address")?,
-            port: fields.number("port", 1, 65_535)? as u16,
-            buffer_bytes: fields.number("buffer_bytes", 1, MAX_BUFFER)? as u32,
-            workload: Workload::take(&mut fields.object("workload")?)?,
-            options: options(fields)?,
-            starts_ns: starts(fields, connections)?,
-            stop_ns: fields.number_or_null("stop_ns", i64::MIN, i64::MAX)?,
-            progress_every_ns: fields.number("progress_every_ns", SHORTEST_PERIOD, i64::MAX)?,
-        };
-        stops_after_starts(client.stop_ns, &client.starts_ns).map(|()| client)
+    fn check(&self) -> Result<(), String> {
+        every_connection_starts(self.connections, &self.starts_ns)?;
+        stops_after_starts(self.stop_ns, &self.starts_ns)
     }
 }
 
-impl Description for Qdiscs {
-    fn take(fields: &mut Fields) -> Result<Self, String> {
-        Ok(Qdiscs { lines: fields.texts("lines")? })
-    }
-}
+impl Description for Qdiscs {}
+impl Description for Monitor {}
+impl Description for Capture {}
 
-impl Description for Monitor {
-    fn take(fields: &mut Fields) -> Result<Self, String> {
-        Ok(Monitor { every_ns: fields.number("every_ns", SHORTEST_PERIOD, i64::MAX)? })
-    }
-}
-
-impl Description for Capture {
-    fn take(fields: &mut Fields) -> Result<Self, String> {
-        Ok(Capture {
-            interface: fields.text("interface")?,
-            direction: match fields.text("direction")?.as_str() {
-                "in" => Direction::In,
-                "out" => Direction::Out,
-                "both" => Direction::Both,
-                other => {
-                    return Err(format!("`direction` is `{other}`, not `in`, `out` or `both`"))
-                }
-            },
-            file: fields.text("file")?,
-            form: match fields.text("form")?.as_str() {
-                "pcap" => Form::Pcap,
-                "headers" => Form::Headers,
-                other => return Err(format!("`form` is `{other}`, not `pcap` or `headers`")),
-            },
-            snaplen: fields.number("snaplen", 1, MAX_SNAPLEN)? as u32,
-            ring_packets: fields.number("ring_packets", 1, MAX_RING)? as u32,
-            every_ns: fields.number("every_ns", SHORTEST_PERIOD, i64::MAX)?,
-        })
-    }
-}
-
-pub(crate) fn address(fields: &mut Fields, name: &str) -> Result<Ipv4Addr, String> {
-    let text = fields.text(name)?;
-    text.parse().map_err(|_| format!("{} is `{text}`, not an IPv4 address", fields.name(name)))
-}
-
-fn rate(fields: &mut Fields) -> Result<Option<u64>, String> {
-    Ok(fields.number_or_null("rate_bps", 1, MAX_RATE_BPS)?.map(|bps| bps as u64))
-}
-
-fn options(fields: &mut Fields) -> Result<TransportOptions, String> {
-    TransportOptions::take(&mut fields.object("options")?)
-}
-
-/// When each connection starts, ns after the epoch.
-pub(crate) fn starts(fields: &mut Fields, connections: u32) -> Result<Vec<i64>, String> {
-    let starts_ns = fields.numbers("starts_ns")?;
+pub(crate) fn every_connection_starts(connections: u32, starts_ns: &[i64]) -> Result<(), String> {
     if starts_ns.len() != connections as usize {
         let entries = starts_ns.len();
         return Err(format!("`starts_ns` has {entries} entries for {connections} connections"));
     }
-    Ok(starts_ns)
+    Ok(())
 }
 
 pub(crate) fn stops_after_starts(stop_ns: Option<i64>, starts_ns: &[i64]) -> Result<(), String> {
@@ -271,13 +203,13 @@ pub(crate) fn stops_after_starts(stop_ns: Option<i64>, starts_ns: &[i64]) -> Res
     }
 }
 
-/// Takes the name of a congestion control of the kernel.
-pub(crate) fn cca(fields: &mut Fields) -> Result<String, String> {
-    let name = fields.text("cca")?;
+/// Reads the name of a congestion control of the kernel.
+pub(crate) fn kernel_cca<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let name = text(from)?;
     // TCP_CA_NAME_MAX of the kernel is 16 with the closing zero.
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if name.len() > 15 || !name.bytes().all(plain) {
-        return Err(format!("`cca` is `{name}`, not a name of a congestion control"));
+        return Err(D::Error::custom(format!("is `{name}`, not a name of a congestion control")));
     }
     Ok(name)
 }
@@ -305,7 +237,7 @@ mod tests {
         let file = client(r#"{"kind": "file", "bytes": 7}"#, "null").unwrap();
         assert_eq!(file.workload, Workload::File { bytes: 7 });
         let bulk = client(r#"{"kind": "bulk"}"#, "9").unwrap();
-        assert_eq!((bulk.workload, bulk.stop_ns), (Workload::Bulk, Some(9)));
+        assert_eq!((bulk.workload, bulk.stop_ns), (Workload::Bulk {}, Some(9)));
     }
 
     #[test]
@@ -330,8 +262,8 @@ mod tests {
             "ring_packets": 1000, "every_ns": 100000000}"#;
         assert_eq!(read::<Capture>(good).unwrap().direction, Direction::Out);
         for (from, to, word) in [
-            (r#""out""#, r#""up""#, "`direction` is `up`"),
-            (r#""pcap""#, r#""text""#, "`form` is `text`"),
+            (r#""out""#, r#""up""#, "`direction`: unknown variant `up`"),
+            (r#""pcap""#, r#""text""#, "`form`: unknown variant `text`"),
             (r#""eth0""#, r#""""#, "interface"),
             ("96", "0", "snaplen"),
             ("1000,", "0,", "ring_packets"),
@@ -348,8 +280,8 @@ mod tests {
         for (starts, words) in [
             ("[3]", "`starts_ns` has 1 entries for 2 connections"),
             ("[3, 4, 5]", "3 entries"),
-            ("3", "a list of whole numbers"),
-            ("[3, 4.5]", "a list of whole numbers"),
+            ("3", "`starts_ns`: invalid type"),
+            ("[3, 4.5]", "`starts_ns[1]`: invalid type"),
         ] {
             let message = starting(r#"{"kind": "bulk"}"#, starts, "null").unwrap_err();
             assert!(message.contains(words), "{}", message);
@@ -383,8 +315,8 @@ mod tests {
             (r#""port": 1,"#, "", "port"),
             (r#""rate_bps": null"#, r#""rate_bps": 0"#, "`rate_bps` is 0"),
             (r#""rate_bps": null,"#, "", "`rate_bps` is missing"),
-            (r#""ecn": false"#, r#""ecn": 0"#, "`options.ecn` is 0"),
-            (r#""bulk""#, r#""film""#, "`workload.kind` is `film`"),
+            (r#""ecn": false"#, r#""ecn": 0"#, "`options.ecn`: invalid type: integer `0`"),
+            (r#""bulk""#, r#""film""#, "`workload.kind`: unknown variant `film`"),
             ("[0]", "[]", "0 entries for 1 connections"),
         ] {
             let message = read::<TcpServer>(&good.replace(from, to)).unwrap_err();

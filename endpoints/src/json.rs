@@ -1,267 +1,221 @@
-//! JSON, as little as the roles need: a strict reader of one object, a writer of one line.
+//! Reads JSON strictly: what serde derives, with messages that name the field.
 
-use serde::Serialize;
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error};
 use serde_json::{Map, Value};
-use std::io;
 
-/// The fields of a JSON object that have not been taken yet.
-#[derive(Debug)]
-pub struct Fields {
-    /// How the object is called in messages: empty, or `workload.`.
-    prefix: String,
-    left: Map<String, Value>,
+/// Something that a JSON object describes. Unknown fields are refused, and all that are declared are needed.
+pub trait Description: DeserializeOwned {
+    /// The field that names the variant, of an enum whose variants have their fields beside it.
+    const TAG: Option<&'static str> = None;
+
+    /// Checks what no field can tell alone.
+    ///
+    /// # Errors
+    /// A message that names the fields.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
 }
 
-impl Fields {
-    /// Reads an object.
-    ///
-    /// # Errors
-    /// A message with the place, if the text is no JSON object.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        match serde_json::from_str(text) {
-            Ok(Value::Object(left)) => Ok(Fields { prefix: String::new(), left }),
-            Ok(other) => Err(format!("`{other}` is not a JSON object")),
-            Err(error) => Err(format!("not JSON: {error}")),
-        }
-    }
+/// Reads a description.
+///
+/// # Errors
+/// A message that says what is wrong, and where.
+pub fn read<T: Description>(text: &str) -> Result<T, String> {
+    serde_json::from_str(text)
+        .map_err(|error| format!("not JSON: {error}"))
+        .and_then(parse)
+        .map_err(|what| format!("bad description: {what}"))
+}
 
-    /// Takes a text that is not empty.
-    ///
-    /// # Errors
-    /// A message that names the field.
-    pub fn text(&mut self, name: &str) -> Result<String, String> {
-        match self.take(name)? {
-            Value::String(text) if !text.is_empty() => Ok(text),
-            other => Err(self.wrong(name, &other, "a text that is not empty")),
-        }
-    }
-
-    /// Takes a whole number from `least` to `most`.
-    ///
-    /// # Errors
-    /// A message that names the field.
-    pub fn number(&mut self, name: &str, least: i64, most: i64) -> Result<i64, String> {
-        let value = self.take(name)?;
-        value.as_i64().filter(|number| (least..=most).contains(number)).ok_or_else(|| {
-            let range = match (least, most) {
-                (i64::MIN, i64::MAX) => "a whole number".into(),
-                (_, i64::MAX) => format!("a whole number of at least {least}"),
-                _ => format!("a whole number from {least} to {most}"),
-            };
-            self.wrong(name, &value, &range)
-        })
-    }
-
-    /// Takes a whole number, or None for null.
-    ///
-    /// # Errors
-    /// A message that names the field.
-    pub fn number_or_null(
-        &mut self,
-        name: &str,
-        least: i64,
-        most: i64,
-    ) -> Result<Option<i64>, String> {
-        if self.left.get(name) == Some(&Value::Null) {
-            self.left.remove(name);
-            return Ok(None);
-        }
-        self.number(name, least, most).map(Some)
-    }
-
-    /// Takes a number from `least` to `most`, whole or not.
-    ///
-    /// # Errors
-    /// A message that names the field.
-    pub fn decimal(&mut self, name: &str, least: f64, most: f64) -> Result<f64, String> {
-        let value = self.take(name)?;
-        value
-            .as_f64()
-            .filter(|number| (least..=most).contains(number))
-            .ok_or_else(|| self.wrong(name, &value, &format!("a number from {least} to {most}")))
-    }
-
-    /// Takes true or false.
-    ///
-    /// # Errors
-    /// A message that names the field.
-    pub fn switch(&mut self, name: &str) -> Result<bool, String> {
-        let value = self.take(name)?;
-        value.as_bool().ok_or_else(|| self.wrong(name, &value, "true or false"))
-    }
-
-    /// Takes a list of whole numbers.
-    ///
-    /// # Errors
-    /// A message that names the field.
-    pub fn numbers(&mut self, name: &str) -> Result<Vec<i64>, String> {
-        let value = self.take(name)?;
-        let numbers = value.as_array().and_then(|list| list.iter().map(Value::as_i64).collect());
-        numbers.ok_or_else(|| self.wrong(name, &value, "a list of whole numbers"))
-    }
-
-    /// Takes a list of texts.
-    ///
-    /// # Errors
-    /// A message that names the field.
-    pub fn texts(&mut self, name: &str) -> Result<Vec<String>, String> {
-        let value = self.take(name)?;
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        let texts = value.as_array().and_then(|list| list.iter().map(text).collect());
-        texts.ok_or_else(|| self.wrong(name, &value, "a list of texts"))
-    }
-
-    /// Takes a list of objects.
-    ///
-    /// # Errors
-    /// A message that names the field, or the entry that is no object.
-    pub fn objects(&mut self, name: &str) -> Result<Vec<Fields>, String> {
-        let Value::Array(list) = self.take(name)? else {
-            return Err(format!("{} is not a list of objects", self.name(name)));
+fn parse<T: Description>(value: Value) -> Result<T, String> {
+    let Value::Object(mut fields) = value else {
+        return Err(format!("is {value}, not a JSON object"));
+    };
+    let mut before = String::new();
+    if let Some(tag) = T::TAG {
+        let Some(variant) = fields.remove(tag) else {
+            return Err(format!("`{tag}` is missing"));
         };
-        let entry = |(position, value): (usize, Value)| match value {
-            Value::Object(left) => {
-                Ok(Fields { prefix: format!("{}{name}[{position}].", self.prefix), left })
+        let Value::String(name) = &variant else {
+            return Err(format!("`{tag}` is {variant}, not a text"));
+        };
+        before.clone_from(name);
+        fields = Map::from_iter([(name.clone(), fields.into())]);
+    }
+    let read: T = serde_path_to_error::deserialize(Value::Object(fields)).map_err(|error| {
+        let path = error.path().to_string();
+        let path = path.strip_prefix(&before).unwrap_or(&path).trim_start_matches('.');
+        match (error.inner().to_string(), T::TAG) {
+            (what, Some(tag)) if what.starts_with("unknown variant") && path.is_empty() => {
+                format!("`{tag}`: {what}")
             }
-            _ => Err(format!("{} has an entry that is not an object", self.name(name))),
-        };
-        list.into_iter().enumerate().map(entry).collect()
-    }
-
-    /// Takes an object, or None for null.
-    ///
-    /// # Errors
-    /// A message that names the field.
-    pub fn object_or_null(&mut self, name: &str) -> Result<Option<Fields>, String> {
-        if self.left.get(name) == Some(&Value::Null) {
-            self.left.remove(name);
-            return Ok(None);
+            (what, _) => located(path, &what),
         }
-        self.object(name).map(Some)
-    }
+    })?;
+    read.check().map(|()| read)
+}
 
-    /// Whether there is such a field and nobody has taken it.
-    #[must_use]
-    pub fn has(&self, name: &str) -> bool {
-        self.left.contains_key(name)
+/// What is wrong at a place of a description; the place may be nothing.
+fn located(path: &str, what: &str) -> String {
+    let dot = if path.is_empty() { "" } else { "." };
+    if let Some(field) = what.strip_prefix("missing field `") {
+        return format!("`{path}{dot}{field} is missing");
     }
-
-    /// Takes an object.
-    ///
-    /// # Errors
-    /// A message that names the field.
-    pub fn object(&mut self, name: &str) -> Result<Fields, String> {
-        match self.take(name)? {
-            Value::Object(left) => Ok(Fields { prefix: format!("{}{}.", self.prefix, name), left }),
-            other => Err(self.wrong(name, &other, "an object")),
-        }
-    }
-
-    /// Takes all that is left, whatever it is.
-    #[must_use]
-    pub fn rest(self) -> Map<String, Value> {
-        self.left
-    }
-
-    /// Makes sure that nothing is left.
-    ///
-    /// # Errors
-    /// A message that names a field that nobody took.
-    pub fn end(&self) -> Result<(), String> {
-        match self.left.keys().next() {
-            None => Ok(()),
-            Some(name) => Err(format!("unknown field {}", self.name(name))),
-        }
-    }
-
-    /// How a field is called in messages.
-    #[must_use]
-    pub fn name(&self, name: &str) -> String {
-        format!("`{}{}`", self.prefix, name)
-    }
-
-    fn take(&mut self, name: &str) -> Result<Value, String> {
-        self.left.remove(name).ok_or_else(|| format!("field {} is missing", self.name(name)))
-    }
-
-    fn wrong(&self, name: &str, value: &Value, expected: &str) -> String {
-        format!("{} is {}, not {}", self.name(name), value, expected)
+    match what.strip_prefix('`') {
+        Some(rest) => format!("`{path}{dot}{rest}"),
+        None if path.is_empty() => what.into(),
+        None if what.starts_with("is ") || what.starts_with("has ") => format!("`{path}` {what}"),
+        None => format!("`{path}`: {what}"),
     }
 }
 
-/// Writes one object on a line of its own. Names are plain: they need no escapes.
-#[derive(Debug)]
-pub struct Line<'a> {
-    text: &'a mut Vec<u8>,
-    before_name: u8,
+/// Reads a description within another one.
+///
+/// # Errors
+/// As `read`.
+pub fn described<'de, D: Deserializer<'de>, T: Description>(from: D) -> Result<T, D::Error> {
+    parse(Value::deserialize(from)?).map_err(D::Error::custom)
 }
 
-impl<'a> Line<'a> {
-    /// Begins an object at the end of `text`.
-    pub fn begin(text: &'a mut Vec<u8>) -> Self {
-        Line { text, before_name: b'{' }
-    }
+/// Reads something that may be null but has to be there.
+///
+/// # Errors
+/// Those of the type.
+pub fn or_null<'de, D, T>(from: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Option::deserialize(from)
+}
 
-    /// Writes a number, a text or null.
-    ///
-    /// # Errors
-    /// None in practice: there is always memory to write to.
-    pub fn field<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> io::Result<&mut Self> {
-        self.text.push(self.before_name);
-        self.before_name = b',';
-        self.text.push(b'"');
-        self.text.extend_from_slice(name.as_bytes());
-        self.text.extend_from_slice(b"\":");
-        serde_json::to_writer(&mut *self.text, value)?;
-        Ok(self)
-    }
+/// Reads a whole number from `LEAST` to `MOST`.
+///
+/// # Errors
+/// A message that says what it is.
+pub fn whole<'de, D, T, const LEAST: i64, const MOST: i64>(from: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: TryFrom<i64>,
+{
+    let value = Value::deserialize(from)?;
+    in_range::<T, LEAST, MOST>(&value).map_err(D::Error::custom)
+}
 
-    /// Ends the object and the line.
-    pub fn end(self) {
-        self.text.extend_from_slice(b"}\n");
+/// Reads a whole number from `LEAST` to `MOST`, or null.
+///
+/// # Errors
+/// As `whole`.
+pub fn whole_or_null<'de, D, T, const LEAST: i64, const MOST: i64>(
+    from: D,
+) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: TryFrom<i64>,
+{
+    match Value::deserialize(from)? {
+        Value::Null => Ok(None),
+        value => in_range::<T, LEAST, MOST>(&value).map(Some).map_err(D::Error::custom),
     }
+}
+
+fn in_range<T: TryFrom<i64>, const LEAST: i64, const MOST: i64>(
+    value: &Value,
+) -> Result<T, String> {
+    let number = value.as_i64().filter(|number| (LEAST..=MOST).contains(number));
+    number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| match MOST {
+        i64::MAX => format!("is {value}, not a whole number of at least {LEAST}"),
+        _ => format!("is {value}, not a whole number from {LEAST} to {MOST}"),
+    })
+}
+
+/// Reads a text that is not empty.
+///
+/// # Errors
+/// A message that says what it is.
+pub fn text<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    match Value::deserialize(from)? {
+        Value::String(text) if !text.is_empty() => Ok(text),
+        other => Err(D::Error::custom(format!("is {other}, not a text that is not empty"))),
+    }
+}
+
+/// Checks that a number lies from `least` to `most`.
+///
+/// # Errors
+/// A message that names it.
+pub fn within(name: &str, value: f64, least: f64, most: f64) -> Result<(), String> {
+    if (least..=most).contains(&value) {
+        return Ok(());
+    }
+    Err(format!("`{name}` is {value}, not a number from {least} to {most}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(deny_unknown_fields, rename_all = "lowercase")]
+    enum Shape {
+        Circle {
+            #[serde(deserialize_with = "whole::<_, _, 1, 9>")]
+            radius: u8,
+        },
+        Point {},
+    }
+
+    impl Description for Shape {
+        const TAG: Option<&'static str> = Some("kind");
+    }
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Drawing {
+        #[serde(deserialize_with = "text")]
+        name: String,
+        #[serde(deserialize_with = "described")]
+        shape: Shape,
+        #[serde(deserialize_with = "whole_or_null::<_, _, 0, { i64::MAX }>")]
+        at: Option<i64>,
+        on: bool,
+    }
+
+    impl Description for Drawing {}
+
+    const GOOD: &str =
+        r#"{"name": "a", "shape": {"kind": "circle", "radius": 3}, "at": null, "on": true}"#;
+
     #[test]
-    fn fields_are_taken_once_and_none_may_be_left() {
-        let mut fields = Fields::parse(r#"{"a": 1, "b": {"c": "d"}, "e": null}"#).unwrap();
-        assert_eq!(fields.number("a", 0, 1), Ok(1));
-        assert_eq!(fields.number("a", 0, 1).unwrap_err(), "field `a` is missing");
-        assert_eq!(fields.object("b").unwrap().end().unwrap_err(), "unknown field `b.c`");
-        assert_eq!(fields.end().unwrap_err(), "unknown field `e`");
-        assert_eq!(fields.number_or_null("e", 0, 1), Ok(None));
-        assert_eq!(fields.end(), Ok(()));
+    fn an_object_is_read_whole() {
+        let drawing: Drawing = read(GOOD).unwrap();
+        assert!(matches!(drawing.shape, Shape::Circle { radius: 3 }));
+        assert!(drawing.name == "a" && drawing.at.is_none() && drawing.on);
+        let point = GOOD.replace(r#""circle", "radius": 3"#, r#""point""#);
+        assert!(matches!(read::<Drawing>(&point).unwrap().shape, Shape::Point {}));
     }
 
     #[test]
-    fn decimals_and_switches_are_what_they_say() {
-        let text = r#"{"a": 0.1, "b": 2, "c": "2", "d": true, "e": 1}"#;
-        let mut fields = Fields::parse(text).unwrap();
-        assert_eq!(fields.decimal("a", 0.0, 1.0), Ok(0.1));
-        let message = fields.decimal("b", 0.0, 1.5).unwrap_err();
-        assert_eq!(message, "`b` is 2, not a number from 0 to 1.5");
-        assert!(fields.decimal("c", 0.0, 9.0).is_err());
-        assert_eq!(fields.switch("d"), Ok(true));
-        assert_eq!(fields.switch("e").unwrap_err(), "`e` is 1, not true or false");
-    }
-
-    #[test]
-    fn what_is_no_object_is_refused() {
-        for text in ["", "{", "[]", "7", "{\"a\": 1} x"] {
-            assert!(Fields::parse(text).is_err(), "{}", text);
+    fn what_is_wrong_is_said_with_its_place() {
+        for (from, to, message) in [
+            (r#""a""#, r#""""#, "`name` is \"\", not a text that is not empty"),
+            (r#""name": "a", "#, "", "`name` is missing"),
+            (r#""at": null, "#, "", "`at` is missing"),
+            ("null", "-1", "`at` is -1, not a whole number of at least 0"),
+            ("true", "1", "`on`: invalid type: integer `1`, expected a boolean"),
+            ("3", "1.5", "`shape.radius` is 1.5, not a whole number from 1 to 9"),
+            (r#", "radius": 3"#, "", "`shape.radius` is missing"),
+            (r#"radius": 3"#, r#"radius": 3, "x": 1"#, "`shape.x`: unknown field `x`, expected"),
+            ("circle", "square", "`shape.kind`: unknown variant `square`, expected `circle` or"),
+            (r#""circle""#, "7", "`shape.kind` is 7, not a text"),
+            (r#""on""#, r#""x": 1, "on""#, "`x`: unknown field `x`, expected one of"),
+        ] {
+            let error = read::<Drawing>(&GOOD.replace(from, to)).unwrap_err();
+            assert!(error.starts_with(&format!("bad description: {message}")), "{error}");
         }
-    }
-
-    #[test]
-    fn a_line_is_an_object() {
-        let mut text = Vec::new();
-        let mut line = Line::begin(&mut text);
-        line.field("a", &-1).unwrap().field("b", "x\"\n").unwrap().field("c", &None::<u8>).unwrap();
-        line.end();
-        assert_eq!(text, b"{\"a\":-1,\"b\":\"x\\\"\\n\",\"c\":null}\n");
+        for text in ["", "{", "[]", "7", "{\"a\": 1} x"] {
+            assert!(read::<Drawing>(text).is_err(), "{text}");
+        }
     }
 }

@@ -1,18 +1,22 @@
 //! Options of a transport, as both ends are told.
 
-use crate::json::Fields;
+use crate::json::{whole, whole_or_null};
+use serde::Deserialize;
 
 /// What the kernel can count of a window with the largest scale (RFC 7323, section 2.3), bytes.
 const MAX_WINDOW: i64 = 65_535 << 14;
 
 /// How a transport is to work. What the ends cannot set themselves (for TCP: `initial_window_packets`,
 /// `ecn`, `sack`) the script has set for host or route; each end reports what is in force.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[allow(clippy::struct_excessive_bools)] // each is a switch of the language
 pub struct TransportOptions {
     /// Congestion window of a new connection, packets.
+    #[serde(deserialize_with = "whole::<_, _, 1, 65_535>")]
     pub initial_window_packets: u32,
     /// Largest window that the receiver offers, bytes; None: as its buffer allows.
+    #[serde(deserialize_with = "whole_or_null::<_, _, 1, MAX_WINDOW>")]
     pub receive_window_bytes: Option<u32>,
     /// Explicit Congestion Notification (RFC 3168).
     pub ecn: bool,
@@ -37,51 +41,31 @@ impl Default for TransportOptions {
     }
 }
 
-impl TransportOptions {
-    /// Takes all options.
-    ///
-    /// # Errors
-    /// A message that names the field.
-    pub fn take(fields: &mut Fields) -> Result<Self, String> {
-        let options = TransportOptions {
-            initial_window_packets: fields.number("initial_window_packets", 1, 65_535)? as u32,
-            receive_window_bytes: fields
-                .number_or_null("receive_window_bytes", 1, MAX_WINDOW)?
-                .map(|bytes| bytes as u32),
-            ecn: fields.switch("ecn")?,
-            sack: fields.switch("sack")?,
-            pacing: fields.switch("pacing")?,
-            fast_open: fields.switch("fast_open")?,
-        };
-        fields.end().map(|()| options)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::{read, Description};
 
     const GOOD: &str = r#"{"initial_window_packets": 10, "receive_window_bytes": null, "ecn": false,
         "sack": true, "pacing": false, "fast_open": false}"#;
 
-    fn take(text: &str) -> Result<TransportOptions, String> {
-        TransportOptions::take(&mut Fields::parse(text)?)
-    }
+    impl Description for TransportOptions {}
 
     #[test]
     fn all_options_are_needed_and_no_others() {
-        assert_eq!(take(GOOD), Ok(TransportOptions::default()));
-        let window = take(&GOOD.replace("null", "65536")).unwrap().receive_window_bytes;
+        assert_eq!(read::<TransportOptions>(GOOD), Ok(TransportOptions::default()));
+        let window =
+            read::<TransportOptions>(&GOOD.replace("null", "65536")).unwrap().receive_window_bytes;
         assert_eq!(window, Some(65_536));
         for (from, to, words) in [
             ("10", "0", "`initial_window_packets` is 0"),
             ("null", "0", "`receive_window_bytes` is 0"),
             ("null", "1073725441", "`receive_window_bytes` is 1073725441"),
-            ("true", "1", "`sack` is 1, not true or false"),
+            ("true", "1", "`sack`: invalid type: integer `1`"),
             ("\"ecn\": false,", "", "`ecn` is missing"),
             ("\"ecn\"", "\"colour\": 1, \"ecn\"", "unknown field `colour`"),
         ] {
-            let message = take(&GOOD.replace(from, to)).unwrap_err();
+            let message = read::<TransportOptions>(&GOOD.replace(from, to)).unwrap_err();
             assert!(message.contains(words), "{message}");
         }
     }

@@ -132,7 +132,6 @@ impl Periods {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::Fields;
     use crate::workload::Workload;
 
     const MS: i64 = 1_000_000;
@@ -143,7 +142,7 @@ mod tests {
             r#"{{"kind": "onoff", "rate_bps": 12000000, "on": {on}, "off": {off},
                 "packet_bytes": 1500, "seed": 1{more}}}"#
         );
-        match Workload::take(&mut Fields::parse(&text).unwrap()).unwrap() {
+        match crate::json::read(&text).unwrap() {
             Workload::OnOff(onoff) => onoff,
             other => unreachable!("{other:?}"),
         }

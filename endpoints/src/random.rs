@@ -4,9 +4,10 @@
 //! Transactions on Mathematical Software 47, 2021), logarithms and exponentials from the crate
 //! `libm`: those of the C library differ between machines. Square roots are exact everywhere.
 
-use crate::json::Fields;
+use crate::json::{within, Description};
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::Deserialize;
 
 /// Shortest mean of what is drawn again and again, s: below it a program would only draw.
 const SHORTEST_MEAN_S: f64 = 1e-6;
@@ -14,7 +15,8 @@ const SHORTEST_MEAN_S: f64 = 1e-6;
 const MOST: f64 = 9_007_199_254_740_992.0;
 
 /// A random quantity, in the unit of the quantity that is drawn.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(tag = "kind", content = "parameters", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Distribution {
     /// Always `value`.
     Constant {
@@ -56,45 +58,35 @@ pub enum Distribution {
     },
 }
 
-impl Distribution {
-    /// Takes `{"kind", "parameters": {..}}`.
-    ///
-    /// # Errors
-    /// A message that names the field.
-    pub fn take(fields: &mut Fields) -> Result<Self, String> {
-        let kind = fields.text("kind")?;
-        let mut parameters = fields.object("parameters")?;
-        let mut value = |name| parameters.decimal(name, 0.0, MOST);
-        let distribution = match kind.as_str() {
-            "constant" => Distribution::Constant { value: value("value")? },
-            "uniform" => Distribution::Uniform { low: value("low")?, high: value("high")? },
-            "exponential" => Distribution::Exponential { mean: value("mean")? },
-            "pareto" => Distribution::Pareto { mean: value("mean")?, shape: value("shape")? },
-            "gamma" => Distribution::Gamma { mean: value("mean")?, shape: value("shape")? },
-            "normal" => {
-                Distribution::Normal { mean: value("mean")?, deviation: value("deviation")? }
+impl Description for Distribution {
+    fn check(&self) -> Result<(), String> {
+        let value = |name, value: f64| within(&format!("parameters.{name}"), value, 0.0, MOST);
+        match *self {
+            Distribution::Constant { value: constant } => value("value", constant),
+            Distribution::Uniform { low, high } => {
+                value("low", low).and_then(|()| value("high", high))?;
+                let right = low <= high;
+                right
+                    .then_some(())
+                    .ok_or("`parameters.`parameters.low` is above `parameters.high`".into())
             }
-            other => {
-                let known = "constant, uniform, exponential, pareto, gamma, normal";
-                return Err(format!("{} is `{other}`, not one of {known}", fields.name("kind")));
+            Distribution::Exponential { mean } => value("mean", mean),
+            Distribution::Pareto { mean, shape } => {
+                value("mean", mean).and_then(|()| value("shape", shape))?;
+                (shape > 1.0).then_some(()).ok_or("`parameters.shape` must be above 1".into())
             }
-        };
-        parameters.end()?;
-        fields.end()?;
-        match distribution {
-            Distribution::Uniform { low, high } if low > high => {
-                Err(format!("{} is above {}", parameters.name("low"), parameters.name("high")))
+            Distribution::Gamma { mean, shape } => {
+                value("mean", mean).and_then(|()| value("shape", shape))?;
+                (shape >= 0.01).then_some(()).ok_or("`parameters.shape` is below 0.01".into())
             }
-            Distribution::Pareto { shape, .. } if shape <= 1.0 => {
-                Err(format!("{} must be above 1", parameters.name("shape")))
+            Distribution::Normal { mean, deviation } => {
+                value("mean", mean).and_then(|()| value("deviation", deviation))
             }
-            Distribution::Gamma { shape, .. } if shape < 0.01 => {
-                Err(format!("{} is below 0.01", parameters.name("shape")))
-            }
-            _ => Ok(distribution),
         }
     }
+}
 
+impl Distribution {
     /// The mean; of `normal`, which is cut at zero, a lower bound of it.
     #[must_use]
     pub fn mean(&self) -> f64 {
@@ -200,21 +192,13 @@ pub(crate) fn mix(value: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Takes the seed of all streams of a description.
-///
-/// # Errors
-/// A message that names the field.
-pub fn seed(fields: &mut Fields) -> Result<u64, String> {
-    Ok(fields.number("seed", 0, i64::MAX)? as u64)
-}
-
 /// Refuses times so short that a program would do nothing but draw them.
 ///
 /// # Errors
 /// A message that begins with `name`.
 pub fn lasting(distribution: &Distribution, name: &str) -> Result<(), String> {
     if distribution.mean() < SHORTEST_MEAN_S {
-        return Err(format!("{name} has a mean below {SHORTEST_MEAN_S} s"));
+        return Err(format!("`{name}` has a mean below {SHORTEST_MEAN_S} s"));
     }
     Ok(())
 }
@@ -231,8 +215,7 @@ mod tests {
     const NORMAL: &str = r#""normal", "parameters": {"mean": 1, "deviation": 2}"#;
 
     fn take(kind_and_parameters: &str) -> Result<Distribution, String> {
-        let text = format!(r#"{{"size": {{"kind": {kind_and_parameters}}}}}"#);
-        Distribution::take(&mut Fields::parse(&text).unwrap().object("size").unwrap())
+        crate::json::read(&format!(r#"{{"kind": {kind_and_parameters}}}"#))
     }
 
     fn draws(kind_and_parameters: &str, connection: u32, stream: u32) -> Draws {
@@ -335,12 +318,15 @@ mod tests {
     #[test]
     fn wrong_distributions_are_refused_by_name() {
         for (distribution, words) in [
-            (r#""weibull", "parameters": {}"#, "`size.kind` is `weibull`, not one of constant"),
-            (r#""constant", "parameters": {}"#, "`size.parameters.value` is missing"),
-            (r#""constant", "parameters": {"value": -1}"#, "`size.parameters.value` is -1"),
-            (r#""constant", "parameters": {"value": 1, "x": 1}"#, "`size.parameters.x`"),
-            (r#""constant", "parameters": {"value": 1}, "x": 1"#, "`size.x`"),
-            (r#""uniform", "parameters": {"low": 2, "high": 1}"#, "low` is above"),
+            (
+                r#""weibull", "parameters": {}"#,
+                "`kind`: unknown variant `weibull`, expected one of `constant`",
+            ),
+            (r#""constant", "parameters": {}"#, "`parameters.value` is missing"),
+            (r#""constant", "parameters": {"value": -1}"#, "`parameters.value` is -1"),
+            (r#""constant", "parameters": {"value": 1, "x": 1}"#, "`parameters.x`"),
+            (r#""constant", "parameters": {"value": 1}, "x": 1"#, "`x`"),
+            (r#""uniform", "parameters": {"low": 2, "high": 1}"#, "`parameters.low` is above"),
             (r#""pareto", "parameters": {"mean": 2, "shape": 1}"#, "shape` must be above 1"),
             (r#""gamma", "parameters": {"mean": 2, "shape": 0}"#, "shape` is below"),
         ] {

@@ -34,7 +34,7 @@ impl Source {
         header_bytes: u32,
     ) -> Self {
         let pattern = match workload {
-            Workload::File { .. } | Workload::Bulk | Workload::Requests(_) => Pattern::AtOnce,
+            Workload::File { .. } | Workload::Bulk {} | Workload::Requests(_) => Pattern::AtOnce,
             Workload::Video(video) => Pattern::Video(Chunks::new(video)),
             Workload::OnOff(onoff) => Pattern::OnOff(Packets {
                 times: PacketTimes::on_off(onoff, connection),
@@ -148,12 +148,11 @@ impl Packets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::json::Fields;
 
     const MS: i64 = 1_000_000;
 
     fn workload(text: &str) -> Workload {
-        Workload::take(&mut Fields::parse(text).unwrap()).unwrap()
+        crate::json::read(text).unwrap()
     }
 
     /// 8 Mbit/s (1 byte per us), 4 s of burst, chunks of 10,000 bytes at 1.25 x the rate: every 8 ms.
@@ -181,7 +180,7 @@ mod tests {
     fn files_and_bulk_may_be_sent_at_once() {
         let mut file = Source::new(&Workload::File { bytes: 7 }, 0, Some(7), 52);
         assert_eq!((file.allowed(0, 0), file.next_ns(), file.wanted()), (7, None, Some(7)));
-        let mut bulk = Source::new(&Workload::Bulk, 0, None, 52);
+        let mut bulk = Source::new(&Workload::Bulk {}, 0, None, 52);
         assert_eq!((bulk.allowed(5, 9), bulk.next_ns(), bulk.wanted()), (u64::MAX, None, None));
     }
 

@@ -1,17 +1,15 @@
 //! `TCP_INFO`: the kernel's view of a connection, read with one system call.
 
-use crate::json::Line;
 use crate::sys;
+use serde::Serialize;
 use std::convert::TryInto;
 use std::io;
 use std::os::fd::OwnedFd;
 
 /// What a `sample` event tells of a connection. Names on the right are those of struct `tcp_info`
 /// in the kernel's `include/uapi/linux/tcp.h`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Sample {
-    /// State of congestion control (`tcpi_ca_state`): 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
-    pub ca_state: u8,
     /// Congestion window, packets (`tcpi_snd_cwnd`).
     pub cwnd: u32,
     /// Slow start threshold, packets (`tcpi_snd_ssthresh`); 2147483647 before the first reduction.
@@ -52,41 +50,12 @@ pub struct Sample {
     pub rwnd_limited_us: u64,
     /// Of it, limited by the send buffer, us (`tcpi_sndbuf_limited`).
     pub sndbuf_limited_us: u64,
-}
-
-impl Sample {
-    /// Writes every field under its name.
-    ///
-    /// # Errors
-    /// Those of `Line::field`.
-    pub fn write(&self, line: &mut Line) -> io::Result<()> {
-        line.field("cwnd", &self.cwnd)?
-            .field("ssthresh", &self.ssthresh)?
-            .field("rtt_us", &self.rtt_us)?
-            .field("rttvar_us", &self.rttvar_us)?
-            .field("min_rtt_us", &self.min_rtt_us)?
-            .field("mss", &self.mss)?
-            .field("unacked", &self.unacked)?
-            .field("sacked", &self.sacked)?
-            .field("lost", &self.lost)?
-            .field("retrans_out", &self.retrans_out)?
-            .field("retransmits", &self.retransmits)?
-            .field("bytes_sent", &self.bytes_sent)?
-            .field("bytes_acked", &self.bytes_acked)?
-            .field("bytes_retransmitted", &self.bytes_retransmitted)?
-            .field("delivered", &self.delivered)?
-            .field("pacing_bps", &self.pacing_bps)?
-            .field("delivery_bps", &self.delivery_bps)?
-            .field("busy_us", &self.busy_us)?
-            .field("rwnd_limited_us", &self.rwnd_limited_us)?
-            .field("sndbuf_limited_us", &self.sndbuf_limited_us)?
-            .field("ca_state", &u32::from(self.ca_state))
-            .map(drop)
-    }
+    /// State of congestion control (`tcpi_ca_state`): 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
+    pub ca_state: u8,
 }
 
 /// What the two ends have agreed on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[allow(clippy::struct_excessive_bools)] // each is a bit of the kernel's
 pub struct Agreed {
     /// Explicit Congestion Notification (`TCPI_OPT_ECN`).

@@ -3,8 +3,10 @@
 //! `source` says what a server may send of it by when, `player` what a video's player does with it.
 
 use crate::arrivals::{Requests, MAX_BYTES};
-use crate::json::Fields;
-use crate::random::{lasting, seed, Distribution, Draws};
+use crate::description::MAX_BUFFER;
+use crate::json::{described, whole, within, Description};
+use crate::random::{lasting, Distribution, Draws};
+use serde::Deserialize;
 
 /// Highest rate that anything is sent at, bit/s.
 pub const MAX_RATE_BPS: i64 = 1_000_000_000_000;
@@ -14,15 +16,17 @@ pub const LEAST_PACKET: i64 = 64;
 pub const LARGEST_PACKET: i64 = 65_535;
 
 /// What a connection moves.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Workload {
     /// Exactly this many bytes.
     File {
         /// How many.
+        #[serde(deserialize_with = "whole::<_, _, 0, { i64::MAX }>")]
         bytes: u64,
     },
     /// As much as goes through until the flow is stopped.
-    Bulk,
+    Bulk {},
     /// A video, sent in the way of a progressive download and played while it comes.
     Video(Video),
     /// Objects of random sizes, asked for at random times.
@@ -32,55 +36,56 @@ pub enum Workload {
 }
 
 /// A video and how it is sent and played.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Video {
     /// Rate of the video, bit/s.
+    #[serde(deserialize_with = "whole::<_, _, 1, MAX_RATE_BPS>")]
     pub bitrate_bps: u64,
     /// Playing time, ns.
+    #[serde(deserialize_with = "whole::<_, _, 1, { i64::MAX }>")]
     pub length_ns: i64,
     /// Playing time that is sent at full speed at first, ns.
+    #[serde(deserialize_with = "whole::<_, _, 0, { i64::MAX }>")]
     pub burst_ns: i64,
     /// Size of the pieces that are sent after that, bytes.
+    #[serde(deserialize_with = "whole::<_, _, 1, { i64::MAX }>")]
     pub chunk_bytes: u64,
     /// Sending rate after the burst over the rate of the video.
     pub factor: f64,
     /// Playing starts, and goes on after a stall, when this much is buffered, ns of playing time.
+    #[serde(deserialize_with = "whole::<_, _, 1, { i64::MAX }>")]
     pub play_ns: i64,
     /// Playing stalls when less than this is buffered, ns of playing time.
+    #[serde(deserialize_with = "whole::<_, _, 0, { i64::MAX }>")]
     pub stall_ns: i64,
     /// Send buffer of the server, bytes.
+    #[serde(deserialize_with = "whole::<_, _, 1, MAX_BUFFER>")]
     pub send_buffer_bytes: u32,
 }
 
 /// A source that sends packets at a rate, and pauses.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct OnOff {
     /// Rate while it sends, bit/s of IP.
+    #[serde(deserialize_with = "whole::<_, _, 1, MAX_RATE_BPS>")]
     pub rate_bps: u64,
+    #[serde(deserialize_with = "described")]
     on: Distribution,
+    #[serde(deserialize_with = "described")]
     off: Distribution,
     /// Size of its packets, bytes of IP.
+    #[serde(deserialize_with = "whole::<_, _, LEAST_PACKET, LARGEST_PACKET>")]
     pub packet_bytes: u32,
     /// Whether the gaps between its packets vary.
+    #[serde(default)]
     pub vary_gaps: bool,
+    #[serde(deserialize_with = "whole::<_, _, 0, { i64::MAX }>")]
     seed: u64,
 }
 
 impl Workload {
-    /// Takes a workload.
-    ///
-    /// # Errors
-    /// A message that names the field.
-    pub fn take(fields: &mut Fields) -> Result<Self, String> {
-        let kind = fields.text("kind")?;
-        let (_, take) = KINDS.iter().find(|(name, _)| *name == kind).ok_or_else(|| {
-            let known: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
-            format!("{} is `{kind}`, not one of {}", fields.name("kind"), known.join(", "))
-        })?;
-        let workload = take(fields)?;
-        fields.end().map(|()| workload)
-    }
-
     /// Bytes that a connection asks for; None: as many as go through until it is stopped.
     /// (Each of `requests` asks for its own.)
     #[must_use]
@@ -88,45 +93,34 @@ impl Workload {
         match self {
             Workload::File { bytes } => Some(*bytes),
             Workload::Video(video) => Some(video.total_bytes()),
-            Workload::Bulk | Workload::Requests(_) | Workload::OnOff(_) => None,
+            Workload::Bulk {} | Workload::Requests(_) | Workload::OnOff(_) => None,
         }
     }
 }
 
-/// Name of each kind, and how it is taken.
-type Take = fn(&mut Fields) -> Result<Workload, String>;
-const KINDS: [(&str, Take); 5] = [
-    ("file", |fields| Ok(Workload::File { bytes: fields.number("bytes", 0, i64::MAX)? as u64 })),
-    ("bulk", |_| Ok(Workload::Bulk)),
-    ("video", |fields| Video::take(fields).map(Workload::Video)),
-    ("requests", |fields| Requests::take(fields).map(Workload::Requests)),
-    ("onoff", |fields| OnOff::take(fields).map(Workload::OnOff)),
-];
+impl Description for Workload {
+    const TAG: Option<&'static str> = Some("kind");
+
+    fn check(&self) -> Result<(), String> {
+        match self {
+            Workload::File { .. } | Workload::Bulk {} => Ok(()),
+            Workload::Video(video) => video.check(),
+            Workload::Requests(requests) => requests.check(),
+            Workload::OnOff(onoff) => lasting(&onoff.on, "on"),
+        }
+    }
+}
 
 impl Video {
-    fn take(fields: &mut Fields) -> Result<Self, String> {
-        let video = Video {
-            bitrate_bps: fields.number("bitrate_bps", 1, MAX_RATE_BPS)? as u64,
-            length_ns: fields.number("length_ns", 1, i64::MAX)?,
-            burst_ns: fields.number("burst_ns", 0, i64::MAX)?,
-            chunk_bytes: fields.number("chunk_bytes", 1, i64::MAX)? as u64,
-            factor: fields.decimal("factor", 0.001, 1e6)?,
-            play_ns: fields.number("play_ns", 1, i64::MAX)?,
-            stall_ns: fields.number("stall_ns", 0, i64::MAX)?,
-            send_buffer_bytes: fields.number("send_buffer_bytes", 1, i64::from(i32::MAX / 2))?
-                as u32,
-        };
-        if video.stall_ns >= video.play_ns {
-            return Err(format!(
-                "{} must be less than {}",
-                fields.name("stall_ns"),
-                fields.name("play_ns")
-            ));
+    fn check(&self) -> Result<(), String> {
+        within("factor", self.factor, 0.001, 1e6)?;
+        if self.stall_ns >= self.play_ns {
+            return Err("`stall_ns` must be less than `play_ns`".into());
         }
-        if video.bytes_of(video.length_ns) > MAX_BYTES as u64 {
-            return Err(format!("{} is too long", fields.name("length_ns")));
+        if self.bytes_of(self.length_ns) > MAX_BYTES as u64 {
+            return Err("`length_ns` is too long".into());
         }
-        Ok(video)
+        Ok(())
     }
 
     /// Size of the whole video, bytes.
@@ -158,20 +152,6 @@ impl Video {
 }
 
 impl OnOff {
-    fn take(fields: &mut Fields) -> Result<Self, String> {
-        let onoff = OnOff {
-            rate_bps: fields.number("rate_bps", 1, MAX_RATE_BPS)? as u64,
-            on: Distribution::take(&mut fields.object("on")?)?,
-            off: Distribution::take(&mut fields.object("off")?)?,
-            packet_bytes: fields.number("packet_bytes", LEAST_PACKET, LARGEST_PACKET)? as u32,
-            // Absent: they do not.
-            vary_gaps: fields.has("vary_gaps") && fields.switch("vary_gaps")?,
-            seed: seed(fields)?,
-        };
-        lasting(&onoff.on, &fields.name("on"))?;
-        Ok(onoff)
-    }
-
     /// Of all its streams of random numbers.
     #[must_use]
     pub fn seed(&self) -> u64 {
@@ -203,7 +183,7 @@ mod tests {
         "off": {"kind": "constant", "parameters": {"value": 2.0}}, "packet_bytes": 1500, "seed": 0}"#;
 
     fn take(text: &str) -> Result<Workload, String> {
-        Workload::take(&mut Fields::parse(text)?)
+        crate::json::read(text)
     }
 
     #[test]
@@ -225,12 +205,17 @@ mod tests {
     #[test]
     fn wrong_workloads_are_refused_by_name() {
         for (text, from, to, words) in [
-            (VIDEO, "video", "film", "`kind` is `film`, not one of file, bulk, video"),
+            (
+                VIDEO,
+                "video",
+                "film",
+                "`kind`: unknown variant `film`, expected one of `file`, `bulk`, `video`",
+            ),
             (VIDEO, "1128000", "0", "`bitrate_bps` is 0"),
             (VIDEO, "300000000000", "0", "`length_ns` is 0"),
             (VIDEO, "65536", "0", "`chunk_bytes` is 0"),
             (VIDEO, "1.25", "0", "`factor` is 0"),
-            (VIDEO, "1.25", "\"fast\"", "`factor` is \"fast\""),
+            (VIDEO, "1.25", "\"fast\"", "`factor`: invalid type: string \"fast\""),
             (
                 VIDEO,
                 "\"stall_ns\": 400000000",
@@ -245,8 +230,7 @@ mod tests {
             (ONOFF, "1500", "63", "`packet_bytes` is 63"),
             (ONOFF, "1500", "65536", "`packet_bytes` is 65536"),
             (ONOFF, "{\"value\": 1}", "{\"value\": 0}", "`on` has a mean below"),
-            (ONOFF, "\"seed\"", "\"vary_gaps\": 1, \"seed\"", "`vary_gaps`"),
-            (ONOFF, "\"seed\"", "\"colour\"", "`seed` is missing"),
+            (ONOFF, "\"seed\"", "\"vary_gaps\": 1, \"seed\"", "`vary_gaps`: invalid type"),
             (ONOFF, "\"seed\"", "\"colour\": 1, \"seed\"", "unknown field `colour`"),
         ] {
             assert!(text.contains(from), "{from}");

@@ -1,34 +1,42 @@
 //! What the role `network` is asked to do: a file with a whole network, then orders.
 
-use super::Description;
-use crate::json::Fields;
+use crate::json::{text, Description};
 use crate::network::ip::{checked_name, mac};
+use serde::de::{Deserializer, Error};
+use serde::Deserialize;
+use serde_json::{Map, Value};
 
 /// Most nodes and cables of a network: more than any machine has memory for.
 const MOST: usize = 100_000;
 
 /// The description on the command line: where the network is written.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct NetworkFile {
     /// Path of a JSON file.
+    #[serde(deserialize_with = "text")]
     pub file: String,
 }
 
 /// A network: nodes, and the cables between them.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Network {
     /// The nodes.
     pub nodes: Vec<NetworkNode>,
-    /// The two ends of each cable.
-    pub cables: Vec<[NetworkEnd; 2]>,
+    /// The cables.
+    pub cables: Vec<Cable>,
 }
 
 /// A node.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct NetworkNode {
     /// Its name.
+    #[serde(deserialize_with = "text")]
     pub name: String,
     /// Kernel options and their values, in order.
+    #[serde(deserialize_with = "texts_in_order")]
     pub sysctls: Vec<(String, String)>,
     /// Lines as of `ip -batch`.
     pub ip: Vec<String>,
@@ -38,106 +46,91 @@ pub struct NetworkNode {
     pub qdiscs: Vec<String>,
 }
 
+/// A cable: its two ends.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cable {
+    /// One of them.
+    pub a: NetworkEnd,
+    /// The other one.
+    pub b: NetworkEnd,
+}
+
 /// One end of a cable.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct NetworkEnd {
     /// Its node.
+    #[serde(deserialize_with = "text")]
     pub node: String,
     /// The name of its interface.
     pub interface: String,
     /// Its MAC address.
+    #[serde(deserialize_with = "address")]
     pub mac: [u8; 6],
 }
 
 /// What standard input asks for.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Order {
     /// Carry out lines in a node.
     Change {
         /// Its name.
+        #[serde(deserialize_with = "text")]
         node: String,
         /// Lines as of `ip -batch` and `tc -batch`.
         lines: Vec<String>,
     },
     /// Write the qdiscs of all nodes.
-    Qdiscs,
+    Qdiscs {},
 }
 
-impl Description for NetworkFile {
-    fn take(fields: &mut Fields) -> Result<Self, String> {
-        Ok(NetworkFile { file: fields.text("file")? })
-    }
-}
+impl Description for NetworkFile {}
 
 impl Description for Network {
-    fn take(fields: &mut Fields) -> Result<Self, String> {
-        let nodes =
-            several(fields, "nodes")?.into_iter().map(node).collect::<Result<Vec<_>, _>>()?;
-        let mut names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+    fn check(&self) -> Result<(), String> {
+        for (name, count) in [("nodes", self.nodes.len()), ("cables", self.cables.len())] {
+            if count > MOST {
+                return Err(format!("`{name}` has {count} entries, {MOST} at most"));
+            }
+        }
+        let mut names: Vec<&str> = self.nodes.iter().map(|node| node.name.as_str()).collect();
         names.sort_unstable();
         if let Some([twice, _]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(format!("two nodes have the name `{twice}`"));
         }
-        let cables = several(fields, "cables")?.into_iter().map(|mut cable| {
-            let ends = [end(cable.object("a")?)?, end(cable.object("b")?)?];
-            cable.end().map(|()| ends)
-        });
-        Ok(Network { cables: cables.collect::<Result<Vec<_>, String>>()?, nodes })
+        for interface in self.nodes.iter().flat_map(|node| &node.interfaces) {
+            checked_name(interface, "interfaces")?;
+        }
+        for cable in &self.cables {
+            checked_name(&cable.a.interface, "interface")?;
+            checked_name(&cable.b.interface, "interface")?;
+        }
+        Ok(())
     }
-}
-
-fn several(fields: &mut Fields, name: &str) -> Result<Vec<Fields>, String> {
-    let all = fields.objects(name)?;
-    if all.len() > MOST {
-        return Err(format!("{} has {} entries, {MOST} at most", fields.name(name), all.len()));
-    }
-    Ok(all)
-}
-
-fn node(mut fields: Fields) -> Result<NetworkNode, String> {
-    let interfaces = fields.texts("interfaces")?;
-    for interface in &interfaces {
-        checked_name(interface, "interfaces")?;
-    }
-    let sysctls = fields.object("sysctls")?.rest().into_iter().map(|(name, value)| {
-        let text = value.as_str().map(str::to_owned);
-        text.map(|text| (name.clone(), text)).ok_or_else(|| format!("`{name}` is not a string"))
-    });
-    let node = NetworkNode {
-        name: fields.text("name")?,
-        sysctls: sysctls.collect::<Result<_, _>>()?,
-        ip: fields.texts("ip")?,
-        interfaces,
-        qdiscs: fields.texts("qdiscs")?,
-    };
-    fields.end().map(|()| node)
-}
-
-fn end(mut fields: Fields) -> Result<NetworkEnd, String> {
-    let end = NetworkEnd {
-        node: fields.text("node")?,
-        interface: checked_name(&fields.text("interface")?, "interface")?.to_owned(),
-        mac: mac(&fields.text("mac")?)?,
-    };
-    fields.end().map(|()| end)
 }
 
 impl Description for Order {
-    fn take(fields: &mut Fields) -> Result<Self, String> {
-        match fields.text("order")?.as_str() {
-            "change" => {
-                Ok(Order::Change { node: fields.text("node")?, lines: fields.texts("lines")? })
-            }
-            "qdiscs" => Ok(Order::Qdiscs),
-            other => Err(format!("`order` is `{other}`, not `change` or `qdiscs`")),
-        }
-    }
+    const TAG: Option<&'static str> = Some("order");
+}
+
+fn texts_in_order<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(String, String)>, D::Error> {
+    let text = |(name, value): (String, Value)| match value {
+        Value::String(text) => Ok((name, text)),
+        other => Err(D::Error::custom(format!("has {other} for `{name}`, not a text"))),
+    };
+    Map::<String, Value>::deserialize(from)?.into_iter().map(text).collect()
+}
+
+fn address<'de, D: Deserializer<'de>>(from: D) -> Result<[u8; 6], D::Error> {
+    mac(&text(from)?).map_err(D::Error::custom)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::read;
     use super::*;
+    use crate::json::read;
 
     const GOOD: &str = r#"{"nodes": [
         {"name": "a", "sysctls": {"net.ipv4.ip_forward": "1"}, "ip": ["link set dev lo up"],
@@ -150,7 +143,7 @@ mod tests {
     fn a_network_has_nodes_and_cables() {
         let network: Network = read(GOOD).unwrap();
         assert_eq!(network.nodes[0].sysctls, [("net.ipv4.ip_forward".into(), "1".into())]);
-        assert_eq!(network.cables[0][1].mac, [2, 0, 10, 0, 0, 2]);
+        assert_eq!(network.cables[0].b.mac, [2, 0, 10, 0, 0, 2]);
     }
 
     #[test]
@@ -159,14 +152,14 @@ mod tests {
             (r#""name": "b""#, r#""name": "a""#, "two nodes have the name `a`"),
             (r#""name": "a","#, "", "`nodes[0].name` is missing"),
             (r#"["a-eth0"]"#, r#"["a eth0"]"#, "`interfaces` is `a eth0`"),
-            (r#""1"}"#, "1}", "`net.ipv4.ip_forward` is not a string"),
-            ("02:00:0a:00:00:02", "02:00:0a", "`lladdr` is `02:00:0a`, not a MAC address"),
-            (r#""qdiscs": []},"#, r#""qdiscs": [], "tc": 1},"#, "unknown field `nodes[0].tc`"),
+            (r#""1"}"#, "1}", "`nodes[0].sysctls` has 1 for `net.ipv4.ip_forward`, not a text"),
+            ("02:00:0a:00:00:02", "02:00:0a", "lladdr` is `02:00:0a`, not a MAC address"),
+            (r#""qdiscs": []},"#, r#""qdiscs": [], "tc": 1},"#, "unknown field `tc`"),
         ] {
             let error = read::<Network>(&GOOD.replacen(from, to, 1)).unwrap_err();
             assert!(error.contains(message), "{error}");
         }
         let order = read::<Order>(r#"{"order": "delete"}"#).unwrap_err();
-        assert!(order.contains("`order` is `delete`"), "{order}");
+        assert!(order.contains("`order`: unknown variant `delete`"), "{order}");
     }
 }

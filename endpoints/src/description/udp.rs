@@ -1,11 +1,13 @@
 //! What the UDP roles are asked to do.
 
-use super::{address, options, rate, starts, stops_after_starts, Description, SHORTEST_PERIOD};
-use crate::json::Fields;
+use super::{every_connection_starts, stops_after_starts, Description, SHORTEST_PERIOD};
+use crate::json::{described, or_null, text, whole, whole_or_null};
+use crate::options::TransportOptions;
 use crate::packet_times::PacketTimes;
 use crate::request::MAX_CONNECTIONS;
 use crate::udp::datagram::UDP_IP_BYTES;
-use crate::workload::{OnOff, Workload, LARGEST_PACKET, LEAST_PACKET};
+use crate::workload::{OnOff, Workload, LARGEST_PACKET, LEAST_PACKET, MAX_RATE_BPS};
+use serde::Deserialize;
 use std::net::Ipv4Addr;
 
 /// What a UDP connection sends, and when.
@@ -29,6 +31,39 @@ enum Times {
 }
 
 impl Pattern {
+    /// What a workload is over UDP. `packet_bytes` and `gaps_seed` are not those of `onoff`, which has its own.
+    fn new(
+        workload: &Workload,
+        rate_bps: Option<u64>,
+        packet_bytes: Option<u32>,
+        gaps_seed: Option<u64>,
+    ) -> Result<Self, String> {
+        let bytes = match workload {
+            Workload::File { bytes } => Some(*bytes),
+            Workload::Bulk {} => None,
+            Workload::OnOff(_) if packet_bytes.is_some() || gaps_seed.is_some() => {
+                return Err(
+                    "unknown field `packet_bytes` or `gaps_seed`: `onoff` has its own".into()
+                );
+            }
+            Workload::OnOff(onoff) => {
+                let mut onoff = onoff.clone();
+                onoff.rate_bps = rate_bps.unwrap_or(u64::MAX).min(onoff.rate_bps);
+                let packet_bytes = onoff.packet_bytes;
+                return Ok(Pattern { times: Times::OnOff(onoff), packet_bytes, bytes: None });
+            }
+            _ => {
+                let needed =
+                    "`workload.kind` is not `file`, `bulk` or `onoff`, which UDP can carry";
+                return Err(needed.into());
+            }
+        };
+        let rate_bps =
+            rate_bps.ok_or("`rate_bps` is null: `file` and `bulk` over UDP need a rate")?;
+        let packet_bytes = packet_bytes.ok_or("`packet_bytes` is missing")?;
+        Ok(Pattern { times: Times::Constant { rate_bps, gaps_seed }, packet_bytes, bytes })
+    }
+
     /// Payload of a full datagram, bytes.
     #[must_use]
     pub fn payload_bytes(&self) -> u64 {
@@ -91,109 +126,122 @@ impl Last {
 }
 
 /// Of role `udp-server`.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct UdpServer {
+    /// For people who look at a process list.
+    #[serde(rename = "flow", deserialize_with = "text")]
+    _flow: String,
     /// Address to send from.
     pub address: Ipv4Addr,
     /// Port to send from; connection k goes to the port k above it.
+    #[serde(deserialize_with = "whole::<_, _, 1, 65_535>")]
     pub port: u16,
     /// Address to send to.
     pub peer: Ipv4Addr,
-    /// What each connection sends.
-    pub pattern: Pattern,
+    /// How many connections there are.
+    #[serde(deserialize_with = "whole::<_, _, 1, { MAX_CONNECTIONS as i64 }>")]
+    connections: u32,
+    #[serde(deserialize_with = "described")]
+    workload: Workload,
+    #[serde(deserialize_with = "whole_or_null::<_, _, 1, MAX_RATE_BPS>")]
+    rate_bps: Option<u64>,
+    /// Of the workload for `onoff`.
+    #[serde(default, deserialize_with = "whole_or_null::<_, _, LEAST_PACKET, LARGEST_PACKET>")]
+    packet_bytes: Option<u32>,
+    #[serde(default, deserialize_with = "whole_or_null::<_, _, 0, { i64::MAX }>")]
+    gaps_seed: Option<u64>,
+    #[serde(rename = "options")]
+    _options: TransportOptions,
     /// When each connection starts, ns after the epoch.
     pub starts_ns: Vec<i64>,
     /// When to stop, ns after the epoch; None: when the work is done.
+    #[serde(deserialize_with = "or_null")]
     pub stop_ns: Option<i64>,
 }
 
 /// Of role `udp-client`.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct UdpClient {
+    /// For people who look at a process list.
+    #[serde(rename = "flow", deserialize_with = "text")]
+    _flow: String,
     /// The server's address.
     pub address: Ipv4Addr,
     /// The server's port; connection k comes to the port k above it.
+    #[serde(deserialize_with = "whole::<_, _, 1, 65_535>")]
     pub port: u16,
     /// Address to receive at.
     pub peer: Ipv4Addr,
-    /// What each connection sends.
-    pub pattern: Pattern,
+    /// How many connections there are.
+    #[serde(deserialize_with = "whole::<_, _, 1, { MAX_CONNECTIONS as i64 }>")]
+    connections: u32,
+    #[serde(deserialize_with = "described")]
+    workload: Workload,
+    #[serde(deserialize_with = "whole_or_null::<_, _, 1, MAX_RATE_BPS>")]
+    rate_bps: Option<u64>,
+    /// Of the workload for `onoff`.
+    #[serde(default, deserialize_with = "whole_or_null::<_, _, LEAST_PACKET, LARGEST_PACKET>")]
+    packet_bytes: Option<u32>,
+    #[serde(default, deserialize_with = "whole_or_null::<_, _, 0, { i64::MAX }>")]
+    gaps_seed: Option<u64>,
+    #[serde(rename = "options")]
+    _options: TransportOptions,
     /// When each connection starts, ns after the epoch.
     pub starts_ns: Vec<i64>,
     /// When to stop, ns after the epoch; None: when the work is done.
+    #[serde(deserialize_with = "or_null")]
     pub stop_ns: Option<i64>,
     /// Time between `progress` events, ns.
+    #[serde(deserialize_with = "whole::<_, _, SHORTEST_PERIOD, { i64::MAX }>")]
     pub progress_every_ns: i64,
 }
 
 impl Description for UdpServer {
-    fn take(fields: &mut Fields) -> Result<Self, String> {
-        // Named for people who look at a process list.
-        fields.text("flow")?;
-        let (port, connections) = ports(fields)?;
-        options(fields)?;
-        let server = UdpServer {
-            address: address(fields, "address")?,
-            port,
-            peer: address(fields, "peer")?,
-            pattern: pattern(fields)?,
-            starts_ns: starts(fields, connections)?,
-            stop_ns: fields.number_or_null("stop_ns", i64::MIN, i64::MAX)?,
-        };
-        stops_after_starts(server.stop_ns, &server.starts_ns).map(|()| server)
+    fn check(&self) -> Result<(), String> {
+        has_ports(self.port, self.connections)?;
+        self.pattern()?;
+        every_connection_starts(self.connections, &self.starts_ns)?;
+        stops_after_starts(self.stop_ns, &self.starts_ns)
+    }
+}
+
+impl UdpServer {
+    /// What each connection sends.
+    ///
+    /// # Errors
+    /// A message that says what UDP cannot carry.
+    pub fn pattern(&self) -> Result<Pattern, String> {
+        Pattern::new(&self.workload, self.rate_bps, self.packet_bytes, self.gaps_seed)
     }
 }
 
 impl Description for UdpClient {
-    fn take(fields: &mut Fields) -> Result<Self, String> {
-        // Named for people who look at a process list.
-        fields.text("flow")?;
-        let (port, connections) = ports(fields)?;
-        options(fields)?;
-        let client = UdpClient {
-            address: address(fields, "address")?,
-            port,
-            peer: address(fields, "peer")?,
-            pattern: pattern(fields)?,
-            starts_ns: starts(fields, connections)?,
-            stop_ns: fields.number_or_null("stop_ns", i64::MIN, i64::MAX)?,
-            progress_every_ns: fields.number("progress_every_ns", SHORTEST_PERIOD, i64::MAX)?,
-        };
-        stops_after_starts(client.stop_ns, &client.starts_ns).map(|()| client)
+    fn check(&self) -> Result<(), String> {
+        has_ports(self.port, self.connections)?;
+        self.pattern()?;
+        every_connection_starts(self.connections, &self.starts_ns)?;
+        stops_after_starts(self.stop_ns, &self.starts_ns)
     }
 }
 
-/// The port of connection 0, and the number of connections.
-fn ports(fields: &mut Fields) -> Result<(u16, u32), String> {
-    let port = fields.number("port", 1, 65_535)?;
-    let connections = fields.number("connections", 1, MAX_CONNECTIONS.into())?;
-    if port + connections > 65_536 {
+impl UdpClient {
+    /// What each connection sends.
+    ///
+    /// # Errors
+    /// A message that says what UDP cannot carry.
+    pub fn pattern(&self) -> Result<Pattern, String> {
+        Pattern::new(&self.workload, self.rate_bps, self.packet_bytes, self.gaps_seed)
+    }
+}
+
+/// Whether every connection has a port: that of connection 0, and those above it.
+fn has_ports(port: u16, connections: u32) -> Result<(), String> {
+    if u32::from(port) + connections > 65_536 {
         return Err(format!("`port` {port} leaves too few ports for {connections} connections"));
     }
-    Ok((port as u16, connections as u32))
-}
-
-fn pattern(fields: &mut Fields) -> Result<Pattern, String> {
-    let workload = Workload::take(&mut fields.object("workload")?)?;
-    let rate_bps = rate(fields)?;
-    let mut constant = |bytes| {
-        let needed = "`rate_bps` is null: `file` and `bulk` over UDP need a rate";
-        let seed = |fields: &mut Fields| fields.number("gaps_seed", 0, i64::MAX);
-        let gaps_seed = if fields.has("gaps_seed") { Some(seed(fields)? as u64) } else { None };
-        let times = Times::Constant { rate_bps: rate_bps.ok_or(needed)?, gaps_seed };
-        let packet_bytes = fields.number("packet_bytes", LEAST_PACKET, LARGEST_PACKET)? as u32;
-        Ok(Pattern { times, packet_bytes, bytes })
-    };
-    match workload {
-        Workload::File { bytes } => constant(Some(bytes)),
-        Workload::Bulk => constant(None),
-        Workload::OnOff(mut onoff) => {
-            onoff.rate_bps = rate_bps.map_or(onoff.rate_bps, |limit| limit.min(onoff.rate_bps));
-            let packet_bytes = onoff.packet_bytes;
-            Ok(Pattern { times: Times::OnOff(onoff), packet_bytes, bytes: None })
-        }
-        _ => Err("`workload.kind` is not `file`, `bulk` or `onoff`, which UDP can carry".into()),
-    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -208,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_file_is_cut_into_datagrams_at_a_rate() {
-        let pattern = read::<UdpServer>(SERVER).unwrap().pattern;
+        let pattern = read::<UdpServer>(SERVER).unwrap().pattern().unwrap();
         assert_eq!((pattern.payload_bytes(), pattern.packets()), (1_472, Some(3)));
         assert_eq!([0, 1, 2, 3].map(|n| pattern.useful_bytes(n)), [1_472, 1_472, 56, 0]);
         // A packet takes 1 ms.
@@ -217,9 +265,9 @@ mod tests {
             [0, 1_999_999, 2_000_000, 9_000_000].map(|ns| last.sent_ns(ns)),
             [None, None, Some(2_000_000), Some(2_000_000)]
         );
-        let empty = read::<UdpServer>(&SERVER.replace("3000", "0")).unwrap().pattern;
+        let empty = read::<UdpServer>(&SERVER.replace("3000", "0")).unwrap().pattern().unwrap();
         assert_eq!((empty.packets(), empty.useful_bytes(0)), (Some(1), 0));
-        let small = read::<UdpServer>(&SERVER.replace("1500", "1028")).unwrap().pattern;
+        let small = read::<UdpServer>(&SERVER.replace("1500", "1028")).unwrap().pattern().unwrap();
         assert_eq!((small.payload_bytes(), small.useful_bytes(2)), (1_000, 1_000));
     }
 
@@ -232,21 +280,21 @@ mod tests {
             .replace(r#"{"kind": "file", "bytes": 3000}"#, onoff)
             .replace(r#""packet_bytes": 1500, "#, "");
         let second_ns = |text: &str| {
-            let mut times = read::<UdpServer>(text).unwrap().pattern.times_of(0);
+            let mut times = read::<UdpServer>(text).unwrap().pattern().unwrap().times_of(0);
             times.advance();
             times.next_ns()
         };
         assert_eq!(second_ns(&text), 500_000);
         assert_eq!(second_ns(&text.replace("12000000,", "null,")), 250_000);
         let bulk = SERVER.replace(r#""file", "bytes": 3000"#, r#""bulk""#);
-        let pattern = read::<UdpServer>(&bulk).unwrap().pattern;
+        let pattern = read::<UdpServer>(&bulk).unwrap().pattern().unwrap();
         assert!(pattern.packets().is_none() && pattern.last_of(0).is_none());
     }
 
     #[test]
     fn a_seed_makes_gaps_vary_the_same_at_both_ends() {
         let text = SERVER.replace(r#""packet_bytes""#, r#""gaps_seed": 5, "packet_bytes""#);
-        let pattern = read::<UdpServer>(&text).unwrap().pattern;
+        let pattern = read::<UdpServer>(&text).unwrap().pattern().unwrap();
         let mut times = pattern.times_of(1);
         times.advance();
         assert!((500_000..=1_500_000).contains(&times.next_ns()) && times.next_ns() != 1_000_000);
@@ -265,8 +313,8 @@ mod tests {
             ("12000000", "0", "`rate_bps` is 0"),
             ("1500", "63", "`packet_bytes` is 63"),
             (r#""packet_bytes": 1500, "#, "", "`packet_bytes`"),
-            (r#""file", "bytes": 3000"#, r#""film""#, "`workload.kind` is `film`"),
-            ("10.0.0.2", "there", "`peer` is `there`"),
+            (r#""file", "bytes": 3000"#, r#""film""#, "`workload.kind`: unknown variant `film`"),
+            ("10.0.0.2", "there", "`peer`: invalid"),
             ("[0, 5]", "[0]", "1 entries for 2 connections"),
             ("5001", "65535", "`port` 65535 leaves too few ports"),
             ("\"stop_ns\": null", "\"stop_ns\": 0", "`stop_ns` 0"),

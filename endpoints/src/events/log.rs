@@ -1,17 +1,19 @@
 //! The log of a role: newline-delimited JSON on standard output, each line with its time.
 
-use super::{Event, Report};
+use super::Event;
 use crate::clock::Clock;
-use crate::json::Line;
 use crate::sys;
+use serde::Serialize;
 use std::io;
 
-/// Appends one line.
-pub(super) fn write_line(text: &mut Vec<u8>, t_ns: i64, report: &impl Report) -> io::Result<()> {
-    let mut line = Line::begin(text);
-    line.field("t_ns", &t_ns)?;
-    report.write(&mut line)?;
-    line.end();
+/// Appends one line: an event, which is an object with at least one field, behind its time.
+pub(super) fn write_line(text: &mut Vec<u8>, t_ns: i64, event: &impl Serialize) -> io::Result<()> {
+    text.extend_from_slice(b"{\"t_ns\":");
+    serde_json::to_writer(&mut *text, &t_ns)?;
+    let begin = text.len();
+    serde_json::to_writer(&mut *text, event)?;
+    text[begin] = b',';
+    text.push(b'\n');
     Ok(())
 }
 
@@ -41,13 +43,13 @@ impl Log {
     }
 
     /// Writes an event that happens now.
-    pub fn now(&mut self, report: &impl Report) {
-        self.at(self.clock.now_ns(), report);
+    pub fn now(&mut self, event: &impl Serialize) {
+        self.at(self.clock.now_ns(), event);
     }
 
     /// Writes an event that happened at `t_ns` after the epoch.
-    pub fn at(&mut self, t_ns: i64, report: &impl Report) {
-        if let Err(error) = write_line(&mut self.lines, t_ns, report) {
+    pub fn at(&mut self, t_ns: i64, event: &impl Serialize) {
+        if let Err(error) = write_line(&mut self.lines, t_ns, event) {
             self.broken.get_or_insert(error);
         }
         if self.lines.len() >= BLOCK_BYTES {

@@ -4,21 +4,13 @@ mod log;
 
 pub use log::Log;
 
-use crate::json::Line;
+use crate::description::Direction;
 use crate::tcp_info::{Agreed, Sample};
-use std::io;
-
-/// Something that a line can report, beside its time.
-pub trait Report {
-    /// Writes the fields after `t_ns`.
-    ///
-    /// # Errors
-    /// Those of `Line::field`.
-    fn write(&self, line: &mut Line) -> io::Result<()>;
-}
+use serde::Serialize;
 
 /// One line of a role that moves or captures packets. Its name in kebab case is the field `event`.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event<'a> {
     /// Server: connections can come.
     Listening {
@@ -37,6 +29,7 @@ pub enum Event<'a> {
         /// Congestion window before the first data packet.
         initial_window_packets: u32,
         /// What the ends have agreed on.
+        #[serde(flatten)]
         agreed: Agreed,
         /// Limit of the pacing rate as the kernel counts it, in payload, bit/s; null without one.
         max_pacing_bps: Option<u64>,
@@ -53,6 +46,7 @@ pub enum Event<'a> {
         /// Number of the connection.
         connection: u32,
         /// Its `TCP_INFO`.
+        #[serde(flatten)]
         sample: Sample,
     },
     /// Client: a connection is opened, for the first time if it has to be tried again.
@@ -93,8 +87,9 @@ pub enum Event<'a> {
     Stopped {
         /// Number of the connection.
         connection: u32,
-        /// Client: bytes delivered to the application. Server: bytes that the client acknowledged.
-        bytes: u64,
+        /// Client: bytes delivered to the application. Server: bytes that the client acknowledged; None:
+        /// quinn does not say.
+        bytes: Option<u64>,
     },
     /// Video client: it plays, for the first time or after a stall.
     Playing {
@@ -186,8 +181,8 @@ pub enum Event<'a> {
     Capturing {
         /// The interface.
         interface: &'a str,
-        /// `in`, `out` or `both`.
-        direction: &'a str,
+        /// Which of its packets.
+        direction: Direction,
     },
     /// Capture: the file is complete.
     Captured {
@@ -206,7 +201,7 @@ pub enum Event<'a> {
 }
 
 /// One line of the monitor: CPU time of the machine since the line before, all CPUs together.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Usage {
     /// Time that the CPUs were not idle, ns.
     pub busy_ns: i64,
@@ -214,131 +209,11 @@ pub struct Usage {
     pub total_ns: i64,
 }
 
-impl Report for Event<'_> {
-    fn write(&self, line: &mut Line) -> io::Result<()> {
-        match self {
-            Event::Listening { cca, send_buffer_bytes } => line
-                .field("event", "listening")?
-                .field("cca", cca)?
-                .field("send_buffer_bytes", send_buffer_bytes)?,
-            Event::Accepted { connection, cca, initial_window_packets, agreed, max_pacing_bps } => {
-                counted(line, "accepted", *connection)?
-                    .field("cca", cca)?
-                    .field("initial_window_packets", initial_window_packets)?
-                    .field("ecn", &agreed.ecn)?
-                    .field("accurate_ecn", &agreed.accurate_ecn)?
-                    .field("sack", &agreed.sack)?
-                    .field("timestamps", &agreed.timestamps)?
-                    .field("fast_open", &agreed.fast_open)?
-                    .field("max_pacing_bps", max_pacing_bps)?
-            }
-            Event::Request { connection, bytes } => {
-                counted(line, "request", *connection)?.field("bytes", bytes)?
-            }
-            Event::Sample { connection, sample } => {
-                return sample.write(counted(line, "sample", *connection)?)
-            }
-            Event::Opened { connection } => counted(line, "opened", *connection)?,
-            Event::Connected { connection, receive_buffer_bytes, receive_window_bytes } => {
-                counted(line, "connected", *connection)?
-                    .field("receive_buffer_bytes", receive_buffer_bytes)?
-                    .field("receive_window_bytes", receive_window_bytes)?
-            }
-            Event::FirstByte { connection } => counted(line, "first-byte", *connection)?,
-            Event::Progress { connection, bytes } => {
-                counted(line, "progress", *connection)?.field("bytes", bytes)?
-            }
-            Event::Done { connection, bytes } => {
-                counted(line, "done", *connection)?.field("bytes", bytes)?
-            }
-            Event::Stopped { connection, bytes } => {
-                counted(line, "stopped", *connection)?.field("bytes", bytes)?
-            }
-            Event::Playing { connection, buffered_s } => {
-                counted(line, "playing", *connection)?.field("buffered_s", buffered_s)?
-            }
-            Event::Stalled { connection, buffered_s } => {
-                counted(line, "stalled", *connection)?.field("buffered_s", buffered_s)?
-            }
-            Event::Played { connection } => counted(line, "played", *connection)?,
-            Event::Fetched { connection, request, bytes, opened_ns, first_byte_ns } => {
-                counted(line, "fetched", *connection)?
-                    .field("request", request)?
-                    .field("bytes", bytes)?
-                    .field("opened_ns", opened_ns)?
-                    .field("first_byte_ns", first_byte_ns)?
-            }
-            Event::Unfinished { connection, request, bytes, wanted, opened_ns } => {
-                counted(line, "unfinished", *connection)?
-                    .field("request", request)?
-                    .field("bytes", bytes)?
-                    .field("wanted", wanted)?
-                    .field("opened_ns", opened_ns)?
-            }
-            Event::Served { connection, requests, bytes } => counted(line, "served", *connection)?
-                .field("requests", requests)?
-                .field("bytes", bytes)?,
-            Event::Sent { connection, packets, bytes, refused, late_us } => {
-                counted(line, "sent", *connection)?
-                    .field("packets", packets)?
-                    .field("bytes", bytes)?
-                    .field("refused", refused)?
-                    .field("late_us", late_us)?
-            }
-            Event::Received {
-                connection,
-                packets,
-                bytes,
-                lost,
-                reordered,
-                duplicates,
-                overflowed,
-                jitter_us,
-            } => counted(line, "received", *connection)?
-                .field("packets", packets)?
-                .field("bytes", bytes)?
-                .field("lost", lost)?
-                .field("reordered", reordered)?
-                .field("duplicates", duplicates)?
-                .field("overflowed", overflowed)?
-                .field("jitter_us", jitter_us)?,
-            Event::Capturing { interface, direction } => line
-                .field("event", "capturing")?
-                .field("interface", interface)?
-                .field("direction", direction)?,
-            Event::Captured { packets, dropped } => line
-                .field("event", "captured")?
-                .field("packets", packets)?
-                .field("dropped", dropped)?,
-            Event::Error { connection, message } => line
-                .field("event", "error")?
-                .field("connection", connection)?
-                .field("message", message)?,
-        };
-        Ok(())
-    }
-}
-
-/// Writes the two fields that every event of a connection starts with.
-fn counted<'a, 'b>(
-    line: &'a mut Line<'b>,
-    event: &str,
-    connection: u32,
-) -> io::Result<&'a mut Line<'b>> {
-    line.field("event", event)?.field("connection", &connection)
-}
-
-impl Report for Usage {
-    fn write(&self, line: &mut Line) -> io::Result<()> {
-        line.field("busy_ns", &self.busy_ns)?.field("total_ns", &self.total_ns).map(drop)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn line(report: &impl Report) -> String {
+    fn line(report: &impl Serialize) -> String {
         let mut text = Vec::new();
         log::write_line(&mut text, -7, report).unwrap();
         String::from_utf8(text).unwrap()

@@ -1,8 +1,9 @@
 //! What a proxy is asked to do.
 
-use crate::description::{address, cca, Description, MAX_BUFFER, SHORTEST_PERIOD};
-use crate::json::Fields;
+use crate::description::{kernel_cca, Description, MAX_BUFFER, SHORTEST_PERIOD};
+use crate::json::{text, whole};
 use crate::workload::MAX_RATE_BPS;
+use serde::Deserialize;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// More middle connections than a backlog holds are not opened at once.
@@ -13,29 +14,48 @@ const LEAST_RECEIVE: u32 = 128 << 10;
 const MAX_WINDOW: i64 = 1 << 30;
 
 /// Of the roles `pep-terminal` and `pep-gateway`.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Pep {
+    /// For people who look at a process list.
+    #[serde(rename = "flow", deserialize_with = "text")]
+    _flow: String,
     /// Ports of servers whose connections are split.
+    #[serde(rename = "listen_ports")]
     pub ports: Vec<u16>,
     /// The terminal's end of the middle connections.
+    #[serde(rename = "terminal_address")]
     pub terminal: Ipv4Addr,
-    /// The gateway's end of the middle connections.
-    pub gateway: SocketAddrV4,
+    gateway_address: Ipv4Addr,
+    #[serde(deserialize_with = "whole::<_, _, 1, 65_535>")]
+    port: u16,
     /// Congestion control of the middle connections, by the kernel's name.
+    #[serde(deserialize_with = "kernel_cca")]
     pub cca: String,
     /// Middle connections that are kept open for clients to come.
+    #[serde(deserialize_with = "whole::<_, _, 1, MAX_POOL>")]
     pub pool: usize,
     /// With what window a middle connection begins, bytes of IP packets.
+    #[serde(deserialize_with = "whole::<_, _, 1, MAX_WINDOW>")]
     pub window_bytes: u32,
     /// Limit of the rate that this end sends at on a middle connection, bit/s of IP.
+    #[serde(deserialize_with = "whole::<_, _, 1, MAX_RATE_BPS>")]
     pub rate_bps: u64,
     /// Send and receive buffer of each connection, bytes of payload.
+    #[serde(deserialize_with = "whole::<_, _, 1, MAX_BUFFER>")]
     pub buffer_bytes: u32,
     /// Time between samples of the middle connections, ns.
+    #[serde(deserialize_with = "whole::<_, _, SHORTEST_PERIOD, { i64::MAX }>")]
     pub sample_every_ns: i64,
 }
 
 impl Pep {
+    /// The gateway's end of the middle connections.
+    #[must_use]
+    pub fn gateway(&self) -> SocketAddrV4 {
+        SocketAddrV4::new(self.gateway_address, self.port)
+    }
+
     /// Buffers of a middle connection, bytes of payload: at least two windows, so that what the kernel
     /// adds for its overhead never limits the first of them.
     #[must_use]
@@ -53,31 +73,12 @@ impl Pep {
 }
 
 impl Description for Pep {
-    fn take(fields: &mut Fields) -> Result<Self, String> {
-        // Named for people who look at a process list.
-        fields.text("flow")?;
-        let gateway = address(fields, "gateway_address")?;
-        Ok(Pep {
-            ports: ports(fields)?,
-            terminal: address(fields, "terminal_address")?,
-            gateway: SocketAddrV4::new(gateway, fields.number("port", 1, 65_535)? as u16),
-            cca: cca(fields)?,
-            pool: fields.number("pool", 1, MAX_POOL)? as usize,
-            window_bytes: fields.number("window_bytes", 1, MAX_WINDOW)? as u32,
-            rate_bps: fields.number("rate_bps", 1, MAX_RATE_BPS)? as u64,
-            buffer_bytes: fields.number("buffer_bytes", 1, MAX_BUFFER)? as u32,
-            sample_every_ns: fields.number("sample_every_ns", SHORTEST_PERIOD, i64::MAX)?,
-        })
+    fn check(&self) -> Result<(), String> {
+        if self.ports.is_empty() || self.ports.contains(&0) {
+            return Err("`listen_ports` is not a list of ports from 1 to 65535".into());
+        }
+        Ok(())
     }
-}
-
-fn ports(fields: &mut Fields) -> Result<Vec<u16>, String> {
-    let ports = fields.numbers("listen_ports")?;
-    let ports: Option<Vec<u16>> =
-        ports.iter().map(|port| u16::try_from(*port).ok().filter(|port| *port > 0)).collect();
-    ports
-        .filter(|ports| !ports.is_empty())
-        .ok_or_else(|| "`listen_ports` is not a list of ports from 1 to 65535".into())
 }
 
 #[cfg(test)]
@@ -109,7 +110,7 @@ mod tests {
             ("[443, 80]", "[]", "listen_ports"),
             ("[443, 80]", "[443, 0]", "listen_ports"),
             ("[443, 80]", "[65536]", "listen_ports"),
-            (r#""10.0.1.2""#, r#""gateway""#, "`gateway_address` is `gateway`"),
+            (r#""10.0.1.2""#, r#""gateway""#, "`gateway_address`: invalid"),
             (r#""pool": 8"#, r#""pool": 0"#, "`pool` is 0"),
             ("2343750", "2000000000", "window_bytes"),
             ("25000000", "0", "`rate_bps` is 0"),

@@ -1,12 +1,11 @@
 //! What the proxies report, beside samples and errors.
 
-use crate::events::Report;
-use crate::json::Line;
-use std::io;
+use serde::Serialize;
 use std::net::SocketAddrV4;
 
 /// One line.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
 pub enum PepEvent<'a> {
     /// All middle connections of the pool are open.
     Ready(Ready<'a>),
@@ -40,7 +39,7 @@ pub enum PepEvent<'a> {
 }
 
 /// How middle connections begin, read back from the sockets; of all that are open the least.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Ready<'a> {
     /// How many are open.
     pub connections: usize,
@@ -58,37 +57,4 @@ pub struct Ready<'a> {
     pub send_buffer_bytes: u32,
     /// See `send_buffer_bytes`.
     pub receive_buffer_bytes: u32,
-}
-
-impl Report for PepEvent<'_> {
-    fn write(&self, line: &mut Line) -> io::Result<()> {
-        match self {
-            PepEvent::Ready(ready) => line
-                .field("event", "ready")?
-                .field("connections", &ready.connections)?
-                .field("cca", ready.cca)?
-                .field("window_packets", &ready.window_packets)?
-                .field("mss", &ready.mss)?
-                .field("peer_window_bytes", &ready.peer_window_bytes)?
-                .field("max_pacing_bps", &ready.max_pacing_bps)?
-                .field("send_buffer_bytes", &ready.send_buffer_bytes)?
-                .field("receive_buffer_bytes", &ready.receive_buffer_bytes)?,
-            PepEvent::Split { connection, client, server } => line
-                .field("event", "split")?
-                .field("connection", connection)?
-                .field("client", &client.to_string())?
-                .field("server", &server.to_string())?,
-            PepEvent::Joined { connection, window_packets } => line
-                .field("event", "joined")?
-                .field("connection", connection)?
-                .field("window_packets", window_packets)?,
-            PepEvent::Closed { connection, up_bytes, down_bytes, error } => line
-                .field("event", "closed")?
-                .field("connection", connection)?
-                .field("up_bytes", up_bytes)?
-                .field("down_bytes", down_bytes)?
-                .field("error", error)?,
-        };
-        Ok(())
-    }
 }

@@ -97,7 +97,7 @@ impl Pool {
             && self.opening + self.open.len() < pep.pool + waiting
         {
             let socket = sockets::to_gateway(pep).map_err(Failure::Work)?;
-            if let Err(error) = sys::connect(&socket, pep.gateway) {
+            if let Err(error) = sys::connect(&socket, pep.gateway()) {
                 return self.failed(&error, log);
             }
             let slot = self.middles.reserve();
@@ -163,7 +163,7 @@ impl Pool {
                     Err(Unfit::Unlucky) => io::Error::other("its handshake lost packets"),
                 },
                 Ok(Some(_)) => {
-                    let message = format!("{} is not the address of a gateway", pep.gateway);
+                    let message = format!("{} is not the address of a gateway", pep.gateway());
                     return Err(Failure::Work(message));
                 }
                 Ok(None) => {

@@ -43,8 +43,8 @@ pub fn outer(client: SocketAddrV4, server: SocketAddrV4, pep: &Pep) -> io::Resul
 pub fn middle_listener(pep: &Pep) -> Result<OwnedFd, String> {
     let socket = middle(pep)?;
     sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)
-        .and_then(|()| sys::listen(&socket, pep.gateway, BACKLOG))
-        .map_err(|error| format!("cannot listen on {}: {error}", pep.gateway))?;
+        .and_then(|()| sys::listen(&socket, pep.gateway(), BACKLOG))
+        .map_err(|error| format!("cannot listen on {}: {error}", pep.gateway()))?;
     Ok(socket)
 }
 

@@ -1,9 +1,11 @@
 //! A user's token bucket: what it holds, and which packets it drops.
 
 use crate::random::mix;
+use serde::{Deserialize, Serialize};
 
 /// What an empty bucket does: the probability of a drop against the level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Harshness {
     /// Grows from 0 to 1 as the level goes from 0 to minus the depth.
     Soft,
@@ -14,7 +16,8 @@ pub enum Harshness {
 }
 
 /// When a re-echo takes its token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Charge {
     /// Once the packet has been forwarded; a packet that is dropped takes none.
     Forwarded,
@@ -61,7 +64,7 @@ pub struct Bucket {
 }
 
 /// What a bucket did with a packet.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Decision {
     /// Whether the packet is dropped.
     pub dropped: bool,

@@ -2,9 +2,13 @@
 
 use super::bucket::{Charge, Harshness, Rule};
 use super::exposure::Feedback;
-use crate::description::{address, Description, SHORTEST_PERIOD};
-use crate::json::Fields;
+use crate::description::{Description, SHORTEST_PERIOD};
+use crate::json::{text, whole, within};
+use crate::network::ip::mac;
+use serde::de::{Deserializer, Error};
+use serde::Deserialize;
 use std::collections::HashMap;
+use std::net::Ipv4Addr;
 
 /// More than any network here has, packets/s.
 const MAX_RATE: f64 = 1e9;
@@ -15,91 +19,95 @@ const LEAST_MTU: i64 = 68;
 const MAX_MTU: i64 = 9_200;
 
 /// Of role `policer`.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Policer {
+    /// For people who look at a process list.
+    #[serde(rename = "policer", deserialize_with = "text")]
+    _name: String,
     /// Where packets come in that are policed.
+    #[serde(deserialize_with = "text")]
     pub ingress: String,
     /// Where those leave that are forwarded, and where their acknowledgements come in.
+    #[serde(deserialize_with = "text")]
     pub egress: String,
-    /// Ethernet addresses of frames that leave there: destination, then source.
-    pub addresses: [u8; 12],
+    #[serde(deserialize_with = "address")]
+    next_mac: [u8; 6],
+    #[serde(deserialize_with = "address")]
+    own_mac: [u8; 6],
     /// The largest IP packet, bytes.
+    #[serde(deserialize_with = "whole::<_, _, LEAST_MTU, MAX_MTU>")]
     pub mtu: u32,
     /// Buckets: how many.
+    #[serde(deserialize_with = "whole::<_, _, 1, MAX_BUCKETS>")]
     pub buckets: u64,
-    /// The bucket of each server, by its address and port.
-    pub policed: HashMap<(u32, u16), usize>,
-    /// What all buckets do.
-    pub rule: Rule,
+    policed: Vec<Policed>,
+    rate: f64,
+    depth: f64,
+    harshness: Harshness,
+    charge: Charge,
+    #[serde(deserialize_with = "whole::<_, _, 0, { i64::MAX }>")]
+    seed: u64,
     /// How senders learn of marks.
     pub feedback: Feedback,
     /// Where the time of every packet that is policed is written, ns after the epoch: eight bytes each,
     /// little-endian, in the order of arrival. No other program's packets have the kernel's same stamps.
+    #[serde(deserialize_with = "text")]
     pub times: String,
     /// How often what waits beside the arrivals is read at least, ns.
+    #[serde(deserialize_with = "whole::<_, _, SHORTEST_PERIOD, { i64::MAX }>")]
     pub read_every_ns: i64,
 }
 
+/// A server whose connections are policed.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Policed {
+    address: Ipv4Addr,
+    #[serde(deserialize_with = "whole::<_, _, 1, 65_535>")]
+    port: u16,
+    bucket: u64,
+}
+
 impl Description for Policer {
-    fn take(fields: &mut Fields) -> Result<Self, String> {
-        fields.text("policer")?;
-        let mut addresses = [0; 12];
-        addresses[..6].copy_from_slice(&mac(fields, "next_mac")?);
-        addresses[6..].copy_from_slice(&mac(fields, "own_mac")?);
-        let buckets = fields.number("buckets", 1, MAX_BUCKETS)?;
-        let mut policed = HashMap::new();
-        for mut server in fields.objects("policed")? {
-            let place = u32::from(address(&mut server, "address")?);
-            let port = server.number("port", 1, 65_535)? as u16;
-            let bucket = server.number("bucket", 0, buckets - 1)? as usize;
-            server.end()?;
-            policed.insert((place, port), bucket);
+    fn check(&self) -> Result<(), String> {
+        if let Some(server) = self.policed.iter().find(|server| server.bucket >= self.buckets) {
+            let (bucket, most) = (server.bucket, self.buckets - 1);
+            return Err(format!("`policed` has bucket {bucket}, not a number from 0 to {most}"));
         }
-        Ok(Policer {
-            ingress: fields.text("ingress")?,
-            egress: fields.text("egress")?,
-            addresses,
-            mtu: fields.number("mtu", LEAST_MTU, MAX_MTU)? as u32,
-            buckets: buckets as u64,
-            policed,
-            rule: Rule {
-                rate: fields.decimal("rate", 0.0, MAX_RATE)?,
-                depth: fields.decimal("depth", 1.0, MAX_DEPTH)?,
-                harshness: word(fields, "harshness", &HARSHNESS)?,
-                charge: word(fields, "charge", &CHARGES)?,
-                seed: fields.number("seed", 0, i64::MAX)? as u64,
-            },
-            feedback: word(fields, "feedback", &FEEDBACK)?,
-            times: fields.text("times")?,
-            read_every_ns: fields.number("read_every_ns", SHORTEST_PERIOD, i64::MAX)?,
-        })
+        within("rate", self.rate, 0.0, MAX_RATE)?;
+        within("depth", self.depth, 1.0, MAX_DEPTH)
     }
 }
 
-const HARSHNESS: [(&str, Harshness); 3] =
-    [("soft", Harshness::Soft), ("mild", Harshness::Mild), ("strict", Harshness::Strict)];
-const CHARGES: [(&str, Charge); 2] =
-    [("forwarded", Charge::Forwarded), ("arrived", Charge::Arrived)];
-const FEEDBACK: [(&str, Feedback); 3] =
-    [("none", Feedback::None), ("classic", Feedback::Classic), ("accurate", Feedback::Accurate)];
+impl Policer {
+    /// Ethernet addresses of frames that leave: destination, then source.
+    #[must_use]
+    pub fn addresses(&self) -> [u8; 12] {
+        let mut addresses = [0; 12];
+        addresses[..6].copy_from_slice(&self.next_mac);
+        addresses[6..].copy_from_slice(&self.own_mac);
+        addresses
+    }
 
-fn word<T: Copy>(fields: &mut Fields, name: &str, known: &[(&str, T)]) -> Result<T, String> {
-    let text = fields.text(name)?;
-    known.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning).ok_or_else(|| {
-        let words: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
-        format!("{} is `{text}`, not one of {}", fields.name(name), words.join(", "))
-    })
+    /// The bucket of each server, by its address and port.
+    #[must_use]
+    pub fn policed(&self) -> HashMap<(u32, u16), usize> {
+        let place = |server: &Policed| (u32::from(server.address), server.port);
+        self.policed.iter().map(|server| (place(server), server.bucket as usize)).collect()
+    }
+
+    /// What all buckets do.
+    #[must_use]
+    pub fn rule(&self) -> Rule {
+        let Policer { rate, depth, harshness, charge, seed, .. } = *self;
+        Rule { rate, depth, harshness, charge, seed }
+    }
 }
 
-fn mac(fields: &mut Fields, name: &str) -> Result<[u8; 6], String> {
-    let text = fields.text(name)?;
-    let bytes: Option<Vec<u8>> = text
-        .split(':')
-        .map(|byte| u8::from_str_radix(byte, 16).ok().filter(|_| byte.len() == 2))
-        .collect();
-    bytes
-        .and_then(|bytes| bytes.try_into().ok())
-        .ok_or_else(|| format!("{} is `{text}`, not an Ethernet address", fields.name(name)))
+fn address<'de, D: Deserializer<'de>>(from: D) -> Result<[u8; 6], D::Error> {
+    let word = text(from)?;
+    mac(&word).map_err(|_| D::Error::custom(format!("is `{word}`, not an Ethernet address")))
 }
 
 #[cfg(test)]
@@ -116,17 +124,21 @@ mod tests {
     #[test]
     fn a_description_is_read() {
         let policer = read::<Policer>(GOOD).unwrap();
-        assert_eq!(policer.addresses, [2, 0, 10, 0, 0, 2, 2, 0, 10, 0, 0, 1]);
-        assert_eq!(policer.policed[&(0x0a00_0001, 5_000)], 1);
-        assert_eq!((policer.rule.rate, policer.rule.depth), (2.5, 45.0));
+        assert_eq!(policer.addresses(), [2, 0, 10, 0, 0, 2, 2, 0, 10, 0, 0, 1]);
+        assert_eq!(policer.policed()[&(0x0a00_0001, 5_000)], 1);
+        assert_eq!((policer.rule().rate, policer.rule().depth), (2.5, 45.0));
     }
 
     #[test]
     fn what_is_wrong_is_named() {
         for (from, to, words) in [
-            ("mild", "harsh", "`harshness` is `harsh`, not one of soft, mild, strict"),
-            ("forwarded", "left", "`charge` is `left`"),
-            ("accurate", "exact", "`feedback` is `exact`"),
+            (
+                "mild",
+                "harsh",
+                "`harshness`: unknown variant `harsh`, expected one of `soft`, `mild`, `strict`",
+            ),
+            ("forwarded", "left", "`charge`: unknown variant `left`"),
+            ("accurate", "exact", "`feedback`: unknown variant `exact`"),
             ("02:00:0a:00:00:02", "02:00", "`next_mac` is `02:00`, not an Ethernet address"),
             ("02:00:0a:00:00:01", "02:00:0a:00:00:0g", "`own_mac`"),
             (r#""bucket": 1"#, r#""bucket": 2"#, "bucket"),

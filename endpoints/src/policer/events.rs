@@ -2,12 +2,11 @@
 
 use super::bucket::Decision;
 use super::exposure::Echo;
-use crate::events::Report;
-use crate::json::Line;
-use std::io;
+use serde::Serialize;
 
 /// One line.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
 pub enum PolicerEvent {
     /// It listens, and forwards what comes.
     Ready {
@@ -23,6 +22,7 @@ pub enum PolicerEvent {
         /// What it exposed.
         echo: Option<Echo>,
         /// The level that decided, and how.
+        #[serde(flatten)]
         decision: Decision,
     },
     /// It has ended.
@@ -38,34 +38,4 @@ pub enum PolicerEvent {
         /// Packets of all kinds that came and were not seen: the machine is too slow.
         missed: u64,
     },
-}
-
-impl Report for PolicerEvent {
-    fn write(&self, line: &mut Line) -> io::Result<()> {
-        match self {
-            PolicerEvent::Ready { first } => line.field("event", "ready")?.field("first", first)?,
-            PolicerEvent::Packet { number, bucket, echo, decision } => line
-                .field("event", "packet")?
-                .field("number", number)?
-                .field("bucket", bucket)?
-                .field("echo", &echo.map(name))?
-                .field("dropped", &decision.dropped)?
-                .field("level", &decision.level)?,
-            PolicerEvent::Policed { packets, dropped, refused, late_us, missed } => line
-                .field("event", "policed")?
-                .field("packets", packets)?
-                .field("dropped", dropped)?
-                .field("refused", refused)?
-                .field("late_us", late_us)?
-                .field("missed", missed)?,
-        };
-        Ok(())
-    }
-}
-
-fn name(echo: Echo) -> &'static str {
-    match echo {
-        Echo::Loss => "loss",
-        Echo::Ecn => "ecn",
-    }
 }

@@ -2,10 +2,12 @@
 //! passes a router both ways.
 
 use super::segment::{Connection, Segment, CWR, ECE, SYN};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// How a sender learns of the marks of its packets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Feedback {
     /// Not at all: only losses are exposed.
     None,
@@ -16,7 +18,8 @@ pub enum Feedback {
 }
 
 /// What a packet exposes. It carries at most one of them; a loss goes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Echo {
     /// It is sent again: a loss, whoever made it.
     Loss,

@@ -2,16 +2,20 @@
 
 use crate::congestion;
 use crate::description::{
-    address, starts, stops_after_starts, Description, MAX_BUFFER, SHORTEST_PERIOD,
+    every_connection_starts, stops_after_starts, Description, MAX_BUFFER, SHORTEST_PERIOD,
 };
-use crate::json::Fields;
+use crate::json::{described, or_null, text, whole, whole_or_null};
 use crate::options::TransportOptions;
+use crate::quic::transport::LARGEST_PAYLOAD;
 use crate::request::MAX_CONNECTIONS;
 use crate::workload::Workload;
 use quinn_proto::congestion::ControllerFactory;
+use serde::de::{Deserializer, Error};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::net::Ipv4Addr;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// How long nothing has to come from a peer until it counts as gone, ns, unless it is said. Far
 /// longer than any outage that is emulated, and than the exponential backoff of a lossy link needs.
@@ -20,58 +24,108 @@ pub(crate) const IDLE_TIMEOUT_NS: i64 = 120_000_000_000;
 const LEAST_IDLE_TIMEOUT_NS: i64 = 1_000_000;
 
 /// Of role `quic-server`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct QuicServer {
     /// Name of the flow: also of the files that the server leaves.
+    #[serde(deserialize_with = "file_name")]
     pub flow: String,
     /// Address to listen on.
     pub address: Ipv4Addr,
     /// Port to listen on.
+    #[serde(deserialize_with = "whole::<_, _, 1, 65_535>")]
     pub port: u16,
     /// Congestion controller.
-    pub cca: Cca,
+    cca: Controller,
     /// How many connections will come; the server ends after the last.
+    #[serde(deserialize_with = "whole::<_, _, 1, { MAX_CONNECTIONS as i64 }>")]
     pub connections: u32,
     /// Send buffer of each connection, bytes.
+    #[serde(deserialize_with = "whole::<_, _, 1, MAX_BUFFER>")]
     pub buffer_bytes: u32,
     /// What each connection moves.
+    #[serde(deserialize_with = "described")]
     pub workload: Workload,
     /// Limit of the sending rate of each connection, bit/s of IP packets.
+    #[serde(deserialize_with = "whole_or_null::<_, _, 1, { i64::MAX }>")]
     pub rate_bps: Option<u64>,
     /// Options of the transport.
+    #[serde(deserialize_with = "options")]
     pub options: TransportOptions,
     /// Time between samples, ns.
+    #[serde(deserialize_with = "whole::<_, _, SHORTEST_PERIOD, { i64::MAX }>")]
     pub sample_every_ns: i64,
     /// Whether to write a qlog file.
     pub qlog: bool,
+    /// Not waited for: clients come when they start.
+    starts_ns: Vec<i64>,
     /// When the certificate expires, ns after the epoch; None: in ten years.
+    #[serde(default)]
     pub certificate_expires_ns: Option<i64>,
     /// How long nothing has to come from a client until it counts as gone, ns.
+    #[serde(default = "usual_idle_timeout", deserialize_with = "idle_timeout")]
     pub idle_timeout_ns: i64,
 }
 
 /// Of role `quic-client`.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct QuicClient {
     /// Name of the flow: also of the file that holds the server's certificate.
+    #[serde(deserialize_with = "file_name")]
     pub flow: String,
     /// The server's address.
     pub address: Ipv4Addr,
     /// The server's port.
+    #[serde(deserialize_with = "whole::<_, _, 1, 65_535>")]
     pub port: u16,
     /// Receive window of each connection, bytes.
+    #[serde(deserialize_with = "whole::<_, _, 1, MAX_BUFFER>")]
     pub buffer_bytes: u32,
     /// What each connection moves.
+    #[serde(deserialize_with = "described")]
     pub workload: Workload,
     /// Options of the transport.
+    #[serde(deserialize_with = "options")]
     pub options: TransportOptions,
+    /// How many connections it opens.
+    #[serde(deserialize_with = "whole::<_, _, 1, { MAX_CONNECTIONS as i64 }>")]
+    connections: u32,
     /// When to open each connection, ns after the epoch.
     pub starts_ns: Vec<i64>,
     /// When to stop, ns after the epoch; None: when the work is done.
+    #[serde(deserialize_with = "or_null")]
     pub stop_ns: Option<i64>,
     /// Time between `progress` events, ns.
+    #[serde(deserialize_with = "whole::<_, _, SHORTEST_PERIOD, { i64::MAX }>")]
     pub progress_every_ns: i64,
     /// How long nothing has to come from the server until it counts as gone, ns.
+    #[serde(default = "usual_idle_timeout", deserialize_with = "idle_timeout")]
     pub idle_timeout_ns: i64,
+}
+
+/// A congestion controller, as a description names it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Controller {
+    #[serde(deserialize_with = "text")]
+    name: String,
+    parameters: Map<String, Value>,
+}
+
+impl Controller {
+    /// With all its parameters.
+    ///
+    /// # Errors
+    /// A message that names what is unknown or out of range.
+    pub(crate) fn cca(&self, initial_window_packets: u32) -> Result<Cca, String> {
+        let Controller { name, parameters } = self;
+        let wrong = |what| format!("`cca`: {what}");
+        let factory =
+            congestion::factory(name, parameters, initial_window_packets.into()).map_err(wrong)?;
+        let parameters = congestion::complete(name, parameters).map_err(wrong)?;
+        Ok(Cca { name: name.clone(), parameters, factory })
+    }
 }
 
 /// A congestion controller.
@@ -84,46 +138,35 @@ pub struct Cca {
     pub factory: Arc<dyn ControllerFactory + Send + Sync>,
 }
 
+impl Cca {
+    /// Congestion window of a new connection on a link with an MTU of 1500 bytes, bytes.
+    #[must_use]
+    pub fn initial_window_bytes(&self) -> u64 {
+        Arc::clone(&self.factory).build(Instant::now(), LARGEST_PAYLOAD).initial_window()
+    }
+}
+
 impl Description for QuicServer {
-    fn take(fields: &mut Fields) -> Result<Self, String> {
-        let options = options(fields)?;
-        let connections = fields.number("connections", 1, i64::from(MAX_CONNECTIONS))? as u32;
-        // A server waits for its clients, whenever they start.
-        starts(fields, connections)?;
-        Ok(QuicServer {
-            flow: flow(fields)?,
-            address: address(fields, "address")?,
-            port: fields.number("port", 1, 65_535)? as u16,
-            cca: cca(&mut fields.object("cca")?, options.initial_window_packets)?,
-            connections,
-            buffer_bytes: fields.number("buffer_bytes", 1, MAX_BUFFER)? as u32,
-            workload: Workload::take(&mut fields.object("workload")?)?,
-            rate_bps: fields.number_or_null("rate_bps", 1, i64::MAX)?.map(|bps| bps as u64),
-            options,
-            sample_every_ns: fields.number("sample_every_ns", SHORTEST_PERIOD, i64::MAX)?,
-            qlog: fields.switch("qlog")?,
-            certificate_expires_ns: optional(fields, "certificate_expires_ns", i64::MIN)?,
-            idle_timeout_ns: idle_timeout(fields)?,
-        })
+    fn check(&self) -> Result<(), String> {
+        every_connection_starts(self.connections, &self.starts_ns)?;
+        self.cca().map(drop)
+    }
+}
+
+impl QuicServer {
+    /// The congestion controller.
+    ///
+    /// # Errors
+    /// A message that names what is unknown or out of range.
+    pub fn cca(&self) -> Result<Cca, String> {
+        self.cca.cca(self.options.initial_window_packets)
     }
 }
 
 impl Description for QuicClient {
-    fn take(fields: &mut Fields) -> Result<Self, String> {
-        let connections = fields.number("connections", 1, i64::from(MAX_CONNECTIONS))? as u32;
-        let client = QuicClient {
-            flow: flow(fields)?,
-            address: address(fields, "address")?,
-            port: fields.number("port", 1, 65_535)? as u16,
-            buffer_bytes: fields.number("buffer_bytes", 1, MAX_BUFFER)? as u32,
-            workload: Workload::take(&mut fields.object("workload")?)?,
-            options: options(fields)?,
-            starts_ns: starts(fields, connections)?,
-            stop_ns: fields.number_or_null("stop_ns", i64::MIN, i64::MAX)?,
-            progress_every_ns: fields.number("progress_every_ns", SHORTEST_PERIOD, i64::MAX)?,
-            idle_timeout_ns: idle_timeout(fields)?,
-        };
-        stops_after_starts(client.stop_ns, &client.starts_ns).map(|()| client)
+    fn check(&self) -> Result<(), String> {
+        every_connection_starts(self.connections, &self.starts_ns)?;
+        stops_after_starts(self.stop_ns, &self.starts_ns)
     }
 }
 
@@ -135,56 +178,38 @@ impl QuicClient {
     }
 }
 
-/// A name that files can begin with.
-pub(crate) fn flow(fields: &mut Fields) -> Result<String, String> {
-    let flow = fields.text("flow")?;
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
-    if flow.starts_with('.') || flow.len() > 200 || !flow.bytes().all(plain) {
-        return Err(format!("`flow` is `{flow}`, which cannot be a file name"));
-    }
-    Ok(flow)
+fn usual_idle_timeout() -> i64 {
+    IDLE_TIMEOUT_NS
 }
 
-fn idle_timeout(fields: &mut Fields) -> Result<i64, String> {
-    let given = optional(fields, "idle_timeout_ns", LEAST_IDLE_TIMEOUT_NS)?;
+fn idle_timeout<'de, D: Deserializer<'de>>(from: D) -> Result<i64, D::Error> {
+    let given = whole_or_null::<_, _, LEAST_IDLE_TIMEOUT_NS, { i64::MAX }>(from)?;
     Ok(given.unwrap_or(IDLE_TIMEOUT_NS))
 }
 
-/// Takes a number that need not be there.
-fn optional(fields: &mut Fields, name: &str, least: i64) -> Result<Option<i64>, String> {
-    if fields.has(name) {
-        fields.number_or_null(name, least, i64::MAX)
-    } else {
-        Ok(None)
+/// Reads a name that files can begin with.
+pub(crate) fn file_name<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    let name = text(from)?;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    if name.starts_with('.') || name.len() > 200 || !name.bytes().all(plain) {
+        return Err(D::Error::custom(format!("is `{name}`, which cannot be a file name")));
     }
+    Ok(name)
 }
 
-/// Takes a congestion controller and all its parameters.
-pub(crate) fn cca(fields: &mut Fields, initial_window_packets: u32) -> Result<Cca, String> {
-    let name = fields.text("name")?;
-    let parameters = fields.object("parameters")?.rest();
-    fields.end()?;
-    let wrong = |what| format!("`cca`: {what}");
-    let factory =
-        congestion::factory(&name, &parameters, initial_window_packets.into()).map_err(wrong)?;
-    let parameters = congestion::complete(&name, &parameters).map_err(wrong)?;
-    Ok(Cca { name, parameters, factory })
-}
-
-/// Takes the options and refuses those that QUIC cannot have.
-fn options(fields: &mut Fields) -> Result<TransportOptions, String> {
-    let options = TransportOptions::take(&mut fields.object("options")?)?;
-    for (wrong, name, why) in [
-        (!options.pacing, "pacing", "false, but this QUIC stack always paces"),
-        (!options.sack, "sack", "false, but QUIC acknowledgements always have ranges"),
+/// Reads the options and refuses those that QUIC cannot have.
+fn options<'de, D: Deserializer<'de>>(from: D) -> Result<TransportOptions, D::Error> {
+    let options = TransportOptions::deserialize(from)?;
+    for (wrong, what) in [
+        (!options.pacing, "`pacing` is false, but this QUIC stack always paces"),
+        (!options.sack, "`sack` is false, but QUIC acknowledgements always have ranges"),
         (
             options.fast_open,
-            "fast_open",
-            "true, but data in the first packet is not supported over QUIC",
+            "`fast_open` is true, but data in the first packet is not supported over QUIC",
         ),
     ] {
         if wrong {
-            return Err(format!("`options.{name}` is {why}"));
+            return Err(D::Error::custom(what));
         }
     }
     Ok(options)

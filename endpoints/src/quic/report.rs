@@ -1,150 +1,122 @@
 //! What the QUIC roles report beside the events that they share with TCP's.
 
-use crate::events::Report;
-use crate::json::Line;
-use crate::quic::observed::{self, Seen};
+use crate::quic::description::Cca;
+use crate::quic::observed;
 use quinn_proto::congestion::Controller;
 use quinn_proto::{Connection, ConnectionStats};
+use serde::Serialize;
 use serde_json::{Map, Value};
-use std::io;
 use std::time::Duration;
 
 /// The pacer sends at this much more than a window per smoothed round trip (quinn-proto, `Pacer`;
 /// RFC 9002, section 7.7): 5/4.
 const PACING_GAIN: (u64, u64) = (5, 4);
 
-/// Event `listening` of a QUIC server.
-pub struct Listening<'a> {
+/// One line of a QUIC role.
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum QuicEvent<'a> {
+    /// Server: connections can come.
+    Listening {
+        /// The congestion controller.
+        #[serde(flatten)]
+        controller: ControllerInForce<'a>,
+        /// Limit of the sending rate of a connection, bit/s of IP packets.
+        rate_bps: Option<u64>,
+    },
+    /// Server: a connection was accepted.
+    Accepted {
+        /// Number of the connection.
+        connection: u32,
+        /// Name of the congestion controller.
+        cca: &'a str,
+        /// Congestion window before the first data, bytes.
+        initial_window_bytes: u64,
+        /// Largest payload of a datagram, bytes.
+        mtu: u16,
+    },
+    /// Client: a connection is established.
+    Connected {
+        /// Number of the connection.
+        connection: u32,
+        /// Window for the data of the connection (flow control), bytes.
+        receive_window_bytes: u32,
+        /// Largest payload of a datagram that the client sends, bytes.
+        mtu: u16,
+    },
+    /// Server: the state of a connection.
+    Sample(Sample),
+    /// Server: its file of packets is whole.
+    Logged {
+        /// Name of the file.
+        file: &'a str,
+        /// How many records it has.
+        records: u64,
+    },
+    /// Server: its qlog file is whole.
+    Traced {
+        /// Name of the file.
+        file: &'a str,
+        /// Its length, bytes.
+        bytes: u64,
+    },
+}
+
+/// The congestion control of a QUIC server.
+#[derive(Serialize)]
+pub struct ControllerInForce<'a> {
     /// Name of the congestion controller.
     pub cca: &'a str,
     /// Its parameters.
     pub parameters: &'a Map<String, Value>,
+    /// Name and version of the QUIC stack.
+    pub stack: String,
     /// Whether packets are marked as able of ECN.
     pub ecn: bool,
+    /// Whether packets are paced: they always are.
+    pub pacing: bool,
     /// Congestion window of a new connection on a link with an MTU of 1500 bytes, bytes.
     pub initial_window_bytes: u64,
     /// Send buffer of a connection, bytes.
     pub send_buffer_bytes: u32,
-    /// Limit of the sending rate of a connection, bit/s of IP packets.
-    pub rate_bps: Option<u64>,
 }
 
-impl Report for Listening<'_> {
-    fn write(&self, line: &mut Line) -> io::Result<()> {
-        line.field("event", "listening")?
-            .field("cca", self.cca)?
-            .field("parameters", self.parameters)?
-            .field("stack", &stack())?
-            .field("ecn", &self.ecn)?
-            .field("pacing", &true)?
-            .field("initial_window_bytes", &self.initial_window_bytes)?
-            .field("send_buffer_bytes", &self.send_buffer_bytes)?
-            .field("rate_bps", &self.rate_bps)
-            .map(drop)
+impl<'a> ControllerInForce<'a> {
+    /// That of a description.
+    #[must_use]
+    pub fn new(cca: &'a Cca, ecn: bool, send_buffer_bytes: u32) -> Self {
+        ControllerInForce {
+            cca: &cca.name,
+            parameters: &cca.parameters,
+            stack: stack(),
+            ecn,
+            pacing: true,
+            initial_window_bytes: cca.initial_window_bytes(),
+            send_buffer_bytes,
+        }
     }
 }
 
-/// Event `accepted` of a QUIC server.
-pub struct Accepted<'a> {
-    /// Number of the connection.
-    pub connection: u32,
-    /// Name of the congestion controller.
-    pub cca: &'a str,
-    /// Congestion window before the first data, bytes.
-    pub initial_window_bytes: u64,
-    /// Largest payload of a datagram, bytes.
-    pub mtu: u16,
-}
-
-impl Report for Accepted<'_> {
-    fn write(&self, line: &mut Line) -> io::Result<()> {
-        line.field("event", "accepted")?
-            .field("connection", &self.connection)?
-            .field("cca", self.cca)?
-            .field("initial_window_bytes", &self.initial_window_bytes)?
-            .field("mtu", &self.mtu)
-            .map(drop)
-    }
-}
-
-/// Event `connected` of a QUIC client.
-pub struct Connected {
-    /// Number of the connection.
-    pub connection: u32,
-    /// Window for the data of the connection (flow control), bytes.
-    pub receive_window_bytes: u32,
-    /// Largest payload of a datagram that the client sends, bytes.
-    pub mtu: u16,
-}
-
-impl Report for Connected {
-    fn write(&self, line: &mut Line) -> io::Result<()> {
-        line.field("event", "connected")?
-            .field("connection", &self.connection)?
-            .field("receive_window_bytes", &self.receive_window_bytes)?
-            .field("mtu", &self.mtu)
-            .map(drop)
-    }
-}
-
-/// Event `stopped` of a QUIC server.
-pub struct Stopped {
-    /// Number of the connection.
-    pub connection: u32,
-}
-
-impl Report for Stopped {
-    fn write(&self, line: &mut Line) -> io::Result<()> {
-        // quinn does not say how much of a stream has been acknowledged.
-        line.field("event", "stopped")?
-            .field("connection", &self.connection)?
-            .field("bytes", &None::<u64>)
-            .map(drop)
-    }
-}
-
-/// Event `logged` of a QUIC server: its file of packets is whole.
-pub struct Logged<'a> {
-    /// Name of the file.
-    pub file: &'a str,
-    /// How many records it has.
-    pub records: u64,
-}
-
-impl Report for Logged<'_> {
-    fn write(&self, line: &mut Line) -> io::Result<()> {
-        line.field("event", "logged")?
-            .field("file", self.file)?
-            .field("records", &self.records)
-            .map(drop)
-    }
-}
-
-/// Event `traced` of a QUIC server: its qlog file is whole.
-pub struct Traced<'a> {
-    /// Name of the file.
-    pub file: &'a str,
-    /// Its length, bytes.
-    pub bytes: u64,
-}
-
-impl Report for Traced<'_> {
-    fn write(&self, line: &mut Line) -> io::Result<()> {
-        line.field("event", "traced")?
-            .field("file", self.file)?
-            .field("bytes", &self.bytes)
-            .map(drop)
-    }
-}
-
-/// Event `sample` of a QUIC server: the state of a connection.
+/// The state of a connection.
+#[derive(Serialize)]
 pub struct Sample {
     connection: u32,
-    stats: ConnectionStats,
-    rtt: Duration,
     cwnd_bytes: u64,
     ssthresh_bytes: Option<u64>,
-    seen: Option<Seen>,
+    rtt_us: u64,
+    min_rtt_us: u64,
+    mtu: u16,
+    in_flight_bytes: Option<u64>,
+    bytes_sent: u64,
+    packets_sent: u64,
+    packets_lost: u64,
+    bytes_lost: u64,
+    congestion_events: u64,
+    pacing_bps: Option<u64>,
+    /// quinn does not say.
+    flow_limited_us: Option<u64>,
+    app_limited: Option<bool>,
+    app_limited_us: Option<u64>,
 }
 
 impl Sample {
@@ -164,47 +136,34 @@ impl Sample {
         controller: &dyn Controller,
     ) -> Self {
         let metrics = controller.metrics();
+        let seen = observed::seen(controller);
+        let microseconds = |duration: Duration| duration.as_micros() as u64;
         Sample {
             connection: number,
-            stats: *stats,
-            rtt,
             cwnd_bytes: metrics.congestion_window,
             ssthresh_bytes: metrics.ssthresh.filter(|bytes| *bytes != u64::MAX),
-            seen: observed::seen(controller),
+            rtt_us: microseconds(rtt),
+            min_rtt_us: microseconds(stats.path.min_rtt),
+            mtu: stats.path.current_mtu,
+            in_flight_bytes: seen.map(|seen| seen.in_flight_bytes),
+            bytes_sent: stats.udp_tx.bytes,
+            packets_sent: stats.path.sent_packets,
+            packets_lost: stats.path.lost_packets,
+            bytes_lost: stats.path.lost_bytes,
+            congestion_events: stats.path.congestion_events,
+            pacing_bps: pacing_bps(metrics.congestion_window, rtt),
+            flow_limited_us: None,
+            app_limited: seen.and_then(|seen| seen.app_limited),
+            app_limited_us: seen.map(|seen| microseconds(seen.app_limited_time)),
         }
-    }
-
-    /// What the pacer allows, bit/s; null while it has no round trip to divide by.
-    fn pacing_bps(&self) -> Option<u64> {
-        let bits = u128::from(self.cwnd_bytes) * 8 * u128::from(PACING_GAIN.0);
-        let ns = self.rtt.as_nanos() * u128::from(PACING_GAIN.1);
-        bits.checked_mul(1_000_000_000)?.checked_div(ns).and_then(|bps| u64::try_from(bps).ok())
     }
 }
 
-impl Report for Sample {
-    fn write(&self, line: &mut Line) -> io::Result<()> {
-        let path = &self.stats.path;
-        let microseconds = |duration: Duration| duration.as_micros() as u64;
-        line.field("event", "sample")?
-            .field("connection", &self.connection)?
-            .field("cwnd_bytes", &self.cwnd_bytes)?
-            .field("ssthresh_bytes", &self.ssthresh_bytes)?
-            .field("rtt_us", &microseconds(self.rtt))?
-            .field("min_rtt_us", &microseconds(path.min_rtt))?
-            .field("mtu", &path.current_mtu)?
-            .field("in_flight_bytes", &self.seen.map(|seen| seen.in_flight_bytes))?
-            .field("bytes_sent", &self.stats.udp_tx.bytes)?
-            .field("packets_sent", &path.sent_packets)?
-            .field("packets_lost", &path.lost_packets)?
-            .field("bytes_lost", &path.lost_bytes)?
-            .field("congestion_events", &path.congestion_events)?
-            .field("pacing_bps", &self.pacing_bps())?
-            .field("flow_limited_us", &None::<u64>)?
-            .field("app_limited", &self.seen.and_then(|seen| seen.app_limited))?
-            .field("app_limited_us", &self.seen.map(|seen| microseconds(seen.app_limited_time)))
-            .map(drop)
-    }
+/// What the pacer allows, bit/s; None while it has no round trip to divide by.
+fn pacing_bps(cwnd_bytes: u64, rtt: Duration) -> Option<u64> {
+    let bits = u128::from(cwnd_bytes) * 8 * u128::from(PACING_GAIN.0);
+    let ns = rtt.as_nanos() * u128::from(PACING_GAIN.1);
+    bits.checked_mul(1_000_000_000)?.checked_div(ns).and_then(|bps| u64::try_from(bps).ok())
 }
 
 /// Name and version of the QUIC stack, as the build locked it.

@@ -26,7 +26,7 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     let mut ring =
         PacketRing::open(interface, *direction, description.snaplen, description.ring_packets)
             .map_err(because(&format!("capture on {interface}")))?;
-    log.now(&Event::Capturing { interface, direction: direction.name() });
+    log.now(&Event::Capturing { interface, direction: *direction });
     log.flush();
 
     timer.every(description.every_ns)?;

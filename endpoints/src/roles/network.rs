@@ -3,16 +3,17 @@
 //! The namespaces are those of this process: the descriptors that it reports stay open until its standard
 //! input ends, and others enter them by `/proc/PID/fd/N`.
 
-use crate::description::{self, Network, NetworkFile, Order};
-use crate::events::{Log, Report};
+use crate::description;
+use crate::description::network::{Cable, Network, NetworkEnd, NetworkFile, Order};
+use crate::events::Log;
 use crate::failure::Failure;
-use crate::json::Line;
 use crate::network::ip::{cable, End};
 use crate::network::message::Message;
 use crate::network::node::Node;
 use crate::network::qdisc::{self, Object};
 use crate::network::{namespace, offloads, sysctls};
 use crate::sys;
+use serde::Serialize;
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, BufRead};
@@ -31,7 +32,7 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     let begin_ns = sys::monotonic_ns();
     let (mut nodes, in_force) = set_up(&described).map_err(Failure::Work)?;
     let took_ns = sys::monotonic_ns() - begin_ns;
-    log.now(&Ready { took_ns, nodes: in_force });
+    log.now(&NetworkEvent::Network { took_ns, nodes: in_force });
     log.flush();
     for order in io::stdin().lock().lines() {
         obey(&order?, &mut nodes, log)?;
@@ -78,8 +79,8 @@ fn set_up(described: &Network) -> Result<(HashMap<String, Node>, Object), String
 fn lay_cables(described: &Network, nodes: &mut HashMap<String, Node>) -> Result<(), String> {
     let mut messages: Vec<Message> = Vec::with_capacity(described.cables.len());
     let mut names = Vec::with_capacity(described.cables.len());
-    for [a, b] in &described.cables {
-        let end = |end: &description::NetworkEnd| -> Result<End, String> {
+    for Cable { a, b } in &described.cables {
+        let end = |end: &NetworkEnd| -> Result<End, String> {
             let node = nodes
                 .get(&end.node)
                 .ok_or_else(|| format!("a cable ends at `{}`, which is not a node", end.node))?;
@@ -118,53 +119,23 @@ fn obey(text: &str, nodes: &mut HashMap<String, Node>, log: &mut Log) -> Result<
                 .get_mut(&node)
                 .ok_or_else(|| Failure::Work(format!("there is no node `{node}`")))?;
             found.carry_out(&lines).map_err(Failure::Work)?;
-            log.now(&Changed { begin_ns, node: &node });
+            log.now(&NetworkEvent::Changed { begin_ns, node: &node });
         }
-        Order::Qdiscs => {
+        Order::Qdiscs {} => {
             let mut all = Object::new();
             for (name, node) in nodes {
                 all.insert(name.clone(), node.qdiscs()?.into());
             }
-            log.now(&Shown { nodes: all });
+            log.now(&NetworkEvent::Qdiscs { nodes: all });
         }
     }
     Ok(())
 }
 
-struct Ready {
-    took_ns: i64,
-    nodes: Object,
-}
-
-impl Report for Ready {
-    fn write(&self, line: &mut Line) -> io::Result<()> {
-        line.field("event", "network")?
-            .field("took_ns", &self.took_ns)?
-            .field("nodes", &self.nodes)
-            .map(drop)
-    }
-}
-
-struct Changed<'a> {
-    begin_ns: i64,
-    node: &'a str,
-}
-
-impl Report for Changed<'_> {
-    fn write(&self, line: &mut Line) -> io::Result<()> {
-        line.field("event", "changed")?
-            .field("begin_ns", &self.begin_ns)?
-            .field("node", self.node)
-            .map(drop)
-    }
-}
-
-struct Shown {
-    nodes: Object,
-}
-
-impl Report for Shown {
-    fn write(&self, line: &mut Line) -> io::Result<()> {
-        line.field("event", "qdiscs")?.field("nodes", &self.nodes).map(drop)
-    }
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+enum NetworkEvent<'a> {
+    Network { took_ns: i64, nodes: Object },
+    Changed { begin_ns: i64, node: &'a str },
+    Qdiscs { nodes: Object },
 }

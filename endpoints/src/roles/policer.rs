@@ -6,7 +6,7 @@ use crate::events::Log;
 use crate::failure::Failure;
 use crate::packet_ring::{PacketRing, Wanted, VNET_HEADER_BYTES};
 use crate::pcap::Packet;
-use crate::policer::bucket::Bucket;
+use crate::policer::bucket::{Bucket, Rule};
 use crate::policer::description::Policer;
 use crate::policer::egress::Egress;
 use crate::policer::events::PolicerEvent;
@@ -15,6 +15,7 @@ use crate::policer::filters;
 use crate::policer::segment::{Segment, HEAD_BYTES};
 use crate::reactor::{Interest, Reactor, Wake};
 use crate::sys;
+use std::collections::HashMap;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -42,7 +43,7 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     reactor.add(&arrivals, Interest::Read, ARRIVAL)?;
     reactor.add(&timer, Interest::Read, TICK)?;
     let period_ns = description.read_every_ns;
-    let mut gate = Gate::open(description)?;
+    let mut gate = Gate::open(&description)?;
     // A packet must not wait for the others' work, as it would not in a router.
     log.now(&PolicerEvent::Ready { first: sys::go_first() });
     log.flush();
@@ -81,11 +82,14 @@ fn arrivals(description: &Policer) -> io::Result<PacketRing> {
 
 /// Decides about packets one by one, and sends on what passes.
 struct Gate {
-    description: Policer,
     egress: Egress,
     observed: Observed,
     exposure: Exposure,
     buckets: Vec<Bucket>,
+    /// What all buckets do.
+    rule: Rule,
+    /// The bucket of each server, by its address and port.
+    policed: HashMap<(u32, u16), usize>,
     times: BufWriter<File>,
     packets: u64,
     dropped: u64,
@@ -94,22 +98,24 @@ struct Gate {
 }
 
 impl Gate {
-    fn open(description: Policer) -> Result<Self, Failure> {
+    fn open(description: &Policer) -> Result<Self, Failure> {
         let fail = because(&description.egress);
         let times = File::create(&description.times).map_err(|error| {
             Failure::Work(format!("cannot write {}: {error}", description.times))
         })?;
+        let rule = description.rule();
         Ok(Gate {
-            egress: Egress::open(&description.egress, description.addresses).map_err(&fail)?,
-            observed: Observed::open(&description).map_err(&fail)?,
+            egress: Egress::open(&description.egress, description.addresses()).map_err(&fail)?,
+            observed: Observed::open(description).map_err(&fail)?,
             exposure: Exposure::new(description.feedback),
-            buckets: (0..description.buckets).map(|n| Bucket::new(n, &description.rule)).collect(),
+            buckets: (0..description.buckets).map(|n| Bucket::new(n, &rule)).collect(),
+            policed: description.policed(),
+            rule,
             times: BufWriter::new(times),
             packets: 0,
             dropped: 0,
             refused: 0,
             late_ns: 0,
-            description,
         })
     }
 
@@ -125,7 +131,7 @@ impl Gate {
             let t_ns = time_ns(packet);
             self.observed.before(t_ns, &mut self.exposure)?;
             let echo = self.exposure.sent(&segment);
-            let rule = &self.description.rule;
+            let rule = &self.rule;
             let decision = self.buckets[bucket].arrive(rule, t_ns, echo.is_some());
             let after_epoch_ns = log.clock().after_epoch(t_ns);
             self.times.write_all(&after_epoch_ns.to_le_bytes())?;
@@ -149,7 +155,7 @@ impl Gate {
     fn policed(&self, frame: &[u8]) -> Option<(Segment, usize)> {
         let segment = Segment::read(frame)?;
         let server = (segment.connection.source, segment.connection.ports.0);
-        self.description.policed.get(&server).map(|bucket| (segment, *bucket))
+        self.policed.get(&server).map(|bucket| (segment, *bucket))
     }
 }
 

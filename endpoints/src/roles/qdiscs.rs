@@ -1,12 +1,11 @@
 //! Role `qdiscs`: carries out lines of `tc` in this namespace, and reads back all of its queueing disciplines.
 
 use crate::description::{self, Qdiscs};
-use crate::events::{Log, Report};
+use crate::events::Log;
 use crate::failure::Failure;
-use crate::json::Line;
 use crate::network::node::Node;
 use crate::network::qdisc::Object;
-use std::io;
+use serde::Serialize;
 
 /// Carries out the lines in order, then writes every qdisc of this network namespace.
 ///
@@ -30,12 +29,9 @@ fn work(description: &Qdiscs, log: &mut Log) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Event `qdiscs`: every qdisc of this network namespace.
+#[derive(Serialize)]
+#[serde(tag = "event", rename = "qdiscs")]
 struct Shown {
     qdiscs: Vec<Object>,
-}
-
-impl Report for Shown {
-    fn write(&self, line: &mut Line) -> io::Result<()> {
-        line.field("event", "qdiscs")?.field("qdiscs", &self.qdiscs).map(drop)
-    }
 }

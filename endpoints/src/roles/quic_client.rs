@@ -220,7 +220,7 @@ impl Client {
                 }
                 _ => {
                     let Download { number, bytes, .. } = connection;
-                    log.now(&Event::Stopped { connection: *number, bytes: *bytes });
+                    log.now(&Event::Stopped { connection: *number, bytes: Some(*bytes) });
                     // The server shall not go on sending to nobody.
                     connection.close(STOPPED, "stopped");
                 }

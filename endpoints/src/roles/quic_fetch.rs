@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::quic::description::QuicClient;
 use crate::quic::inbox::Inbox;
 use crate::quic::link::Link;
-use crate::quic::report::Connected;
+use crate::quic::report::QuicEvent;
 use crate::quic::transfer::{send_request, take_data};
 use crate::quic::{DONE, STOPPED};
 use crate::request::Request;
@@ -74,7 +74,7 @@ impl Fetch {
         let (connection, mtu) = (self.asked.stream, link.mtu);
         if of.connects() {
             let receive_window_bytes = description.receive_window_bytes();
-            log.now(&Connected { connection, receive_window_bytes, mtu });
+            log.now(&QuicEvent::Connected { connection, receive_window_bytes, mtu });
         }
         let Some(quic) = link.quic() else {
             return Ok(());

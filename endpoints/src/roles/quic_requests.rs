@@ -16,7 +16,7 @@ use crate::quic::description::QuicClient;
 use crate::quic::link::{trust, Link, Refusal, LONGEST_GOODBYE};
 use crate::reactor::{Interest, Reactor, Wake};
 use crate::roles::quic_fetch::{Fetch, State};
-use crate::roles::request_streams::{streams, Stream};
+use crate::roles::request_streams::{agenda, streams, Due, Stream};
 use crate::slots::Slots;
 use crate::socket::RETRY_NS;
 use quinn_proto::crypto::rustls::QuicClientConfig;
@@ -67,17 +67,6 @@ pub fn run(description: &QuicClient, requests: &Requests, log: &mut Log) -> Resu
     Ok(())
 }
 
-/// What happens at a time, the first of these first.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Due {
-    /// The end.
-    Stop,
-    /// The next request of this stream.
-    Ask(usize),
-    /// Another attempt of the request in this slot to connect.
-    Again(usize),
-}
-
 /// The state of the workload.
 struct Client<'a> {
     description: &'a QuicClient,
@@ -105,19 +94,12 @@ impl<'a> Client<'a> {
         reactor: &Reactor,
         log: &Log,
     ) -> Result<Self, Failure> {
-        let (mut due, ticks) = (Agenda::new(log.clock())?, Timer::new(log.clock())?);
-        let alarm = Alarm::new()?;
+        let streams = streams(requests, &description.starts_ns)?;
+        let due = agenda(&streams, description.stop_ns, log.clock())?;
+        let (ticks, alarm) = (Timer::new(log.clock())?, Alarm::new()?);
         reactor.add(&due, Interest::Read, DUE)?;
         reactor.add(&ticks, Interest::Read, TICK)?;
         reactor.add(&alarm, Interest::Read, ALARM)?;
-        let streams = streams(requests, &description.starts_ns)?;
-        for (index, stream) in streams.iter().enumerate() {
-            due.put(stream.next_ns(), Due::Ask(index));
-        }
-        if let Some(stop_ns) = description.stop_ns {
-            due.put(stop_ns, Due::Stop);
-        }
-        due.arm()?;
         ticks.every(description.progress_every_ns)?;
         Ok(Client {
             description,

@@ -9,13 +9,12 @@ use crate::events::{Event, Log};
 use crate::failure::Failure;
 use crate::quic::alarm::Alarm;
 use crate::quic::datagrams::Datagrams;
-use crate::quic::description::QuicServer;
+use crate::quic::description::{Cca, QuicServer};
 use crate::quic::driver::Driver;
 use crate::quic::packets::PacketLog;
-use crate::quic::report::{Listening, Logged, Sample, Traced};
+use crate::quic::report::{ControllerInForce, QuicEvent, Sample};
 use crate::quic::tls;
 use crate::quic::trace::Trace;
-use crate::quic::transport::LARGEST_PAYLOAD;
 use crate::reactor::{Interest, Reactor, Wake};
 use crate::roles::quic_peer::{End, Peer};
 use crate::roles::request_streams::Served;
@@ -50,11 +49,11 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
         log.error(None, &message);
     }
     let (file, records) = server.packets.close().map_err(Failure::Work)?;
-    log.now(&Logged { file: &file, records });
+    log.now(&QuicEvent::Logged { file: &file, records });
     if let Some(trace) = server.trace.take() {
         drop(server);
         let (file, bytes) = trace.close().map_err(Failure::Work)?;
-        log.now(&Traced { file: &file, bytes });
+        log.now(&QuicEvent::Traced { file: &file, bytes });
     }
     Ok(())
 }
@@ -70,6 +69,7 @@ fn instant_of_epoch(log: &Log) -> Instant {
 /// The state of the role.
 struct Server {
     description: QuicServer,
+    cca: Cca,
     driver: Driver,
     config: ServerConfig,
     packets: PacketLog,
@@ -124,6 +124,7 @@ impl Server {
             ticks: Timer::new(log.clock())?,
             peers: Vec::new(),
             served: vec![Served::default(); description.connections as usize],
+            cca: description.cca().map_err(Failure::Description)?,
             description,
             live: 0,
             ended: 0,
@@ -132,14 +133,10 @@ impl Server {
         reactor.add(&server.driver, Interest::Read, SOCKET)?;
         reactor.add(&server.alarm, Interest::Read, ALARM)?;
         reactor.add(&server.ticks, Interest::Read, TICK)?;
-        let cca = &server.description.cca;
-        let probe = Arc::clone(&cca.factory).build(Instant::now(), LARGEST_PAYLOAD);
-        log.now(&Listening {
-            cca: &cca.name,
-            parameters: &cca.parameters,
-            ecn: server.description.options.ecn,
-            initial_window_bytes: probe.initial_window(),
-            send_buffer_bytes: server.send_buffer_bytes(),
+        let cca = &server.cca;
+        let ecn = server.description.options.ecn;
+        log.now(&QuicEvent::Listening {
+            controller: ControllerInForce::new(cca, ecn, server.send_buffer_bytes()),
             rate_bps: server.description.rate_bps,
         });
         // Whoever started the server may wait for this line.
@@ -226,7 +223,7 @@ impl Server {
                 continue;
             };
             if let Some(connection) = self.driver.connection(ConnectionHandle(index)) {
-                log.now(&Sample::of(number, connection));
+                log.now(&QuicEvent::Sample(Sample::of(number, connection)));
             }
         }
         Ok(())

@@ -4,10 +4,12 @@
 //! its own, opened when its time has come, whether those before it have ended or not (an open loop).
 //! A stream's first request reports as a connection does; then there is one line per request.
 
+use crate::agenda::Agenda;
 use crate::arrivals::{Arrival, Arrivals, Requests};
-use crate::events::{Event, Log, Report};
+use crate::clock::Clock;
+use crate::events::{Event, Log};
 use crate::failure::Failure;
-use crate::json::Line;
+use serde::Serialize;
 use std::io;
 
 /// A stream of requests.
@@ -22,22 +24,14 @@ pub struct Stream {
     bytes: u64,
 }
 
-/// Event `asked` of a client: what a stream has asked for, at its end.
+/// Event of a client: what a stream has asked for, at its end.
+#[derive(Serialize)]
+#[serde(tag = "event", rename = "asked")]
 struct Begun {
     connection: u32,
     requests: u64,
     /// Longest time between when a request was due and when it was begun.
     late_us: i64,
-}
-
-impl Report for Begun {
-    fn write(&self, line: &mut Line) -> io::Result<()> {
-        line.field("event", "asked")?
-            .field("connection", &self.connection)?
-            .field("requests", &self.requests)?
-            .field("late_us", &self.late_us)
-            .map(drop)
-    }
 }
 
 /// A request, from when it is begun.
@@ -89,6 +83,33 @@ pub fn streams(requests: &Requests, starts_ns: &[i64]) -> Result<Vec<Stream>, Fa
             Ok(stream)
         })
         .collect()
+}
+
+/// What happens at a time, the first of these first.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Due {
+    /// The end.
+    Stop,
+    /// The next request of this stream.
+    Ask(usize),
+    /// Another attempt of the request in this slot to connect.
+    Again(usize),
+}
+
+/// When each stream asks first, and when all end.
+///
+/// # Errors
+/// A machine that refuses timers.
+pub fn agenda(streams: &[Stream], stop_ns: Option<i64>, clock: Clock) -> io::Result<Agenda<Due>> {
+    let mut due = Agenda::new(clock)?;
+    for (index, stream) in streams.iter().enumerate() {
+        due.put(stream.next_ns(), Due::Ask(index));
+    }
+    if let Some(stop_ns) = stop_ns {
+        due.put(stop_ns, Due::Stop);
+    }
+    due.arm()?;
+    Ok(due)
 }
 
 impl Stream {
@@ -145,7 +166,7 @@ impl Stream {
     pub fn stop(&self, log: &mut Log) {
         let Stream { number: connection, requests, bytes, late_ns, .. } = *self;
         log.now(&Begun { connection, requests, late_us: late_ns / 1000 });
-        log.now(&Event::Stopped { connection, bytes });
+        log.now(&Event::Stopped { connection, bytes: Some(bytes) });
     }
 }
 

@@ -340,7 +340,7 @@ impl Client {
                     log.error(Some(*number), &format!("could not connect: {error}"));
                 }
                 (state, _) => {
-                    log.now(&Event::Stopped { connection: *number, bytes: *bytes });
+                    log.now(&Event::Stopped { connection: *number, bytes: Some(*bytes) });
                     if let State::Receiving(fetch) = state {
                         fetch.reset()?;
                     }

@@ -9,7 +9,7 @@ use crate::events::{Event, Log};
 use crate::failure::Failure;
 use crate::reactor::{Interest, Reactor, Wake};
 use crate::request::Request;
-use crate::roles::request_streams::{streams, Asked, Stream};
+use crate::roles::request_streams::{agenda, streams, Asked, Due, Stream};
 use crate::slots::Slots;
 use crate::socket::RETRY_NS;
 use crate::tcp::fetch::{may_pass, Dial, Fetch, Taken};
@@ -48,17 +48,6 @@ pub fn run(description: &TcpClient, requests: &Requests, log: &mut Log) -> Resul
     }
 }
 
-/// What happens at a time, the first of these first.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Due {
-    /// The end.
-    Stop,
-    /// The next request of this stream.
-    Ask(usize),
-    /// Another attempt of the request in this slot to connect.
-    Again(usize),
-}
-
 /// The state of the workload.
 struct Client {
     dial: Dial,
@@ -91,17 +80,11 @@ impl Client {
         reactor: &Reactor,
         log: &Log,
     ) -> Result<Self, Failure> {
-        let (mut due, ticks) = (Agenda::new(log.clock())?, Timer::new(log.clock())?);
+        let streams = streams(requests, &description.starts_ns)?;
+        let due = agenda(&streams, description.stop_ns, log.clock())?;
+        let ticks = Timer::new(log.clock())?;
         reactor.add(&due, Interest::Read, ALARM)?;
         reactor.add(&ticks, Interest::Read, TICK)?;
-        let streams = streams(requests, &description.starts_ns)?;
-        for (index, stream) in streams.iter().enumerate() {
-            due.put(stream.next_ns(), Due::Ask(index));
-        }
-        if let Some(stop_ns) = description.stop_ns {
-            due.put(stop_ns, Due::Stop);
-        }
-        due.arm()?;
         ticks.every(description.progress_every_ns)?;
         let (dial, pending) = (description.dial(), Slots::new());
         Ok(Client { dial, due, ticks, streams, pending })

@@ -326,11 +326,12 @@ impl Server {
         };
         let connection = transfer.request.connection;
         self.served[connection as usize].bytes += transfer.sent;
-        let mut stopped = Event::Stopped { connection, bytes: 0 };
+        let mut stopped = Event::Stopped { connection, bytes: None };
         if !self.short() {
             let sample = tcp_info::read(&peer.socket)?;
             // An acknowledged FIN counts as a byte.
-            stopped = Event::Stopped { connection, bytes: sample.bytes_acked.min(transfer.sent) };
+            let bytes = Some(sample.bytes_acked.min(transfer.sent));
+            stopped = Event::Stopped { connection, bytes };
             log.now(&Event::Sample { connection, sample });
         }
         match end {

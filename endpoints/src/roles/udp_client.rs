@@ -5,7 +5,7 @@
 
 use crate::clock::Timer;
 use crate::description;
-use crate::description::udp::{Last, UdpClient};
+use crate::description::udp::{Last, Pattern, UdpClient};
 use crate::events::{Event, Log};
 use crate::failure::Failure;
 use crate::reactor::{Interest, Reactor, Wake};
@@ -50,6 +50,7 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
 /// The state of the role.
 struct Client {
     description: UdpClient,
+    pattern: Pattern,
     epoch_ns: i64,
     /// Fires at every start and at the stop.
     alarms: Timer,
@@ -77,6 +78,7 @@ struct Connection {
 
 impl Client {
     fn new(description: UdpClient, reactor: &Reactor, log: &Log) -> Result<Self, Failure> {
+        let pattern = description.pattern().map_err(Failure::Description)?;
         let timer = || Timer::new(log.clock());
         let (alarms, ticks, polls) = (timer()?, timer()?, timer()?);
         reactor.add(&alarms, Interest::Read, ALARM)?;
@@ -94,7 +96,7 @@ impl Client {
                 opened: false,
                 ended: false,
                 heard_ns: None,
-                last: description.pattern.last_of(number),
+                last: pattern.last_of(number),
                 strange: false,
             });
         }
@@ -102,7 +104,8 @@ impl Client {
         polls.every(POLL_NS)?;
         let epoch_ns = sys::realtime_ns() - log.clock().now_ns();
         let open = connections.len();
-        let client = Client { description, epoch_ns, alarms, ticks, polls, connections, open };
+        let client =
+            Client { description, pattern, epoch_ns, alarms, ticks, polls, connections, open };
         client.set_alarm()?;
         Ok(client)
     }
@@ -155,7 +158,7 @@ impl Client {
     /// Takes what has arrived, and ends connections that wait for nothing more.
     fn take(&mut self, log: &mut Log) -> Result<(), Failure> {
         let now_ns = log.clock().now_ns();
-        let pattern = &self.description.pattern;
+        let pattern = &self.pattern;
         for connection in self.connections.iter_mut().filter(|c| !c.ended) {
             connection.take(pattern, self.epoch_ns, log)?;
             let Connection { number, heard_ns, start_ns, .. } = *connection;
@@ -171,7 +174,7 @@ impl Client {
             if complete {
                 log.at(heard_ns.unwrap_or(now_ns), &Event::Done { connection: number, bytes });
             } else {
-                log.now(&Event::Stopped { connection: number, bytes });
+                log.now(&Event::Stopped { connection: number, bytes: Some(bytes) });
             }
             connection.end(log)?;
             self.open -= 1;
@@ -184,7 +187,7 @@ impl Client {
         self.take(log)?;
         for connection in self.connections.iter_mut().filter(|c| !c.ended) {
             let (number, bytes) = (connection.number, connection.reception.bytes);
-            log.now(&Event::Stopped { connection: number, bytes });
+            log.now(&Event::Stopped { connection: number, bytes: Some(bytes) });
             connection.end(log)?;
         }
         self.open = 0;

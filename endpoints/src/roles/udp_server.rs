@@ -1,7 +1,8 @@
 //! Role `udp-server`: sends datagrams at their times.
 
 use crate::agenda::Agenda;
-use crate::description::{self, udp::UdpServer};
+use crate::description;
+use crate::description::udp::{Pattern, UdpServer};
 use crate::events::{Event, Log};
 use crate::failure::Failure;
 use crate::packet_times::PacketTimes;
@@ -21,7 +22,7 @@ const MOST_AT_ONCE: u32 = 1_000;
 pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     let description: UdpServer = description::read(text).map_err(Failure::Description)?;
     let mut reactor = Reactor::new()?;
-    let mut server = Server::new(description, log)?;
+    let mut server = Server::new(&description, log)?;
     reactor.add(&server.due, Interest::Read, ALARM)?;
     let mut wakes = Vec::new();
     while server.open > 0 {
@@ -48,7 +49,7 @@ enum Due {
 
 /// The state of the role.
 struct Server {
-    description: UdpServer,
+    pattern: Pattern,
     connections: Vec<Connection>,
     due: Agenda<Due>,
     /// Connections that have not ended.
@@ -69,9 +70,10 @@ struct Connection {
 }
 
 impl Server {
-    fn new(description: UdpServer, log: &Log) -> Result<Self, Failure> {
+    fn new(description: &UdpServer, log: &Log) -> Result<Self, Failure> {
         let from = SocketAddrV4::new(description.address, description.port);
-        let payload = description.pattern.payload_bytes() as usize;
+        let pattern = description.pattern().map_err(Failure::Description)?;
+        let payload = pattern.payload_bytes() as usize;
         let mut connections = Vec::new();
         for (number, start_ns) in (0..).zip(&description.starts_ns) {
             let to = SocketAddrV4::new(description.peer, description.port + number as u16);
@@ -79,7 +81,7 @@ impl Server {
                 sender: Sender::new(from, to, payload).map_err(Failure::Work)?,
                 start_ns: *start_ns,
                 ended: false,
-                times: description.pattern.times_of(number),
+                times: pattern.times_of(number),
                 number: 0,
                 packets: 0,
                 bytes: 0,
@@ -95,7 +97,7 @@ impl Server {
             due.put(stop_ns, Due::Stop);
         }
         let open = connections.len();
-        Ok(Server { description, connections, due, open })
+        Ok(Server { pattern, connections, due, open })
     }
 
     /// Sends what is due, and ends what has come to its end. What was due before the stop is sent even
@@ -126,7 +128,7 @@ impl Server {
 
     /// Sends the next datagram of a connection; false: it was the last.
     fn send_one(&mut self, index: usize, due_ns: i64, now_ns: i64) -> Result<bool, String> {
-        let pattern = &self.description.pattern;
+        let pattern = &self.pattern;
         let connection = &mut self.connections[index];
         let bytes = pattern.useful_bytes(connection.number);
         let datagram =

@@ -9,7 +9,7 @@ use crate::web::content::{contents, Content};
 use crate::web::description::WebClient;
 use crate::web::link::Quic;
 use crate::web::loading::Loading;
-use crate::web::report::{Done, Load};
+use crate::web::report::WebEvent;
 use crate::web::waiting::{self, Sleeper, Stop};
 use std::io;
 use std::sync::Arc;
@@ -49,29 +49,29 @@ async fn load_all(client: &WebClient, contents: &[Content], log: &mut Log) -> Re
     let clock = log.clock();
     let end = End { stop: Stop::new()?, sleeper: Sleeper::new(clock)?, at_ns: client.stop_ns };
     let sleeper = Sleeper::new(clock)?;
-    let mut ended_ns = client.start_ns;
+    let mut ended_ns = client.start_ns();
     let mut loads = 0;
     let mut last = None;
-    for (wanted, pause_ns) in &client.workload.each {
-        let pause_ns = if loads == 0 { 0 } else { *pause_ns };
+    for (wanted, pause_ns) in client.workload.each() {
+        let pause_ns = if loads == 0 { 0 } else { pause_ns };
         tokio::select! {
             biased;
             reason = end.wait() => { reason?; break; }
             result = sleeper.until(ended_ns.saturating_add(pause_ns)) => result?,
         }
         loads += 1;
-        let loading = Loading::new(client, contents, clock, loads, *wanted);
+        let loading = Loading::new(client, contents, clock, loads, wanted);
         let stopped = attempt(&loading, client.workload.timeout_ns, &sleeper, &end).await?;
         last = loading.quic().or(last);
         ended_ns = clock.now_ns();
-        log.at(ended_ns, &Load(loading.report()));
+        log.at(ended_ns, &WebEvent::Load(loading.report()));
         // A load is seldom; whoever looks on sees it at once.
         log.flush();
         if stopped {
             break;
         }
     }
-    log.now(&Done { loads });
+    log.now(&WebEvent::Done { loads });
     say_goodbye(last, &sleeper, clock).await
 }
 

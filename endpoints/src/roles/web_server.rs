@@ -6,13 +6,14 @@ mod tcp;
 use crate::description;
 use crate::events::Log;
 use crate::failure::Failure;
-use crate::quic::transport::LARGEST_PAYLOAD;
+use crate::quic::description::Cca;
+use crate::quic::report::ControllerInForce;
 use crate::socket;
 use crate::web::content::{contents, Content};
 use crate::web::description::{Protocol, WebServer};
 use crate::web::living::Living;
 use crate::web::reply::{Headers, Reply};
-use crate::web::report::{Listening, ListeningQuic};
+use crate::web::report::WebEvent;
 use crate::web::tls::Identity;
 use crate::web::waiting::{self, Stop};
 use hyper::{Method, StatusCode};
@@ -21,7 +22,6 @@ use std::net::SocketAddrV4;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
 use tokio_rustls::TlsAcceptor;
 
 /// Clients that may wait to be accepted.
@@ -53,6 +53,8 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
 /// What all connections share.
 struct Server {
     description: WebServer,
+    /// Congestion controller of QUIC; None: no HTTP/3.
+    cca: Option<Cca>,
     contents: Vec<Content>,
     living: Rc<Living>,
     /// The `Alt-Svc` of answers over TCP.
@@ -78,14 +80,15 @@ async fn serve(
     let over_tcp = [Protocol::H2.alpn(), Protocol::H1.alpn()];
     let tls = identity.server(&over_tcp).map_err(Failure::Work)?;
     let acceptor = TlsAcceptor::from(Arc::new(tls));
-    let quic = match &description.quic {
+    let cca = description.quic().map_err(Failure::Description)?;
+    let quic = match &cca {
         Some(_) => Some(Quic::new(&description, &identity, living.clock())?),
         None => None,
     };
     identity.write(&description.flow).map_err(Failure::Work)?;
-    report_listening(&description, &identity, &listener, &living)?;
+    report_listening(&description, cca.as_ref(), &identity, &listener, &living)?;
     let alternative = quic.is_some().then(|| format!("h3=\":{}\"", description.port));
-    let server = Rc::new(Server { description, contents, living, alternative });
+    let server = Rc::new(Server { description, cca, contents, living, alternative });
     let stop = Stop::new()?;
     tokio::select! {
         biased;
@@ -102,22 +105,17 @@ async fn serve(
 
 fn report_listening(
     description: &WebServer,
+    cca: Option<&Cca>,
     identity: &Identity,
     listener: &OwnedFd,
     living: &Living,
 ) -> Result<(), Failure> {
-    let quic = description.quic.as_ref().map(|cca| {
-        let probe = Arc::clone(&cca.factory).build(Instant::now(), LARGEST_PAYLOAD);
-        ListeningQuic {
-            cca: &cca.name,
-            parameters: &cca.parameters,
-            ecn: description.options.ecn,
-            initial_window_bytes: probe.initial_window(),
-            send_buffer_bytes: description.buffer_bytes,
-        }
+    let quic = cca.map(|cca| {
+        let ecn = description.options.ecn;
+        serde_json::json!(ControllerInForce::new(cca, ecn, description.buffer_bytes))
     });
     let mut log = living.log();
-    log.now(&Listening {
+    log.now(&WebEvent::Listening {
         cca: &socket::congestion_control(listener)?,
         send_buffer_bytes: socket::number(listener, libc::SO_SNDBUF)?,
         spki: &identity.spki,

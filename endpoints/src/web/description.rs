@@ -1,61 +1,92 @@
 //! What the roles `web-server` and `web-client` are asked to do.
 
 use crate::description::{
-    address, cca, starts, stops_after_starts, Description, MAX_BUFFER, SHORTEST_PERIOD,
+    every_connection_starts, kernel_cca, stops_after_starts, Description, MAX_BUFFER,
+    SHORTEST_PERIOD,
 };
-use crate::json::Fields;
+use crate::json::{described, or_null, text, whole};
 use crate::options::TransportOptions;
-use crate::quic::description::{cca as controller, flow, Cca};
+use crate::quic::description::{file_name, Cca, Controller};
 use crate::web::page::Page;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::net::Ipv4Addr;
 
 /// Of role `web-server`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct WebServer {
     /// Name of the flow: also of the files that the server leaves.
+    #[serde(deserialize_with = "file_name")]
     pub flow: String,
     /// Address to listen on.
     pub address: Ipv4Addr,
     /// Port to listen on, of TCP and UDP.
+    #[serde(deserialize_with = "whole::<_, _, 1, 65_535>")]
     pub port: u16,
     /// The page, and how it is loaded.
+    #[serde(deserialize_with = "described")]
     pub workload: Loads,
     /// Options of the transports.
     pub options: TransportOptions,
     /// Send buffer of each connection, bytes.
+    #[serde(deserialize_with = "whole::<_, _, 1, MAX_BUFFER>")]
     pub buffer_bytes: u32,
     /// Congestion control of TCP, by the kernel's name.
+    #[serde(deserialize_with = "kernel_cca")]
     pub cca: String,
-    /// Congestion controller of QUIC; None: no HTTP/3.
-    pub quic: Option<Cca>,
+    #[serde(deserialize_with = "or_null")]
+    quic: Option<Controller>,
+    /// How often a client loads the page.
+    #[serde(deserialize_with = "whole::<_, _, 1, { u16::MAX as i64 }>")]
+    connections: u32,
+    /// Not waited for: clients come when they start.
+    starts_ns: Vec<i64>,
+    #[serde(deserialize_with = "or_null")]
+    rate_bps: Option<IgnoredAny>,
     /// Time between samples, ns.
+    #[serde(deserialize_with = "whole::<_, _, SHORTEST_PERIOD, { i64::MAX }>")]
     pub sample_every_ns: i64,
 }
 
 /// Of role `web-client`.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct WebClient {
     /// Name of the flow: also of the file that holds the server's certificate.
+    #[serde(deserialize_with = "file_name")]
     pub flow: String,
     /// The server's address.
     pub address: Ipv4Addr,
     /// The server's port.
+    #[serde(deserialize_with = "whole::<_, _, 1, 65_535>")]
     pub port: u16,
     /// The server's host name.
+    #[serde(deserialize_with = "text")]
     pub name: String,
     /// The page, and how it is loaded.
+    #[serde(deserialize_with = "described")]
     pub workload: Loads,
     /// Options of the transports.
     pub options: TransportOptions,
     /// Receive window of each connection, bytes.
+    #[serde(deserialize_with = "whole::<_, _, 1, MAX_BUFFER>")]
     pub buffer_bytes: u32,
-    /// When the first load begins, ns after the epoch.
-    pub start_ns: i64,
+    /// When the first load begins, ns after the epoch: one time.
+    starts_ns: Vec<i64>,
     /// When to stop, ns after the epoch; None: when the loads are done.
+    #[serde(deserialize_with = "or_null")]
     pub stop_ns: Option<i64>,
+    /// Loads report themselves when they end; there is no progress between.
+    #[serde(deserialize_with = "whole::<_, i64, SHORTEST_PERIOD, { i64::MAX }>")]
+    #[serde(rename = "progress_every_ns")]
+    _progress_every_ns: i64,
 }
 
 /// A version of HTTP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Protocol {
     /// HTTP/1.1 over TLS over TCP.
     H1,
@@ -97,104 +128,87 @@ impl Protocol {
 }
 
 /// The workload: a page that is loaded several times.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Loads {
+    #[serde(rename = "kind")]
+    _kind: Kind,
+    /// Which client a load has is decided by who is started.
+    #[serde(rename = "client", deserialize_with = "text")]
+    _client: String,
+    /// Of the server they stand in its own field.
+    #[serde(rename = "quic_parameters")]
+    _quic_parameters: Map<String, Value>,
     /// The page.
     pub page: Page,
-    /// The version of HTTP of each load, and the pause before it, ns.
-    pub each: Vec<(Protocol, i64)>,
+    protocols: Vec<Protocol>,
+    idle_ns: Vec<i64>,
     /// A load that takes longer has failed, ns.
+    #[serde(deserialize_with = "whole::<_, _, 1, { i64::MAX }>")]
     pub timeout_ns: i64,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Load,
+}
+
 impl Loads {
-    fn take(fields: &mut Fields) -> Result<Self, String> {
-        let kind = fields.text("kind")?;
-        if kind != "load" {
-            return Err(format!("{} is `{kind}`, not `load`", fields.name("kind")));
+    /// The version of HTTP of each load, and the pause before it, ns.
+    pub fn each(&self) -> impl Iterator<Item = (Protocol, i64)> + '_ {
+        self.protocols.iter().copied().zip(self.idle_ns.iter().copied())
+    }
+}
+
+impl Description for Loads {
+    fn check(&self) -> Result<(), String> {
+        let (loads, pauses) = (self.protocols.len(), self.idle_ns.len());
+        if loads == 0 || loads != pauses {
+            return Err(format!("has {loads} `protocols` and {pauses} `idle_ns`"));
         }
-        // Which client a load has is decided by who is started.
-        fields.text("client")?;
-        // Of the server they stand in its own field.
-        let _ = fields.object("quic_parameters")?;
-        let idle_ns = fields.numbers("idle_ns")?;
-        let protocols = fields.texts("protocols")?;
-        if protocols.is_empty() || protocols.len() != idle_ns.len() {
-            let (loads, pauses) = (protocols.len(), idle_ns.len());
-            return Err(format!("`workload` has {loads} `protocols` and {pauses} `idle_ns`"));
+        match self.idle_ns.iter().find(|ns| **ns < 0) {
+            Some(negative) => Err(format!("`idle_ns` has {negative}, which is negative")),
+            None => Ok(()),
         }
-        if let Some(negative) = idle_ns.iter().find(|ns| **ns < 0) {
-            return Err(format!("{} has {negative}, which is negative", fields.name("idle_ns")));
-        }
-        let mut each = Vec::new();
-        for (name, pause_ns) in protocols.iter().zip(idle_ns) {
-            let protocol = match name.as_str() {
-                "h1" => Protocol::H1,
-                "h2" => Protocol::H2,
-                "h3" => Protocol::H3,
-                _ => {
-                    return Err(format!(
-                        "{} has `{name}`, not h1, h2 or h3",
-                        fields.name("protocols")
-                    ))
-                }
-            };
-            each.push((protocol, pause_ns));
-        }
-        let timeout_ns = fields.number("timeout_ns", 1, i64::MAX)?;
-        let loads = Loads { page: Page::take(fields, "page")?, each, timeout_ns };
-        fields.end().map(|()| loads)
     }
 }
 
 impl Description for WebServer {
-    fn take(fields: &mut Fields) -> Result<Self, String> {
-        let options = TransportOptions::take(&mut fields.object("options")?)?;
-        // A server waits for its clients, however often and whenever they come.
-        let connections = fields.number("connections", 1, i64::from(u16::MAX))? as u32;
-        starts(fields, connections)?;
-        if fields.number_or_null("rate_bps", 1, i64::MAX)?.is_some() {
+    fn check(&self) -> Result<(), String> {
+        every_connection_starts(self.connections, &self.starts_ns)?;
+        if self.rate_bps.is_some() {
             return Err("`rate_bps` is not supported for page loads".into());
         }
-        let quic = match fields.object_or_null("quic")? {
-            Some(mut fields) => Some(controller(&mut fields, options.initial_window_packets)?),
-            None => None,
-        };
-        Ok(WebServer {
-            flow: flow(fields)?,
-            address: address(fields, "address")?,
-            port: fields.number("port", 1, 65_535)? as u16,
-            workload: Loads::take(&mut fields.object("workload")?)?,
-            options,
-            buffer_bytes: fields.number("buffer_bytes", 1, MAX_BUFFER)? as u32,
-            cca: cca(fields)?,
-            quic,
-            sample_every_ns: fields.number("sample_every_ns", SHORTEST_PERIOD, i64::MAX)?,
-        })
+        self.quic().map(drop)
+    }
+}
+
+impl WebServer {
+    /// Congestion controller of QUIC; None: no HTTP/3.
+    ///
+    /// # Errors
+    /// A message that names what is unknown or out of range.
+    pub fn quic(&self) -> Result<Option<Cca>, String> {
+        let packets = self.options.initial_window_packets;
+        self.quic.as_ref().map(|controller| controller.cca(packets)).transpose()
     }
 }
 
 impl Description for WebClient {
-    fn take(fields: &mut Fields) -> Result<Self, String> {
-        // Loads report themselves when they end; there is no progress between.
-        fields.number("progress_every_ns", SHORTEST_PERIOD, i64::MAX)?;
-        let starts_ns = starts(fields, 1)?;
-        let client = WebClient {
-            flow: flow(fields)?,
-            address: address(fields, "address")?,
-            port: fields.number("port", 1, 65_535)? as u16,
-            name: fields.text("name")?,
-            workload: Loads::take(&mut fields.object("workload")?)?,
-            options: TransportOptions::take(&mut fields.object("options")?)?,
-            buffer_bytes: fields.number("buffer_bytes", 1, MAX_BUFFER)? as u32,
-            start_ns: starts_ns[0],
-            stop_ns: fields.number_or_null("stop_ns", i64::MIN, i64::MAX)?,
-        };
-        stops_after_starts(client.stop_ns, &starts_ns).map(|()| client)
+    fn check(&self) -> Result<(), String> {
+        every_connection_starts(1, &self.starts_ns)?;
+        stops_after_starts(self.stop_ns, &self.starts_ns)
     }
 }
 
 impl WebClient {
+    /// When the first load begins, ns after the epoch.
+    #[must_use]
+    pub fn start_ns(&self) -> i64 {
+        self.starts_ns[0]
+    }
+
     /// Window for the data of a connection, bytes.
     #[must_use]
     pub fn receive_window_bytes(&self) -> u32 {

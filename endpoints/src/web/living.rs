@@ -1,11 +1,12 @@
 //! The connections of a web server that live: their samples, and what they have carried.
 
 use crate::clock::Clock;
-use crate::events::{Event, Log, Report};
-use crate::quic::report::Sample as QuicSample;
+use crate::events::{Event, Log};
+use crate::quic::report::{QuicEvent, Sample};
 use crate::tcp_info;
-use crate::web::report::Closed;
+use crate::web::report::WebEvent;
 use crate::web::waiting::Sleeper;
+use serde::Serialize;
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::io;
@@ -108,7 +109,7 @@ impl Living {
             let _ = self.ticks.disarm();
         }
         self.sample(number, &entry.probe);
-        self.log().now(&Closed { connection: number, bytes: entry.bytes, error });
+        self.log().now(&WebEvent::Closed { connection: number, bytes: entry.bytes, error });
     }
 
     /// Ends all.
@@ -142,14 +143,15 @@ impl Living {
             Probe::Quic(connection) => {
                 let controller = connection.congestion_state();
                 let (stats, rtt) = (connection.stats(), connection.rtt());
-                self.log().now(&QuicSample::from(number, &stats, rtt, &*controller));
+                let sample = Sample::from(number, &stats, rtt, &*controller);
+                self.log().now(&QuicEvent::Sample(sample));
             }
             Probe::Nothing => {}
         }
     }
 
     /// Writes an event that happens now.
-    pub fn report(&self, report: &impl Report) {
-        self.log().now(report);
+    pub fn report(&self, event: &impl Serialize) {
+        self.log().now(event);
     }
 }

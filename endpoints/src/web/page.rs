@@ -1,6 +1,7 @@
 //! A page: its objects, what they are to a browser, and which of them refers to which.
 
-use crate::json::Fields;
+use crate::json::{text, whole, whole_or_null};
+use serde::Deserialize;
 
 /// More objects than any page that was recorded.
 const MOST_OBJECTS: usize = 10_000;
@@ -71,34 +72,48 @@ pub struct Object {
 }
 
 /// A page: the first object is the document, and each is referred to by one that stands before it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Vec<Entry>")]
 pub struct Page {
     /// Its objects.
     pub objects: Vec<Object>,
 }
 
-impl Page {
-    /// Takes a list of objects.
-    ///
-    /// # Errors
-    /// A message that names the field.
-    pub fn take(fields: &mut Fields, name: &str) -> Result<Self, String> {
-        let list = fields.objects(name)?;
+/// An object as a description has it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    #[serde(deserialize_with = "text")]
+    path: String,
+    #[serde(rename = "type", deserialize_with = "text")]
+    mime: String,
+    #[serde(deserialize_with = "whole::<_, _, 1, MOST_BYTES>")]
+    bytes: u64,
+    /// The position of the object that refers to it; None: it is the document.
+    #[serde(deserialize_with = "whole_or_null::<_, _, 0, { i64::MAX }>")]
+    parent: Option<usize>,
+}
+
+impl TryFrom<Vec<Entry>> for Page {
+    type Error = String;
+
+    fn try_from(list: Vec<Entry>) -> Result<Self, String> {
         if list.is_empty() || list.len() > MOST_OBJECTS {
-            let (name, count) = (fields.name(name), list.len());
-            return Err(format!("{name} has {count} objects, not 1 to {MOST_OBJECTS}"));
+            return Err(format!("has {} objects, not 1 to {MOST_OBJECTS}", list.len()));
         }
         let mut objects: Vec<Object> = Vec::with_capacity(list.len());
         // Of each object, who refers to what it would refer to.
         let mut referrers = Vec::with_capacity(list.len());
-        for (position, mut fields) in list.into_iter().enumerate() {
-            let (object, parent) = object(&mut fields, position)?;
-            if objects.iter().any(|other| other.path == object.path) {
-                return Err(format!("{} repeats `{}`", fields.name("path"), object.path));
+        for (position, entry) in list.into_iter().enumerate() {
+            entry.check(position).map_err(|what| format!("object {position}: {what}"))?;
+            let Entry { path, mime, bytes, parent } = entry;
+            if objects.iter().any(|other| other.path == path) {
+                return Err(format!("object {position}: `path` repeats `{path}`"));
             }
+            let kind = Kind::of(&mime, position == 0);
             let parent = parent.map(|parent| referrers[parent]);
-            referrers.push(if object.kind.refers() { position } else { parent.unwrap_or(0) });
-            objects.push(object);
+            referrers.push(if kind.refers() { position } else { parent.unwrap_or(0) });
+            objects.push(Object { path, bytes, mime, kind, children: Vec::new() });
             if let Some(parent) = parent {
                 if !objects[parent].kind.refers() {
                     let kind = &objects[0].mime;
@@ -109,7 +124,9 @@ impl Page {
         }
         Ok(Page { objects })
     }
+}
 
+impl Page {
     /// The position of the object at a path.
     #[must_use]
     pub fn find(&self, path: &str) -> Option<usize> {
@@ -117,36 +134,27 @@ impl Page {
     }
 }
 
-fn object(fields: &mut Fields, position: usize) -> Result<(Object, Option<usize>), String> {
-    let path = fields.text("path")?;
-    if !is_plain(&path) {
-        return Err(format!("{} is `{path}`, which is not a plain path", fields.name("path")));
-    }
-    let mime = fields.text("type")?;
-    if !mime.bytes().all(|byte| (b' '..=b'~').contains(&byte)) || !mime.contains('/') {
-        return Err(format!("{} is `{mime}`, which is not a MIME type", fields.name("type")));
-    }
-    let kind = Kind::of(&mime, position == 0);
-    if position == 0 && matches!(kind, Kind::Data | Kind::Style | Kind::Script) {
-        let name = fields.name("type");
-        return Err(format!("{name} is `{mime}`, which browsers do not show as a document"));
-    }
-    let bytes = fields.number("bytes", 1, MOST_BYTES)? as u64;
-    let parent = match (position, fields.number_or_null("parent", 0, i64::MAX)?) {
-        (0, None) => None,
-        (0, Some(_)) => {
-            return Err(format!("{}: nothing refers to the document", fields.name("parent")))
+impl Entry {
+    /// Says what is wrong with the object at a position.
+    fn check(&self, position: usize) -> Result<(), String> {
+        let Entry { path, mime, parent, .. } = self;
+        if !is_plain(path) {
+            return Err(format!("`path` is `{path}`, which is not a plain path"));
         }
-        (_, Some(parent)) if (parent as usize) < position => Some(parent as usize),
-        _ => {
-            return Err(format!(
-                "{} is not the position of an earlier object",
-                fields.name("parent")
-            ))
+        if !mime.bytes().all(|byte| (b' '..=b'~').contains(&byte)) || !mime.contains('/') {
+            return Err(format!("`type` is `{mime}`, which is not a MIME type"));
         }
-    };
-    fields.end()?;
-    Ok((Object { path, bytes, mime, kind, children: Vec::new() }, parent))
+        let kind = Kind::of(mime, position == 0);
+        if position == 0 && matches!(kind, Kind::Data | Kind::Style | Kind::Script) {
+            return Err(format!("`type` is `{mime}`, which browsers do not show as a document"));
+        }
+        match (position, parent) {
+            (0, None) => Ok(()),
+            (0, Some(_)) => Err("`parent`: nothing refers to the document".into()),
+            (_, Some(parent)) if *parent < position => Ok(()),
+            _ => Err("`parent` is not the position of an earlier object".into()),
+        }
+    }
 }
 
 /// Whether a browser asks for exactly this path, and HTML, CSS and scripts need no escapes for it

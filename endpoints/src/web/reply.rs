@@ -3,7 +3,7 @@
 use crate::web::content::Cursor;
 use crate::web::description::Protocol;
 use crate::web::living::Living;
-use crate::web::report::Answered;
+use crate::web::report::WebEvent;
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use hyper::header::{HeaderValue, ALT_SVC, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE};
@@ -128,7 +128,7 @@ impl Body for Reply {
 
 impl Drop for Reply {
     fn drop(&mut self) {
-        self.living.report(&Answered {
+        self.living.report(&WebEvent::Request {
             connection: self.connection,
             path: &self.path,
             status: self.status.as_u16(),

@@ -183,7 +183,10 @@ fn what_no_page_is_is_refused() {
             "`workload.page[0].bytes` is 50, but the references to its objects need",
         ),
         (client("bad", 1, &graph(), &[]).to_string(), "0 `protocols` and 0 `idle_ns`"),
-        (client("bad", 1, &graph(), &["h4"]).to_string(), "`h4`, not h1, h2 or h3"),
+        (
+            client("bad", 1, &graph(), &["h4"]).to_string(),
+            "`workload.protocols[0]`: unknown variant `h4`, expected one of `h1`, `h2`, `h3`",
+        ),
     ] {
         let ended = Role::start_at("web-client", now_ns(), &description).end();
         assert_eq!((ended.status, ended.events.len()), (2, 0), "{description}");

@@ -4,7 +4,7 @@ use super::{Client, FIRST_CONNECTION};
 use crate::events::{Event, Log};
 use crate::failure::Failure;
 use crate::quic::link::{Link, Refusal};
-use crate::quic::report::Connected;
+use crate::quic::report;
 use crate::quic::transfer::send_request;
 use crate::quic::{DONE, REFUSED};
 use crate::reactor::{Interest, Reactor};
@@ -153,7 +153,7 @@ impl Client {
             return Ok(());
         };
         let (number, mtu) = (*number, link.mtu);
-        log.now(&Connected { connection: number, receive_window_bytes, mtu });
+        log.now(&report::QuicEvent::Connected { connection: number, receive_window_bytes, mtu });
         let request = Request { connection: number, bytes: wanted };
         match link.quic().map(|quic| send_request(quic, request)) {
             Some(Ok(stream)) => self.connections[index].state = State::Receiving(stream),

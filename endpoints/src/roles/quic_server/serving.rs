@@ -3,7 +3,7 @@
 use super::Server;
 use crate::events::{Event, Log};
 use crate::failure::Failure;
-use crate::quic::report::{Accepted, Sample, Stopped};
+use crate::quic::report::{self, Sample};
 use crate::quic::trace::Trace;
 use crate::quic::transfer::{read_request, Transfer};
 use crate::quic::transport;
@@ -26,7 +26,7 @@ impl Server {
             return Ok(());
         };
         let transport = transport::server(
-            &self.description.cca.factory,
+            &self.cca.factory,
             payload_bytes,
             self.send_buffer_bytes(),
             self.description.rate_bps.is_some(),
@@ -128,9 +128,11 @@ impl Server {
         let connection = self.connection(handle)?;
         let initial_window_bytes = connection.congestion_state().initial_window();
         let mtu = connection.current_mtu();
-        let cca = &self.description.cca.name;
+        let cca = &self.cca.name;
         if self.served[number as usize].requests == 1 {
-            log.at(accepted_ns, &Accepted { connection: number, cca, initial_window_bytes, mtu });
+            let connection = number;
+            let event = report::QuicEvent::Accepted { connection, cca, initial_window_bytes, mtu };
+            log.at(accepted_ns, &event);
         }
         if !self.short() {
             log.now(&Event::Request { connection: number, bytes });
@@ -173,11 +175,13 @@ impl Server {
         let (number, short) = (peer.number(), self.short());
         let connection = self.connection(handle)?;
         if let Some(number) = number.filter(|_| !short) {
-            log.now(&Sample::of(number, connection));
+            log.now(&report::QuicEvent::Sample(Sample::of(number, connection)));
         }
         end.close(connection);
         match (end, number) {
-            (End::Stopped, Some(connection)) if !short => log.now(&Stopped { connection }),
+            (End::Stopped, Some(connection)) if !short => {
+                log.now(&Event::Stopped { connection, bytes: None });
+            }
             (End::Failed(message), number) => log.error(number, &message),
             _ => {}
         }

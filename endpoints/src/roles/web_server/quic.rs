@@ -5,12 +5,12 @@ use crate::clock::Clock;
 use crate::failure::Failure;
 use crate::quic::datagrams::Datagrams;
 use crate::quic::packets::PacketLog;
-use crate::quic::report::Logged;
+use crate::quic::report::QuicEvent;
 use crate::quic::transport::payload_bytes;
 use crate::web::description::{Protocol, WebServer};
 use crate::web::living::{Living, Probe};
 use crate::web::quinn_io::{Machine, Socket};
-use crate::web::report::AcceptedQuic;
+use crate::web::report::{AcceptedOver, WebEvent};
 use crate::web::tls::Identity;
 use crate::web::transport;
 use bytes::Bytes;
@@ -87,7 +87,7 @@ impl Quic {
             living.log().error(None, &message);
         }
         let (file, records) = self.packets.close().map_err(Failure::Work)?;
-        living.report(&Logged { file: &file, records });
+        living.report(&QuicEvent::Logged { file: &file, records });
         Ok(())
     }
 }
@@ -107,7 +107,7 @@ impl Server {
                 continue;
             };
             let mut config = quic.config.clone();
-            if let Some(cca) = &self.description.quic {
+            if let Some(cca) = &self.cca {
                 let transport = transport::server(
                     &cca.factory,
                     payload_bytes,
@@ -143,14 +143,14 @@ impl Server {
         };
         let connection = connected.as_ref().ok();
         let window = connection.map(|connection| connection.congestion_state().initial_window());
-        self.living.report(&AcceptedQuic {
-            connection: number,
+        let transport = AcceptedOver::Quic {
             protocol: connection.map(|_| Protocol::H3),
             peer,
-            cca: self.description.quic.as_ref().map_or("", |cca| &cca.name),
+            cca: self.cca.as_ref().map_or("", |cca| &cca.name),
             initial_window_bytes: window,
             mtu,
-        });
+        };
+        self.living.report(&WebEvent::Accepted { connection: number, transport });
         let connection = connected?;
         self.living.probe(number, Probe::Quic(connection.clone()));
         let carrier = h3_quinn::Connection::new(connection.clone());

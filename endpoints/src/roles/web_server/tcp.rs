@@ -7,7 +7,7 @@ use crate::tcp_info;
 use crate::web::description::Protocol;
 use crate::web::link::with_causes;
 use crate::web::living::Probe;
-use crate::web::report::AcceptedTcp;
+use crate::web::report::{AcceptedOver, WebEvent};
 use crate::web::waiting::{self, Spawner};
 use hyper::service::service_fn;
 use hyper::Response;
@@ -74,18 +74,16 @@ impl Server {
             .as_ref()
             .is_ok_and(|stream| stream.get_ref().1.alpn_protocol() == Some(Protocol::H2.alpn()));
         let protocol = if h2 { Protocol::H2 } else { Protocol::H1 };
-        self.living.log().at(
-            accepted_ns,
-            &AcceptedTcp {
-                connection: number,
-                protocol: accepted.is_ok().then_some(protocol),
-                peer,
-                cca: &cca,
-                initial_window_packets: state.cwnd,
-                agreed,
-                max_pacing_bps: limit.map(|bytes_per_s| bytes_per_s.saturating_mul(8)),
-            },
-        );
+        let transport = AcceptedOver::Tcp {
+            protocol: accepted.is_ok().then_some(protocol),
+            peer,
+            cca: &cca,
+            initial_window_packets: state.cwnd,
+            agreed,
+            max_pacing_bps: limit.map(|bytes_per_s| bytes_per_s.saturating_mul(8)),
+        };
+        let event = WebEvent::Accepted { connection: number, transport };
+        self.living.log().at(accepted_ns, &event);
         let stream = TokioIo::new(accepted.map_err(|error| format!("TLS: {error}"))?);
         let service = service_fn(|request| {
             let (parts, reply) = self.reply(number, protocol, request.method(), request.uri());
