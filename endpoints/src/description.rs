@@ -9,13 +9,11 @@ use crate::json::{described, or_null, text, whole, whole_or_null};
 use crate::options::TransportOptions;
 use crate::request::MAX_CONNECTIONS;
 use crate::tcp::fetch::Dial;
-use crate::workload::{Workload, MAX_RATE_BPS};
+use crate::workload::{Workload, MAX_BUFFER, MAX_RATE_BPS};
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-/// The kernel doubles a buffer's size and keeps it in a signed 32-bit number.
-pub(crate) const MAX_BUFFER: i64 = (i32::MAX / 2) as i64;
 /// With a shorter period the machine would do little but sample, ns.
 pub(crate) const SHORTEST_PERIOD: i64 = 100_000;
 /// The largest frame of any link that is emulated, bytes.

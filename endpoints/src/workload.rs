@@ -3,13 +3,14 @@
 //! `source` says what a server may send of it by when, `player` what a video's player does with it.
 
 use crate::arrivals::{Requests, MAX_BYTES};
-use crate::description::MAX_BUFFER;
 use crate::json::{described, whole, within, Description};
 use crate::random::{lasting, Distribution, Draws};
 use serde::Deserialize;
 
 /// Highest rate that anything is sent at, bit/s.
 pub const MAX_RATE_BPS: i64 = 1_000_000_000_000;
+/// The kernel doubles a buffer's size and keeps it in a signed 32-bit number.
+pub const MAX_BUFFER: i64 = (i32::MAX / 2) as i64;
 /// Smallest packet of a source, bytes of IP: 60 of headers (IP, TCP with timestamps) and some data.
 pub const LEAST_PACKET: i64 = 64;
 /// Largest packet, bytes of IP.

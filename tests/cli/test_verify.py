@@ -222,7 +222,7 @@ def test_a_missing_record_is_damage_that_its_repair_mends(made: Fairc, which: st
         path.unlink()
     document = json.loads(made("verify", RUN, "--format", "json").out)
     assert {damaged["why"].partition(":")[0] for damaged in document["damaged"]} == {"missing"}
-    for repair in {damaged["repair"] for damaged in document["damaged"]}:
+    for repair in dict.fromkeys(damaged["repair"] for damaged in document["damaged"]):
         for command in map(shlex.split, repair.split(";")):
             if command[0] == "fairc":
                 assert made(*command[1:]).status == 0

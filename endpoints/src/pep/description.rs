@@ -1,8 +1,8 @@
 //! What a proxy is asked to do.
 
-use crate::description::{kernel_cca, Description, MAX_BUFFER, SHORTEST_PERIOD};
+use crate::description::{kernel_cca, Description, SHORTEST_PERIOD};
 use crate::json::{text, whole};
-use crate::workload::MAX_RATE_BPS;
+use crate::workload::{MAX_BUFFER, MAX_RATE_BPS};
 use serde::Deserialize;
 use std::net::{Ipv4Addr, SocketAddrV4};
 

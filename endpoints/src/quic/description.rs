@@ -2,13 +2,13 @@
 
 use crate::congestion;
 use crate::description::{
-    every_connection_starts, stops_after_starts, Description, MAX_BUFFER, SHORTEST_PERIOD,
+    every_connection_starts, stops_after_starts, Description, SHORTEST_PERIOD,
 };
 use crate::json::{described, or_null, text, whole, whole_or_null};
 use crate::options::TransportOptions;
 use crate::quic::transport::LARGEST_PAYLOAD;
 use crate::request::MAX_CONNECTIONS;
-use crate::workload::Workload;
+use crate::workload::{Workload, MAX_BUFFER};
 use quinn_proto::congestion::ControllerFactory;
 use serde::de::{Deserializer, Error};
 use serde::Deserialize;

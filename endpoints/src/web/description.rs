@@ -1,13 +1,13 @@
 //! What the roles `web-server` and `web-client` are asked to do.
 
 use crate::description::{
-    every_connection_starts, kernel_cca, stops_after_starts, Description, MAX_BUFFER,
-    SHORTEST_PERIOD,
+    every_connection_starts, kernel_cca, stops_after_starts, Description, SHORTEST_PERIOD,
 };
 use crate::json::{described, or_null, text, whole};
 use crate::options::TransportOptions;
 use crate::quic::description::{file_name, Cca, Controller};
 use crate::web::page::Page;
+use crate::workload::MAX_BUFFER;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
