@@ -195,10 +195,9 @@ class SyntaxErrors:
         start = token.start_pos or 0
         before = last_token(parser)
         unfinished = self._braces > 0 and before is not None and before.type in BLOCKS
-        if before is not None and unfinished and "_EQUALS" in accepts:
+        opened = self._unclosed(before.start_pos or 0) if before is not None else None
+        if before and unfinished and opened and opened.text == "{" and "_EQUALS" in accepts:
             keyword = Span(self.source, before.start_pos or 0, before.end_pos or 0)
-            opened = self._unclosed(keyword.start)
-            assert opened is not None
             self.found.append(
                 Diagnostic(
                     "syntax",
@@ -346,8 +345,7 @@ class SyntaxErrors:
         assert start is not None and end is not None
         span = Span(self.source, start, end)
         if "LET" in (before, token.type) and "EXPERIMENT" not in accepts:
-            begin, _ = self._borders.statement(start)
-            at = self.source.text.index("let", begin)
+            at = start if token.type == "LET" else self.source.text.rindex("let", 0, start)
             line = self.source.text[at:].partition("\n")[0].partition("#")[0].strip(" }")
             return Diagnostic(
                 "syntax",

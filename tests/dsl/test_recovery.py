@@ -115,6 +115,20 @@ def test_a_slip_hides_no_other_error(old: str, new: str, slip: int) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        # No bracket is open before the keyword, although a brace is missing in the whole.
+        "experiment e {\n  flow f { holds = ) median ( x ) }\n  topology t ( rate c2 1 , hop = 2 ) {\n}",
+        # The `let` stands outside of the statement that is broken.
+        "topology t { link a -- b rate = 1Mbit/s } }\nlet \n1ms]\nexperiment e {\n  exclude z <- ms\n}",
+    ],
+)
+def test_braces_that_do_not_fit_are_said(text: str) -> None:
+    made, diagnostics = load(Source("file.fexp", f"fexp 1\n{text}\n"))
+    assert made is None and diagnostics.errors
+
+
 def test_a_file_that_ends_too_early_is_read_as_far_as_it_goes() -> None:
     text = RIGHT.replace("= cubic", "= cubik").rstrip().removesuffix("}")
     _, diagnostics = load(Source("file.fexp", text))
