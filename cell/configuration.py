@@ -42,10 +42,10 @@ def switch_offloads_off(interfaces: Iterable[str]) -> dict[str, dict[str, str]]:
 
 
 def await_carriers(interfaces: Iterable[str]) -> None:
-    """Return once all interfaces of the node that we are in send what they are given. Raises Failed.
+    """Return once all interfaces of the node that we are in transmit. Raises Failed.
 
-    The kernel activates an interface whose peer came up later from a queue, a hundred interfaces a second;
-    until then it drops every frame. ETHTOOL_GLINK has recent kernels do so at once.
+    The kernel activates an interface whose peer came up later from a queue, a hundred of them a
+    second; until then it drops every frame. ETHTOOL_GLINK has recent kernels do so at once.
     """
     give_up = time.monotonic() + CARRIER_S
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:

@@ -18,7 +18,7 @@ _PERCENTILE = re.compile(r"(group_)?p(\d+)")
 
 
 def needed(percent: int) -> int:
-    """Return how many transfers a percentile needs: with fewer it cannot be told from an extreme.
+    """Return how many transfers a percentile needs: with fewer it is the sample's extreme.
 
     >>> needed(99), needed(95), needed(50), needed(5)
     (100, 20, 2, 20)

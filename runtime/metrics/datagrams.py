@@ -8,7 +8,7 @@
 arrived: distinct datagrams. missing: those below the highest number that arrived. Both count all
 connections of the flow from its start to its end, warm-up included, because the client reports only
 totals. Those sent after the last that arrived are not counted: they were lost, or still on their way. The column `censored`
-counts them, a remark does beside the value, and where nothing at all arrived the share has no value. (iperf3 counts a duplicate as a late datagram, and as one loss less.) J: the interarrival jitter,
+and a remark on the value count them, and where nothing at all arrived the share has no value. (iperf3 counts a duplicate as a late datagram, and as one loss less.) J: the interarrival jitter,
 with D the difference between the transit times of two consecutive arrivals,
 
     J := J + (|D| - J) / 16

@@ -10,7 +10,7 @@ the percentiles, which interpolate linearly: a percentile that involves such a t
 one of fewer than 1 / (1 - p) transfers (1 / p below the median), which cannot tell it from an extreme. One that
 began just before the end may have been a short one: percentiles err upwards, by the few that begin last.
 fct.mean is over the completed transfers; fct.unfinished counts the others, mostly the slow ones: then the
-mean is too small. The column `censored` counts them beside it, and wherever the mean is printed a remark does.
+mean is too small. The column `censored` counts them, and so does a remark wherever the mean is printed.
 
 fct.group_..., under the name of a group of users, is the same over the transfers of all its flows in a cell.
 Cells are independent, transfers are not: summaries and intervals are over cells, never over pooled

@@ -15,7 +15,7 @@ from pathlib import Path
 import guests
 import pytest
 from guests import misbehave, run
-from specs import only_cell_of
+from specs import dumbbell, only_cell_of
 
 from fairc.compiler import Cell
 from fairc.runtime.engines import guest_job
@@ -207,23 +207,9 @@ def test_another_seed_gives_another_sample_path(
 
 def test_all_of_many_links_carry_from_the_start(engine: UmlEngine, tmp_path: Path) -> None:
     """The kernel activates interfaces whose peers came up later a hundred a second, unless it is asked to."""
-    hosts = range(40)
-    nodes = ", ".join(f"c{i}, s{i}" for i in hosts)
-    links = "  ".join(f"link c{i} -- a, b -- s{i} {{ delay = 1ms }}" for i in hosts)
-    flows = "\n".join(
-        f"flow f{i} {{ from = s{i}  to = c{i}  cca = reno  workload = file(1kB) }}" for i in hosts
-    )
-    cell = only_cell_of(f"""fexp 1
-experiment many {{
-  topology {{ node {nodes}  router a, b  {links}  link a -- b {{ rate = 10Mbit/s }} }}
-  hosts {{ processing = off }}
-  {flows}
-  duration = 1s
-  measure = [goodput]
-}}
-""")
+    cell = only_cell_of(dumbbell(pairs=40, processing="off"))
     pings = json.loads((run(engine, cell, tmp_path / "many").artefacts / "ping.json").read_text())
-    assert [len(ping["rtts_ns"]) for ping in pings] == [10] * len(hosts)
+    assert [len(ping["rtts_ns"]) for ping in pings] == [10] * 40
 
 
 OFF = "import ctypes; ctypes.CDLL(None).reboot(0x4321FEDC)"

@@ -24,3 +24,22 @@ def only_cell_of(text: str, name: str = "e.fexp") -> Cell:
     """Compile a spec of a single cell."""
     (cell,) = compilation_of(text, name).cells()
     return cell
+
+
+def dumbbell(pairs: int, processing: str = "uniform(0us, 10us)") -> str:
+    """A spec of flows between hosts of their own, each behind a delay, over one link."""
+    numbers = range(pairs)
+    nodes = ", ".join(f"c{i}, s{i}" for i in numbers)
+    links = "  ".join(f"link c{i} -- a, b -- s{i} {{ delay = 1ms }}" for i in numbers)
+    flows = "\n".join(
+        f"flow f{i} {{ from = s{i}  to = c{i}  cca = reno  workload = file(1kB) }}" for i in numbers
+    )
+    return f"""fexp 1
+experiment dumbbell {{
+  topology {{ node {nodes}  router a, b  {links}  link a -- b {{ rate = 10Mbit/s }} }}
+  hosts {{ processing = {processing} }}
+  {flows}
+  duration = 1s
+  measure = [goodput]
+}}
+"""

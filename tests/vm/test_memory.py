@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from specs import only_cell_of
+from specs import dumbbell, only_cell_of
 
 from fairc.compiler import Cell
 from fairc.compiler.estimate import results_bytes
@@ -94,20 +94,7 @@ experiment memory {{
 
 def test_many_programs_and_nodes_need_more() -> None:
     """With 120 such flows 1.5 GiB were too little, and 2 GiB enough."""
-    hosts = range(60)
-    nodes = ", ".join(f"c{i}, s{i}" for i in hosts)
-    links = "  ".join(f"link c{i} -- a, b -- s{i} {{ delay = 1ms }}" for i in hosts)
-    flows = "\n".join(
-        f"flow f{i} {{ from = s{i}  to = c{i}  cca = reno  workload = file(10kB) }}" for i in hosts
-    )
-    cell = only_cell_of(f"""fexp 1
-experiment memory {{
-  topology {{ node {nodes}  router a, b  {links}  link a -- b {{ rate = 100Mbit/s  delay = 5ms }} }}
-  {flows}
-  duration = 2s
-  measure = [goodput]
-}}
-""")
+    cell = only_cell_of(dumbbell(pairs=60))
     assert memory.machine_bytes(cell, recipe.PLAIN) == 2048 << 20
 
 
