@@ -1,6 +1,6 @@
 # Every target does its own set-up and can be repeated.
 .DEFAULT_GOAL := help
-.PHONY: help setup install demo test check fix bench fuzz torture studies docs clean dist machine
+.PHONY: help setup install demo test check fix count bench fuzz torture studies docs clean dist machine
 
 PYTHON   := python3
 BIN      := .venv/bin
@@ -49,6 +49,9 @@ fix: $(DEVELOPER) ## format, and mend what the linters can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	cd endpoints && cargo fmt
+
+count: ## the size of the code now and then: imports in functions, caches, lines
+	@$(PYTHON) scripts/count.py
 
 bench: setup ## measure this machine: speed, fixed cost, compile time, start-up time
 	cd scripts && ../$(BIN)/python -m bench
