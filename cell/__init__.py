@@ -3,8 +3,10 @@
 It runs next to an emitted program, in a container, and in the guest of an engine in virtual time. Its lowest
 Python is 3.11, that of Debian 12. In order of control flow:
 
+    numbers, text  the types of fields, with the bounds that a plan from outside must keep
+    frames         sizes of packets and frames
+    queues, links  queues and impairments, as the plan holds them, and what tc takes for them
     experiment     what an emitted program says, typed: network, flows, captures
-    queues, links  queues and impairments, and what tc takes for them
     batch          lines for `ip -batch` and `tc -batch`: the one border where they are written
     hosts          what flows need of the kernel of their hosts: sysctls, routes
     roles, iperf3  the arguments of the programs of a flow

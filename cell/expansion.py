@@ -9,13 +9,14 @@ from dataclasses import dataclass, replace
 from . import document, iperf3, roles
 from .batch import is_beyond_tc, node_lines, word
 from .document import Document
-from .experiment import End, Experiment, Flow, Network, frame_bytes
+from .experiment import End, Experiment, Flow, Network
+from .frames import frame_bytes
 from .hosts import modules, pep_routes, pep_rules, static_routes, sysctls, window_routes
 from .links import (
     REAL_TIME_SLACK_NS,
     TRANSMITTER_PACKETS,
     Egress,
-    Netem,
+    Impairment,
     change_lines,
     egress_lines,
     lower_lines,
@@ -50,7 +51,7 @@ class _Lookup:
     ends: dict[Place, End]
     peers: dict[Place, End]
     mtus: dict[Place, int]
-    lower: dict[Place, tuple[Netem, ...]]
+    lower: dict[Place, tuple[Impairment, ...]]
 
 
 def expand(
@@ -150,12 +151,12 @@ def _lead_ns(experiment: Experiment, flows: Sequence[Flow]) -> int:
 
 
 def _seeds(
-    experiment: Experiment, lower: dict[Place, tuple[Netem, ...]]
+    experiment: Experiment, lower: dict[Place, tuple[Impairment, ...]]
 ) -> Iterator[document.Seed]:
     for egress in experiment.egress:
-        if egress.netem is not None and egress.netem.seed is not None:
+        if egress.impairment is not None and egress.impairment.seed is not None:
             yield document.Seed(
-                node=egress.node, interface=egress.interface, seed=egress.netem.seed
+                node=egress.node, interface=egress.interface, seed=egress.impairment.seed
             )
     for (node, name), netems in lower.items():
         for netem in netems:
@@ -172,30 +173,33 @@ def _changes(experiment: Experiment, at: _Lookup, slack_ns: int) -> Iterator[doc
             len(at.lower.get((egress.node, egress.interface), ())),
         )
         # Before the first change of a round there is the last one of the round before, or what began.
-        ahead = [egress.changes[-1][1] if egress.repeat_ns else _initial(egress)]
-        ahead += [change for _, change in egress.changes]
+        ahead = [egress.changes[-1].in_force if egress.repeat_ns else _initial(egress)]
+        ahead += [change.in_force for change in egress.changes]
         yield document.Changes(
             node=egress.node,
             interface=egress.interface,
             repeat_ns=egress.repeat_ns,
             lines=[
-                (at_ns, change_lines(egress, now, before, frame, slack_ns, below))
-                for (at_ns, now), before in zip(egress.changes, ahead, strict=False)
+                (
+                    change.at_ns,
+                    change_lines(egress, change.in_force, before, frame, slack_ns, below),
+                )
+                for change, before in zip(egress.changes, ahead, strict=False)
             ],
         )
 
 
-def _initial(egress: Egress) -> int | Netem:
+def _initial(egress: Egress) -> int | Impairment:
     """Return what holds at an interface before any change."""
     if egress.shaper is not None:
         return egress.shaper.rate_bps
-    assert egress.netem is not None, "what changes is there"
-    return egress.netem
+    assert egress.impairment is not None, "what changes is there"
+    return egress.impairment
 
 
 def _pings(experiment: Experiment, flows: Sequence[Flow]) -> Iterator[document.Ping]:
     """Yield the pings of every flow, so far apart that they do not wait for each other."""
-    rates = [each.shaper or each.netem for each in experiment.egress]
+    rates = [each.shaper or each.impairment for each in experiment.egress]
     frames_ns = [
         8 * PING_BYTES * 10**9 // each.rate_bps for each in rates if each and each.rate_bps
     ]
@@ -227,18 +231,20 @@ def mac_address(address: str) -> str:
     return "02:00:" + ":".join(f"{int(octet):02x}" for octet in octets)
 
 
-def processing_netem(bound_ns: int, seed: int | None) -> Netem:
+def processing_netem(bound_ns: int, seed: int | None) -> Impairment:
     """Return a delay that is uniform in [0, bound_ns], in order."""
     half_ns = bound_ns // 2
-    return Netem(half_ns, TRANSMITTER_PACKETS, seed=seed, jitter_ns=half_ns, in_order=True)
+    return Impairment(
+        half_ns, limit_packets=TRANSMITTER_PACKETS, seed=seed, jitter_ns=half_ns, in_order=True
+    )
 
 
-def lower(experiment: Experiment) -> dict[Place, tuple[Netem, ...]]:
+def lower(experiment: Experiment) -> dict[Place, tuple[Impairment, ...]]:
     """Return what packets pass below interfaces: the processing of a host, then the transmitter of a link.
 
     One netem does both. Where the rate changes there are two: a change restarts a netem's random stream.
     """
-    processing, found = experiment.processing, dict[Place, tuple[Netem, ...]]()
+    processing, found = experiment.processing, dict[Place, tuple[Impairment, ...]]()
     if processing is not None:
         for place, seed in processing.seeds.items():
             found[place] = (processing_netem(processing.bound_ns, seed),)

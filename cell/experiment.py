@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .links import ETHERNET_BYTES, MTU, Egress
-from .queues import Cake, CoDel, DualPi2, Fifo, Fq, FqCoDel, FqPie, Pie, Red, Sfq
+from .frames import MTU
+from .links import Egress
 
 SAMPLE_EVERY_NS = 100_000_000
 BUFFER_BYTES = 262_144
@@ -227,38 +227,3 @@ class Experiment:
     objects: Mapping[str, str] = field(default_factory=dict)
     flows: Sequence[Flow]
     captures: Sequence[Capture] = ()
-
-
-def frame_bytes(mtu: int) -> int:
-    """Return a full packet in its Ethernet frame, without preamble, bytes."""
-    return mtu + ETHERNET_BYTES
-
-
-__all__ = [
-    "BUFFER_BYTES",
-    "SAMPLE_EVERY_NS",
-    "Cake",
-    "Capture",
-    "CoDel",
-    "DualPi2",
-    "Egress",
-    "End",
-    "Experiment",
-    "Fifo",
-    "Flow",
-    "Fq",
-    "FqCoDel",
-    "FqPie",
-    "Link",
-    "Network",
-    "Options",
-    "Pep",
-    "Pie",
-    "Policer",
-    "Processing",
-    "Red",
-    "Route",
-    "Sfq",
-    "Workload",
-    "frame_bytes",
-]

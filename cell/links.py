@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from .batch import duration, line, percent, word
+from .numbers import UNLESS_ABSENT, UNLESS_OFF, Buffer, Packets, Probability, Rate, Seed, TimeNs
 from .queues import Queue, queue_bytes, queue_lines
-
-MTU = 1500
-ETHERNET_BYTES = 14
 
 # A kernel in real time wakes a shaper up to 100 us late now and then, and what its bucket cannot hold
 # until then is lost: 50 Mbit/s became 49.1 with a slack of 20 us, and 49.93 with this one.
@@ -28,17 +26,22 @@ TRANSMITTER_PACKETS = 1_000_000
 IN_ORDER_BPS = 1_000_000_000_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Shaper:
-    """The rate of a link, bit/s of frames, where its queue is.
+    """The rate of a link, bit/s of frames, at the interface that has its queue.
 
-    It lets a frame begin when the one ahead of it has been sent. transmitter: the netem behind it that keeps each
-    frame for its length / rate: the one of the `hop` that follows, or one `below` the interface. None: the link
-    is a token bucket of one frame and a slack for late timers (`transmit = bucket`): frames take no time.
+    It lets a frame begin when the one ahead of it has been sent. transmitter: what keeps each frame for its
+    length / rate: the netem of the `hop` behind the queue, a netem `below` the interface, or `here` a netem that takes
+    the place of shaper and queue (and drops nothing, or the cell is invalid). None: a token bucket of one frame and a
+    slack for late timers (`transmit = bucket`), behind which frames take no time.
+    burst_bytes: in plans of versions whose links were all such buckets; left out in others.
     """
 
-    rate_bps: int
-    transmitter: Literal["hop", "below"] | None
+    rate_bps: Rate
+    transmitter: Literal["hop", "below", "here"] | None = field(
+        default=None, metadata=UNLESS_ABSENT
+    )
+    burst_bytes: Buffer | None = field(default=None, metadata=UNLESS_ABSENT)
 
 
 def bucket_bytes(rate_bps: int, frame_bytes: int, slack_ns: int) -> int:
@@ -52,40 +55,58 @@ def bucket_bytes(rate_bps: int, frame_bytes: int, slack_ns: int) -> int:
     return frame_bytes + first + bytes_in(slack_ns - EMULATED_SLACK_NS, rate_bps)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class GilbertElliott:
     """Losses in bursts: a Markov chain of a good and a bad state, one step per packet.
 
-    p: probability of going from good to bad; r: from bad to good; h, k: probability that a packet
+    p: probability of going from good to bad; r: from bad to good, p + r > 0; h, k: probability that a packet
     passes in the bad and in the good state (Elliott, Bell System Technical Journal 42, 1963).
     """
 
-    p: float
-    r: float
-    h: float
-    k: float
+    p: Probability
+    r: Probability
+    h: Probability
+    k: Probability
+
+    @property
+    def loss(self) -> float:
+        """The stationary loss probability: (p (1 - h) + r (1 - k)) / (p + r)."""
+        return (self.p * (1 - self.h) + self.r * (1 - self.k)) / (self.p + self.r)
 
 
-@dataclass(frozen=True)
-class Netem:
-    """A delay (one way) and losses. jitter_ns: the delay varies by it, `uniform` in delay_ns -+ jitter_ns.
+@dataclass(frozen=True, slots=True)
+class Impairment:
+    """What a netem does to packets that leave through an interface: it delays, loses and transmits them.
 
-    in_order: no packet overtakes another one. reorder: probability that a packet skips the delay.
-    bursts: losses by this chain, else independently with probability `loss`. seed: of all that is random.
-    rate_bps: it transmits, too: a frame takes its length / rate, and the next one begins no earlier.
+    delay_ns: one-way delay, ns. loss: probability that a packet is lost; independently of other
+    packets, or the stationary loss of the chain `bursts`. limit_packets: netem's own
+    queue, at least 2 x rate x delay. seed: of netem's only random stream, which losses, jitter,
+    reordering and duplicates draw from; None where nothing is random.
+    jitter_ns: the delay of each packet varies by it: `uniform` in delay_ns -+ jitter_ns, else
+    jitter_ns times a number from netem's table of the distribution; negative delays become zero.
+    in_order: a packet never overtakes another one; one with less delay waits for those before it.
+    reorder: probability that a packet skips the delay and overtakes packets in flight.
+    duplicate: probability that a packet is sent twice; the copy can also be lost.
+    rate_bps: of the link whose frames it transmits, one after the other, before their delay; left out where
+    that is done elsewhere.
     """
 
-    delay_ns: int = 0
-    limit_packets: int = 1000
-    loss: float = 0.0
-    seed: int | None = None
+    delay_ns: TimeNs = 0
+    loss: Probability = 0.0
     bursts: GilbertElliott | None = None
-    jitter_ns: int = 0
-    jitter_distribution: str = "uniform"
+    limit_packets: Packets = 1000
+    seed: Seed | None = None
+    jitter_ns: TimeNs = 0
+    jitter_distribution: Literal["uniform", "normal", "pareto", "paretonormal"] = "uniform"
     in_order: bool = False
-    reorder: float = 0.0
-    duplicate: float = 0.0
-    rate_bps: int | None = None
+    reorder: Probability = 0.0
+    duplicate: Probability = 0.0
+    rate_bps: Rate | None = field(default=None, metadata=UNLESS_ABSENT)
+
+    @property
+    def random(self) -> bool:
+        """Whether anything here is drawn at random."""
+        return bool(self.loss or self.jitter_ns or self.reorder or self.duplicate)
 
     def words(self) -> str:
         """Return netem and its arguments: first the loss, then the delay, on a packet's way."""
@@ -118,22 +139,57 @@ def _gemodel(chain: GilbertElliott) -> str:
     return "gemodel " + " ".join(f"{percent(share)}%" for share in shares)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change at at_ns after the cell's epoch, to a shaper's rate or to an impairment.
+
+    rate_bps: > 0; a link that stops has the rate at which one full frame takes the whole stop.
+    is_rest: whether it is a later part of a stop, so that a frame that begins now ends with the stop; the link carries
+    no more for that. Left out where it is not.
+    impairment: all of its fields, with its own seed.
+    """
+
+    at_ns: TimeNs
+    rate_bps: Rate | None = None
+    is_rest: bool = field(default=False, metadata=UNLESS_OFF)
+    impairment: Impairment | None = None
+
+    @property
+    def in_force(self) -> int | Impairment:
+        """What holds from then on: a rate in bit/s, or an impairment."""
+        if self.impairment is not None:
+            return self.impairment
+        assert self.rate_bps is not None, "a change of the one or the other"
+        return self.rate_bps
+
+
+@dataclass(frozen=True, slots=True)
 class Egress:
     """What packets that leave a node by an interface meet: a shaper and its queue, or a netem.
 
-    bottleneck: whether it is the slowest link of some flow's data path. changes: (ns after the epoch,
-    rate in bit/s or netem) that hold from then on; repeat_ns: they come again after that.
+    bottleneck: whether it is the slowest link of some flow's data path. changes: in order of time; repeat_ns: the
+    period with which they repeat.
     """
 
     node: str
     interface: str
     shaper: Shaper | None = None
     queue: Queue | None = None
-    netem: Netem | None = None
+    impairment: Impairment | None = None
     bottleneck: bool = False
-    changes: tuple[tuple[int, int | Netem], ...] = ()
+    changes: tuple[Change, ...] = ()
     repeat_ns: int | None = None
+
+    @property
+    def netem(self) -> Impairment | None:
+        """The netem at its root, if there is one: the impairment, or what stands for shaper and queue.
+
+        In the latter what is in service counts, and not in the queue.
+        """
+        if self.shaper is None or self.shaper.transmitter != "here":
+            return self.impairment
+        assert self.queue is not None and self.queue.limit_packets is not None
+        return Impairment(limit_packets=self.queue.limit_packets + 1, rate_bps=self.shaper.rate_bps)
 
 
 def lower_name(upper: str) -> str:
@@ -148,9 +204,11 @@ def egress_lines(egress: Egress, frame_bytes: int, slack_ns: int) -> list[str]:
     frame_bytes: of a full packet. slack_ns: how late the clock's timers may be, ns.
     """
     device = f"qdisc add dev {word(egress.interface)}"
-    made, shaper, queue = list[str](), egress.shaper, egress.queue
-    if shaper is not None and queue is not None:
-        changing = any(isinstance(change, int) for _, change in egress.changes)
+    made, shaper, queue, netem = list[str](), egress.shaper, egress.queue, egress.netem
+    if netem is not None:
+        made.append(f"{device} root handle 1: {netem.words()}")
+    elif shaper is not None and queue is not None:
+        changing = any(change.rate_bps is not None for change in egress.changes)
         if shaper.transmitter is None and not changing:
             bucket = bucket_bytes(shaper.rate_bps, frame_bytes, slack_ns)
             most = queue_bytes(queue, frame_bytes)
@@ -161,12 +219,10 @@ def egress_lines(egress: Egress, frame_bytes: int, slack_ns: int) -> list[str]:
             made.append(f"{device} root handle 1: htb default 1")
             made.append(_rate_line("add", egress, shaper.rate_bps, frame_bytes, slack_ns))
         made += queue_lines(egress.interface, queue, shaper.rate_bps)
-    if egress.netem is not None:
-        made.append(f"{device} root handle 1: {egress.netem.words()}")
     return [line(text) for text in made]
 
 
-def lower_lines(interface: str, netems: Sequence[Netem]) -> list[str]:
+def lower_lines(interface: str, netems: Sequence[Impairment]) -> list[str]:
     """Return the lines of `tc -batch` for what is below an interface; a packet passes the netems in order."""
     places = ("root handle 1:", "parent 1:1 handle 2:")
     return [
@@ -177,8 +233,8 @@ def lower_lines(interface: str, netems: Sequence[Netem]) -> list[str]:
 
 def change_lines(
     egress: Egress,
-    now: int | Netem,
-    before: int | Netem,
+    now: int | Impairment,
+    before: int | Impairment,
     frame_bytes: int,
     slack_ns: int,
     below: int,
@@ -188,7 +244,7 @@ def change_lines(
     below: how many netems are below the interface, of which the last one transmits.
     Where a rate falls the shaper goes first, and where it rises the transmitter: no frame ever waits between them.
     """
-    if isinstance(now, Netem):
+    if isinstance(now, Impairment):
         return [line(f"qdisc change dev {egress.interface} root handle 1: {now.words()}")]
     assert egress.shaper is not None and isinstance(before, int), "what has a rate has a shaper"
     lines = [line(_rate_line("change", egress, now, frame_bytes, slack_ns))]
@@ -199,9 +255,9 @@ def change_lines(
     return lines if now < before else lines[::-1]
 
 
-def transmitter(rate_bps: int) -> Netem:
+def transmitter(rate_bps: int) -> Impairment:
     """Return a netem that does nothing but transmit."""
-    return Netem(limit_packets=TRANSMITTER_PACKETS, rate_bps=rate_bps)
+    return Impairment(limit_packets=TRANSMITTER_PACKETS, rate_bps=rate_bps)
 
 
 def _rate_line(verb: str, egress: Egress, rate_bps: int, frame_bytes: int, slack_ns: int) -> str:

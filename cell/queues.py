@@ -1,22 +1,38 @@
-"""The queues of a link, and what `tc` takes for each, every parameter written out."""
+"""Queue disciplines: their parameters, and what `tc` takes for each, every parameter written out."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 from .batch import duration
+from .numbers import Packets, Probability, QueueBytes, Range, Small, TimeNs
+from .text import ArgumentName, ArgumentWord, DisciplineName
+
+Percent = Annotated[int, Range(0, 100)]
 
 
-@dataclass(frozen=True)
+def _check_one_limit(limit_bytes: int | None, limit_packets: int | None) -> None:
+    """Raise ValueError unless one of them is set."""
+    if (limit_bytes is None) == (limit_packets is None):
+        raise ValueError("a queue has one limit: limit_bytes or limit_packets")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fifo:
-    """First in, first out; what does not fit is dropped. It has one limit, of frame bytes or packets."""
+    """First in, first out, drop-tail. It has one limit, of bytes of waiting frames or of packets."""
 
-    limit_bytes: int | None = None
-    limit_packets: int | None = None
+    limit_bytes: QueueBytes | None = None
+    limit_packets: Packets | None = None
+    kind: Literal["fifo"] = "fifo"
+
+    def __post_init__(self) -> None:
+        """Raise ValueError unless it has one limit."""
+        _check_one_limit(self.limit_bytes, self.limit_packets)
 
     @property
-    def kind(self) -> str:
-        """Return tc's name of it."""
+    def discipline(self) -> str:
+        """tc's name of it."""
         return "bfifo" if self.limit_bytes is not None else "pfifo"
 
     def words(self, rate_bps: int) -> str:
@@ -24,24 +40,30 @@ class Fifo:
         return f"limit {self.limit_packets if self.limit_bytes is None else self.limit_bytes}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Red:
-    """Random Early Detection, as Linux's `gred` with one queue: RED that notices when the link falls idle.
+    """Random Early Detection over the average queue, as Linux's `gred` with one queue.
 
-    Linux's `red` counts a link as idle from when it is asked for a packet and has none. Shapers look first
-    (peek) and never ask, so beneath one the average stays as it was while nothing waits, and goes down by
-    the packet alone: it went on to drop on an empty link for seconds. `gred` counts from the last packet.
+    min_bytes, max_bytes: the average at which dropping begins, and at which its probability reaches `probability`;
+    above max_bytes every packet is dropped (or marked). average_packet_bytes, burst_packets: tc derives the
+    weight of the average from them. ecn: mark ECN-capable packets.
+
+    `gred` is RED that notices when the link falls idle. Linux's `red` counts a link as idle from when it is asked
+    for a packet and has none. Shapers look first (peek) and never ask, so beneath one the average stays as it was
+    while nothing waits, and goes down by the packet alone: it went on to drop on an empty link for seconds. `gred`
+    counts from the last packet.
     """
 
-    limit_bytes: int
-    min_bytes: int
-    max_bytes: int
-    average_packet_bytes: int
-    burst_packets: int
-    probability: float
-    ecn: bool
+    limit_bytes: QueueBytes
     limit_packets: None = None
-    kind = "gred"
+    kind: Literal["red"] = "red"
+    min_bytes: QueueBytes
+    max_bytes: QueueBytes
+    average_packet_bytes: Small
+    burst_packets: Small
+    probability: Probability
+    ecn: bool
+    discipline = "gred"
 
     def words(self, rate_bps: int) -> str:
         """Return the arguments of tc; rate_bps: of the shaper above."""
@@ -52,26 +74,23 @@ class Red:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InPackets:
     """What is limited in packets."""
 
-    limit_packets: int
-
-    @property
-    def limit_bytes(self) -> None:
-        """It has no limit in bytes."""
-        return
+    limit_bytes: None = None
+    limit_packets: Packets
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CoDel(InPackets):
-    """Controlled Delay."""
+    """Controlled Delay: drops at the head while the delay exceeds the target."""
 
-    target_ns: int
-    interval_ns: int
+    kind: Literal["codel"] = "codel"
+    target_ns: TimeNs
+    interval_ns: TimeNs
     ecn: bool
-    kind = "codel"
+    discipline = "codel"
 
     def words(self, rate_bps: int) -> str:
         """Return the arguments of tc."""
@@ -81,18 +100,19 @@ class CoDel(InPackets):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FqCoDel(InPackets):
-    """Fair queueing, CoDel in each queue."""
+    """Fair queueing, CoDel in each of `flows` hashed queues."""
 
-    target_ns: int
-    interval_ns: int
-    flows: int
-    quantum_bytes: int
-    memory_bytes: int
-    drop_batch: int
+    kind: Literal["fq_codel"] = "fq_codel"
+    target_ns: TimeNs
+    interval_ns: TimeNs
+    flows: Small
+    quantum_bytes: Small
+    memory_bytes: QueueBytes
+    drop_batch: Small
     ecn: bool
-    kind = "fq_codel"
+    discipline = "fq_codel"
 
     def words(self, rate_bps: int) -> str:
         """Return the arguments of tc."""
@@ -103,16 +123,17 @@ class FqCoDel(InPackets):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pie(InPackets):
     """Proportional Integral controller Enhanced; alpha, beta: in units of 1/16 Hz."""
 
-    target_ns: int
-    update_ns: int
-    alpha: int
-    beta: int
+    kind: Literal["pie"] = "pie"
+    target_ns: TimeNs
+    update_ns: TimeNs
+    alpha: Small
+    beta: Small
     ecn: bool
-    kind = "pie"
+    discipline = "pie"
 
     def words(self, rate_bps: int) -> str:
         """Return the arguments of tc."""
@@ -123,20 +144,24 @@ class Pie(InPackets):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FqPie(InPackets):
-    """Fair queueing, PIE in each queue; ecn_percent: drop probability up to which packets are marked."""
+    """Fair queueing, PIE in each of `flows` hashed queues.
 
-    target_ns: int
-    update_ns: int
-    alpha: int
-    beta: int
-    flows: int
-    quantum_bytes: int
-    memory_bytes: int
-    ecn_percent: int
+    ecn_percent: packets are marked, not dropped, up to this drop probability.
+    """
+
+    kind: Literal["fq_pie"] = "fq_pie"
+    target_ns: TimeNs
+    update_ns: TimeNs
+    alpha: Small
+    beta: Small
+    flows: Small
+    quantum_bytes: Small
+    memory_bytes: QueueBytes
+    ecn_percent: Percent
     ecn: bool
-    kind = "fq_pie"
+    discipline = "fq_pie"
 
     def words(self, rate_bps: int) -> str:
         """Return the arguments of tc."""
@@ -148,15 +173,19 @@ class FqPie(InPackets):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fq(InPackets):
-    """Fair queueing with one queue per flow."""
+    """Fair queueing with one queue per flow.
 
-    flow_limit_packets: int
-    quantum_bytes: int
-    initial_quantum_bytes: int
-    buckets: int
-    kind = "fq"
+    Forwarded packets have no socket and no departure time, so its pacing does not act on them.
+    """
+
+    kind: Literal["fq"] = "fq"
+    flow_limit_packets: Small
+    quantum_bytes: Small
+    initial_quantum_bytes: Small
+    buckets: Small
+    discipline = "fq"
 
     def words(self, rate_bps: int) -> str:
         """Return the arguments of tc."""
@@ -167,16 +196,17 @@ class Fq(InPackets):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sfq(InPackets):
-    """Stochastic fair queueing."""
+    """Stochastic fair queueing; `depth_packets` of one flow at most."""
 
-    flows: int
-    divisor: int
-    depth_packets: int
-    quantum_bytes: int
-    perturb_s: int
-    kind = "sfq"
+    kind: Literal["sfq"] = "sfq"
+    flows: Small
+    divisor: Small
+    depth_packets: Small
+    quantum_bytes: Small
+    perturb_s: Small
+    discipline = "sfq"
 
     def words(self, rate_bps: int) -> str:
         """Return the arguments of tc."""
@@ -186,13 +216,18 @@ class Sfq(InPackets):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cake(InPackets):
-    """Common Applications Kept Enhanced, its own shaper off; memory_bytes is its limit."""
+    """Common Applications Kept Enhanced, its own shaper off (limit in full frames).
 
-    rtt_ns: int
-    memory_bytes: int
-    kind = "cake"
+    memory_bytes: that many frames as the kernel accounts for them; rtt_ns: sets its CoDel, target
+    rtt / 20 and interval rtt. One class of traffic, fair between flows.
+    """
+
+    kind: Literal["cake"] = "cake"
+    rtt_ns: TimeNs
+    memory_bytes: QueueBytes
+    discipline = "cake"
 
     def words(self, rate_bps: int) -> str:
         """Return the arguments of tc."""
@@ -202,26 +237,36 @@ class Cake(InPackets):
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DualPi2(InPackets):
-    """Coupled queues for L4S and classic packets (RFC 9332); alpha, beta: in units of 1/256 Hz.
+    """Coupled queues for L4S and classic packets (RFC 9332); the limit, in packets, is of both.
 
-    step_ns, step_packets: one of them: from where on every L4S packet is marked. l4s: `ect1`, or `any`.
+    alpha, beta: gains as the kernel takes them, in units of 1/256 Hz. step_ns, step_packets: one of them is
+    set: the delay, or number of packets, from which on every L4S packet is marked. protection_percent: smallest share
+    of the link for classic packets. l4s: packets with ECT(1) or CE, or `any` ECN-capable packet. drop:
+    where packets are dropped and marked. overload: whether L4S packets are dropped where all of them
+    are marked.
     """
 
-    target_ns: int
-    update_ns: int
-    alpha: int
-    beta: int
-    coupling: int
-    protection_percent: int
-    l4s: str
-    drop: str
-    overload: str
-    memory_bytes: int
-    step_ns: int | None = None
-    step_packets: int | None = None
-    kind = "dualpi2"
+    kind: Literal["dualpi2"] = "dualpi2"
+    target_ns: TimeNs
+    update_ns: TimeNs
+    alpha: Small
+    beta: Small
+    coupling: Annotated[int, Range(1, 255)]
+    step_ns: TimeNs | None = None
+    step_packets: Packets | None = None
+    protection_percent: Percent
+    l4s: Literal["ect1", "any"]
+    drop: Literal["dequeue", "enqueue"]
+    overload: Literal["drop", "overflow"]
+    memory_bytes: QueueBytes
+    discipline = "dualpi2"
+
+    def __post_init__(self) -> None:
+        """Raise ValueError unless it has one step."""
+        if (self.step_ns is None) == (self.step_packets is None):
+            raise ValueError("dualpi2 has one step: step_ns or step_packets")
 
     def words(self, rate_bps: int) -> str:
         """Return the arguments as `tc` of an iproute2 that has it takes them; gains in Hz."""
@@ -239,19 +284,26 @@ _OVERLOAD = {"drop": "drop_on_overload", "overflow": "overflow"}
 _L4S = {"ect1": "l4s_ect", "any": "any_ect"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Qdisc:
-    """A discipline that has no class here: its name and its arguments, as tc takes them."""
+    """A discipline without a class here: one from another package, or one that only needs arguments of tc.
 
-    discipline: str
-    arguments: tuple[tuple[str, int | str | None], ...] = ()
-    limit_bytes: int | None = None
-    limit_packets: int | None = None
+    discipline: its name in tc and the kernel. It has one limit, the most that it holds. arguments: those of tc,
+    the limit included: a name, and its number or word (None: the name alone).
+    """
 
-    @property
-    def kind(self) -> str:
-        """Return tc's name of it."""
-        return self.discipline
+    limit_bytes: QueueBytes | None = None
+    limit_packets: Packets | None = None
+    kind: Literal["qdisc"] = "qdisc"
+    discipline: DisciplineName
+    arguments: Annotated[
+        tuple[tuple[ArgumentName, Small | ArgumentWord | None], ...], Range(0, 40)
+    ] = ()
+    ecn: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise ValueError unless it has one limit."""
+        _check_one_limit(self.limit_bytes, self.limit_packets)
 
     def words(self, rate_bps: int) -> str:
         """Return the arguments of tc."""
@@ -272,7 +324,7 @@ def queue_bytes(queue: Queue, frame_bytes: int) -> int:
 def queue_lines(interface: str, queue: Queue, rate_bps: int) -> list[str]:
     """Return the lines of tc that make the queue beneath a shaper; rate_bps: of the shaper."""
     at = f"dev {interface} parent 1:1 handle 2:"
-    made = f"{at} {queue.kind} {queue.words(rate_bps)}"
+    made = f"{at} {queue.discipline} {queue.words(rate_bps)}"
     if isinstance(queue, Red):
         return [f"qdisc add {at} gred setup vqs 1 default 0", f"qdisc change {made}"]
     return [f"qdisc add {made}"]

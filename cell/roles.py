@@ -14,8 +14,8 @@ from .experiment import (
     Flow,
     Pep,
     Policer,
-    frame_bytes,
 )
+from .frames import frame_bytes
 
 SNAPLEN = 96
 # Packets that a capture holds between two readings, of which one may come late: 250 ms of the smallest frames that
@@ -64,7 +64,7 @@ def ring_packets(experiment: Experiment) -> int:
     for egress in experiment.egress:
         if egress.bottleneck and egress.shaper is not None:
             passing.append(egress.shaper.rate_bps)
-            passing += [change for _, change in egress.changes if isinstance(change, int)]
+            passing += [change.rate_bps or 0 for change in egress.changes]
     sent = first = 0
     for flow in experiment.flows:
         loads = flow.workload.kind == "load"

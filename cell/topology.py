@@ -20,7 +20,7 @@ from mininet.topo import Topo
 from .conductor import conduct, enter
 from .expansion import expand
 from .experiment import End, Experiment, Link, Network
-from .links import MTU
+from .frames import MTU
 from .namespaces import Namespace, Namespaces, tie_children_to_this_process
 
 COMMAND_LINE = "--cli"

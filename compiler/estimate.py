@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 
+from fairc.cell.frames import segment_bytes
+
 from .costs import Costs, costs_of
 from .plan import (
     SAMPLE_EVERY_NS,
@@ -13,7 +15,6 @@ from .plan import (
     Iperf3Workload,
     LoadWorkload,
 )
-from .plan.frames import segment_bytes
 
 UNSHAPED_BPS = 100_000_000
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from fairc.cell.frames import FRAME_BYTES
 from fairc.compiler import plan
 from fairc.dsl.core.source import Source, Span
 from fairc.dsl.model import Queue, Size
 from fairc.words.queues import QUEUES
 from fairc.words.queues.discipline import Given
-
-from .plan.frames import FRAME_BYTES
-from .targets.values import queue as as_value
 
 RATE_BPS = 10_000_000
 PACKETS = 100
@@ -29,7 +27,6 @@ def queue_table() -> str:
         )
         unit = "bytes" if queue.limit_bytes is not None else "packets"
         holds = "bytes or packets" if entry.name == "fifo" else unit
-        discipline = as_value(queue)
-        command = f"{discipline.kind} {discipline.words(RATE_BPS)}"
+        command = f"{queue.discipline} {queue.words(RATE_BPS)}"
         rows.append(f"| `{entry.name}({PACKETS}pkt)` | {holds} | `{command}` |")
     return "\n".join(rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from fairc.cell.frames import MTU
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic, Label, Severity
 from fairc.dsl.core.kinds import Quantities
@@ -23,7 +24,7 @@ def mtu_of(own: Quantity | None, opposite: Quantity | None, *, traced: bool) -> 
     """
     given = own or opposite
     if given is None:
-        return model.MTU
+        return MTU
     if own is not None and opposite is not None and own.number != opposite.number:
         fail(
             "conflicting-mtu",
@@ -33,13 +34,13 @@ def mtu_of(own: Quantity | None, opposite: Quantity | None, *, traced: bool) -> 
             help="set it in one direction: it applies to both",
         )
     mtu = round(given.number / 8)
-    if traced and mtu > model.MTU:
+    if traced and mtu > MTU:
         fail(
             "mtu-above-trace",
             "packets of this size are larger than those of the link's trace",
             given.span,
-            notes=(f"a Mahimahi trace counts packets of {model.MTU} bytes",),
-            help=f"set the MTU to {model.MTU}B or less",
+            notes=(f"a Mahimahi trace counts packets of {MTU} bytes",),
+            help=f"set the MTU to {MTU}B or less",
         )
     return mtu
 

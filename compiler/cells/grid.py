@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -163,7 +163,7 @@ def _seeded(node: plan.Node, seed: int) -> plan.Node:
 def _with_seeds(interface: plan.Interface, seed: int, name: tuple[str, ...]) -> plan.Interface:
     impairment = _drawn(interface.impairment, seed, name)
     changes = tuple(
-        change.model_copy(update={"impairment": _drawn(change.impairment, seed, (*name, str(n)))})
+        replace(change, impairment=_drawn(change.impairment, seed, (*name, str(n))))
         if change.impairment is not None
         else change
         for n, change in enumerate(interface.changes)
@@ -178,7 +178,7 @@ def _drawn(
 ) -> plan.Impairment | None:
     if impairment is None or not impairment.random:
         return impairment
-    return impairment.model_copy(update={"seed": stream_seed(seed, "loss", *name)})
+    return replace(impairment, seed=stream_seed(seed, "loss", *name))
 
 
 def _starts_ns(flow: DraftFlow, draft: Draft, seed: int) -> tuple[int, ...]:

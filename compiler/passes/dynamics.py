@@ -14,8 +14,8 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby, zip_longest
 
+from fairc.cell.frames import FRAME_BYTES
 from fairc.compiler import plan
-from fairc.compiler.plan.frames import FRAME_BYTES
 from fairc.dsl.model import Change, Direction, Trace
 
 NS = 10**9

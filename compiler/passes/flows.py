@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from fairc.compiler.plan.frames import frame_bytes, memory_bytes, segment_bytes
+from fairc.cell.frames import frame_bytes, memory_bytes, segment_bytes
+from fairc.cell.queues import queue_bytes
 from fairc.dsl.core.diagnostics import Diagnostic
 
 from .draft import Draft, DraftFlow, Place
-from .queues import bdp_bytes, queue_bytes
+from .queues import bdp_bytes
 
 MIN_BUFFER_BYTES = 256 * 1024
 MAX_BUFFER_BYTES = 2**29  # a power of two; Linux keeps twice this in a signed 32-bit integer

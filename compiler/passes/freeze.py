@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from fairc.cell.frames import FRAME_BYTES, MTU, frame_bytes
 from fairc.compiler import plan
-from fairc.compiler.plan.frames import FRAME_BYTES, frame_bytes
-from fairc.dsl.model import MTU, Direction
+from fairc.dsl.model import Direction
 
 from .draft import Draft, DraftNode, End, Place
 from .dynamics import most_bps, most_delay_ns, rate_changes, ways
@@ -84,9 +84,7 @@ def _changes(end: End, densest: Densest) -> tuple[tuple[plan.Change, ...], int |
     return tuple(
         plan.Change(
             at_ns=at_ns,
-            impairment=_impairment(way, *lasting).model_copy(
-                update={} if is_up else {"loss": 1.0, "bursts": None}
-            ),
+            impairment=_impairment(way if is_up else replace(way, loss=1.0, bursts=None), *lasting),
         )
         for at_ns, way, is_up in ways(end.impaired)
     ), None
@@ -118,7 +116,7 @@ def _hop(end: End, densest: Densest) -> plan.Impairment | None:
         if end.carried is None or rate_bps is None:
             return None
         way = end.carried
-    return _impairment(way, *_lasting(way, densest)).model_copy(update={"rate_bps": rate_bps})
+    return replace(_impairment(way, *_lasting(way, densest)), rate_bps=rate_bps)
 
 
 def _lasting(way: Direction, densest: Densest) -> tuple[int, bool]:
@@ -136,11 +134,11 @@ def _lasting(way: Direction, densest: Densest) -> tuple[int, bool]:
 
 def _impairment(way: Direction, limit_packets: int, in_order: bool) -> plan.Impairment:
     """Describe what a hop does."""
-    chain, jitter = way.bursts, way.jitter
+    jitter = way.jitter
     return plan.Impairment(
         delay_ns=way.delay_ns,
         loss=way.loss,
-        bursts=plan.GilbertElliott(p=chain.p, r=chain.r, h=chain.h, k=chain.k) if chain else None,
+        bursts=way.bursts,
         limit_packets=limit_packets,
         seed=None,
         jitter_ns=jitter.deviation_ns if jitter else 0,

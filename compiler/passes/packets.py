@@ -7,8 +7,9 @@ and announces it, so nothing is ever fragmented or rejected on the way.
 
 from __future__ import annotations
 
+from fairc.cell.frames import MTU
 from fairc.compiler import plan
-from fairc.dsl.model import MTU, Flow
+from fairc.dsl.model import Flow
 from fairc.words.workloads import Iperf3, Load, OnOff
 
 from .draft import Draft, DraftFlow, DraftNode, End

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from fairc.cell.frames import frame_bytes
+from fairc.cell.queues import queue_bytes
 from fairc.compiler import plan
-from fairc.compiler.plan.frames import frame_bytes
 from fairc.dsl import model
 from fairc.words.workloads import Iperf3
 
 from .draft import Draft, DraftFlow, End
 from .flows import MIN_BUFFER_BYTES, power_of_two
 from .ports import LAST_PORT
-from .queues import bdp_bytes, queue_bytes
+from .queues import bdp_bytes
 
 LEAST_PACKETS = 10  # what Linux begins with by itself
 SPLIT = ("tcp", "web")

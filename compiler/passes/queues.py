@@ -28,14 +28,6 @@ def size_queues(draft: Draft) -> None:
                     draft.queues[end.place] = queue
 
 
-def queue_bytes(queue: plan.Queue, frame: int) -> int:
-    """Return the capacity of a queue, bytes; a packet counts as a full frame of `frame` bytes."""
-    if queue.limit_bytes is not None:
-        return queue.limit_bytes
-    assert queue.limit_packets is not None
-    return queue.limit_packets * frame
-
-
 def bdp_bytes(rate_bps: int, rtt_ns: int) -> int:
     """Return the bandwidth-delay product, whole bytes: rate x RTT / 8."""
     return rate_bps * rtt_ns // (8 * 10**9)

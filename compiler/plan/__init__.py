@@ -4,13 +4,10 @@ A plan is a header (`plan.json`, a `Plan`) and its cells as JSON Lines (`cells.j
 per line), so that 100,000 of them can be streamed. Each cell is complete: readers need neither the
 language nor the header. Integers carry their unit in the name: ns, bit/s, bytes.
 
-From the smallest part to the whole:
+Queues and links are the classes that a cell runs with (fairc.cell: queues, links; numbers, text: the types of
+their fields). From the smallest part to the whole:
 
-    text       the types of texts: names, addresses, human-readable text
-    numbers    the types of numbers and their ranges
-    base       what all parts have in common; frames: sizes of packets and frames
-    queues     the queue of an interface
-    links      rate, delay and losses of a link, and how they change
+    base       what all parts have in common
     network    interfaces, routes, nodes, cables
     workloads  what connections transfer
     flows      who sends what to whom
@@ -23,6 +20,22 @@ From the smallest part to the whole:
     requests   contradictions that a header must not contain
     header     the plan: what was swept, what is measured and shown
 """
+
+from fairc.cell.links import Change, GilbertElliott, Impairment, Shaper
+from fairc.cell.queues import (
+    Cake,
+    CoDel,
+    DualPi2,
+    Fifo,
+    Fq,
+    FqCoDel,
+    FqPie,
+    Pie,
+    Qdisc,
+    Queue,
+    Red,
+    Sfq,
+)
 
 from .base import MAX_PROCESSING_NS, SAMPLE_EVERY_NS, Model, Mtu, SampleEvery
 from .cells import Capture, Cell
@@ -41,11 +54,9 @@ from .header import (
     Selection,
     Setting,
 )
-from .links import Change, GilbertElliott, Impairment, Shaper
 from .network import Cable, Interface, Node, Route
 from .peps import Pep
 from .policers import Policed, Policer
-from .queues import Cake, CoDel, DualPi2, Fifo, Fq, FqCoDel, FqPie, Pie, Qdisc, Queue, Red, Sfq
 from .workloads import (
     BulkWorkload,
     Distribution,

@@ -8,10 +8,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from fairc.cell.frames import MTU
+from fairc.cell.numbers import MtuBytes
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
-from fairc.dsl.model import MTU
-
-from .numbers import MtuBytes
 
 
 class Model(BaseModel):
@@ -38,27 +37,17 @@ def within_bounds() -> Iterator[None]:
         found = error.errors(include_url=False, include_context=False, include_input=False)[0]
         if found["type"] not in BOUNDS:
             raise
-        field = ".".join(map(str, found["loc"]))
+        *_, part, field = (error.title.lower(), *(one for one in found["loc"] if type(one) is str))
         why = found["msg"].removeprefix("Input ").removeprefix("String ")
         raise CompileError(
             [
                 Diagnostic(
                     code="beyond-plan",
-                    message=f"`{field}` of a {error.title.lower()} of the plan {why}",
+                    message=f"`{field}` of a {part} of the plan {why}",
                     help="docs/plan.md lists the limits",
                 )
             ]
         ) from None
-
-
-def absent(value: object) -> bool:
-    """Whether a field is left out of the JSON because it has no value."""
-    return value is None
-
-
-def off(value: object) -> bool:
-    """Whether a switch is left out of the JSON because it is off."""
-    return value is False
 
 
 def empty(value: object) -> bool:

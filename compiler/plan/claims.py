@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from fairc.cell.numbers import Real
+from fairc.cell.text import FlowName, MetricName, Nothing, Text, Word
+
 from .base import Model
-from .numbers import Real
-from .text import FlowName, MetricName, Nothing, Text, Word
 
 Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 Load = Annotated[int, Field(ge=0, le=10_000)]

@@ -6,12 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fairc.dsl.model import MTU
-
-from .base import SAMPLE_EVERY_NS, Model, Mtu, SampleEvery, absent, off
-from .frames import frame_bytes
-from .numbers import Buffer, InitialWindow, Many, Port, Rate, Setting, TimeNs
-from .text import (
+from fairc.cell.frames import MTU, frame_bytes
+from fairc.cell.numbers import Buffer, InitialWindow, Many, Port, Rate, Setting, TimeNs, absent, off
+from fairc.cell.text import (
     Address,
     Base64,
     CcaName,
@@ -24,6 +21,8 @@ from .text import (
     Place,
     Word,
 )
+
+from .base import SAMPLE_EVERY_NS, Model, Mtu, SampleEvery
 from .workloads import VideoWorkload, Workload
 
 

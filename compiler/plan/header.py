@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from .base import MAX_PROCESSING_NS, Model, absent, empty, off
+from fairc.cell.numbers import Above, Number, Real, Repetition, Seed, absent, off
+from fairc.cell.text import Document, EngineName, FileName, FlowName, MetricName, Sha256, Text, Word
+
+from .base import MAX_PROCESSING_NS, Model, empty
 from .claims import Claim
-from .numbers import Above, Number, Real, Repetition, Seed
 from .requests import contradiction
-from .text import Below, Document, EngineName, FileName, FlowName, MetricName, Sha256, Text, Word
 
 PLAN_VERSION: Final = 1
+
+
+def _below(path: str) -> str:
+    if not path or path.startswith("/") or ".." in path.split("/"):
+        raise ValueError("a path from the experiment's folder, without `..`")
+    return path
+
+
+Below = Annotated[Text, AfterValidator(_below)]
+"""The path of a file in or below the folder of the experiment."""
 
 
 class Axis(Model):

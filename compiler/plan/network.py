@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from fairc.dsl.model import MTU
+from fairc.cell.frames import MTU, frame_bytes
+from fairc.cell.links import Change, Impairment, Shaper
+from fairc.cell.numbers import MtuBytes, SpanNs, absent
+from fairc.cell.queues import Queue
+from fairc.cell.text import Address, InterfaceAddress, InterfaceName, Line, NodeName, Place
 
-from .base import Model, Mtu, absent
-from .frames import frame_bytes
-from .links import Change, Impairment, Shaper
-from .numbers import MtuBytes, SpanNs
-from .queues import Queue
-from .text import Address, InterfaceAddress, InterfaceName, Line, NodeName, Place
+from .base import Model, Mtu
 
 
 class Interface(Model):
@@ -29,11 +28,13 @@ class Interface(Model):
     source: `file:line` of the statement that it comes from.
     """
 
+    model_config = ConfigDict(revalidate_instances="always")
+
     name: InterfaceName
     address: InterfaceAddress
     mtu: Mtu = MTU
     shaper: Shaper | None = None
-    queue: Queue | None = None
+    queue: Annotated[Queue, Field(discriminator="kind")] | None = None
     impairment: Impairment | None = None
     bottleneck: bool = False
     changes: tuple[Change, ...] = ()

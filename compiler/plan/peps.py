@@ -6,11 +6,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from fairc.dsl.model import MTU
+from fairc.cell.frames import MTU
+from fairc.cell.numbers import Buffer, Many, Port, Rate, Setting
+from fairc.cell.text import Address, CcaName, FlowName, Line, NodeName, ParameterName
 
 from .base import Model, Mtu
-from .numbers import Buffer, Many, Port, Rate, Setting
-from .text import Address, CcaName, FlowName, Line, NodeName, ParameterName
 
 
 class Pep(Model):

@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from fairc.cell.numbers import PacketRate, Seed, Small, Tokens
+from fairc.cell.text import FlowName, InterfaceName, Line, NodeName
+
 from .base import Model
-from .numbers import PacketRate, Seed, Small, Tokens
-from .text import FlowName, InterfaceName, Line, NodeName
 
 
 class Policed(Model):

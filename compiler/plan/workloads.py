@@ -6,8 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from .base import Model, absent
-from .numbers import (
+from fairc.cell.numbers import (
     Buffer,
     MtuBytes,
     NotNegative,
@@ -21,8 +20,11 @@ from .numbers import (
     TestBytes,
     TestTime,
     TimeNs,
+    absent,
 )
-from .text import MimeType, ObjectPath, ParameterName
+from fairc.cell.text import MimeType, ObjectPath, ParameterName
+
+from .base import Model
 
 
 class Moved(Model):

@@ -17,12 +17,13 @@ PIECE = 80  # of a long string
 # How many arguments of a class come without their names.
 POSITIONAL = {
     "Capture": 3,
+    "Change": 2,
     "Egress": 4,
     "End": 3,
     "Flow": 1,
+    "Impairment": 1,
     "Link": 2,
     "Network": 0,
-    "Netem": 1,
     "Pep": 1,
     "Policer": 1,
     "Route": 2,

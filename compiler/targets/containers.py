@@ -15,10 +15,10 @@ from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 from fairc.cell.document import End
+from fairc.cell.frames import MTU
 from fairc.cell.hosts import modules
 from fairc.compiler.plan import Cell
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
-from fairc.dsl.model import MTU
 
 from . import images, iperf3, mininet, processing, runner
 from .binary import NAME, find_endpoints

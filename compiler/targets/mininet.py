@@ -14,7 +14,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from fairc.cell import experiment as values
 from fairc.cell.batch import word
 from fairc.cell.expansion import expand
-from fairc.cell.links import MTU
+from fairc.cell.frames import MTU
+from fairc.cell.links import Egress
 from fairc.compiler.plan import Capture, Cell, LoadWorkload, Node
 
 from . import images, iperf3, processing, runner
@@ -146,7 +147,7 @@ def render(cell: Cell) -> str:
 def imports(used: frozenset[str], runs: str, names: tuple[str, ...]) -> str:
     """Return the lines that import what an experiment is written with, and what runs it."""
     of = dict.fromkeys(used, "experiment")
-    of |= dict.fromkeys(("Egress", "GilbertElliott", "Netem", "Shaper"), "links")
+    of |= dict.fromkeys(("Change", "Egress", "GilbertElliott", "Impairment", "Shaper"), "links")
     of |= dict.fromkeys(_QUEUES, "queues")
     wanted = {"experiment": list[str](), "links": list[str](), "queues": list[str]()}
     for name in sorted(used):
@@ -188,7 +189,7 @@ def comments(cell: Cell) -> Comment:
     }
 
     def comment_of(value: object) -> str:
-        if isinstance(value, values.Egress):
+        if isinstance(value, Egress):
             return comment(places[value.node, value.interface])
         name = getattr(value, "name", "")
         return comment(named.get(type(value).__name__, {}).get(name, ""))

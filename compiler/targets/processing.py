@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fairc.cell.links import TRANSMITTER_PACKETS, lower_name
+from fairc.cell.expansion import processing_netem
+from fairc.cell.links import lower_name
 from fairc.compiler.plan import Cell, Flow, Impairment, Interface, OnOffWorkload
 from fairc.compiler.seeds import stream_seed
 
@@ -67,26 +68,13 @@ def nics(cell: Cell) -> dict[tuple[str, str], Nic]:
             delay, rate_bps = None, None
             if node.kind == "host" and cell.processing_ns:
                 seed = stream_seed(cell.seed, "processing", node.name, str(number))
-                delay = processing_delay(cell.processing_ns, seed)
+                delay = processing_netem(cell.processing_ns, seed)
             if upper.shaper is not None and upper.shaper.transmitter == "below":
                 rate_bps = upper.shaper.rate_bps
             if delay is not None or rate_bps is not None:
                 name = lower_name(upper.name)
                 found[node.name, upper.name] = Nic(node.name, upper, name, delay, rate_bps)
     return found
-
-
-def processing_delay(bound_ns: int, seed: int | None) -> Impairment:
-    """Return a delay that is uniform in [0, bound_ns], in order."""
-    half_ns = bound_ns // 2
-    return Impairment(
-        delay_ns=half_ns,
-        loss=0.0,
-        limit_packets=TRANSMITTER_PACKETS,
-        seed=seed,
-        jitter_ns=half_ns,
-        in_order=True,
-    )
 
 
 def gaps_seed(flow: Flow, cell: Cell) -> int | None:

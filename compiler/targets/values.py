@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from fairc.cell import experiment as values
-from fairc.cell import links, queues
+from fairc.cell import links
 from fairc.cell.document import Document
 from fairc.cell.expansion import expand
 from fairc.compiler import plan
@@ -133,47 +133,18 @@ def flow(
     return converted
 
 
-def egress(node: str, interface: plan.Interface) -> values.Egress:
+def egress(node: str, interface: plan.Interface) -> links.Egress:
     """Return what packets pass that leave through an interface."""
-    shaper = None
-    if interface.shaper is not None:
-        if interface.shaper.transmitter == "here":
-            # What is in service counts there, and not in the queue that it stands for.
-            waiting = interface.queue.limit_packets if interface.queue is not None else None
-            assert waiting is not None, "a queue that counts packets"
-            instead = links.Netem(limit_packets=waiting + 1, rate_bps=interface.shaper.rate_bps)
-            return values.Egress(node, interface.name, netem=instead)
-        shaper = links.Shaper(interface.shaper.rate_bps, interface.shaper.transmitter)
-    changes = []
-    for change in interface.changes:
-        assert change.rate_bps is not None or change.impairment is not None
-        holds = change.rate_bps if change.impairment is None else netem(change.impairment)
-        assert holds is not None
-        changes.append((change.at_ns, holds))
-    return values.Egress(
+    return links.Egress(
         node,
         interface.name,
-        shaper,
-        None if interface.queue is None else queue(interface.queue),
-        None if interface.impairment is None else netem(interface.impairment),
+        interface.shaper,
+        interface.queue,
+        interface.impairment,
         interface.bottleneck,
-        tuple(changes),
+        interface.changes,
         interface.repeat_ns,
     )
-
-
-def queue(queue: plan.Queue) -> queues.Queue:
-    """Return a queue: classes and fields have the same names on both sides."""
-    converted: queues.Queue = _same(getattr(queues, type(queue).__name__), queue)
-    return converted
-
-
-def netem(impairment: plan.Impairment) -> links.Netem:
-    """Return what netem does."""
-    chain = impairment.bursts
-    bursts = None if chain is None else links.GilbertElliott(**chain.model_dump())
-    converted: links.Netem = _same(links.Netem, impairment, bursts=bursts)
-    return converted
 
 
 def _same(kind: Any, part: plan.Model, **others: Any) -> Any:

@@ -20,11 +20,8 @@ From the smallest part to the whole:
 from .flows import Flow, Options, OwnCca, Transport
 from .inputs import Input
 from .links import (
-    ETHERNET_BYTES,
-    MTU,
     Change,
     Direction,
-    GilbertElliott,
     Jitter,
     JitterDistribution,
     Policer,
@@ -39,15 +36,12 @@ from .scenarios import Configuration, Count, Scenario
 from .workloads import Distribution, OnPath, Workload
 
 __all__ = [
-    "ETHERNET_BYTES",
-    "MTU",
     "Change",
     "Configuration",
     "Count",
     "Direction",
     "Distribution",
     "Flow",
-    "GilbertElliott",
     "Input",
     "Jitter",
     "JitterDistribution",

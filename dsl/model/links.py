@@ -5,35 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from fairc.cell.frames import ETHERNET_BYTES, MTU
+from fairc.cell.links import GilbertElliott
 from fairc.dsl.core.source import Span
 
 from .inputs import Input
 from .queues import Queue
-
-MTU = 1500
-"""Largest IP packet of a link by default, bytes: Ethernet's."""
-ETHERNET_BYTES = 14
-"""What Ethernet adds to an IP packet on the wire, without preamble and checksum, bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class GilbertElliott:
-    """Bursty losses from a Markov chain of a good and a bad state; all fields are probabilities.
-
-    p: of going from good to bad; r: from bad to good, p + r > 0; h, k: that a packet passes in the
-    bad and in the good state.
-    """
-
-    p: float
-    r: float
-    h: float
-    k: float
-
-    @property
-    def loss(self) -> float:
-        """The stationary loss probability: (p (1 - h) + r (1 - k)) / (p + r)."""
-        return (self.p * (1 - self.h) + self.r * (1 - self.k)) / (self.p + self.r)
-
 
 JitterDistribution = Literal["uniform", "normal", "pareto", "paretonormal"]
 Transmit = Literal["frames", "bucket"]

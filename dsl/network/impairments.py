@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
+from fairc.cell.links import GilbertElliott
 from fairc.dsl import model
 from fairc.dsl.blocks import Settings
 from fairc.dsl.core.problems import Gather, fail
@@ -20,7 +21,7 @@ class Impaired(NamedTuple):
     duplicate: float
 
 
-def impaired(settings: Settings, bursts: model.GilbertElliott | None) -> Impaired:
+def impaired(settings: Settings, bursts: GilbertElliott | None) -> Impaired:
     """Return what the settings of a link define besides rate, delay, loss and queue.
 
     Raises CompileError for jitter larger than the delay, reordering without a delay to skip, and

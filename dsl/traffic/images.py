@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from fairc.compiler.plan import text
+from fairc.cell import text
 from fairc.dsl.blocks import Settings
 from fairc.dsl.core.entries import Entry, Use
 from fairc.dsl.core.problems import Gather, fail

@@ -5,8 +5,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Sequence
 
+from fairc.cell.frames import segment_bytes
 from fairc.compiler.plan import FileWorkload
-from fairc.compiler.plan.frames import segment_bytes
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.paths import Paths, Place
 

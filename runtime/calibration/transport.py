@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from fairc.compiler.plan.frames import segment_bytes
+from fairc.cell.frames import segment_bytes
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.metrics.sharing import jain
 

@@ -16,9 +16,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from fairc.compiler.passes.queues import queue_bytes
+from fairc.cell.frames import frame_bytes
+from fairc.cell.queues import queue_bytes
 from fairc.compiler.plan import BulkWorkload, Cell, Flow, OnOffWorkload
-from fairc.compiler.plan.frames import frame_bytes
 
 
 @dataclass(frozen=True, slots=True)

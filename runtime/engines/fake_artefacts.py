@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fairc.cell.frames import segment_bytes
 from fairc.cell.observation import PING_BYTES
 from fairc.compiler.plan import (
     Capture,
@@ -22,7 +23,6 @@ from fairc.compiler.plan import (
     Pep,
     Policer,
 )
-from fairc.compiler.plan.frames import segment_bytes
 from fairc.runtime.measurement import headers, pcap, round_trips
 from fairc.runtime.measurement.paths import Paths
 from fairc.runtime.measurement.peps import ENDS

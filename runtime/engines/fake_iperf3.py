@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from fairc.cell.frames import segment_bytes
 from fairc.compiler.plan import Flow, Iperf3Workload
-from fairc.compiler.plan.frames import segment_bytes
 
 from .fluid import Frame, until_ns
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from fairc import __version__
+from fairc.cell.frames import segment_bytes
 from fairc.compiler.plan import Flow, LoadWorkload
-from fairc.compiler.plan.frames import segment_bytes
 
 from .fluid import Frame
 

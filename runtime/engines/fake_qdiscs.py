@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairc.cell.expansion import lower
-from fairc.cell.links import IN_ORDER_BPS, Netem, lower_name
+from fairc.cell.links import IN_ORDER_BPS, Impairment, lower_name
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import processing, values
 from fairc.runtime.measurement.paths import Paths
@@ -46,7 +46,9 @@ def shown(cell: Cell, trace: Trace, *, after: bool) -> dict[str, Any]:
             elif given.shaper is not None and given.queue is not None:
                 shaper = "htb" if given.shaper.transmitter or given.changes else "tbf"
                 rows.append({"kind": shaper, "handle": "1:", "root": True, **counters})
-                rows.append({"kind": given.queue.kind, "handle": "2:", "parent": "1:1", **counters})
+                rows.append(
+                    {"kind": given.queue.discipline, "handle": "2:", "parent": "1:1", **counters}
+                )
     resolved = processing.resolved(cell, computing_is_free=False)
     for (node_name, name), netems in lower(values.experiment(resolved)).items():
         places: tuple[dict[str, Any], ...] = (
@@ -59,7 +61,7 @@ def shown(cell: Cell, trace: Trace, *, after: bool) -> dict[str, Any]:
     return document
 
 
-def _options(netem: Netem) -> dict[str, Any]:
+def _options(netem: Impairment) -> dict[str, Any]:
     """Return what it would have printed about a netem."""
     delay = {"delay": netem.delay_ns / 1e9, "jitter": netem.jitter_ns / 1e9, "correlation": 0}
     options: dict[str, Any] = {"limit": netem.limit_packets, "delay": delay, "seed": netem.seed}

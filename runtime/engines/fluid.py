@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
+from fairc.cell.frames import segment_bytes
 from fairc.compiler.plan import (
     Cell,
     FileWorkload,
@@ -18,7 +19,6 @@ from fairc.compiler.plan import (
     Iperf3Workload,
     LoadWorkload,
 )
-from fairc.compiler.plan.frames import segment_bytes
 from fairc.runtime.measurement.paths import Paths, Place
 
 HEADER_BYTES = 66  # of Ethernet, IPv4 and TCP with timestamps

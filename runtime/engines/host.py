@@ -17,7 +17,6 @@ from fairc.compiler.plan import Cell
 from fairc.compiler.targets import iperf3
 from fairc.compiler.targets.binary import NAME, EndpointsMissing, find_endpoints
 from fairc.compiler.targets.processing import nics
-from fairc.compiler.targets.values import queue as as_value
 from fairc.words.queues import QUEUES
 
 # Where Debian's Mininet can be, should another Python come first on PATH.
@@ -145,7 +144,7 @@ def qdiscs(cell: Cell) -> list[str]:
             if shaper is not None:
                 kinds.add("htb" if shaper.transmitter or interface.changes else "tbf")
             if interface.queue is not None:
-                kinds.add(as_value(interface.queue).kind)
+                kinds.add(interface.queue.discipline)
     return sorted(kinds)
 
 

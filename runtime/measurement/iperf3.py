@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairc.cell.frames import segment_bytes
 from fairc.compiler.plan import Flow, Iperf3Workload
-from fairc.compiler.plan.frames import segment_bytes
 
 from . import applications
 from .artefacts import NS, ArtefactError, Artefacts

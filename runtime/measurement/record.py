@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from fairc.cell.frames import frame_bytes, segment_bytes, stream_bytes
 from fairc.compiler.plan import (
     Cell,
     Flow,
@@ -19,7 +20,6 @@ from fairc.compiler.plan import (
     RequestsWorkload,
     VideoWorkload,
 )
-from fairc.compiler.plan.frames import frame_bytes, segment_bytes, stream_bytes
 
 from . import (
     arrivals,

@@ -31,9 +31,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from fairc.cell.queues import Queue
 from fairc.compiler.estimate import length, rates_bps
 from fairc.compiler.plan import Cell, Flow, LoadWorkload
-from fairc.compiler.plan.queues import Queue
 from fairc.runtime.statistics.paired import comparisons_decided, pairs_needed
 from fairc.words.metrics import METRICS, MetricEntry
 

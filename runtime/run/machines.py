@@ -12,8 +12,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from fairc.compiler.plan.numbers import Number
-from fairc.compiler.plan.text import EngineName, Sha256, Text, Word
+from fairc.cell.numbers import Number
+from fairc.cell.text import EngineName, Sha256, Text, Word
 
 DEEPEST = 6
 LARGEST_BYTES = 4_000_000

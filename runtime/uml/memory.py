@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from fairc.cell import frames
 from fairc.compiler import estimate
 from fairc.compiler.plan import (
     BulkWorkload,
@@ -11,7 +12,6 @@ from fairc.compiler.plan import (
     FileWorkload,
     Interface,
     VideoWorkload,
-    frames,
 )
 from fairc.runtime.vm import recipe
 

@@ -60,7 +60,7 @@ def pooled(counts: Iterable[LossCount]) -> tuple[LossCount, ...]:
         sums[model] = (sent + count.sent, lost + count.lost)
     return tuple(
         LossCount(model[0], *sums[model], model[1])
-        for model in sorted(sums, key=lambda model: (model[0], str(model[1])))
+        for model in sorted(sums, key=lambda model: (model[0], model[1] is not None, str(model[1])))
     )
 
 

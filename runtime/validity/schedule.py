@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fairc.cell.frames import frame_bytes
 from fairc.compiler.plan import Iperf3Workload, LoadWorkload, RequestsWorkload
-from fairc.compiler.plan.frames import frame_bytes
 from fairc.compiler.targets.iperf3 import START_UP_NS, begin_ns
 from fairc.runtime.measurement import FlowRecord, Measurement, packets_of
 from fairc.runtime.measurement.artefacts import NS

@@ -8,7 +8,7 @@ import pytest
 
 from fairc.cell.batch import cable_lines, duration, line, node_lines, percent, word
 from fairc.cell.document import End, Node
-from fairc.cell.links import Egress, Netem, Shaper, bucket_bytes, egress_lines
+from fairc.cell.links import Egress, Impairment, Shaper, bucket_bytes, egress_lines
 from fairc.cell.queues import Fifo
 
 
@@ -98,7 +98,7 @@ def test_an_egress_has_nothing_but_words() -> None:
         ]
     for broken in (
         Egress("n", "e0 up", Shaper(1_000_000, None), Fifo(limit_packets=10)),
-        Egress("n", "e0", netem=Netem(jitter_ns=1, jitter_distribution="x\ny")),
+        Egress("n", "e0", impairment=Impairment(jitter_ns=1, jitter_distribution="x\ny")),  # type: ignore[arg-type]
         Egress("n", "e0", Shaper(1_000_000, "hop"), Fifo(limit_bytes="1; id")),  # type: ignore[arg-type]
     ):
         with pytest.raises((ValueError, TypeError)):

@@ -17,11 +17,11 @@ import yaml
 from plan_corpus import corpus
 from pydantic import ValidationError
 
+from fairc.cell.text import Text
 from fairc.compiler import Cell
 from fairc.compiler.compilation import Compilation
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.plan import Plan
-from fairc.compiler.plan.text import Text
 from fairc.compiler.targets import containers, jobs, kubernetes, mininet, slurm, values
 from fairc.compiler.targets.single import single_file
 from fairc.dsl.core.diagnostics import CompileError

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from documents import netem_words, qdisc, queue_words, red_weight
+from documents import queue_words, red_weight
 from pydantic import ValidationError
 from specs import compilation_of
 
@@ -300,7 +300,7 @@ def test_a_chain_of_losses_as_netem_takes_it() -> None:
         float(Fraction(1, 31) * Fraction(8, 10) + Fraction(30, 31) / 1000)
     )
     assert hop.seed is not None
-    assert netem_words(hop) == (
+    assert hop.words() == (
         f"netem limit 1000 delay 20ms loss gemodel 1% 30% 80% 0.1%"
         f" rate {hop.rate_bps}bit seed {hop.seed}"
     )
@@ -317,7 +317,7 @@ def test_the_host_can_be_asked_for_every_queue() -> None:
     """runtime/engines/host.py tries each discipline that a cell needs."""
     queues = [bottleneck(next(iter(compilation(q).cells()))).queue for q in QUEUES.names()]
     assert None not in queues
-    made = {qdisc(queue) for queue in queues if queue}
+    made = {queue.discipline for queue in queues if queue}
     assert made <= set(host.QDISCS)
 
 
@@ -345,7 +345,10 @@ def test_the_table_in_the_manual(update: bool) -> None:
 def test_a_discipline_of_others_is_a_name_and_plain_arguments(
     discipline: str, argument: tuple[str, int | str]
 ) -> None:
+    def made(queue: plan.Qdisc) -> plan.Interface:
+        return plan.Interface(name="a-eth0", address="10.0.0.1/30", queue=queue, source="a:1")
+
     good = plan.Qdisc(discipline="choke", limit_packets=5, arguments=(("limit", 5),))
-    assert good.kind == "qdisc"
+    assert made(good).queue == good
     with pytest.raises(ValidationError):
-        plan.Qdisc(discipline=discipline, limit_packets=5, arguments=(argument,))
+        made(plan.Qdisc(discipline=discipline, limit_packets=5, arguments=(argument,)))

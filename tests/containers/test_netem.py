@@ -7,7 +7,6 @@ from pathlib import Path
 
 import docker_machine
 import numpy as np
-from documents import qdisc
 from specs import compilation_of
 
 from fairc.compiler.plan import CoDel, FqCoDel
@@ -71,7 +70,7 @@ def test_delay_loss_and_aqms_of_a_cell_are_those_of_its_plan(tmp_path: Path) -> 
         assert isinstance(planned, kind)
         (child,) = [q for q in document[node] if q["dev"] == interface and q.get("parent") == "1:1"]
         options = child["options"]
-        assert (child["kind"], options["limit"]) == (qdisc(planned), 60)
+        assert (child["kind"], options["limit"]) == (planned.discipline, 60)
         assert abs(options["target"] - planned.target_ns / 1000) < COARSE_US
         assert abs(options["interval"] - planned.interval_ns / 1000) < COARSE_US
         assert options.get("ecn", False) is planned.ecn

@@ -6,9 +6,10 @@ from fractions import Fraction
 
 import pytest
 
+from fairc.cell.links import GilbertElliott
 from fairc.dsl import CompileError, Source, load
 from fairc.dsl.core.values import Quantity
-from fairc.dsl.model import Direction, GilbertElliott, Size
+from fairc.dsl.model import Direction, Size
 
 
 def direction(attributes: str) -> Direction:

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from fairc.cell.frames import MTU
 from fairc.dsl import CompileError, Source, Span
 from fairc.dsl.core.entries import Entry
 from fairc.dsl.core.literals import literal
 from fairc.dsl.core.registry import Registry, distance, suggest
 from fairc.dsl.core.values import Quantity
-from fairc.dsl.model import MTU, Options
+from fairc.dsl.model import Options
 from fairc.runtime.metrics import registry
 from fairc.words.blocks import flow, link
 from fairc.words.ccas import CCAS, QUIC_CCAS, TCP_CCAS

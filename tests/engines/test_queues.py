@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from documents import qdisc
 
 from fairc.compiler import Cell, plan
 from fairc.compiler.plan import MetricRequest
@@ -202,7 +201,7 @@ def test_tc_reads_back_what_the_plan_says(cell: Cell, folder: Path, kind: str) -
     assert queues
     for node, interface, queue in queues:
         (child,) = [q for q in document[node] if q["dev"] == interface and q.get("parent") == "1:1"]
-        assert child["kind"] == qdisc(queue)
+        assert child["kind"] == queue.discipline
         expected, found = SHOWN[kind](queue), child["options"]
         if kind == "red":  # one of several queues that gred can have
             assert (found["dp_cnt"], found["grio"], found["ecn"]) == (1, False, False)

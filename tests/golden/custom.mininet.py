@@ -20,7 +20,7 @@ them end with this program, however it ends.
 from mininet.topo import Topo
 
 from cell.experiment import Capture, Experiment, Flow, Route, Workload
-from cell.links import Egress, GilbertElliott, Netem, Shaper
+from cell.links import Egress, GilbertElliott, Impairment, Shaper
 from cell.queues import Fifo, FqCoDel, Red
 from cell.topology import Router, run
 
@@ -229,42 +229,42 @@ EXPERIMENT = Experiment(
             bottleneck=True,
         ),
         # custom.fexp:8
-        Egress("c1-r1", "c1-r1-eth0", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
-        Egress("c1-r1", "c1-r1-eth1", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
-        Egress("c2-r1", "c2-r1-eth0", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
-        Egress("c2-r1", "c2-r1-eth1", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
-        Egress("s2-r2", "s2-r2-eth0", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
-        Egress("s2-r2", "s2-r2-eth1", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
-        Egress("c3-r2", "c3-r2-eth0", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
-        Egress("c3-r2", "c3-r2-eth1", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
-        Egress("s1-r3", "s1-r3-eth0", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
-        Egress("s1-r3", "s1-r3-eth1", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
-        Egress("s3-r3", "s3-r3-eth0", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
-        Egress("s3-r3", "s3-r3-eth1", netem=Netem(1_000_000, rate_bps=1_000_000_000)),
+        Egress("c1-r1", "c1-r1-eth0", impairment=Impairment(1_000_000, rate_bps=1_000_000_000)),
+        Egress("c1-r1", "c1-r1-eth1", impairment=Impairment(1_000_000, rate_bps=1_000_000_000)),
+        Egress("c2-r1", "c2-r1-eth0", impairment=Impairment(1_000_000, rate_bps=1_000_000_000)),
+        Egress("c2-r1", "c2-r1-eth1", impairment=Impairment(1_000_000, rate_bps=1_000_000_000)),
+        Egress("s2-r2", "s2-r2-eth0", impairment=Impairment(1_000_000, rate_bps=1_000_000_000)),
+        Egress("s2-r2", "s2-r2-eth1", impairment=Impairment(1_000_000, rate_bps=1_000_000_000)),
+        Egress("c3-r2", "c3-r2-eth0", impairment=Impairment(1_000_000, rate_bps=1_000_000_000)),
+        Egress("c3-r2", "c3-r2-eth1", impairment=Impairment(1_000_000, rate_bps=1_000_000_000)),
+        Egress("s1-r3", "s1-r3-eth0", impairment=Impairment(1_000_000, rate_bps=1_000_000_000)),
+        Egress("s1-r3", "s1-r3-eth1", impairment=Impairment(1_000_000, rate_bps=1_000_000_000)),
+        Egress("s3-r3", "s3-r3-eth0", impairment=Impairment(1_000_000, rate_bps=1_000_000_000)),
+        Egress("s3-r3", "s3-r3-eth1", impairment=Impairment(1_000_000, rate_bps=1_000_000_000)),
         # custom.fexp:10
-        Egress("r2-r1", "r2-r1-eth0", netem=Netem(10_000_000, rate_bps=20_000_000)),
+        Egress("r2-r1", "r2-r1-eth0", impairment=Impairment(10_000_000, rate_bps=20_000_000)),
         # custom.fexp:9
-        Egress("r2-r1", "r2-r1-eth1", netem=Netem(10_000_000, rate_bps=20_000_000)),
+        Egress("r2-r1", "r2-r1-eth1", impairment=Impairment(10_000_000, rate_bps=20_000_000)),
         # custom.fexp:11
         Egress(
             "r2-r3",
             "r2-r3-eth0",
-            netem=Netem(
+            impairment=Impairment(
                 10_000_000,
                 loss=0.03225806451612903,
-                seed=1_775_636_408_033_935_273,
                 bursts=GilbertElliott(p=0.01, r=0.3, h=0.0, k=1.0),
+                seed=1_775_636_408_033_935_273,
                 rate_bps=20_000_000,
             ),
         ),
         Egress(
             "r2-r3",
             "r2-r3-eth1",
-            netem=Netem(
+            impairment=Impairment(
                 10_000_000,
                 loss=0.03225806451612903,
-                seed=1_455_911_724_870_472_720,
                 bursts=GilbertElliott(p=0.01, r=0.3, h=0.0, k=1.0),
+                seed=1_455_911_724_870_472_720,
                 rate_bps=20_000_000,
             ),
         ),

@@ -20,7 +20,7 @@ them end with this program, however it ends.
 from mininet.topo import Topo
 
 from cell.experiment import Capture, Experiment, Flow, Options, Pep, Route, Workload
-from cell.links import Egress, Netem, Shaper
+from cell.links import Egress, Impairment, Shaper
 from cell.queues import Fifo
 from cell.topology import Router, run
 
@@ -150,16 +150,16 @@ EXPERIMENT = Experiment(
         Egress(
             "server-gateway",
             "eth0",
-            netem=Netem(15_000_000, limit_packets=2477, rate_bps=1_000_000_000),
+            impairment=Impairment(15_000_000, limit_packets=2477, rate_bps=1_000_000_000),
         ),
         Egress(
             "server-gateway",
             "eth1",
-            netem=Netem(15_000_000, limit_packets=2477, rate_bps=1_000_000_000),
+            impairment=Impairment(15_000_000, limit_packets=2477, rate_bps=1_000_000_000),
         ),
         # <preset geo>:21
-        Egress("terminal-client", "eth0", netem=Netem(500_000, rate_bps=1_000_000_000)),
-        Egress("terminal-client", "eth1", netem=Netem(500_000, rate_bps=1_000_000_000)),
+        Egress("terminal-client", "eth0", impairment=Impairment(500_000, rate_bps=1_000_000_000)),
+        Egress("terminal-client", "eth1", impairment=Impairment(500_000, rate_bps=1_000_000_000)),
         # <preset geo>:22
         Egress(
             "gateway-modem",
@@ -170,12 +170,12 @@ EXPERIMENT = Experiment(
         ),
         # <preset geo>:23
         Egress("terminal-modem", "eth0", Shaper(5_000_000, "hop"), Fifo(limit_packets=1000)),
-        Egress("gateway-terminal", "eth0", netem=Netem(359_500_000, rate_bps=5_000_000)),
+        Egress("gateway-terminal", "eth0", impairment=Impairment(359_500_000, rate_bps=5_000_000)),
         # <preset geo>:22
         Egress(
             "gateway-terminal",
             "eth1",
-            netem=Netem(359_500_000, limit_packets=1485, rate_bps=25_000_000),
+            impairment=Impairment(359_500_000, limit_packets=1485, rate_bps=25_000_000),
         ),
     ],
     peps=[

@@ -19,7 +19,7 @@ them end with this program, however it ends.
 from mininet.topo import Topo
 
 from cell.experiment import Capture, Experiment, Flow, Options, Route, Workload
-from cell.links import Egress, Netem, Shaper
+from cell.links import Egress, Impairment, Shaper
 from cell.queues import Fifo
 from cell.topology import Router, run
 
@@ -62,18 +62,22 @@ EXPERIMENT = Experiment(
         # <preset bottleneck>:19
         Egress("server", "server-eth0", Shaper(100_000_000, "below"), Fifo(limit_packets=1000)),
         Egress("client", "client-eth0", Shaper(100_000_000, "below"), Fifo(limit_packets=1000)),
-        Egress("left", "left-eth0", netem=Netem(limit_packets=1001, rate_bps=100_000_000)),
+        Egress("left", "left-eth0", Shaper(100_000_000, "here"), Fifo(limit_packets=1000)),
         # <preset bottleneck>:20
         Egress(
             "left", "left-eth1", Shaper(1_000_000, "hop"), Fifo(limit_bytes=12_500), bottleneck=True
         ),
         # <preset bottleneck>:19
-        Egress("right", "right-eth0", netem=Netem(limit_packets=1001, rate_bps=100_000_000)),
+        Egress("right", "right-eth0", Shaper(100_000_000, "here"), Fifo(limit_packets=1000)),
         # <preset bottleneck>:21
         Egress("right", "right-eth1", Shaper(1_000_000, "hop"), Fifo(limit_packets=1000)),
-        Egress("left-right", "left-right-eth0", netem=Netem(25_000_000, rate_bps=1_000_000)),
+        Egress(
+            "left-right", "left-right-eth0", impairment=Impairment(25_000_000, rate_bps=1_000_000)
+        ),
         # <preset bottleneck>:20
-        Egress("left-right", "left-right-eth1", netem=Netem(25_000_000, rate_bps=1_000_000)),
+        Egress(
+            "left-right", "left-right-eth1", impairment=Impairment(25_000_000, rate_bps=1_000_000)
+        ),
     ],
     flows=[
         # quickstart.fexp:9

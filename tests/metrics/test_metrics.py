@@ -237,7 +237,7 @@ def two_bottlenecks() -> Cell:
     cell = made_cell(rate_bps=RATE_BPS, delay_ns=0)
     shaper = next(i.shaper for n in cell.nodes for i in n.interfaces if i.bottleneck)
     assert shaper is not None
-    slow = shaper.model_copy(update={"rate_bps": RATE_BPS // 5})
+    slow = replace(shaper, rate_bps=RATE_BPS // 5)
     server = cell.nodes[0]
     interface = server.interfaces[0].model_copy(update={"shaper": slow})
     nodes = (server.model_copy(update={"interfaces": (interface,)}), *cell.nodes[1:])

@@ -9,6 +9,7 @@ import copy
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
 
@@ -19,7 +20,7 @@ from fairc.compiler.plan import Cell, Plan
 CANARY = "canary7"
 Path = tuple[str | int, ...]
 
-# For texts that say something. None has a control character: those are refused (compiler/plan/text.py).
+# For texts that say something. None has a control character: those are refused (cell/text.py).
 TEXTS = (
     f"'''{CANARY}\"\"\"\\",
     f"#% endfor {{{{ {CANARY} }}}} {{% raw %}} {{# {CANARY}",
@@ -82,23 +83,33 @@ def _texts(schema: Any) -> bool:
     return isinstance(schema, list) and any(map(_texts, schema))
 
 
-def places(model: BaseModel, path: Path = ()) -> Iterator[tuple[str, Path, str]]:
+def places(model: object, path: Path = ()) -> Iterator[tuple[str, Path, str]]:
     """Yield (slot, path in the JSON, text) of every text in a plan or cell that is one of a slot.
 
     The path of a key ends with it, as that of its value does; the text tells them apart, or does not matter.
     """
     known = slots()
-    for field in type(model).model_fields:
+    names = type(model).model_fields if isinstance(model, BaseModel) else _fields(model)
+    for field in names:
         slot = f"{type(model).__name__}.{field}"
         for inner, found in _leaves(getattr(model, field), (*path, field)):
-            if isinstance(found, BaseModel):
+            if _is_part(found):
                 yield from places(found, inner)
             elif slot in known and isinstance(found, str):
                 yield slot, inner, found
 
 
+def _is_part(value: object) -> bool:
+    """Whether a value is one of the classes of a plan."""
+    return isinstance(value, BaseModel) or is_dataclass(value)
+
+
+def _fields(part: Any) -> list[str]:
+    return [field.name for field in fields(part)]
+
+
 def _leaves(value: object, path: Path) -> Iterator[tuple[Path, object]]:
-    if isinstance(value, BaseModel | str):
+    if isinstance(value, str) or _is_part(value):
         yield path, value
     elif isinstance(value, dict):
         for key, part in value.items():

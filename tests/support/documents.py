@@ -61,10 +61,11 @@ def changed_lines(
 ) -> list[str]:
     """Return the lines of tc that carry out a first change."""
     egress = values.egress("n", interface)
-    holds = dict(egress.changes)[change.at_ns]
-    before = interface.shaper.rate_bps if interface.shaper else egress.netem
+    before = interface.shaper.rate_bps if interface.shaper else egress.impairment
     assert before is not None
-    return links.change_lines(egress, holds, before, interface.frame_bytes, slack_ns, below=1)
+    return links.change_lines(
+        egress, change.in_force, before, interface.frame_bytes, slack_ns, below=1
+    )
 
 
 def proxies(pep: plan.Pep, cell: Cell) -> list[Program]:
@@ -73,20 +74,9 @@ def proxies(pep: plan.Pep, cell: Cell) -> list[Program]:
     return list(roles.proxies(made))
 
 
-def qdisc(queue: plan.Queue) -> str:
-    """Return the name that tc and the kernel have for a queue's discipline."""
-    return values.queue(queue).kind
-
-
 def queue_words(queue: plan.Queue, rate_bps: int) -> str:
     """Return what tc takes for a queue."""
-    made = values.queue(queue)
-    return f"{made.kind} {made.words(rate_bps)}"
-
-
-def netem_words(impairment: plan.Impairment) -> str:
-    """Return what tc takes for an impairment."""
-    return values.netem(impairment).words()
+    return f"{queue.discipline} {queue.words(rate_bps)}"
 
 
 def red_weight(least: int, burst: int, packet: int) -> int:

@@ -132,7 +132,7 @@ CONSTRUCTORS = {
         "Pep",
         "Policer",
     ),
-    *("Processing", "Route", "Workload", "GilbertElliott", "Netem", "Shaper"),
+    *("Processing", "Route", "Workload", "Change", "GilbertElliott", "Impairment", "Shaper"),
     *("Cake", "CoDel", "DualPi2", "Fifo", "Fq", "FqCoDel", "FqPie", "Pie", "Qdisc", "Red", "Sfq"),
 }
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from fairc.cell.links import GilbertElliott
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_POSITIVE_SHARE, A_SHARE
 from fairc.dsl.core.problems import fail
-from fairc.dsl.model import GilbertElliott
 
 from .losses import Loss, LossModel
 

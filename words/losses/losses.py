@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from fairc.cell.links import GilbertElliott
 from fairc.dsl.core.entries import Entry, Use
 from fairc.dsl.core.source import Span
-from fairc.dsl.model import GilbertElliott
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from fairc.cell.frames import memory_bytes
 from fairc.compiler import plan
-from fairc.compiler.plan.frames import memory_bytes
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import A_POSITIVE_TIME
 

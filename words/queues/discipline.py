@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar, cast
 
+from fairc.cell.frames import FRAME_BYTES, MTU, frame_bytes
 from fairc.compiler import plan
-from fairc.compiler.plan.frames import FRAME_BYTES, frame_bytes
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.entries import Entry, Parameter, Use
 from fairc.dsl.core.kinds import A_COUNT, A_POSITIVE_TIME, A_SWITCH
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Quantity
-from fairc.dsl.model import MTU, Queue, Size
+from fairc.dsl.model import Queue, Size
 from fairc.words.sizes import A_QUEUE_SIZE
 
 T = TypeVar("T")

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from fairc.cell.frames import MTU, segment_bytes, stream_bytes
 from fairc.compiler import plan
-from fairc.compiler.plan.frames import segment_bytes, stream_bytes
 from fairc.compiler.seeds import stream_seed
 from fairc.dsl.core.entries import Entry, Parameter, Use
 from fairc.dsl.core.kinds import A_POSITIVE_SHARE
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.units import PACKETS
 from fairc.dsl.core.values import Quantity
-from fairc.dsl.model import MTU, Distribution, Flow, OnPath, Workload
+from fairc.dsl.model import Distribution, Flow, OnPath, Workload
 from fairc.words.distributions import (
     A_RANDOM_TIME,
     A_RANDOM_TRANSFER,

@@ -6,7 +6,10 @@ sizes of its shaper, its queue and its hop.
 
 from __future__ import annotations
 
-from fairc.dsl.model import ETHERNET_BYTES, MTU
+MTU = 1500
+"""Largest IP packet of a link by default, bytes: Ethernet's."""
+ETHERNET_BYTES = 14
+"""What Ethernet adds to an IP packet on the wire, without preamble and checksum, bytes."""
 
 FRAME_BYTES = MTU + ETHERNET_BYTES  # a full Ethernet frame without preamble: 1514
 

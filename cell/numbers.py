@@ -1,0 +1,135 @@
+"""The number types of a cell, with ranges that kernels and tools accept, and which fields its JSON leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The bounds of a finite number, both inclusive, or of a tuple's length: an annotation.
+
+    Nothing here checks them. pydantic does where a value comes from outside, and asks the annotation how.
+    low, high: None: no bound. open_low, open_high: whether a bound itself is outside.
+    """
+
+    low: float | None = None
+    high: float | None = None
+    open_low: bool = False
+    open_high: bool = False
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: Callable[[Any], dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Return pydantic's description of the type, with the bounds."""
+        described = dict(handler(source))
+        if described["type"] == "tuple":
+            bounds = {"min_length": self.low, "max_length": self.high}
+        else:
+            bounds = {
+                "gt" if self.open_low else "ge": self.low,
+                "lt" if self.open_high else "le": self.high,
+            }
+        if described["type"] == "float":
+            described["allow_inf_nan"] = False
+        return described | {name: bound for name, bound in bounds.items() if bound is not None}
+
+
+def absent(value: object) -> bool:
+    """Whether a field is left out of the JSON because it has no value."""
+    return value is None
+
+
+def off(value: object) -> bool:
+    """Whether a switch is left out of the JSON because it is off."""
+    return value is False
+
+
+UNLESS_ABSENT: dict[str, Any] = {"exclude_if": absent}
+"""Metadata of a field that is not in the JSON where it has no value, so that it leaves identities alone."""
+UNLESS_OFF: dict[str, Any] = {"exclude_if": off}
+"""The same of a switch."""
+
+
+LONGEST_NS: Final = 2 * 10**15
+"""23 days, ns: poll(2) waits no longer."""
+
+_INT32: Final = 2**31 - 1
+_INT63: Final = 2**63 - 1
+
+TimeNs = Annotated[int, Range(0, LONGEST_NS)]
+"""A time or a duration, ns."""
+
+SpanNs = Annotated[int, Range(1, LONGEST_NS)]
+"""A duration above zero, ns."""
+
+Rate = Annotated[int, Range(1, 10**14)]
+"""Bit/s."""
+
+Size = Annotated[int, Range(0, 10**15)]
+"""Bytes to transfer."""
+
+Buffer = Annotated[int, Range(1, _INT32)]
+"""Bytes of a socket's buffer or window: an int of the kernel."""
+
+QueueBytes = Annotated[int, Range(0, 10**15)]
+"""Bytes of a queue; tc refuses more than 4 GiB."""
+
+Packets = Annotated[int, Range(0, 10**12)]
+"""Packets of a queue; tc refuses more than 2^32."""
+
+Small = Annotated[int, Range(0, _INT32)]
+"""A parameter of a queueing discipline."""
+
+MtuBytes = Annotated[int, Range(68, 65_535)]
+"""A largest IP packet (RFC 791), bytes."""
+
+TestTime = Annotated[int, Range(1, 86_400)]
+"""The range of iperf3's `--time`, s (iperf.h, MAX_TIME)."""
+
+TestBytes = Annotated[int, Range(1, 10**15)]
+"""The range of iperf3's `--bytes`; with 0 it would not end."""
+
+TestBuffer = Annotated[int, Range(1, 2**29)]
+"""The range of iperf3's `--window`, bytes (iperf.h, MAX_TCP_BUFFER)."""
+
+Port = Annotated[int, Range(1, 65_535)]
+"""A port of TCP or UDP."""
+
+Many = Annotated[int, Range(1, 10_000)]
+"""Connections of a flow."""
+
+InitialWindow = Annotated[int, Range(1, 10_000)]
+"""Packets of an initial congestion window."""
+
+Number = Annotated[int, Range(0, 10**12)]
+"""A count."""
+
+Repetition = Annotated[int, Range(1, 10**6)]
+"""The number of a repetition, or the number of repetitions."""
+
+Seed = Annotated[int, Range(0, _INT63)]
+"""A seed of 63 bits."""
+
+Probability = Annotated[float, Range(0, 1)]
+"""A probability or a share."""
+
+Real = Annotated[float, Range()]
+"""A finite number."""
+
+NotNegative = Annotated[float, Range(0)]
+"""A finite number, not below zero."""
+
+Above = Annotated[float, Range(0, open_low=True)]
+"""A finite number above zero."""
+
+Tokens = Annotated[float, Range(1, 10**9)]
+"""The depth of a token bucket, packets."""
+
+PacketRate = Annotated[float, Range(0, 10**9, open_low=True)]
+"""Packets/s."""
+
+Setting = Annotated[int, Range(-_INT63, _INT63)] | Real | bool
+"""The value of a CCA's parameter."""
