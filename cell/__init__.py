@@ -6,6 +6,7 @@ Python is 3.11, that of Debian 12. In order of control flow:
     numbers, text  the types of fields, with the bounds that a plan from outside must keep
     frames         sizes of packets and frames
     queues, links  queues and impairments, as the plan holds them, and what tc takes for them
+    workloads      what the connections of a flow transfer
     experiment     what an emitted program says, typed: network, flows, captures
     batch          lines for `ip -batch` and `tc -batch`: the one border where they are written
     hosts          what flows need of the kernel of their hosts: sysctls, routes

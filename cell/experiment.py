@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from .frames import MTU
 from .links import Egress
+from .workloads import LoadWorkload, VideoWorkload, Workload
 
 SAMPLE_EVERY_NS = 100_000_000
 BUFFER_BYTES = 262_144
@@ -67,27 +68,6 @@ class Options:
     fast_open: bool = False
 
 
-class Workload:
-    """What each connection of a flow moves: a kind, and its parameters (docs/endpoints.md, "Workloads")."""
-
-    def __init__(self, kind: str, **parameters: Any) -> None:
-        self.kind = kind
-        self.parameters = parameters
-
-    def __getitem__(self, name: str) -> Any:
-        """Return a parameter."""
-        return self.parameters[name]
-
-    def __repr__(self) -> str:
-        """Return it as it is written."""
-        words = [repr(self.kind), *(f"{name}={value!r}" for name, value in self.parameters.items())]
-        return f"Workload({', '.join(words)})"
-
-    def plain(self) -> dict[str, Any]:
-        """Return it as endpoints take it."""
-        return {"kind": self.kind, **self.parameters}
-
-
 @dataclass(frozen=True)
 class Flow:
     """A flow: who sends what to whom; the server sends the data.
@@ -126,8 +106,8 @@ class Flow:
     @property
     def sender_bytes(self) -> int:
         """The send buffer of each connection; a video server brings its own."""
-        if self.workload.kind == "video":
-            return int(self.workload["send_buffer_bytes"])
+        if isinstance(self.workload, VideoWorkload):
+            return self.workload.send_buffer_bytes
         return self.buffer_bytes if self.send_buffer_bytes is None else self.send_buffer_bytes
 
     @property
@@ -139,7 +119,7 @@ class Flow:
     @property
     def browser(self) -> bool:
         """Whether it loads pages in a browser."""
-        return self.workload.kind == "load" and self.workload["client"] != "plain"
+        return isinstance(self.workload, LoadWorkload) and self.workload.client != "plain"
 
 
 @dataclass(frozen=True)

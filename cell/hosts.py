@@ -7,6 +7,7 @@ from ipaddress import ip_address, ip_interface, ip_network
 
 from . import document
 from .experiment import Flow, Options, Pep, Route, Setting
+from .workloads import Iperf3Workload
 
 # Linux's own maxima of the socket buffers that TCP tunes by itself; never lowered.
 DEFAULT_TCP_RMEM_MAX = 6_291_456
@@ -48,8 +49,8 @@ Interfaces = Sequence[tuple[str, str]]
 
 def is_tuned(flow: Flow) -> bool:
     """Whether a flow's client leaves its receive buffer to the kernel: browsers, iperf3 without a window."""
-    if flow.workload.kind == "iperf3":
-        return flow.transport == "tcp" and flow.workload["window_bytes"] is None
+    if isinstance(flow.workload, Iperf3Workload):
+        return flow.transport == "tcp" and flow.workload.window_bytes is None
     return flow.browser
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from .batch import word
 from .document import Iperf3Test
 from .experiment import Flow
+from .workloads import Iperf3Workload
 
 PROGRAM = "iperf3"
 INTERVAL_S = 0.1
@@ -35,31 +36,30 @@ CONTROL_RTTS = 3
 
 def uses(flow: Flow) -> bool:
     """Whether a flow's programs are iperf3."""
-    return flow.workload.kind == "iperf3"
+    return isinstance(flow.workload, Iperf3Workload)
 
 
 def tests(flows: Sequence[Flow]) -> Iterator[Iperf3Test]:
     """Yield the servers, each of which serves one client and ends, then the clients."""
-    for flow in flows:
-        if uses(flow):
-            node = flow.server if flow.workload["reverse"] else flow.client
-            yield Iperf3Test(
-                name=f"{flow.name}.server",
-                node=node,
-                command=[PROGRAM, "--server", "--one-off", *_both(flow)],
-                begin_ns=None,
-                stop_ns=None,
-            )
-    for flow in flows:
-        if uses(flow):
-            node = flow.client if flow.workload["reverse"] else flow.server
-            yield Iperf3Test(
-                name=f"{flow.name}.client",
-                node=node,
-                command=_client(flow),
-                begin_ns=begin_ns(flow),
-                stop_ns=flow.stop_ns,
-            )
+    tested = [(flow, _test(flow)) for flow in flows if uses(flow)]
+    for flow, test in tested:
+        node = flow.server if test.reverse else flow.client
+        yield Iperf3Test(
+            name=f"{flow.name}.server",
+            node=node,
+            command=[PROGRAM, "--server", "--one-off", *_both(flow)],
+            begin_ns=None,
+            stop_ns=None,
+        )
+    for flow, test in tested:
+        node = flow.client if test.reverse else flow.server
+        yield Iperf3Test(
+            name=f"{flow.name}.client",
+            node=node,
+            command=_client(flow),
+            begin_ns=begin_ns(flow),
+            stop_ns=flow.stop_ns,
+        )
 
 
 def begin_ns(flow: Flow) -> int:
@@ -70,7 +70,7 @@ def begin_ns(flow: Flow) -> int:
     """
     half_rtts = 2 * (CONTROL_RTTS + flow.connections - 1)
     if flow.transport == "udp":
-        half_rtts += 1 if flow.workload["reverse"] else 2
+        half_rtts += 1 if _test(flow).reverse else 2
     return min(flow.starts_ns) - START_UP_NS - half_rtts * flow.base_rtt_ns // 2
 
 
@@ -81,19 +81,24 @@ def early_ns(flows: Sequence[Flow]) -> int:
 
 def window_bytes(flows: Sequence[Flow]) -> int:
     """Return the largest window that the kernel has to allow first, bytes; 0: none."""
-    wanted = (flow.workload["window_bytes"] or 0 for flow in flows if uses(flow))
+    wanted = (_test(flow).window_bytes or 0 for flow in flows if uses(flow))
     return max((size for size in wanted if size > LINUX_BUFFER_MAX), default=0)
 
 
+def _test(flow: Flow) -> Iperf3Workload:
+    assert isinstance(flow.workload, Iperf3Workload), "a flow that uses iperf3"
+    return flow.workload
+
+
 def _client(flow: Flow) -> list[str]:
-    workload = flow.workload
-    command = [PROGRAM, "--client", flow.address if workload["reverse"] else flow.client_address]
-    if workload["reverse"]:
+    test = _test(flow)
+    command = [PROGRAM, "--client", flow.address if test.reverse else flow.client_address]
+    if test.reverse:
         command.append("--reverse")
     if flow.transport == "udp":
-        assert flow.rate_bps is not None
-        payload = workload["packet_bytes"] - UDP_IP_BYTES
-        rate_bps = max(1, flow.rate_bps * payload // workload["packet_bytes"])
+        assert flow.rate_bps is not None and test.packet_bytes is not None
+        payload = test.packet_bytes - UDP_IP_BYTES
+        rate_bps = max(1, flow.rate_bps * payload // test.packet_bytes)
         command += ["--udp", "--bitrate", str(rate_bps), "--length", str(payload)]
     else:
         assert flow.cca is not None
@@ -101,14 +106,14 @@ def _client(flow: Flow) -> list[str]:
         if flow.rate_bps is not None:
             payload_bps = flow.rate_bps * (flow.mtu - TCP_IP_BYTES) // flow.mtu
             command += ["--fq-rate", str(max(1, payload_bps))]
-    if workload["window_bytes"] is not None:
-        command += ["--window", str(workload["window_bytes"])]
+    if test.window_bytes is not None:
+        command += ["--window", str(test.window_bytes)]
     if flow.connections > 1:
         command += ["--parallel", str(flow.connections)]
-    if workload["bytes"] is not None:
-        command += ["--bytes", str(workload["bytes"])]
+    if test.bytes is not None:
+        command += ["--bytes", str(test.bytes)]
     else:
-        command += ["--time", str(workload["time_s"] or 0)]  # 0: until it is stopped
+        command += ["--time", str(test.time_s or 0)]  # 0: until it is stopped
     command += ["--connect-timeout", str(CONNECT_TIMEOUT_MS), *_both(flow)]
     return [word(part) for part in command]
 

@@ -16,6 +16,7 @@ from .experiment import (
     Policer,
 )
 from .frames import frame_bytes
+from .workloads import FileWorkload, LoadWorkload, OnOffWorkload
 
 SNAPLEN = 96
 # Packets that a capture holds between two readings, of which one may come late: 250 ms of the smallest frames that
@@ -67,13 +68,18 @@ def ring_packets(experiment: Experiment) -> int:
             passing += [change.rate_bps or 0 for change in egress.changes]
     sent = first = 0
     for flow in experiment.flows:
-        loads = flow.workload.kind == "load"
+        loads = isinstance(flow.workload, LoadWorkload)
         at_once = flow.connections * (CONNECTIONS_OF_A_LOAD if loads else 1)
-        sent += at_once * (flow.rate_bps or flow.workload.parameters.get("rate_bps") or 0)
+        sent += at_once * (flow.rate_bps or _own_rate_bps(flow))
         first += at_once * flow.options.initial_window_packets
     least, most = RING_PACKETS
     needed = first + RING_S * max(*passing, sent) / (8 * SMALLEST_FRAME_BYTES)
     return min(most, max(least, round(needed)))
+
+
+def _own_rate_bps(flow: Flow) -> int:
+    """Return the rate at which a workload sends by itself, bit/s; 0: it has none."""
+    return flow.workload.rate_bps if isinstance(flow.workload, OnOffWorkload) else 0
 
 
 def server(flow: Flow, experiment: Experiment) -> Program:
@@ -82,9 +88,8 @@ def server(flow: Flow, experiment: Experiment) -> Program:
     if flow.image is not None:
         return Program(name=name, node=flow.server, role=IMAGE, description=_image(flow, "server"))
     role, own = SERVERS[flow.transport]
-    return Program(
-        name=name, node=flow.server, role=role, description=_common(flow) | own(flow, experiment)
-    )
+    description = _common(flow, experiment) | own(flow, experiment)
+    return Program(name=name, node=flow.server, role=role, description=description)
 
 
 def client(flow: Flow, experiment: Experiment) -> Program:
@@ -93,7 +98,7 @@ def client(flow: Flow, experiment: Experiment) -> Program:
     if flow.image is not None:
         return Program(name=name, node=flow.client, role=IMAGE, description=_image(flow, "client"))
     role, own = CLIENTS[flow.transport]
-    description = _common(flow) | own(flow, experiment)
+    description = _common(flow, experiment) | own(flow, experiment)
     if flow.transport == "web":
         del description["connections"]
     if flow.browser:
@@ -166,23 +171,26 @@ def policer(
 
 
 def _image(flow: Flow, side: str) -> Fields:
+    assert isinstance(flow.workload, FileWorkload), "an image moves a file"
     return {
         "name": f"{flow.name}.{side}",
         "side": side,
         "server": f"{flow.name}.server",
-        "bytes": flow.workload["bytes"],
+        "bytes": flow.workload.bytes,
         "start_ns": min(flow.starts_ns),
     }
 
 
-def _common(flow: Flow) -> Fields:
-    options = flow.options
+def _common(flow: Flow, experiment: Experiment) -> Fields:
+    options, workload = flow.options, flow.workload.plain()
+    if isinstance(flow.workload, OnOffWorkload) and experiment.processing is not None:
+        workload["vary_gaps"] = True
     return {
         "flow": flow.name,
         "address": flow.address,
         "port": flow.port,
         "connections": flow.connections,
-        "workload": flow.workload.plain(),
+        "workload": workload,
         "options": {
             "initial_window_packets": options.initial_window_packets,
             "receive_window_bytes": options.receive_window_bytes,
@@ -236,7 +244,7 @@ def _quic_client(flow: Flow, experiment: Experiment) -> Fields:
 
 def _udp_server(flow: Flow, experiment: Experiment) -> Fields:
     # A source that pauses brings the size of its packets; others send what the path takes.
-    packet: Fields = {} if flow.workload.kind == "onoff" else {"packet_bytes": flow.mtu}
+    packet: Fields = {} if isinstance(flow.workload, OnOffWorkload) else {"packet_bytes": flow.mtu}
     gaps: Fields = {} if flow.gaps_seed is None else {"gaps_seed": flow.gaps_seed}
     return {
         "peer": flow.client_address,
@@ -257,9 +265,10 @@ def _web_server(flow: Flow, experiment: Experiment) -> Fields:
 
 def _quic(flow: Flow) -> Fields | None:
     """Return the CCA of a page's server over QUIC; None where no load is over HTTP/3."""
-    if "h3" not in flow.workload["protocols"]:
+    workload = flow.workload
+    if not isinstance(workload, LoadWorkload) or "h3" not in workload.protocols:
         return None
-    return {"name": flow.cca, "parameters": dict(flow.workload["quic_parameters"])}
+    return {"name": flow.cca, "parameters": dict(workload.quic_parameters)}
 
 
 def _web_client(flow: Flow, experiment: Experiment) -> Fields:

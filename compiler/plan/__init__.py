@@ -4,12 +4,11 @@ A plan is a header (`plan.json`, a `Plan`) and its cells as JSON Lines (`cells.j
 per line), so that 100,000 of them can be streamed. Each cell is complete: readers need neither the
 language nor the header. Integers carry their unit in the name: ns, bit/s, bytes.
 
-Queues and links are the classes that a cell runs with (fairc.cell: queues, links; numbers, text: the types of
+Queues, links and workloads are the classes that a cell runs with (fairc.cell: queues, links, workloads; numbers, text: the types of
 their fields). From the smallest part to the whole:
 
     base       what all parts have in common
     network    interfaces, routes, nodes, cables
-    workloads  what connections transfer
     flows      who sends what to whom
     peps       proxies that split connections
     policers   congestion policing
@@ -36,6 +35,19 @@ from fairc.cell.queues import (
     Red,
     Sfq,
 )
+from fairc.cell.workloads import (
+    BulkWorkload,
+    Distribution,
+    FileWorkload,
+    Iperf3Workload,
+    LoadWorkload,
+    OnOffWorkload,
+    PageObject,
+    RequestsWorkload,
+    SharedArrivals,
+    VideoWorkload,
+    Workload,
+)
 
 from .base import MAX_PROCESSING_NS, SAMPLE_EVERY_NS, Model, Mtu, SampleEvery
 from .cells import Capture, Cell
@@ -57,19 +69,6 @@ from .header import (
 from .network import Cable, Interface, Node, Route
 from .peps import Pep
 from .policers import Policed, Policer
-from .workloads import (
-    BulkWorkload,
-    Distribution,
-    FileWorkload,
-    Iperf3Workload,
-    LoadWorkload,
-    OnOffWorkload,
-    PageObject,
-    RequestsWorkload,
-    SharedArrivals,
-    VideoWorkload,
-    Workload,
-)
 
 __all__ = [
     "MAX_PROCESSING_NS",

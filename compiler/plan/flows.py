@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from fairc.cell.frames import MTU, frame_bytes
 from fairc.cell.numbers import Buffer, InitialWindow, Many, Port, Rate, Setting, TimeNs, absent, off
@@ -21,9 +21,9 @@ from fairc.cell.text import (
     Place,
     Word,
 )
+from fairc.cell.workloads import VideoWorkload, Workload
 
 from .base import SAMPLE_EVERY_NS, Model, Mtu, SampleEvery
-from .workloads import VideoWorkload, Workload
 
 
 class TransportOptions(Model):
@@ -65,6 +65,8 @@ class Flow(Model):
     sample_every_ns: interval at which the sender samples a connection's state; left out where it is 100 ms.
     """
 
+    model_config = ConfigDict(revalidate_instances="always")
+
     name: FlowName
     server: NodeName
     client: NodeName
@@ -73,7 +75,7 @@ class Flow(Model):
     transport: Literal["tcp", "quic", "udp", "web"] = "tcp"
     cca: CcaName | None
     connections: Many
-    workload: Workload
+    workload: Annotated[Workload, Field(discriminator="kind")]
     starts_ns: Annotated[tuple[TimeNs, ...], Field(min_length=1, max_length=10_000)]
     stop_ns: TimeNs | None
     base_rtt_ns: TimeNs

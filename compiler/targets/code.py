@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, cast
 
-from fairc.cell.experiment import Workload
-
 COLUMNS = 100
 INDENT = 4
 PIECE = 80  # of a long string
@@ -92,9 +90,6 @@ def code(value: object, comment: Comment = lambda part: "") -> Code:
     if kind is tuple or kind is list:
         opening, closing = "()" if kind is tuple else "[]"
         parts = [("", item) for item in cast(Sequence[object], value)]
-    elif isinstance(value, Workload):
-        opening, closing = "Workload(", ")"
-        parts = [("", value.kind), *((f"{n}=", v) for n, v in value.parameters.items())]
     elif isinstance(value, Mapping):
         opening, closing = "{", "}"
         parts = [(f"{_scalar(name)}: ", item) for name, item in value.items()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import chain, zip_longest
@@ -12,6 +13,8 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from fairc.cell import experiment as values
+from fairc.cell import links as cell_links
+from fairc.cell import queues, workloads
 from fairc.cell.batch import word
 from fairc.cell.expansion import expand
 from fairc.cell.frames import MTU
@@ -146,29 +149,17 @@ def render(cell: Cell) -> str:
 @cache
 def imports(used: frozenset[str], runs: str, names: tuple[str, ...]) -> str:
     """Return the lines that import what an experiment is written with, and what runs it."""
-    of = dict.fromkeys(used, "experiment")
-    of |= dict.fromkeys(("Change", "Egress", "GilbertElliott", "Impairment", "Shaper"), "links")
-    of |= dict.fromkeys(_QUEUES, "queues")
-    wanted = {"experiment": list[str](), "links": list[str](), "queues": list[str]()}
+    of = {
+        name: module.__name__.rpartition(".")[2]
+        for module in (values, cell_links, queues, workloads)
+        for name, kind in vars(module).items()
+        if getattr(kind, "__module__", "") == module.__name__
+    }
+    wanted: dict[str, list[str]] = defaultdict(list)
     for name in sorted(used):
         wanted[of[name]].append(name)
     lines = [(module, found) for module, found in (*wanted.items(), (runs, [*names])) if found]
     return "\n".join(_import(module, found) for module, found in sorted(lines))
-
-
-_QUEUES = (
-    "Cake",
-    "CoDel",
-    "DualPi2",
-    "Fifo",
-    "Fq",
-    "FqCoDel",
-    "FqPie",
-    "Pie",
-    "Qdisc",
-    "Red",
-    "Sfq",
-)
 
 
 def _import(module: str, names: list[str]) -> str:

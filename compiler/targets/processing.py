@@ -82,8 +82,3 @@ def gaps_seed(flow: Flow, cell: Cell) -> int | None:
     if not cell.processing_ns or isinstance(flow.workload, OnOffWorkload):
         return None
     return stream_seed(cell.seed, "gaps", flow.name)
-
-
-def varies_gaps(flow: Flow, cell: Cell) -> bool:
-    """Whether an on/off source varies the gaps of its packets; the workload has their seed."""
-    return bool(cell.processing_ns) and isinstance(flow.workload, OnOffWorkload)

@@ -119,13 +119,9 @@ def flow(
         given["address"] = ""
     if given["client_address"] == known.get(flow.client):
         given["client_address"] = ""
-    parameters = flow.workload.model_dump(exclude={"kind"})
-    if cell is not None and processing.varies_gaps(flow, cell):
-        parameters["vary_gaps"] = True
     converted: values.Flow = _same(
         values.Flow,
         flow,
-        workload=values.Workload(flow.workload.kind, **parameters),
         options=values.Options(**flow.options.model_dump()),
         gaps_seed=None if cell is None else processing.gaps_seed(flow, cell),
         **given,

@@ -53,7 +53,7 @@ def test_a_packet_is_the_payload_of_a_full_one(
     workload = of(cells(users + made)[0].flows[-1])
     assert workload.size.parameters == parameters
     assert workload.shared is None
-    assert "shared" not in workload.model_dump_json()
+    assert "shared" not in workload.plain()
 
 
 def test_a_packet_follows_the_mtu_of_the_path() -> None:

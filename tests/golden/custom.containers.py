@@ -14,9 +14,10 @@ share, receives packet captures, the endpoints' logs, queue statistics and, last
 # Comments name the line of the experiment's file that a part comes from.
 
 from cell.containers import run
-from cell.experiment import Capture, End, Experiment, Flow, Link, Network, Route, Workload
+from cell.experiment import Capture, End, Experiment, Flow, Link, Network, Route
 from cell.links import Egress, GilbertElliott, Impairment, Shaper
 from cell.queues import Fifo, FqCoDel, Red
+from cell.workloads import BulkWorkload
 
 NETWORK = Network(
     nodes={
@@ -288,7 +289,7 @@ EXPERIMENT = Experiment(
             "long",
             server="s1",
             client="c1",
-            workload=Workload("bulk"),
+            workload=BulkWorkload(),
             port=5001,
             starts_ns=(30_997_200,),
             base_rtt_ns=44_000_000,
@@ -300,7 +301,7 @@ EXPERIMENT = Experiment(
             "short1",
             server="s2",
             client="c2",
-            workload=Workload("bulk"),
+            workload=BulkWorkload(),
             port=5002,
             starts_ns=(5_000_000_000,),
             base_rtt_ns=24_000_000,
@@ -312,7 +313,7 @@ EXPERIMENT = Experiment(
             "short2",
             server="s3",
             client="c3",
-            workload=Workload("bulk"),
+            workload=BulkWorkload(),
             port=5003,
             starts_ns=(10_000_000_000,),
             base_rtt_ns=24_000_000,

@@ -19,10 +19,11 @@ them end with this program, however it ends.
 
 from mininet.topo import Topo
 
-from cell.experiment import Capture, Experiment, Flow, Route, Workload
+from cell.experiment import Capture, Experiment, Flow, Route
 from cell.links import Egress, GilbertElliott, Impairment, Shaper
 from cell.queues import Fifo, FqCoDel, Red
 from cell.topology import Router, run
+from cell.workloads import BulkWorkload
 
 
 class Network(Topo):
@@ -275,7 +276,7 @@ EXPERIMENT = Experiment(
             "long",
             server="s1",
             client="c1",
-            workload=Workload("bulk"),
+            workload=BulkWorkload(),
             port=5001,
             starts_ns=(30_997_200,),
             base_rtt_ns=44_000_000,
@@ -287,7 +288,7 @@ EXPERIMENT = Experiment(
             "short1",
             server="s2",
             client="c2",
-            workload=Workload("bulk"),
+            workload=BulkWorkload(),
             port=5002,
             starts_ns=(5_000_000_000,),
             base_rtt_ns=24_000_000,
@@ -299,7 +300,7 @@ EXPERIMENT = Experiment(
             "short2",
             server="s3",
             client="c3",
-            workload=Workload("bulk"),
+            workload=BulkWorkload(),
             port=5003,
             starts_ns=(10_000_000_000,),
             base_rtt_ns=24_000_000,

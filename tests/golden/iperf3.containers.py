@@ -13,9 +13,10 @@ share, receives packet captures, the endpoints' logs, queue statistics and, last
 # Comments name the line of the experiment's file that a part comes from.
 
 from cell.containers import run
-from cell.experiment import Capture, End, Experiment, Flow, Link, Network, Options, Route, Workload
+from cell.experiment import Capture, End, Experiment, Flow, Link, Network, Options, Route
 from cell.links import Egress, Impairment, Shaper
 from cell.queues import Fifo
+from cell.workloads import FileWorkload, Iperf3Workload
 
 NETWORK = Network(
     nodes={
@@ -95,14 +96,7 @@ EXPERIMENT = Experiment(
             "down",
             server="server",
             client="client",
-            workload=Workload(
-                "iperf3",
-                time_s=1,
-                bytes=None,
-                window_bytes=300_000,
-                packet_bytes=None,
-                reverse=True,
-            ),
+            workload=Iperf3Workload(time_s=1, window_bytes=300_000, reverse=True),
             port=5001,
             starts_ns=(0, 0),
             base_rtt_ns=20_000_000,
@@ -114,14 +108,7 @@ EXPERIMENT = Experiment(
             "up",
             server="client",
             client="server",
-            workload=Workload(
-                "iperf3",
-                time_s=None,
-                bytes=None,
-                window_bytes=None,
-                packet_bytes=None,
-                reverse=False,
-            ),
+            workload=Iperf3Workload(reverse=False),
             port=5002,
             starts_ns=(2_000_000_000,),
             base_rtt_ns=20_000_000,
@@ -136,9 +123,7 @@ EXPERIMENT = Experiment(
             "udp",
             server="server",
             client="client",
-            workload=Workload(
-                "iperf3", time_s=1, bytes=None, window_bytes=None, packet_bytes=1028, reverse=True
-            ),
+            workload=Iperf3Workload(time_s=1, packet_bytes=1028, reverse=True),
             port=5003,
             starts_ns=(4_000_000_000,),
             base_rtt_ns=20_000_000,
@@ -151,14 +136,7 @@ EXPERIMENT = Experiment(
             "some",
             server="server",
             client="client",
-            workload=Workload(
-                "iperf3",
-                time_s=None,
-                bytes=131_072,
-                window_bytes=None,
-                packet_bytes=None,
-                reverse=True,
-            ),
+            workload=Iperf3Workload(bytes=131_072, reverse=True),
             port=5004,
             starts_ns=(6_000_000_000,),
             base_rtt_ns=20_000_000,
@@ -169,7 +147,7 @@ EXPERIMENT = Experiment(
             "file",
             server="server",
             client="client",
-            workload=Workload("file", bytes=20_000),
+            workload=FileWorkload(bytes=20_000),
             port=5005,
             starts_ns=(6_000_000_000,),
             base_rtt_ns=20_000_000,

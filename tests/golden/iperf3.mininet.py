@@ -19,10 +19,11 @@ them end with this program, however it ends.
 
 from mininet.topo import Topo
 
-from cell.experiment import Capture, Experiment, Flow, Options, Route, Workload
+from cell.experiment import Capture, Experiment, Flow, Options, Route
 from cell.links import Egress, Impairment, Shaper
 from cell.queues import Fifo
 from cell.topology import Router, run
+from cell.workloads import FileWorkload, Iperf3Workload
 
 
 class Network(Topo):
@@ -92,14 +93,7 @@ EXPERIMENT = Experiment(
             "down",
             server="server",
             client="client",
-            workload=Workload(
-                "iperf3",
-                time_s=1,
-                bytes=None,
-                window_bytes=300_000,
-                packet_bytes=None,
-                reverse=True,
-            ),
+            workload=Iperf3Workload(time_s=1, window_bytes=300_000, reverse=True),
             port=5001,
             starts_ns=(0, 0),
             base_rtt_ns=20_000_000,
@@ -111,14 +105,7 @@ EXPERIMENT = Experiment(
             "up",
             server="client",
             client="server",
-            workload=Workload(
-                "iperf3",
-                time_s=None,
-                bytes=None,
-                window_bytes=None,
-                packet_bytes=None,
-                reverse=False,
-            ),
+            workload=Iperf3Workload(reverse=False),
             port=5002,
             starts_ns=(2_000_000_000,),
             base_rtt_ns=20_000_000,
@@ -133,9 +120,7 @@ EXPERIMENT = Experiment(
             "udp",
             server="server",
             client="client",
-            workload=Workload(
-                "iperf3", time_s=1, bytes=None, window_bytes=None, packet_bytes=1028, reverse=True
-            ),
+            workload=Iperf3Workload(time_s=1, packet_bytes=1028, reverse=True),
             port=5003,
             starts_ns=(4_000_000_000,),
             base_rtt_ns=20_000_000,
@@ -148,14 +133,7 @@ EXPERIMENT = Experiment(
             "some",
             server="server",
             client="client",
-            workload=Workload(
-                "iperf3",
-                time_s=None,
-                bytes=131_072,
-                window_bytes=None,
-                packet_bytes=None,
-                reverse=True,
-            ),
+            workload=Iperf3Workload(bytes=131_072, reverse=True),
             port=5004,
             starts_ns=(6_000_000_000,),
             base_rtt_ns=20_000_000,
@@ -166,7 +144,7 @@ EXPERIMENT = Experiment(
             "file",
             server="server",
             client="client",
-            workload=Workload("file", bytes=20_000),
+            workload=FileWorkload(bytes=20_000),
             port=5005,
             starts_ns=(6_000_000_000,),
             base_rtt_ns=20_000_000,

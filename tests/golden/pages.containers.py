@@ -13,20 +13,10 @@ share, receives packet captures, the endpoints' logs, queue statistics and, last
 # Comments name the line of the experiment's file that a part comes from.
 
 from cell.containers import run
-from cell.experiment import (
-    Capture,
-    End,
-    Experiment,
-    Flow,
-    Link,
-    Network,
-    Options,
-    Pep,
-    Route,
-    Workload,
-)
+from cell.experiment import Capture, End, Experiment, Flow, Link, Network, Options, Pep, Route
 from cell.links import Egress, Impairment, Shaper
 from cell.queues import Fifo
+from cell.workloads import LoadWorkload, PageObject
 
 NETWORK = Network(
     nodes={
@@ -190,19 +180,17 @@ EXPERIMENT = Experiment(
             "web",
             server="server",
             client="client",
-            workload=Workload(
-                "load",
+            workload=LoadWorkload(
                 page=(
-                    {"path": "/", "bytes": 9000, "type": "text/html", "parent": None},
-                    {"path": "/1.js", "bytes": 2000, "type": "text/javascript", "parent": 0},
-                    {"path": "/2.png", "bytes": 2000, "type": "image/png", "parent": 1},
-                    {"path": "/3.png", "bytes": 2000, "type": "image/png", "parent": 0},
+                    PageObject(path="/", bytes=9000, type="text/html", parent=None),
+                    PageObject(path="/1.js", bytes=2000, type="text/javascript", parent=0),
+                    PageObject(path="/2.png", bytes=2000, type="image/png", parent=1),
+                    PageObject(path="/3.png", bytes=2000, type="image/png", parent=0),
                 ),
                 client="plain",
                 protocols=("h2", "h3"),
                 idle_ns=(0, 1_243_242_838),
                 timeout_ns=60_000_000_000,
-                quic_parameters={},
             ),
             port=5001,
             starts_ns=(328_651_776,),
@@ -217,14 +205,12 @@ EXPERIMENT = Experiment(
             "seen",
             server="server",
             client="client",
-            workload=Workload(
-                "load",
-                page=({"path": "/", "bytes": 1_000_000, "type": "image/png", "parent": None},),
+            workload=LoadWorkload(
+                page=(PageObject(path="/", bytes=1_000_000, type="image/png", parent=None),),
                 client="chromium",
                 protocols=("h2",),
                 idle_ns=(0,),
                 timeout_ns=60_000_000_000,
-                quic_parameters={},
             ),
             port=5002,
             starts_ns=(1_000_000_000,),

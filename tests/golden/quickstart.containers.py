@@ -13,9 +13,10 @@ share, receives packet captures, the endpoints' logs, queue statistics and, last
 # Comments name the line of the experiment's file that a part comes from.
 
 from cell.containers import run
-from cell.experiment import Capture, End, Experiment, Flow, Link, Network, Options, Route, Workload
+from cell.experiment import Capture, End, Experiment, Flow, Link, Network, Options, Route
 from cell.links import Egress, Impairment, Shaper
 from cell.queues import Fifo
+from cell.workloads import FileWorkload
 
 NETWORK = Network(
     nodes={
@@ -89,7 +90,7 @@ EXPERIMENT = Experiment(
             "cubic",
             server="server",
             client="client",
-            workload=Workload("file", bytes=10_000_000),
+            workload=FileWorkload(bytes=10_000_000),
             port=5001,
             starts_ns=(49_875_043,),
             base_rtt_ns=50_000_000,
@@ -100,7 +101,7 @@ EXPERIMENT = Experiment(
             "bbr",
             server="server",
             client="client",
-            workload=Workload("file", bytes=10_000_000),
+            workload=FileWorkload(bytes=10_000_000),
             port=5002,
             starts_ns=(29_058_537,),
             base_rtt_ns=50_000_000,

@@ -18,10 +18,11 @@ them end with this program, however it ends.
 
 from mininet.topo import Topo
 
-from cell.experiment import Capture, Experiment, Flow, Options, Route, Workload
+from cell.experiment import Capture, Experiment, Flow, Options, Route
 from cell.links import Egress, Impairment, Shaper
 from cell.queues import Fifo
 from cell.topology import Router, run
+from cell.workloads import FileWorkload
 
 
 class Network(Topo):
@@ -85,7 +86,7 @@ EXPERIMENT = Experiment(
             "cubic",
             server="server",
             client="client",
-            workload=Workload("file", bytes=10_000_000),
+            workload=FileWorkload(bytes=10_000_000),
             port=5001,
             starts_ns=(49_875_043,),
             base_rtt_ns=50_000_000,
@@ -96,7 +97,7 @@ EXPERIMENT = Experiment(
             "bbr",
             server="server",
             client="client",
-            workload=Workload("file", bytes=10_000_000),
+            workload=FileWorkload(bytes=10_000_000),
             port=5002,
             starts_ns=(29_058_537,),
             base_rtt_ns=50_000_000,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -226,7 +227,8 @@ def crossed(**changes: Any) -> Cell:
         off=Distribution(kind="exponential", parameters={"mean": 1.0}),
         packet_bytes=1486,
         seed=1,
-    ).model_copy(update=changes)
+    )
+    workload = replace(workload, **changes)
     a, b = cell.flows
     noise = b.model_copy(
         update={"transport": "udp", "cca": None, "workload": workload, "connections": 4}

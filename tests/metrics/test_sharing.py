@@ -14,9 +14,9 @@ from madeartefacts import RATE_BPS, Made, hand_made
 from madecell import FULL
 
 from fairc import dsl
+from fairc.cell.workloads import Distribution
 from fairc.compiler import compile
 from fairc.compiler.plan import OnOffWorkload, RequestsWorkload, VideoWorkload
-from fairc.compiler.plan.workloads import Distribution
 from fairc.runtime.measurement import FlowRecord, Measurement, load
 from fairc.runtime.measurement.paths import Paths, max_min
 from fairc.runtime.metrics.sharing import apart

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -15,7 +16,7 @@ from fairc.runtime.statistics import Estimate
 
 
 def run(engine: str, *bounds_ns: int | None, cost_ns: int | None = None, client: str = "") -> Any:
-    load = LoadWorkload.model_construct(client=client or "plain")
+    load = Mock(LoadWorkload, client=client or "plain")
     scenes = {
         str(n): SimpleNamespace(
             processing_ns=ns, syscall_cost_ns=cost_ns, flows=[SimpleNamespace(workload=load)]

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import get_args
 
 from fairc.compiler import plan
 from fairc.runtime.report.story import _WORKLOADS
 
-KINDS = [kind.model_fields["kind"].default for kind in get_args(get_args(plan.Workload)[0])]
+KINDS = [
+    field.default
+    for kind in get_args(plan.Workload)
+    for field in fields(kind)
+    if field.name == "kind"
+]
 
 
 def test_words_are_of_workloads_of_the_plan() -> None:

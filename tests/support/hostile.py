@@ -132,7 +132,16 @@ CONSTRUCTORS = {
         "Pep",
         "Policer",
     ),
-    *("Processing", "Route", "Workload", "Change", "GilbertElliott", "Impairment", "Shaper"),
+    *("Processing", "Route", "Change", "GilbertElliott", "Impairment", "Shaper"),
+    *(
+        "BulkWorkload",
+        "Distribution",
+        "FileWorkload",
+        "Iperf3Workload",
+        "LoadWorkload",
+        "OnOffWorkload",
+    ),
+    *("PageObject", "RequestsWorkload", "SharedArrivals", "VideoWorkload"),
     *("Cake", "CoDel", "DualPi2", "Fifo", "Fq", "FqCoDel", "FqPie", "Pie", "Qdisc", "Red", "Sfq"),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -68,7 +69,7 @@ def cell(access: str, target: str, http: str, repetition: int) -> Cell:
     )
     workload = made.flows[0].workload
     assert isinstance(workload, LoadWorkload)
-    workload = workload.model_copy(update={"page": _PAGES[target]})
+    workload = replace(workload, page=_PAGES[target])
     web = {"workload": workload, "name": "web", "declared": "web", "client_address": CLIENT_ADDRESS}
     flow = made.flows[0].model_copy(update=web)
     number = ACCESSES.index(access) * 4 + TARGETS.index(target) * 2 + HTTP.index(http)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fairc.compiler.plan import Iperf3Workload
@@ -70,7 +70,7 @@ class Iperf3(Workload):
         """Return its part of the plan."""
         if path.flow.transport != "udp" or self.plan.packet_bytes is not None:
             return self.plan
-        return self.plan.model_copy(update={"packet_bytes": path.mtu})
+        return replace(self.plan, packet_bytes=path.mtu)
 
 
 def _build(use: Use[WorkloadEntry]) -> Iperf3:

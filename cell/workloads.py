@@ -1,16 +1,17 @@
-"""Workloads: what the connections of a flow transfer."""
+"""Workloads: what the connections of a flow transfer, as the plan and the endpoints have it."""
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, Self
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
-
-from fairc.cell.numbers import (
+from .numbers import (
+    UNLESS_ABSENT,
     Buffer,
     MtuBytes,
     NotNegative,
     Probability,
+    Range,
     Rate,
     Seed,
     Setting,
@@ -20,15 +21,13 @@ from fairc.cell.numbers import (
     TestBytes,
     TestTime,
     TimeNs,
-    absent,
 )
-from fairc.cell.text import MimeType, ObjectPath, ParameterName
-
-from .base import Model
+from .text import MimeType, ObjectPath, ParameterName
 
 
-class Moved(Model):
-    """What every workload declares in addition to its parameters.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfer:
+    """A workload: its parameters are its fields, and this is what every one declares in addition.
 
     greedy: whether a server always has data to send until everything has been sent. paced: whether
     waiting for the send buffer is part of the workload.
@@ -36,6 +35,12 @@ class Moved(Model):
 
     greedy: ClassVar[bool] = False
     paced: ClassVar[bool] = False
+
+    kind: str
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as endpoints take it (docs/endpoints.md, "Workloads"): its kind, then its parameters."""
+        return _plain(self)
 
     def total_bytes(self, connections: int) -> int | None:
         """Return the bytes that all connections transfer together; None if there is no end."""
@@ -50,7 +55,8 @@ class Moved(Model):
         return None if rate_bps is None else float(rate_bps) * connections
 
 
-class FileWorkload(Moved):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileWorkload(Transfer):
     """Each connection transfers exactly `bytes` and ends."""
 
     greedy = True
@@ -66,7 +72,8 @@ class FileWorkload(Moved):
         return 0.0 if rate_bps is None else self.bytes * 8 / rate_bps
 
 
-class BulkWorkload(Moved):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BulkWorkload(Transfer):
     """Each connection sends until it is stopped."""
 
     greedy = True
@@ -83,7 +90,8 @@ _PARAMETERS = {
 }
 
 
-class Distribution(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distribution:
     """A random number, seconds or bytes, drawn by the endpoints as compiler/draws.py draws.
 
     kind: `constant` (value), `uniform` (low, high), `exponential` (mean), `pareto` and `gamma`
@@ -93,11 +101,10 @@ class Distribution(Model):
     kind: Literal["constant", "uniform", "exponential", "pareto", "gamma", "normal"]
     parameters: dict[ParameterName, NotNegative]
 
-    @model_validator(mode="after")
-    def _has_its_parameters(self) -> Self:
+    def __post_init__(self) -> None:
+        """Raise ValueError unless it has its parameters."""
         if self.parameters.keys() != _PARAMETERS[self.kind]:
             raise ValueError(f"`{self.kind}` has {', '.join(sorted(_PARAMETERS[self.kind]))}")
-        return self
 
     @property
     def mean(self) -> float:
@@ -108,7 +115,8 @@ class Distribution(Model):
         return given["value" if self.kind == "constant" else "mean"]
 
 
-class VideoWorkload(Moved):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VideoWorkload(Transfer):
     """A progressive download and its player.
 
     burst_ns of playing time are sent at full speed, then one chunk after the other at `factor` times the
@@ -135,7 +143,8 @@ class VideoWorkload(Moved):
         return self.length_ns / 1e9
 
 
-class SharedArrivals(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedArrivals:
     """A flow's share of an arrival process that several flows split; its clients draw the whole process.
 
     seed: of the process: its intervals, and a mark for each arrival, uniform in (0, 1). low, high:
@@ -146,14 +155,14 @@ class SharedArrivals(Model):
     low: Probability
     high: Probability
 
-    @model_validator(mode="after")
-    def _is_a_part(self) -> Self:
+    def __post_init__(self) -> None:
+        """Raise ValueError unless it is a part."""
         if self.low >= self.high:
             raise ValueError("a part of the arrivals ends above where it begins")
-        return self
 
 
-class RequestsWorkload(Moved):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestsWorkload(Transfer):
     """Requests for answers of `size` (bytes), at random intervals `every` (s), the first at the start.
 
     seed: of both streams of random numbers; each connection has its own pair. shared: the flow's share of an
@@ -164,7 +173,7 @@ class RequestsWorkload(Moved):
     size: Distribution
     every: Distribution
     seed: Seed
-    shared: Annotated[SharedArrivals | None, Field(exclude_if=absent)] = None
+    shared: SharedArrivals | None = field(default=None, metadata=UNLESS_ABSENT)
 
     def offered_bps(self, connections: int, rate_bps: int | None) -> float:
         """Return the mean size of answers over their mean interval, bit/s."""
@@ -174,7 +183,8 @@ class RequestsWorkload(Moved):
         return each * connections
 
 
-class OnOffWorkload(Moved):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnOffWorkload(Transfer):
     """A rate (bit/s of IP) while `on` (s), nothing while `off` (s); begins with `on`.
 
     packet_bytes: IP bytes of a datagram over UDP.
@@ -193,7 +203,8 @@ class OnOffWorkload(Moved):
         return self.rate_bps * (self.on.mean / (self.on.mean + self.off.mean)) * connections
 
 
-class PageObject(Model):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageObject:
     """An object of a web page; the first one is the document.
 
     path: its path on the server, `/` for the document. type: its MIME type. parent: the
@@ -203,10 +214,11 @@ class PageObject(Model):
     path: ObjectPath
     bytes: Size
     type: MimeType
-    parent: Annotated[int, Field(ge=0, le=1000)] | None
+    parent: Annotated[int, Range(0, 1000)] | None
 
 
-class LoadWorkload(Moved):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadWorkload(Transfer):
     """A page, loaded several times in sequence by one client with one profile.
 
     client: `chromium`, or `plain`: a client without a browser. protocols: the HTTP version of each
@@ -216,15 +228,15 @@ class LoadWorkload(Moved):
     """
 
     kind: Literal["load"] = "load"
-    page: Annotated[tuple[PageObject, ...], Field(min_length=1, max_length=1000)]
+    page: Annotated[tuple[PageObject, ...], Range(1, 1000)]
     client: Literal["chromium", "plain"]
-    protocols: Annotated[tuple[Literal["h1", "h2", "h3"], ...], Field(min_length=1, max_length=100)]
+    protocols: Annotated[tuple[Literal["h1", "h2", "h3"], ...], Range(1, 100)]
     idle_ns: tuple[TimeNs, ...]
     timeout_ns: SpanNs
-    quic_parameters: dict[ParameterName, Setting] = {}
+    quic_parameters: dict[ParameterName, Setting] = field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _is_a_page(self) -> Self:
+    def __post_init__(self) -> None:
+        """Raise ValueError for objects that do not make a page, and loads without a pause of their own."""
         for number, item in enumerate(self.page):
             if (item.parent is None) != (number == 0) or (item.parent or 0) > max(0, number - 1):
                 raise ValueError("an object of a page comes after the one that names it")
@@ -232,14 +244,14 @@ class LoadWorkload(Moved):
             raise ValueError("the document of a page is at `/`, and no two objects at one path")
         if len(self.idle_ns) != len(self.protocols):
             raise ValueError("each load of a page has a protocol and a pause")
-        return self
 
     def total_bytes(self, connections: int) -> int:
         """Return the bytes of all loads."""
         return sum(item.bytes for item in self.page) * len(self.protocols)
 
 
-class Iperf3Workload(Moved):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Iperf3Workload(Transfer):
     """The program iperf3, with the flow's connections as parallel streams.
 
     time_s, bytes: when it ends, bytes counted over all streams; with neither it lasts as long as the flow.
@@ -248,17 +260,16 @@ class Iperf3Workload(Moved):
     """
 
     kind: Literal["iperf3"] = "iperf3"
-    time_s: TestTime | None
-    bytes: TestBytes | None
-    window_bytes: TestBuffer | None
-    packet_bytes: MtuBytes | None
+    time_s: TestTime | None = None
+    bytes: TestBytes | None = None
+    window_bytes: TestBuffer | None = None
+    packet_bytes: MtuBytes | None = None
     reverse: bool
 
-    @model_validator(mode="after")
-    def _ends_once(self) -> Self:
+    def __post_init__(self) -> None:
+        """Raise ValueError where it would end twice."""
         if self.time_s is not None and self.bytes is not None:
             raise ValueError("iperf3 ends after a time or after a number of bytes, not after both")
-        return self
 
     def total_bytes(self, connections: int) -> int | None:
         """Return the bytes of all streams together."""
@@ -269,14 +280,32 @@ class Iperf3Workload(Moved):
         return self.bytes * 8 / (rate_bps * connections) if self.bytes and rate_bps else 0.0
 
 
-Workload = Annotated[
+Workload = (
     FileWorkload
     | BulkWorkload
     | VideoWorkload
     | RequestsWorkload
     | OnOffWorkload
     | LoadWorkload
-    | Iperf3Workload,
-    Field(discriminator="kind"),
-]
+    | Iperf3Workload
+)
 """A workload, distinguished by `kind`."""
+
+
+def _plain(part: Any) -> dict[str, Any]:
+    """Return a dataclass as JSON has it: what is left out of a plan where it is absent is left out."""
+    found = {}
+    for each in fields(part):
+        value = getattr(part, each.name)
+        left_out = each.metadata.get("exclude_if")
+        if not (left_out and left_out(value)):
+            found[each.name] = _plain_value(value)
+    return found
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain_value(each) for each in value]
+    if hasattr(value, "__dataclass_fields__"):
+        return _plain(value)
+    return value
