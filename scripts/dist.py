@@ -23,6 +23,7 @@ from pathlib import Path
 
 import fairc
 from fairc.compiler.targets.binary import NAME, find_endpoints
+from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.uml import kernel, source, sources
 from fairc.runtime.vm import image, portable, recipe, shipped
 
@@ -250,7 +251,14 @@ def main() -> None:
         old.unlink()
     paths = [program(folder, now, find_endpoints()), machine(folder, now, built, root)]
     if not asked.without_sources:
-        paths.append(all_sources(folder, now, built, root))
+        try:
+            paths.append(all_sources(folder, now, built, root))
+        except EngineUnavailable as error:
+            lines = "\n".join(f"error: {each}" for each in error.missing)
+            sys.exit(
+                f"{lines}\nhelp: publish nothing of {folder} without these. Debian keeps only the newest version of a package:"
+                " after `fairc image rm`, `make dist` makes kernel and image of today's packages"
+            )
     for name, sha256 in told(paths).items():
         print(f"{sha256}  {name}  {(folder / name).stat().st_size / 1e6:.1f} MB")
 
