@@ -15,6 +15,7 @@ from . import portable, recipe
 
 PACKAGE, FILE = "fairc_machine", "machine.tar.zst"
 INSTALL_COMMAND = "pip install --upgrade fairc fairc-machine"
+UNPACKED_MB = 80
 
 
 def file() -> Path | None:
@@ -29,15 +30,21 @@ def install(kernel_recipe: str, progress: Callable[[str], None] = lambda _: None
     """Load the package's kernel and image into the cache, unless both are there or there is no such package.
 
     kernel_recipe: hash of the recipe of the kernel. Raises EngineUnavailable when the package is of another
-    version, OSError.
+    version, and when the cache cannot be written.
     """
     recipes = {"kernels": (kernel_recipe,), "images": (recipe.UML.hash(),)}
-    places = (recipe.cache_directory() / kind / wanted for kind, (wanted,) in recipes.items())
+    cache = recipe.cache_directory()
+    places = (cache / kind / wanted for kind, (wanted,) in recipes.items())
     source = file()
     if source is None or all(place.exists() for place in places):
         return
-    progress(f"unpacking the machine of the engine uml into {recipe.cache_directory()}")
+    progress(f"unpacking the machine of the engine uml into {cache}")
     try:
         portable.load(source, recipes, trusted=recipes)
     except portable.ImageFileError as error:
         raise EngineUnavailable((str(error),), INSTALL_COMMAND) from None
+    except OSError as error:
+        raise EngineUnavailable(
+            (f"the machine of the engine uml cannot be unpacked into {cache}: {error.strerror}",),
+            f"XDG_CACHE_HOME=/another/folder with {UNPACKED_MB} MB of space; then the same command again",
+        ) from None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import csv
+import errno
 import hashlib
 import importlib.util
 import io
 import json
+import os
 import re
 import stat
 import subprocess
@@ -145,6 +147,21 @@ def test_a_machine_of_another_version_is_refused(
     with pytest.raises(EngineUnavailable, match="another version of fairc") as refused:
         shipped.install(source.recipe_hash())
     assert refused.value.remedy == "pip install --upgrade fairc fairc-machine"
+
+
+def test_a_cache_that_cannot_be_written_is_named(
+    dist: ModuleType, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(machine(dist, tmp_path / "a"), tmp_path / "installed", monkeypatch)
+    image.remove()
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("fairc.runtime.vm.portable.load", full)
+    with pytest.raises(EngineUnavailable, match=rf"{cache}.*: No space left on device") as refused:
+        shipped.install(source.recipe_hash())
+    assert "XDG_CACHE_HOME=/another/folder with 80 MB" in refused.value.remedy
 
 
 def test_the_sources_of_an_image_are_named_once(cache: Path) -> None:
