@@ -101,6 +101,7 @@ def fresh_tables(run: Path) -> Measured:
 
 def summary(run: Path, measured: Measured) -> Iterator[str]:
     """Yield the lines of the table that a run ends with: what was measured, per configuration."""
+    from fairc.runtime.metrics.registry import full_name, presentation
     from fairc.runtime.repetitions.reading import UnknownName
     from fairc.runtime.repetitions.summaries import summarise
 
@@ -109,9 +110,9 @@ def summary(run: Path, measured: Measured) -> Iterator[str]:
     for metric in asked:
         try:
             rows = summarise(measured, metric)
-            if metric == "fairness" and all(row["value"] is None for row in rows):
-                # F is defined for two sessions, Jain's index for any number.
-                rows = summarise(measured, "fairness.jain_session") or rows
+            stand_in = presentation(full_name(metric)).stand_in
+            if stand_in and all(row["value"] is None for row in rows):
+                rows = summarise(measured, stand_in) or rows
         except UnknownName:
             continue  # no single number: a time series, or a plug-in that is not installed
         if rows:

@@ -17,18 +17,47 @@ from fairc.runtime.store.results import MetricValue
 UNSEEN = "the bottleneck is on the server itself, so packets are not seen before its queue"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presentation:
+    """How a value is presented; the defaults suit most. Other values are named in full.
+
+    title: its name on a page, with its scope in brackets; empty: its full name.
+    rank: its place among the values of a page, the smallest first.
+    always: whether the answer of a page has it wherever it was measured, if `measure` names it or not.
+    is_yes_or_no: whether 1 is printed as yes and 0 as no.
+    has_sides: whether it is from -0.5 to 0.5, below 0 where the first of two sessions dominates, above 0 the second.
+    beside: the value of each flow that stands beside it; empty for none.
+    stand_in: the value in its place where it is not defined; empty for none.
+    chance: the value whose distance from 1 is what chance alone would give this one; empty for none.
+    typical: its place among the values that choose typical configurations and repetitions; None: it chooses none.
+    column: of the table `flows`, which has it of every run, measured or not; empty for none.
+    """
+
+    title: str = ""
+    rank: int = 5
+    always: bool = False
+    is_yes_or_no: bool = False
+    has_sides: bool = False
+    beside: str = ""
+    stand_in: str = ""
+    chance: str = ""
+    typical: int | None = None
+    column: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """One number that a metric gives: full name (`fairness.F`), SI unit, meaning in a line.
 
     censoring: of a value that is biased where something had not ended (`censored`): what had not, and how it
-    counts, to follow "3 of 9"; else empty.
+    counts, to follow "3 of 9"; else empty. shown: how it is presented.
     """
 
     name: str
     unit: str
     meaning: str
     censoring: str = ""
+    shown: Presentation = Presentation()
 
     def of(
         self,
@@ -68,6 +97,7 @@ class Metric:
     name: as in the language. values: what it gives; the first is what the bare name means.
     compute: returns all values of one cell from its measurement and a request.
     traces: returns the metric's time series, if it has any. curves: returns its other curves.
+    figure: the default figure that shows its course over time; empty for none.
     """
 
     name: str
@@ -75,6 +105,7 @@ class Metric:
     compute: Compute
     traces: Callable[[Measurement, MetricRequest], tuple[Trace, ...]] | None = None
     curves: Callable[[Measurement, MetricRequest], tuple[Curve, ...]] | None = None
+    figure: str = ""
 
     @property
     def definition(self) -> str:

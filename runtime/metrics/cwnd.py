@@ -22,13 +22,18 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.series import Trace
 from fairc.runtime.store.results import MetricValue
 
-from .base import Metric, Value
+from .base import Metric, Presentation, Value
 from .distribution import percentile_values, percentiles
 
 Floats = NDArray[np.float64]
 EVERY_S = 0.1
 
-MEAN = Value("cwnd.mean", "packets", "mean congestion window over time")
+MEAN = Value(
+    "cwnd.mean",
+    "packets",
+    "mean congestion window over time",
+    shown=Presentation(title="Mean window"),
+)
 MIN = Value("cwnd.min", "packets", "smallest congestion window")
 MAX = Value("cwnd.max", "packets", "largest congestion window")
 VALUES = (MEAN, *percentile_values("cwnd", "packets", "the congestion window"), MIN, MAX)

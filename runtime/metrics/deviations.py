@@ -40,17 +40,23 @@ from fairc.runtime.measurement.series import Curve
 from fairc.runtime.store.results import MetricValue
 from fairc.words.metrics import SCALES
 
-from .base import Metric, Value, window
+from .base import Metric, Presentation, Value, window
 
 _OF = {
     "theory": "the chain with p(w) as counted",
     "bernoulli": "the chain of independent packet losses",
     "gaussian": "the chain under Gaussian cross traffic",
 }
+_SHOWN = {"theory": Presentation(title="Inside the envelope of theory", is_yes_or_no=True)}
 _AFTER = {name: "" if name == "theory" else f"_{name}" for name in MODELS}
 
 INSIDE = {
-    m: Value(f"deviations.inside{_AFTER[m]}", "1", f"1: inside the 95 % envelope of {_OF[m]}")
+    m: Value(
+        f"deviations.inside{_AFTER[m]}",
+        "1",
+        f"1: inside the 95 % envelope of {_OF[m]}",
+        shown=_SHOWN.get(m, Presentation()),
+    )
     for m in MODELS
 }
 P = {

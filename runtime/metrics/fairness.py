@@ -40,6 +40,7 @@ measure, epsilon-fairness); measurement.md, rules 15 to 17.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -47,17 +48,54 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
 from fairc.runtime.store.results import MetricValue
 
-from .base import Metric, Value
+from .base import Metric, Presentation, Value
 from .sharing import Floats, dominant, epsilon_fairness, jain, no_slot, product, share
 
-F = Value("fairness.F", "1", "session fairness; the sign names the dominant session")
-DOMINANCE = Value("fairness.dominance", "1", "-1: the first session dominates, +1: the second")
-JAIN_SESSION = Value("fairness.jain_session", "1", "Jain's index over the competition time")
-JAIN_SLOTS = Value("fairness.jain_slots", "1", "mean of Jain's index per slot")
-FLOOR = Value("fairness.floor", "1", "1 - Jain's index of a slot that is shared by chance")
-COMPETITION = Value("fairness.competition_time", "s", "time in which all sessions competed")
-PRODUCT = Value("fairness.product", "1", "product of the rates, each over its fair share")
-EPSILON = Value("fairness.epsilon_fairness", "1", "smallest over largest rate")
+_AFTER_F = Presentation(rank=4)
+F = Value(
+    "fairness.F",
+    "1",
+    "session fairness; the sign names the dominant session",
+    shown=Presentation(
+        title="Session fairness F",
+        rank=1,
+        always=True,
+        has_sides=True,
+        beside="goodput",
+        stand_in="fairness.jain_session",
+        typical=0,
+    ),
+)
+DOMINANCE = Value(
+    "fairness.dominance",
+    "1",
+    "-1: the first session dominates, +1: the second",
+    shown=_AFTER_F,
+)
+JAIN_SESSION = Value(
+    "fairness.jain_session",
+    "1",
+    "Jain's index over the competition time",
+    shown=replace(_AFTER_F, title="Jain's index, session", always=True),
+)
+JAIN_SLOTS = Value(
+    "fairness.jain_slots",
+    "1",
+    "mean of Jain's index per slot",
+    shown=replace(
+        _AFTER_F, title="Jain's index, mean of slots", always=True, chance="fairness.floor"
+    ),
+)
+FLOOR = Value(
+    "fairness.floor", "1", "1 - Jain's index of a slot that is shared by chance", shown=_AFTER_F
+)
+COMPETITION = Value(
+    "fairness.competition_time", "s", "time in which all sessions competed", shown=_AFTER_F
+)
+PRODUCT = Value(
+    "fairness.product", "1", "product of the rates, each over its fair share", shown=_AFTER_F
+)
+EPSILON = Value("fairness.epsilon_fairness", "1", "smallest over largest rate", shown=_AFTER_F)
 VALUES = (F, DOMINANCE, JAIN_SESSION, JAIN_SLOTS, FLOOR, COMPETITION, PRODUCT, EPSILON)
 
 
@@ -106,4 +144,4 @@ def _frames_per_slot(sessions: tuple[FlowRecord, ...], slot_s: float) -> int:
     return max(1, int(rate_bps * slot_s / (8 * frame_bytes)))
 
 
-METRIC = Metric("fairness", VALUES, compute)
+METRIC = Metric("fairness", VALUES, compute, figure="rates")

@@ -34,7 +34,7 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.store.results import MetricValue
 
-from .base import Metric, Value
+from .base import Metric, Presentation, Value
 from .distribution import PERCENTILES, percentile_values
 from .groups import of_users
 
@@ -68,6 +68,7 @@ def _values(prefix: str, of: str) -> _Values:
             "s",
             f"mean flow completion time{of}, over the completed transfers",
             "transfers had not ended and are left out, so the mean is too small",
+            Presentation() if prefix else Presentation(title="Mean completion time"),
         ),
         dict(zip(PERCENTILES, percentiles, strict=True)),
         Value(f"fct.{prefix}count", "1", f"transfers{of} that were completed"),

@@ -177,4 +177,4 @@ def traces(measurement: Measurement, request: MetricRequest) -> tuple[Trace, ...
     )
 
 
-METRIC = Metric("fmp", VALUES, compute, traces)
+METRIC = Metric("fmp", VALUES, compute, traces, figure="rates")

@@ -19,10 +19,15 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.store.results import MetricValue
 
-from .base import Metric, Value, window
+from .base import Metric, Presentation, Value, window
 from .groups import rates
 
-GOODPUT = Value("goodput", "bit/s", "application bytes delivered per second")
+GOODPUT = Value(
+    "goodput",
+    "bit/s",
+    "application bytes delivered per second",
+    shown=Presentation(rank=0, typical=1, column="goodput_bps"),
+)
 USER = Value("goodput.user", "bit/s", "of one user of a group, over all of the user's flows")
 GROUP = Value("goodput.group", "bit/s", "of all users of a group")
 
@@ -43,4 +48,4 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     return (*each.values(), *rates(flows, each, USER, GROUP))
 
 
-METRIC = Metric("goodput", (GOODPUT, USER, GROUP), compute)
+METRIC = Metric("goodput", (GOODPUT, USER, GROUP), compute, figure="rates")

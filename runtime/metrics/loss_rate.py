@@ -16,10 +16,15 @@ from __future__ import annotations
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.store.results import MetricValue
 
-from .base import UNSEEN, Metric, Value, per_flow
+from .base import UNSEEN, Metric, Presentation, Value, per_flow
 from .policing import policed_loss
 
-TOTAL = Value("loss_rate.total", "1", "share of the packets lost, whatever the cause")
+TOTAL = Value(
+    "loss_rate.total",
+    "1",
+    "share of the packets lost, whatever the cause",
+    shown=Presentation(title="Loss rate"),
+)
 QUEUE = Value("loss_rate.queue", "1", "share of the packets that the bottleneck queue dropped")
 RANDOM = Value("loss_rate.random", "1", "share of the packets lost at random behind the queue")
 VALUES = (TOTAL, QUEUE, RANDOM)

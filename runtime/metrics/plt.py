@@ -22,11 +22,16 @@ Unit: s. Source: W3C Navigation Timing Level 2, section 3 (the times); Thomas et
 
 from __future__ import annotations
 
-from .base import Value
+from .base import Presentation, Value
 from .page_loads import load_metric
 
 METRIC = load_metric(
-    Value("plt", "s", "page load time of a load"),
+    Value(
+        "plt",
+        "s",
+        "page load time of a load",
+        shown=Presentation(title="Page load time", rank=2, always=True, typical=2),
+    ),
     lambda _, __, load: load.since_connect_s(load.load_event_end_s),
     failed="endless",
 )

@@ -13,14 +13,18 @@ Unit: 1. Source: Sanhaji et al., ConEx Performance Evaluation and Application to
 
 from __future__ import annotations
 
-from .base import Value
+from .base import Presentation, Value
 from .videos import CUT_OFF, video_metric
 
 METRIC = video_metric(
     "qoe",
     {
-        Value("qoe", "1", "quality of experience of a video, 1.5 to 5", CUT_OFF): lambda video: (
-            video.qoe
-        )
+        Value(
+            "qoe",
+            "1",
+            "quality of experience of a video, 1.5 to 5",
+            CUT_OFF,
+            Presentation(title="QoE (1.5 to 5)"),
+        ): lambda video: video.qoe
     },
 )

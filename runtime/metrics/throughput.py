@@ -41,4 +41,4 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     return (*each.values(), *rates(flows, each, USER, GROUP))
 
 
-METRIC = Metric("throughput", (THROUGHPUT, USER, GROUP), compute)
+METRIC = Metric("throughput", (THROUGHPUT, USER, GROUP), compute, figure="rates")

@@ -11,11 +11,16 @@ Unit: s. Source: W3C Navigation Timing Level 2, section 3; Thomas et al., QUIC a
 
 from __future__ import annotations
 
-from .base import Value
+from .base import Presentation, Value
 from .page_loads import load_metric
 
 METRIC = load_metric(
-    Value("ttr", "s", "time to response of a load"),
+    Value(
+        "ttr",
+        "s",
+        "time to response of a load",
+        shown=Presentation(title="Time to response", rank=3, always=True),
+    ),
     lambda _, __, load: load.since_connect_s(load.response_start_s),
     failed="reached",
 )

@@ -56,4 +56,4 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     return (UNFAIRNESS.of(a / b if b else None, None, reason, censored=(int(not b), 1)),)
 
 
-METRIC = Metric("unfairness", (UNFAIRNESS,), compute)
+METRIC = Metric("unfairness", (UNFAIRNESS,), compute, figure="rates")

@@ -47,4 +47,4 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     return tuple(_of_bottleneck(measurement, flow, flow.name) for flow in flows)
 
 
-METRIC = Metric("utilization", (UTILIZATION,), compute)
+METRIC = Metric("utilization", (UTILIZATION,), compute, figure="rates")

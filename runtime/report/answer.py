@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from fairc.runtime.metrics.registry import full_name, presentation, title
 from fairc.runtime.repetitions.moving import sentence
 from fairc.runtime.repetitions.reading import Measure
 
@@ -21,30 +22,15 @@ from .formatting import (
     scale_for,
 )
 from .run import Configuration, Run
-from .summary import GOODPUT, PLT, TTR, F, Results, Summary
+from .summary import EVERYWHERE, Results, Summary
 
 # Up to here configurations have their numbers in large type; beyond, a picture of all.
 MAX_TILES = 3
 # Numbers in a line at most; the table of all metrics has the rest.
 MAX_COLUMNS = 8
 
-FLOOR = "fairness.floor"
 NO_VALUE = "no value"
 BY_CHANCE = "by chance alone"
-NAMES = {
-    F: "Session fairness F",
-    "fairness.jain_session": "Jain's index, session",
-    "fairness.jain_slots": "Jain's index, mean of slots",
-    PLT: "Page load time",
-    TTR: "Time to response",
-    "fct.mean": "Mean completion time",
-    "loss_rate.total": "Loss rate",
-    "qoe": "QoE (1.5 to 5)",
-    "cwnd.mean": "Mean window",
-    "deviations.inside": "Inside the envelope of theory",
-}
-# Metrics that are 1 or 0, and shown as yes or no.
-YES_OR_NO = frozenset({"deviations.inside"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +39,7 @@ class Entry:
 
     measure, what: the measure and its name. n: the number of values. note: the values, if
     they are too few for an interval (`lead.basis` says so once), or that all are equal; why there is no value; or
-    empty. remark: how to read it; for F, who dominates.
+    empty. remark: how to read it; of a value with sides, who dominates.
     """
 
     measure: Measure
@@ -134,19 +120,22 @@ def answer(run: Run, results: Results) -> Answer:
 def _shown(run: Run, results: Results) -> list[Measure]:
     """Return the measures of the table, in the order in which `measure` names their metrics.
 
-    Goodput is among them if it was requested, next to fairness, and if nothing else was requested: for a
-    flow with its own offered load (requests, a video) it merely shows this load. A sweep has a column for each, so
-    there the last ones are left out, if there are too many.
+    A value that every run has (goodput) is among them if it was requested, next to a metric that wants it beside it,
+    and if nothing else was requested: for a flow with its own offered load (requests, a video) it merely shows this
+    load. A sweep has a column for each, so there the last ones are left out, if there are too many.
     """
     order: dict[str, int] = {}
     for request in run.plan.measure:
         order.setdefault(request.name, len(order))
-    order.setdefault(GOODPUT, order.get("fairness", len(order)))
-    asked = [m for m in results.asked if m.metric != GOODPUT]
-    asked += [m for m in results.measures if m.metric.startswith("fairness.jain")]
-    asked += [m for m in results.measures if m.metric in (F, PLT, TTR) and m not in asked]
-    if {GOODPUT, "fairness"} & {request.name for request in run.plan.measure} or not asked:
-        asked += results.select(GOODPUT)
+    requested = [full_name(request.name) for request in run.plan.measure]
+    beside = {presentation(name).beside: name.partition(".")[0] for name in requested[::-1]}
+    asked = [m for m in results.asked if m.metric not in EVERYWHERE]
+    asked += [m for m in results.measures if presentation(m.metric).always and m not in asked]
+    alone = not asked
+    for name in EVERYWHERE:
+        order.setdefault(name, order.get(beside.get(name, ""), len(order)))
+        if alone or name in requested or name in beside:
+            asked += results.select(name)
 
     def place(measure: Measure) -> int:
         return order.get(measure.metric.partition(".")[0], len(order))
@@ -204,17 +193,19 @@ def _findformat_of(results: Results, metric: str) -> tuple[Scale, int]:
 def entry(measure: Measure, summary: Summary, scale: Scale, decimals: int, remark: str) -> Entry:
     """Return a summary as it is printed in the given scale."""
 
+    shown_as = presentation(measure.metric)
+
     def shown(x: float) -> str:
         if not math.isfinite(x):
             return "\N{INFINITY}"
-        if measure.metric in YES_OR_NO and x in (0, 1):
+        if shown_as.is_yes_or_no and x in (0, 1):
             return "yes" if x else "no"
         return number(x / scale.factor, decimals)
 
     def value(x: float | None) -> Number | None:
         return None if x is None else Number(shown(x), repr(x))
 
-    name, bracket, scope = NAMES.get(measure.metric, measure.metric).partition(" (")
+    name, bracket, scope = title(measure.metric).partition(" (")
     what = f"{name} of {one_line(measure.flow)}" if measure.flow is not None else name
     what += bracket + scope
     what += f", load {measure.load}" if measure.load is not None else ""
@@ -239,18 +230,18 @@ def _moving(run: Run, measure: Measure, configuration: Configuration) -> str:
 
 def _remark(run: Run, results: Results, measure: Measure, configuration: Configuration) -> str:
     """Return how to read a value: who dominates, or what chance alone would give."""
-    if measure.metric == F:
+    shown_as = presentation(measure.metric)
+    if shown_as.has_sides:
         return dominance(results.summary(measure, configuration), run.sessions)
-    if measure.metric == "fairness.jain_slots":
-        for floor in results.select(FLOOR):
-            chance = results.summary(floor, configuration).median
-            if chance is not None:
-                return f"{BY_CHANCE}: {number(1 - chance, 3)}"
+    for floor in results.select(shown_as.chance):
+        chance = results.summary(floor, configuration).median
+        if chance is not None:
+            return f"{BY_CHANCE}: {number(1 - chance, 3)}"
     return ""
 
 
 def dominance(summary: Summary, sessions: tuple[str, ...]) -> str:
-    """Return who dominates according to F: below 0 the first session, above 0 the second.
+    """Return who dominates according to a value with sides: below 0 the first session, above 0 the second.
 
     Decided by the interval where there is one, else by the signs of the values.
     """
@@ -279,10 +270,10 @@ def _sentences(run: Run, results: Results, groups: Sequence[Group]) -> list[str]
     """Summarise all configurations in sentences: who dominates how often, and how many have no result."""
     sentences = []
     if len(groups) > MAX_TILES and len(run.sessions) == 2:
-        for measure in results.select(F):
+        for measure in (m for m in results.measures if presentation(m.metric).has_sides):
             found = [results.summary(measure, c) for c in run.configurations]
             if known := [s for s in found if s.median is not None]:
-                sentences.append(_sides(run, known))
+                sentences.append(_sides(run, measure, known))
     empty = sum(not g.configuration.counted for g in groups)
     if empty == len(groups):
         sentences.append("No repetition counts, so there is no result.")
@@ -293,12 +284,13 @@ def _sentences(run: Run, results: Results, groups: Sequence[Group]) -> list[str]
     return sentences
 
 
-def _sides(run: Run, summaries: Sequence[Summary]) -> str:
+def _sides(run: Run, measure: Measure, summaries: Sequence[Summary]) -> str:
+    symbol = measure.metric.rpartition(".")[2]
     first, second = map(one_line, run.sessions)
     if all(s.low is None for s in summaries):
         below = sum(s.median is not None and s.median < 0 for s in summaries)
         return (
-            f"By the sign of F, {first} dominates in {below} and {second} in"
+            f"By the sign of {symbol}, {first} dominates in {below} and {second} in"
             f" {sum(s.median is not None and s.median > 0 for s in summaries)}; fewer than"
             f" {run.repeated.needed} repetitions each are too few for a confidence interval."
         )
@@ -307,7 +299,7 @@ def _sides(run: Run, summaries: Sequence[Summary]) -> str:
     open_ = len(summaries) - below - above
     text = (
         f"Of {counted(len(summaries), 'configuration')}, {first} dominates in {below} and {second} in"
-        f" {above} by the 95 % interval of F"
+        f" {above} by the 95 % interval of {symbol}"
     )
     if not open_:
         return f"{text}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .run import Configuration, Run
-from .summary import GOODPUT, PLT, F, Results
+from .summary import Results
 
 MAX_SHOWN = 4
 
@@ -11,13 +11,13 @@ MAX_SHOWN = 4
 def choose(run: Run, results: Results) -> tuple[tuple[Configuration, ...], str]:
     """Return the configurations to show and, if these are not all, which and why.
 
-    More than `MAX_SHOWN`: those with the smallest, the middle and the largest median of F (else
-    of the first flow's goodput, else of the last load's PLT).
+    More than `MAX_SHOWN`: those with the smallest, the middle and the largest median of the first measure
+    out of `typical` that has three.
     """
     usable = tuple(c for c in run.configurations if c.counted)
     if len(usable) <= MAX_SHOWN:
         return usable, ""
-    for measure in (*results.select(F), *results.select(GOODPUT), *results.select(PLT)[::-1]):
+    for measure in results.typical:
         medians = [(results.summary(measure, c).median, i) for i, c in enumerate(usable)]
         ranked = sorted((m, i) for m, i in medians if m is not None)
         if len(ranked) >= 3:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from fairc.runtime.metrics.registry import title
 from fairc.runtime.repetitions import samples
 from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.statistics.estimates import Estimate
 
-from .answer import NAMES, entries, format_of
+from .answer import entries, format_of
 from .formatting import MINUS, Interval, Number, counted, listed, number, one_line, scaled
 from .run import Configuration, Run
 from .summary import Results
@@ -204,14 +205,14 @@ def _summed_up(
         if any(pair.shift for pair in pairs):
             differ = sum(w.startswith("different") for w in texts)
             yield (
-                f"{NAMES.get(metric, metric)} between values of {listed([*map(one_line, by)])}:"
+                f"{title(metric)} between values of {listed([*map(one_line, by)])}:"
                 f" different in {differ} of {len(texts)} comparisons."
             )
             continue
         differ = sum("medians differ" in w for w in texts)
         holds = sum("stochastic dominance holds" in w for w in texts)
         yield (
-            f"{NAMES.get(metric, metric)} between values of {listed([*map(one_line, by)])}: medians"
+            f"{title(metric)} between values of {listed([*map(one_line, by)])}: medians"
             f" differ in {differ} of {len(texts)} comparisons, stochastic dominance holds in"
             f" {holds}."
         )

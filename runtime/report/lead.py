@@ -12,13 +12,14 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.metrics.registry import figure_of, full_name, presentation
 from fairc.runtime.repetitions.reading import Measure
 
 from .answer import MAX_TILES, Answer, Entry, entry, format_of
 from .figures import FIGURES, SPECTRUM, Drawing, NothingToDraw, Sheet, Subject
 from .figures.cases import FLOW, LOAD
 from .formatting import counted
-from .summary import GOODPUT, F, Results, summarise
+from .summary import Results, summarise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,9 +35,6 @@ MAX_NUMBERS = 3
 MAX_LINES, MAX_PANELS, MAX_MAPS = 8, 6, 12
 # A map with more holes than this shows holes.
 MIN_FILLED = 0.6
-JAIN = "fairness.jain_session"
-# Metrics whose course over time is the rates of the flows.
-_RATES = ("goodput", "throughput", "fairness", "unfairness", "fmp", "utilization")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +50,10 @@ def leading(results: Results) -> Measure | None:
     asked = [
         m for m in results.asked if any(results.points(m, c) for c in results.run.configurations)
     ]
-    names = [request.name for request in results.run.plan.measure]
-    if names[:1] == ["fairness"] and not any(m.metric == F for m in asked):
-        asked = [*results.select(JAIN), *asked]
+    for request in results.run.plan.measure[:1]:
+        name = full_name(request.name)
+        if not any(m.metric == name for m in asked):
+            asked = [*results.select(presentation(name).stand_in), *asked]
     return next(iter((*asked, *results.measures)), None)
 
 
@@ -82,13 +81,13 @@ def tiles(results: Results, found: Answer) -> tuple[Tile, ...]:
 def _of_one(known: list[Entry], first: list[Entry], results: Results) -> list[Entry]:
     """Return the numbers of a single configuration: the first metric's, and others for which there is room.
 
-    Fairness comes with what each of two sessions got.
+    A value that has another beside it, as fairness has goodput, comes with that of each of two sessions.
     """
-    goodputs = [e for e in known if e.measure.metric == GOODPUT]
-    asked = {request.name for request in results.run.plan.measure}
-    pair = (GOODPUT, F)
-    if "fairness" in asked and len(goodputs) == 2 and first[:1] and first[0].measure.metric in pair:
-        first = [e for e in known if e.measure.metric in pair]
+    for name in (full_name(request.name) for request in results.run.plan.measure):
+        beside = presentation(name).beside
+        flows = [e for e in known if e.measure.metric == beside]
+        if len(flows) == 2 and first[:1] and first[0].measure.metric in (beside, name):
+            first = [e for e in known if e.measure.metric in (beside, name)]
     order = list(dict.fromkeys(m.metric for m in results.asked))
     for metric in order:
         others = [e for e in known if e.measure.metric == metric and e not in first]
@@ -158,7 +157,7 @@ def with_picture(
     if place is None:
         picture = _picture(subject, first)
         if picture is None:
-            place = _over_time(drawings)
+            place = _over_time(drawings, "rates")
         else:
             drawings = [picture, *drawings]
             place = 0
@@ -180,12 +179,18 @@ def _place(
             return asked[0][0]
         if (spectrum := _spectrum(subject, figures)) is not None:
             return spectrum
-        rates = first.metric.partition(".")[0] in _RATES or len(subject.run.configurations) == 1
-        return _over_time([drawn for _, drawn in figures]) if rates else None
+        course = figure_of(first.metric) or (
+            "rates" if len(subject.run.configurations) == 1 else ""
+        )
+        return _over_time([drawn for _, drawn in figures], course)
     swept = set(subject.run.axes)
     for place, request in asked:
         whole = request.where is None and request.kind in ("line", "heatmap")
-        if whole and request.options["x"] in swept and _names(request.metric) == first.metric:
+        if (
+            whole
+            and request.options["x"] in swept
+            and full_name(request.metric or "") == first.metric
+        ):
             return place
     return _spectrum(subject, figures)
 
@@ -206,17 +211,8 @@ def _spectrum(
     return None
 
 
-def _names(metric: str | None) -> str:
-    from fairc.runtime.metrics.registry import value_named
-
-    try:
-        return value_named(metric or "").name
-    except KeyError:
-        return ""
-
-
-def _over_time(drawings: Sequence[Drawing | Sheet]) -> int | None:
-    return next((i for i, drawn in enumerate(drawings) if drawn.name == "rates"), None)
+def _over_time(drawings: Sequence[Drawing | Sheet], name: str) -> int | None:
+    return next((i for i, drawn in enumerate(drawings) if drawn.name == name), None)
 
 
 def _picture(subject: Subject, first: Measure) -> Drawing | None:

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from fairc.runtime.metrics.registry import VALUES, full_name, presentation
 from fairc.runtime.repetitions.reading import Measure, Omissions, Outcome, Value
 from fairc.runtime.statistics.repeated import FIXED, Repeated
 
 from .formatting import Scale
 from .run import Configuration, Run
 
-GOODPUT = "goodput"
-F = "fairness.F"
-PLT, TTR = "plt", "ttr"
+EVERYWHERE = tuple(name for name, value in VALUES.items() if value.shown.column)
+"""The values that every run has of its flows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,58 +63,67 @@ class Results:
     def _values(self) -> dict[Measure, dict[str, Value]]:
         """Measure -> cell -> value; every finished cell, also invalid ones."""
         values = self.run.measured.values()
-        if not any(value.measure.metric == GOODPUT for value in values):
-            values += self._goodput()
+        for metric in EVERYWHERE:
+            if not any(value.measure.metric == metric for value in values):
+                values += self._of_flows(metric)
         found: dict[Measure, dict[str, Value]] = {}
         for value in values:
             found.setdefault(value.measure, {})[value.outcome.cell] = value
         return found
 
-    def _goodput(self) -> Iterator[Value]:
-        """Yield the goodput that flows have also where the experiment does not measure it.
+    def _of_flows(self, metric: str) -> Iterator[Value]:
+        """Yield the values that flows have also where the experiment does not measure them.
 
         For the page alone, which needs a number of every run: it is no metric that anybody asked for.
         """
+        column, unit = presentation(metric).column, VALUES[metric].unit
         rows = self.run.rows(  # a flow that loads pages has pauses, and no rate over them
-            "SELECT flow, cell, goodput_bps FROM flows WHERE transport <> 'web'"
+            f"SELECT flow, cell, {column} FROM flows WHERE transport <> 'web'"
         )
         for flow, cell, number in rows:
             outcome = self.run.outcomes.get(cell)
             if outcome is not None and outcome.status == "ok":
-                yield Value(Measure(GOODPUT, flow, "bit/s"), outcome, number)
+                yield Value(Measure(metric, flow, unit), outcome, number)
 
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
-        """Every measure: goodput and fairness first, flows in the order of the experiment."""
+        """Every measure: by the rank of its metric, flows in the order of the experiment."""
         places = {flow: i for i, flow in enumerate(self.run.flows)}
-        first = (GOODPUT, F, PLT, TTR)
 
         def place(m: Measure) -> tuple[object, ...]:
-            rank = first.index(m.metric) if m.metric in first else len(first)
-            fairness = not m.metric.startswith("fairness.")
             flow = -1 if m.flow is None else places.get(m.flow, len(places))
             load = (m.load is None, m.load or 0)
-            return (rank, fairness, m.metric, flow, m.flow or "", load, m.unit)
+            rank = presentation(m.metric).rank
+            return (rank, m.metric, flow, m.flow or "", load, m.unit)
 
         return tuple(sorted(self._values, key=place))
 
     @cached_property
     def asked(self) -> tuple[Measure, ...]:
         """The measures of the metrics that the experiment names; each by its first value."""
-        from fairc.runtime.metrics.registry import value_named
-
         places: dict[str, int] = {}
         for name in (name for request in self.run.plan.measure for name in request.shown):
-            try:
-                places.setdefault(value_named(name).name, len(places))
-            except KeyError:  # of a plug-in that is not installed here
-                continue
+            places.setdefault(full_name(name), len(places))
         found = [m for m in self.measures if m.metric in places]
         return tuple(sorted(found, key=lambda m: places[m.metric]))
 
     def select(self, metric: str) -> tuple[Measure, ...]:
         """Return the measures of a metric, one per flow or one for the cell."""
         return tuple(m for m in self.measures if m.metric == metric)
+
+    @cached_property
+    def typical(self) -> tuple[Measure, ...]:
+        """The measures that choose typical configurations and repetitions, the best first; of loads the last."""
+        ranks = {
+            name: place
+            for name, value in VALUES.items()
+            if (place := value.shown.typical) is not None
+        }
+        found: list[Measure] = []
+        for name in sorted(ranks, key=ranks.__getitem__):
+            own = self.select(name)
+            found += own[::-1] if any(m.load is not None for m in own) else own
+        return tuple(found)
 
     def points(
         self, measure: Measure, configuration: Configuration
@@ -159,11 +168,11 @@ class Results:
     def representative(self, configuration: Configuration) -> tuple[Outcome, str] | None:
         """Return the repetition that a single time series shows, and why it was chosen.
 
-        It is the one whose F (else the first flow's goodput, else the PLT of its last load) is nearest
-        to the median; the earlier repetition wins a tie. None where no cell counts.
+        It is the one whose first value out of `typical` is nearest to the median; the earlier repetition wins a
+        tie. None where no cell counts.
         """
         counted = configuration.counted
-        for measure in (*self.select(F), *self.select(GOODPUT), *self.select(PLT)[::-1]):
+        for measure in self.typical:
             summary = self.summary(measure, configuration)
             if summary.median is None:
                 continue

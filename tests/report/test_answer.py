@@ -24,7 +24,10 @@ from fairc.runtime.report.formatting import (
 )
 from fairc.runtime.report.lead import basis, leading, tiles
 from fairc.runtime.report.run import Run
-from fairc.runtime.report.summary import GOODPUT, F, Results, summarise
+from fairc.runtime.report.summary import Results, summarise
+
+GOODPUT = "goodput"
+F = "fairness.F"
 
 Maker = Callable[..., Path]
 

@@ -27,8 +27,9 @@ from fairc.runtime.report.figures.style import VARIABLES
 from fairc.runtime.report.formatting import Number
 from fairc.runtime.report.render import render
 from fairc.runtime.report.run import Run
-from fairc.runtime.report.summary import F
 from fairc.runtime.statistics import median
+
+F = "fairness.F"
 
 EVERY = """
     heatmap(fairness.F, x: repetition, y: loss, facet: n)

@@ -14,10 +14,11 @@ from fairc.runtime.report.figures import (
 )
 from fairc.runtime.report.figures.boxplot import matched
 from fairc.runtime.report.render import render
-from fairc.runtime.report.summary import F
 from fairc.runtime.statistics.multiple import holm
 from fairc.runtime.statistics.paired import signed_rank
 from fairc.runtime.statistics.two_samples import welch
+
+F = "fairness.F"
 
 
 def test_boxes_with_tests(make_run: Maker) -> None:

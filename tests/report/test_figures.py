@@ -21,9 +21,10 @@ from fairc.runtime.report.figures.style import SERIES, VARIABLES, WIDTHS, spread
 from fairc.runtime.report.figures.traces import Line, broken
 from fairc.runtime.report.render import render
 from fairc.runtime.report.run import Run
-from fairc.runtime.report.summary import F
 from fairc.runtime.report.svg import themed, tidy
 from fairc.runtime.store.columns import TABLES
+
+F = "fairness.F"
 
 Maker = Callable[..., Path]
 

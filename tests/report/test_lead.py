@@ -18,7 +18,9 @@ from fairc.runtime.report.figures import Drawing
 from fairc.runtime.report.lead import SECTION, _axes, _candidates, tiles
 from fairc.runtime.report.run import Configuration, Run
 from fairc.runtime.report.story import headline
-from fairc.runtime.report.summary import GOODPUT, Results
+from fairc.runtime.report.summary import Results
+
+GOODPUT = "goodput"
 
 Maker = Callable[..., Path]
 

@@ -16,8 +16,10 @@ from fairc.runtime.report.figures import Sheet
 from fairc.runtime.report.formatting import Number
 from fairc.runtime.report.latex import as_tex
 from fairc.runtime.report.run import Run
-from fairc.runtime.report.summary import GOODPUT, Results
+from fairc.runtime.report.summary import Results
 from fairc.runtime.report.tabular import as_csv
+
+GOODPUT = "goodput"
 
 Maker = Callable[..., Path]
 HOSTILE = r"\input{/etc/passwd} $x_1^2$ & 50 % #1 ~ {a} [b] | <c>"

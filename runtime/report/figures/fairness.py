@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.metrics.fairness import JAIN_SESSION, JAIN_SLOTS, F
 from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.report.formatting import MINUS, number, one_line
 from fairc.runtime.report.run import Configuration
-from fairc.runtime.report.summary import F, Results, Summary
+from fairc.runtime.report.summary import Results, Summary
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject
 from .layout import fitted, short
@@ -39,7 +40,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     """Make the figure from the cells' fairness: F where it is defined, and Jain's index."""
     del request  # a default figure: it has no options
     results = subject.results
-    measures = [*results.select(F), *_jain(results)]
+    measures = [*results.select(F.name), *_jain(results)]
     configurations = subject.run.configurations
     shown = configurations if len(configurations) <= MAX_ROWS else subject.shown
     panels = [(m, _rows(results, m, shown)) for m in measures]
@@ -69,7 +70,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
 
 
 def _jain(results: Results) -> list[Measure]:
-    return [m for m in results.measures if m.metric.startswith("fairness.jain") and m.flow is None]
+    return [m for v in (JAIN_SESSION, JAIN_SLOTS) for m in results.select(v.name) if m.flow is None]
 
 
 def _rows(
@@ -132,7 +133,7 @@ def _draw(
 def _strip(
     axes: Axes, measure: Measure, rows: list[Row], sessions: tuple[str, ...], label_share: float
 ) -> None:
-    signed = measure.metric == F
+    signed = measure.metric == F.name
     axes.set_ylim(len(rows), 0)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)

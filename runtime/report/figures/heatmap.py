@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.metrics.registry import presentation
 from fairc.runtime.report.formatting import between, counted, decimals_for, listed, number, one_line
-from fairc.runtime.report.summary import F
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import (
@@ -77,7 +77,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     x, y, facet = (names_of(request, option, cases) for option in ("x", "y", "facet"))
     facet = separated(facet, (*x, *y), cases)
     axes = (y[0], x[0])
-    sides = subject.run.sessions if cases.metric == F else ()
+    sides = subject.run.sessions if presentation(cases.metric).has_sides else ()
     sides = sides if len(sides) == 2 else ()
     maps = _maps(
         cases, axes, facet, Summing(str(request.options["stat"]), 0.95, cases), bool(sides)
@@ -161,10 +161,11 @@ def _caption(
     sums = Summing(str(request.options["stat"]), 0.95, cases)
     parts = [f"{of}; {cases.label}.{sums.remark(names)}"]
     if sides:
+        symbol = cases.metric.rpartition(".")[2]
         first, second = map(one_line, sides)
         parts.append(
-            f"Colour: |F|, from green (0, fair) to red (0.5). Square: {first} dominates (F < 0);"
-            f" circle: {second} (F > 0)."
+            f"Colour: |{symbol}|, from green (0, fair) to red (0.5). Square: {first} dominates ({symbol} < 0);"
+            f" circle: {second} ({symbol} > 0)."
         )
         if sizes != [1]:
             parts.append(
@@ -226,7 +227,9 @@ def _draw(
             axes.set_ylabel(short(axes_names[0]))
         if lowest:
             axes.set_xlabel(short(axes_names[1]))
-    _bar(figure, paint, norm, "|F|" if sides else cases.label, total)
+    _bar(
+        figure, paint, norm, f"|{cases.metric.rpartition('.')[2]}|" if sides else cases.label, total
+    )
     draw_keys(figure, keys, width)
     return fitted(figure)
 

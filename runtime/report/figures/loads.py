@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.metrics import plt, ttr
 from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.report.formatting import Cell, Scale, count, decimals_for, one_line, scaled
 from fairc.runtime.report.run import Configuration, in_list
-from fairc.runtime.report.summary import PLT, TTR, Results, Summary
+from fairc.runtime.report.summary import Results, Summary
 
 from .base import FigureKind, NothingToDraw, Sheet, Subject
 
@@ -35,10 +36,10 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
     del request
     run, results = subject.run, subject.results
     measures = {(m.metric, m.flow, m.load): m for m in results.measures}
-    several = len({m.flow for m in results.select(PLT)}) > 1
+    several = len({m.flow for m in results.select(plt.METRIC.name)}) > 1
     medians = [
         s.median
-        for m in (*results.select(PLT), *results.select(TTR))
+        for m in (*results.select(plt.METRIC.name), *results.select(ttr.METRIC.name))
         for c in run.configurations
         if (s := results.summary(m, c)).median is not None
     ]
@@ -58,8 +59,12 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
                     wanted,
                     count(made - failed),
                     count(failed),
-                    *_shown(results, measures.get((PLT, flow, load)), configuration, digits),
-                    *_shown(results, measures.get((TTR, flow, load)), configuration, digits),
+                    *_shown(
+                        results, measures.get((plt.METRIC.name, flow, load)), configuration, digits
+                    ),
+                    *_shown(
+                        results, measures.get((ttr.METRIC.name, flow, load)), configuration, digits
+                    ),
                     _theory(slow_start_s, split, digits),
                     *([_own(own[configuration.id].get(flow), digits)] if has_own else []),
                 )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.formatting import listed, one_line, quantity, scale_for
 from fairc.runtime.report.run import Run, in_list
-from fairc.runtime.report.summary import PLT
 
 from .base import Drawing, FigureKind, Subject, few, limits
 from .cases import (
@@ -204,7 +203,7 @@ def _usual(subject: Subject, members: Sequence[Case], by: tuple[str, ...], cases
 
 def _plts(subject: Subject) -> dict[tuple[str, str, str], float]:
     """Return (cell, flow, load) -> PLT of every load that did not fail, s."""
-    rows = subject.run.rows(f"SELECT cell, flow, load, {PLT}_s FROM loads WHERE error = ''")
+    rows = subject.run.rows("SELECT cell, flow, load, plt_s FROM loads WHERE error = ''")
     return {(cell, flow, str(number)): plt for cell, flow, number, plt in rows if plt is not None}
 
 
