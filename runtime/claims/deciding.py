@@ -30,7 +30,7 @@ from fairc.runtime.store.ranges import missing
 from . import intervals
 from .intervals import Found
 from .power import Needed, needed, together
-from .values import Known, Values
+from .values import Values
 
 Verdict = Literal["holds", "fails", "undecided"]
 Kind = Literal["confirmatory", "exploratory", "not known"]
@@ -150,7 +150,7 @@ def _gaps(measured: Measured, store: Store) -> Gaps:
     return found
 
 
-def undecided(plan: Plan, values: Known, claims: Iterable[Claim]) -> tuple[str, ...]:
+def undecided(plan: Plan, values: Values, claims: Iterable[Claim]) -> tuple[str, ...]:
     """Return the texts of the claims that are undecided by these values, with the intervals that `decide` uses.
 
     claims: the plan's, perhaps with fewer units each.
@@ -176,7 +176,7 @@ def _all(verdicts: list[Verdict]) -> Verdict:
 
 
 def _units(
-    claim: Claim, plan: Plan, values: Known, level: float, gaps: Gaps = MappingProxyType({})
+    claim: Claim, plan: Plan, values: Values, level: float, gaps: Gaps = MappingProxyType({})
 ) -> list[Unit]:
     names = [axis.name for axis in plan.axes]
     common, repeats = bool(plan.common), repeated(plan)
@@ -200,7 +200,7 @@ def _units(
     return units
 
 
-def _remark(values: Known, units: Iterable[ClaimUnit], found: Found) -> str:
+def _remark(values: Values, units: Iterable[ClaimUnit], found: Found) -> str:
     """Say what biases a quantity or its interval; empty if nothing does."""
     of_terms = (values.remark(term) for unit in units for term in unit.terms)
     return "; ".join(dict.fromkeys(filter(None, (*of_terms, found.estimate.remark))))
@@ -212,7 +212,7 @@ def _gap(unit: ClaimUnit, gaps: Gaps) -> str:
 
 
 def _each(
-    claim: Claim, unit: ClaimUnit, values: Known, level: float, common: bool, repeats: Repeated
+    claim: Claim, unit: ClaimUnit, values: Values, level: float, common: bool, repeats: Repeated
 ) -> Found:
     of_terms = [values.of(term) for term in unit.terms]
     known = [found for found in of_terms if not isinstance(found, str)]
@@ -221,7 +221,7 @@ def _each(
     return intervals.of_unit(unit, claim.form, known, level, common=common, repeated=repeats)
 
 
-def _mean(claim: Claim, values: Known, level: float, common: bool, repeats: Repeated) -> Found:
+def _mean(claim: Claim, values: Values, level: float, common: bool, repeats: Repeated) -> Found:
     every: list[list[intervals.ByRepetition]] = []
     for unit in claim.units:
         of_terms = [values.of(term) for term in unit.terms]

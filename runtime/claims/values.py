@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from fairc.compiler.plan import ClaimTerm
 from fairc.runtime.repetitions.reading import Measured, UnknownName
@@ -28,23 +28,8 @@ def chosen(term: ClaimTerm, here: Mapping[Place, T]) -> T | str | None:
     return next(iter(of_load.values()), None)
 
 
-class Known(Protocol):
-    """Where the values of terms come from: the tables of a run, or the cells available at a look (looks.py)."""
-
-    def of(self, term: ClaimTerm) -> dict[int, float] | str:
-        """Return the values of a term by repetition, or the reason why there are none.
-
-        A value that is larger than any that was observed is infinite.
-        """
-        ...
-
-    def remark(self, term: ClaimTerm) -> str:
-        """Say what the values of a term leave out; empty if nothing."""
-        ...
-
-
 class Values:
-    """Values of terms, read from the tables of a run once per metric."""
+    """Values of terms, read once per metric; one that is larger than any that was observed is infinite."""
 
     def __init__(self, measured: Measured) -> None:
         self._measured = measured

@@ -93,7 +93,7 @@ def compare_runs(first: Measured, second: Measured) -> tuple[Cells, list[Compare
 def sides(first: Measured, second: Measured) -> list[tuple[str, str, Side]]:
     """Return metric, unit and both sides of all measurements of two runs, in the order of `compare_runs`."""
     found: list[tuple[str, str, Side]] = []
-    for metric, unit in (first.units | second.units).items():
+    for metric, unit in {**first.units, **second.units}.items():
         both = _groups(first, metric), _groups(second, metric)
         for key in dict.fromkeys((*both[0], *both[1])):
             found.append((metric, unit, Side(both[0].get(key), both[1].get(key))))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fairc.compiler.plan import Plan
+from fairc.compiler.plan import Cell, Plan
 from fairc.runtime.statistics.repeated import repeated
 from fairc.runtime.store import verdicts
 from fairc.runtime.store.opened import Opened
+from fairc.runtime.store.results import CellResult
 
 from .moving import Moving, moving
 
@@ -99,16 +101,75 @@ class Value(NamedTuple):
         return math.inf if self.number is None and self.censored else self.number
 
 
-class Measured:
-    """What the cells of a plan measured, by the tables of its run. Whatever reads them raises TableError."""
+class CellValues(NamedTuple):
+    """A cell that has a result, and what it measured."""
 
-    def __init__(self, opened: Opened, plan: Plan) -> None:
-        self._tables = opened
+    outcome: Outcome
+    values: tuple[Value, ...]
+
+
+class Measured(ABC):
+    """What cells of a plan measured.
+
+    axes: swept names in file order. repeated: how often the plan repeats its configurations. outcomes: the cells.
+    units: full name -> unit of everything that was measured. moving: the bulk flows of each configuration that still
+    move, over the cells that count. Whatever reads tables raises TableError.
+    """
+
+    def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.axes = tuple(axis.name for axis in plan.axes)
         self.repeated = repeated(plan)
         # Whether the configurations are a random sample: of those that draw alike the cells are paired.
         self.sampled = plan.unsampled > 0 and not plan.common
+
+    @property
+    @abstractmethod
+    def outcomes(self) -> tuple[Outcome, ...]: ...
+    @property
+    @abstractmethod
+    def units(self) -> Mapping[str, str]: ...
+    @property
+    @abstractmethod
+    def moving(self) -> Moving: ...
+
+    @abstractmethod
+    def values(self, metric: str | None = None) -> list[Value]:
+        """Return the values of all finished cells, invalid ones included, in the order of the cells.
+
+        metric: full name; None: of all metrics.
+        """
+        ...
+
+    def named(self, metric: str) -> tuple[str, str]:
+        """Return the full name and the unit of a metric; one of several values stands for its first.
+
+        Raises UnknownName if there is none, or the run has not measured it.
+        """
+        from fairc.runtime.metrics.registry import value_named  # loads numpy
+
+        try:
+            value = value_named(metric)
+        except KeyError:
+            raise UnknownName("metric", metric, self.units) from None
+        if self.units and value.name not in self.units:
+            raise UnknownName("metric of this run", metric, self.units)
+        return value.name, value.unit
+
+    def cells(self, metrics: Iterable[str]) -> list[CellValues]:
+        """Return every cell with its values of some metrics, by their full names."""
+        found: dict[str, list[Value]] = {}
+        for value in (value for metric in metrics for value in self.values(metric)):
+            found.setdefault(value.outcome.cell, []).append(value)
+        return [CellValues(o, tuple(found.get(o.cell, ()))) for o in self.outcomes]
+
+
+class InTables(Measured):
+    """What the cells of a run measured, by its tables."""
+
+    def __init__(self, opened: Opened, plan: Plan) -> None:
+        super().__init__(plan)
+        self._tables = opened
 
     @cached_property
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -137,26 +198,8 @@ class Measured:
         """Full name -> unit of everything that was measured."""
         return dict(self._tables.rows("SELECT DISTINCT metric, unit FROM metrics ORDER BY ALL"))
 
-    def named(self, metric: str) -> tuple[str, str]:
-        """Return the full name and the unit of a metric; one of several values stands for its first.
-
-        Raises UnknownName if there is none, or the run has not measured it.
-        """
-        from fairc.runtime.metrics.registry import value_named  # loads numpy
-
-        try:
-            value = value_named(metric)
-        except KeyError:
-            raise UnknownName("metric", metric, self.units) from None
-        if self.units and value.name not in self.units:
-            raise UnknownName("metric of this run", metric, self.units)
-        return value.name, value.unit
-
     def values(self, metric: str | None = None) -> list[Value]:
-        """Return the values of all finished cells, invalid ones included, in the order of the tables.
-
-        metric: full name; None: of all metrics.
-        """
+        """Return the values of all finished cells, in the order of the tables."""
         where, which = ("", ()) if metric is None else (" WHERE metric = ?", (metric,))
         rows = self._tables.rows(
             "SELECT metric, flow, unit, load, cell, value, reason, protocol, censored, started"
@@ -172,6 +215,66 @@ class Measured:
                 counts = censored or 0, started or 0
                 found.append(Value(Measure(*of), outcome, number, reason or "", protocol, *counts))
         return found
+
+
+class AtLook(Measured):
+    """What some cells measured, by their results: those that an interim analysis looks at.
+
+    It does not say which flows still move.
+    """
+
+    def __init__(self, plan: Plan, cells: Iterable[CellValues]) -> None:
+        super().__init__(plan)
+        in_order = sorted(cells, key=lambda cell: cell.outcome.repetition)
+        self._outcomes = tuple(cell.outcome for cell in in_order)
+        self._values = [v for c in in_order if c.outcome.status == "ok" for v in c.values]
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """The cells by their repetition."""
+        return self._outcomes
+
+    @cached_property
+    def units(self) -> Mapping[str, str]:
+        """Full name -> unit of everything that was measured."""
+        return {value.measure.metric: value.measure.unit for value in self._values}
+
+    @property
+    def moving(self) -> Moving:
+        """Nothing."""
+        return {}
+
+    def values(self, metric: str | None = None) -> list[Value]:
+        """Return the values of all finished cells, by repetition."""
+        return [v for v in self._values if metric in (None, v.measure.metric)]
+
+
+def of_result(cell: Cell, result: CellResult) -> CellValues:
+    """Return a cell with its values, from its result."""
+    outcome = Outcome(
+        cell.id,
+        cell.configuration,
+        cell.repetition,
+        str(cell.seed),
+        result.status,
+        result.verdict,
+        result.reasons,
+        result.result_sha256,
+        tuple(cell.bindings.items()),
+    )
+    values = (
+        Value(
+            Measure(v.metric, v.flow, v.unit, v.load),
+            outcome,
+            v.value,
+            v.reason,
+            None,
+            v.censored,
+            v.started,
+        )
+        for v in result.metrics
+    )
+    return CellValues(outcome, tuple(values))
 
 
 @dataclass(slots=True)
@@ -238,4 +341,4 @@ def _censoring(metric: str) -> str:
 
 def measured(folder: Path, plan: Plan) -> Measured:
     """Return what the cells of a plan measured. folder: of the tables."""
-    return Measured(Opened(folder), plan)
+    return InTables(Opened(folder), plan)

@@ -9,12 +9,10 @@ from functools import cache
 
 from fairc.compiler.plan import Goal, Precision
 from fairc.compiler.plan.looks import looks
-from fairc.runtime.repetitions.reading import Outcome
-from fairc.runtime.statistics.ending import Done, Ending, Endings, Key, Missed
+from fairc.runtime.repetitions.ending import Ending, Endings, Missed
 
 from .formatting import counted, listed, one_line, quantity
 from .run import Run
-from .summary import Results
 
 SHOWN = 4
 
@@ -37,12 +35,12 @@ class Ended:
     rows: tuple[Row, ...] = ()
 
 
-def ended(run: Run, results: Results) -> Ended:
+def ended(run: Run) -> Ended:
     """Return how many repetitions each configuration took, and why it stopped."""
     ends = run.plan.precision
     if ends is None:
         return Ended()
-    found = endings(run, results)
+    found = endings(run)
     goals = listed(
         [
             *(
@@ -67,32 +65,18 @@ def ended(run: Run, results: Results) -> Ended:
     return Ended((until, holds), tuple(_row(run, ending) for ending in found))
 
 
-def endings(run: Run, results: Results) -> list[Ending]:
+def endings(run: Run) -> list[Ending]:
     """Return where the ranges of a run ended, by its tables."""
-    bindings = {name: scene.bindings for name, scene in run.scenes.items()}
-    ends = run.plan.precision
-    names = {_full(goal.metric) for goal in (ends.goals if ends else ())}
-    if ends and ends.claims:
-        terms = (t for claim in run.plan.claims for unit in claim.units for t in unit.terms)
-        names |= {_full(term.metric) for term in terms}
-    measures = [m for m in results.measures if m.metric in names]
-
-    def done(outcome: Outcome) -> Done:
-        found: dict[Key, float | None] = {}
-        for m in measures if outcome.counts else ():
-            if (value := results.value(m, outcome)) is not None:
-                found[m.metric, m.flow, m.load] = value.size
-        return Done(outcome.configuration, outcome.repetition, found)
-
-    return Endings(run.plan, bindings).of(map(done, run.outcomes.values()))
+    ends = Endings(run.plan, {name: scene.bindings for name, scene in run.scenes.items()})
+    return ends.of(run.measured.cells(ends.metrics))
 
 
-def cells_waiting(run: Run, results: Results) -> int:
+def cells_waiting(run: Run) -> int:
     """Return how many cells of the plan have not run yet; of a range, those up to the next interim analysis."""
     if run.plan.precision is None:
         return max(0, run.plan.cells - len(run.outcomes))
     waiting = 0
-    for ending in endings(run, results):
+    for ending in endings(run):
         if ending.why == "unfinished":
             there = [o for o in run.outcomes.values() if o.configuration in ending.configurations]
             waiting += ending.look * len(ending.configurations)
@@ -164,16 +148,6 @@ def _size(goal: Goal, size: float, digits: int = 3) -> str:
     if goal.relative:
         return quantity(100 * size, "%", digits)
     return quantity(size, _unit(goal.metric), digits)
-
-
-@cache
-def _full(name: str) -> str:
-    from fairc.runtime.metrics.registry import value_named  # loads numpy
-
-    try:
-        return value_named(name).name
-    except KeyError:  # of a plug-in that is not installed here
-        return name
 
 
 @cache

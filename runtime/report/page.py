@@ -90,7 +90,7 @@ def context(
         "compared": comparisons(run, results),
         "limits": limits(run),
         "phases": phases(run),
-        "ended": ended(run, results),
+        "ended": ended(run),
         "rows": rows,
         "asked": asked(run),
         "declared": named,

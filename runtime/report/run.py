@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from fairc.compiler.plan import Cell, Queue
-from fairc.runtime.repetitions.reading import Measured, Outcome
+from fairc.runtime.repetitions.reading import InTables, Outcome
 from fairc.runtime.store.folder import Store, StoreError, read_plan
 from fairc.runtime.store.opened import Opened
 
@@ -74,7 +74,7 @@ class Run:
             )
         tables = Opened(path / "tables")
         self.rows, self.columns, self.register = tables.rows, tables.columns, tables.register
-        self.measured = Measured(tables, self.plan)
+        self.measured = InTables(tables, self.plan)
         self.axes, self.repeated = self.measured.axes, self.measured.repeated
 
     @cached_property

@@ -1,7 +1,7 @@
 """Run a range of repetitions in rounds, until every value is precise enough or every claim is decided.
 
 A round is a sweep of the cells up to the next interim analysis ("look"), of the configurations that have not stopped.
-Each round ends with an interim analysis (runtime/statistics/ending.py). Earlier rounds are stored, so an interrupted
+Each round ends with an interim analysis (runtime/repetitions/ending.py). Earlier rounds are stored, so an interrupted
 run continues where it was, and stops where it would have stopped.
 """
 
@@ -12,7 +12,8 @@ from functools import partial
 
 from fairc.compiler.plan import Cell
 from fairc.runtime.engines.base import Engine
-from fairc.runtime.statistics.ending import Done, Endings, done
+from fairc.runtime.repetitions.ending import Endings
+from fairc.runtime.repetitions.reading import CellValues, of_result
 from fairc.runtime.store.folder import Store
 from fairc.runtime.store.verdicts import Counts
 
@@ -40,7 +41,7 @@ def run(
     bindings = {c.configuration: c.bindings for c in store.cells() if wanted(c)}
     endings = Endings(plan, bindings)
     going = {name: values for values, names in endings.groups.items() for name in names}
-    found: dict[tuple[str, ...], list[Done]] = {values: [] for values in endings.groups}
+    found: dict[tuple[str, ...], list[CellValues]] = {values: [] for values in endings.groups}
     counts, before = Counts(), 0
     emitted: dict[str, str] | None = None
     for look in endings.looks:
@@ -51,7 +52,7 @@ def run(
         for cell in filter(due, store.cells()):
             result = store.result(sweep.key(cell))
             assert result is not None, "the sweep has stored it"
-            found[going[cell.configuration]].append(done(cell, result))
+            found[going[cell.configuration]].append(of_result(cell, result))
         left = {values: endings.open(found[values]) for values in dict.fromkeys(going.values())}
         going = {name: values for name, values in going.items() if not left[values].is_reached}
         missed = [len(endings.groups[values]) for values, still in left.items() if still.missed]

@@ -1,4 +1,4 @@
-"""How many repetitions a plan needs: all that it has, or those up to where its ranges ended (runtime/statistics/ending.py)."""
+"""How many repetitions a plan needs: all that it has, or those up to where its ranges ended (runtime/repetitions/ending.py)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import Cell
-from fairc.runtime.statistics.ending import Ending, Endings, done
+from fairc.runtime.repetitions.ending import Ending, Endings
+from fairc.runtime.repetitions.reading import of_result
 
 if TYPE_CHECKING:
     from .folder import Store
@@ -58,4 +59,6 @@ def missing(store: Store, there: Collection[str]) -> list[Cell]:
 def _endings(store: Store, ran: Iterable[tuple[Cell, Path]]) -> list[Ending]:
     bindings = {cell.configuration: cell.bindings for cell in store.cells()}
     results = ((cell, store.result(folder.name)) for cell, folder in ran)
-    return Endings(store.plan, bindings).of(done(cell, found) for cell, found in results if found)
+    return Endings(store.plan, bindings).of(
+        of_result(cell, found) for cell, found in results if found
+    )

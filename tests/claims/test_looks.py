@@ -6,11 +6,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import pytest
+from cell_values import cell_values
 
 from fairc.compiler.plan import Axis, Claim, ClaimTerm, ClaimUnit, MetricRequest, Plan, Precision
 from fairc.compiler.plan.looks import looks
 from fairc.runtime.claims.intervals import of_unit
-from fairc.runtime.statistics.ending import Done, Ending, Endings
+from fairc.runtime.repetitions.ending import Ending, Endings
 from fairc.runtime.statistics.estimates import median_ranks
 from fairc.runtime.statistics.repeated import Repeated
 from fairc.runtime.statistics.sequential import at_any_time, kept_counts
@@ -86,7 +87,7 @@ def ending(
         claims=claims, precision=Precision(least=8, goals=(), claims=True),
     )  # fmt: skip
     cells = [
-        Done(name, n, {("goodput", "a", None): value, ("goodput", "b", None): BOUND})
+        cell_values(name, n, {("goodput", "a"): value, ("goodput", "b"): BOUND}, n=name)
         for name, found in values.items()
         for n, value in enumerate(found, 1)
     ]

@@ -6,14 +6,16 @@ import itertools
 from collections.abc import Sequence
 
 import pytest
+from cell_values import cell_values
 
 from fairc.compiler.plan import Goal, MetricRequest, Plan, Precision
 from fairc.compiler.plan.looks import LEAST, LOOKS, looks
 from fairc.dsl.core.units import RATE
 from fairc.dsl.results.measures import DIMENSIONS
 from fairc.runtime.metrics import METRICS, value_named
+from fairc.runtime.repetitions.ending import Ending, Endings
+from fairc.runtime.repetitions.reading import CellValues
 from fairc.runtime.statistics import estimates
-from fairc.runtime.statistics.ending import Done, Ending, Endings
 from fairc.runtime.statistics.repeated import FIXED, OF_MEANS, Repeated
 from fairc.runtime.statistics.sequential import at_any_time, at_look, values_needed
 from fairc.words import metrics as words
@@ -36,15 +38,15 @@ FAIR = Goal(metric="fairness", within=0.02, relative=False)
 
 def cells(
     configuration: str, values: Sequence[float | None], metric: str = "goodput"
-) -> list[Done]:
+) -> list[CellValues]:
     """One flow's values in order of repetition; None: the cell does not count."""
     return [
-        Done(configuration, n, {} if value is None else {(metric, "a", None): value})
+        cell_values(configuration, n, {} if value is None else {(metric, "a"): value})
         for n, value in enumerate(values, 1)
     ]
 
 
-def ending(made: Plan, found: Sequence[Done], configurations: int = 1) -> Ending:
+def ending(made: Plan, found: Sequence[CellValues], configurations: int = 1) -> Ending:
     bindings = {name: {"n": name} for name in "xyz"[:configurations]}
     (only,) = Endings(made, bindings).of(found)
     return only

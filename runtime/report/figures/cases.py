@@ -252,7 +252,7 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
         **{a.name: [v for v in a.values if v in present[a.name]] for a in run.plan.axes},
     }
     unit = measures[0].unit
-    waiting = cells_waiting(run, results)
+    waiting = cells_waiting(run)
     scale = scale_for(unit, [c.value for c in cases])
     configurations = {case.outcome.configuration for case in cases}
     return Cases(

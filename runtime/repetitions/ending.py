@@ -12,28 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from fairc.compiler.plan import Cell, Goal, Plan
+from fairc.compiler.plan import Goal, Plan
 from fairc.compiler.plan.looks import looks
-from fairc.runtime.store.results import CellResult
+from fairc.runtime.statistics.repeated import repeated
+from fairc.runtime.statistics.sequential import imprecision
 
-from .repeated import repeated
-from .sequential import imprecision
+from .reading import CellValues, Measure
 
 if TYPE_CHECKING:
     from fairc.runtime.claims.looks import Looks
 
 Why = Literal["reached", "used up", "unfinished"]
-Key = tuple[str, str | None, int | None]
-"""Full name of a value, its flow, its page load."""
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """A cell that has a result; values: in SI base units, as of `MetricValue.size`; empty if it does not count."""
-
-    configuration: str
-    repetition: int
-    values: Mapping[Key, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +77,11 @@ class Ending:
         return self.open.undecided
 
 
-def done(cell: Cell, result: CellResult) -> Done:
-    """Return a cell with its values."""
-    counts = result.status == "ok" and result.verdict != "invalid"
-    values: Mapping[Key, float | None] = (
-        {(v.metric, v.flow, v.load): v.size for v in result.metrics} if counts else {}
-    )
-    return Done(cell.configuration, cell.repetition, values)
-
-
 class Endings:
     """Decides where the ranges of a plan end; for a plan with `precision`.
 
-    bindings: configuration -> its swept values; all configurations of the plan.
+    bindings: configuration -> its swept values; all configurations of the plan. metrics: full names of the values that
+    decide.
     """
 
     def __init__(self, plan: Plan, bindings: Mapping[str, Mapping[str, str]]) -> None:
@@ -111,6 +92,10 @@ class Endings:
 
             self._claims = of_claims.Looks(plan, bindings)
         self._goals = tuple((_full(goal.metric), goal) for goal in plan.precision.goals)
+        terms = (t for c in plan.claims for u in c.units for t in u.terms) if self._claims else ()
+        self.metrics: Sequence[str] = tuple(
+            dict.fromkeys([*(name for name, _ in self._goals), *(_full(t.metric) for t in terms)])
+        )
         self._repeated = repeated(plan)
         self.looks = looks(plan.precision.least, plan.repeat)
         groups: dict[tuple[str, ...], list[str]] = {}
@@ -119,19 +104,18 @@ class Endings:
             groups.setdefault(key, []).append(configuration)
         self.groups: Mapping[tuple[str, ...], Sequence[str]] = groups
 
-    def of(self, cells: Iterable[Done]) -> list[Ending]:
+    def of(self, cells: Iterable[CellValues]) -> list[Ending]:
         """Return where each group ended; cells: in any order, each once."""
-        found: dict[str, list[Done]] = {}
-        for cell in cells:
-            found.setdefault(cell.configuration, []).append(cell)
+        found = _by_configuration(cells)
         return [self._ending(values, found) for values in self.groups]
 
-    def _ending(self, values: tuple[str, ...], found: Mapping[str, list[Done]]) -> Ending:
+    def _ending(self, values: tuple[str, ...], found: Mapping[str, list[CellValues]]) -> Ending:
         members = tuple(self.groups[values])
         found_open = Open()
         for look in self.looks:
             there = {
-                name: [c for c in found.get(name, ()) if c.repetition <= look] for name in members
+                name: [c for c in found.get(name, ()) if c.outcome.repetition <= look]
+                for name in members
             }
             if any(len(cells) < look for cells in there.values()):
                 return Ending(values, members, look, "unfinished", found_open)
@@ -140,11 +124,11 @@ class Endings:
                 return Ending(values, members, look, "reached")
         return Ending(values, members, self.looks[-1], "used up", found_open)
 
-    def open(self, cells: Sequence[Done]) -> Open:
+    def open(self, cells: Sequence[CellValues]) -> Open:
         """Return what keeps a group from ending with these cells, which are all it has up to a look."""
         return Open(self._missed(cells), self._undecided(cells))
 
-    def _undecided(self, cells: Sequence[Done]) -> tuple[str, ...]:
+    def _undecided(self, cells: Sequence[CellValues]) -> tuple[str, ...]:
         """Return the claims that are undecided, where they end the range."""
         return self._claims.undecided(cells) if self._claims else ()
 
@@ -153,40 +137,45 @@ class Endings:
         """How many claims end the range, of those that are about its configurations."""
         return len(self._claims.claims) if self._claims else 0
 
-    def _missed(self, cells: Iterable[Done]) -> tuple[Missed, ...]:
+    def _missed(self, cells: Iterable[CellValues]) -> tuple[Missed, ...]:
         """Return the values of some cells that are not precise enough yet."""
-        of: dict[str, list[Done]] = {}
-        for cell in sorted(cells, key=lambda cell: cell.repetition):
-            of.setdefault(cell.configuration, []).append(cell)
+        in_order = sorted(cells, key=lambda cell: cell.outcome.repetition)
         return tuple(
             missed
-            for configuration, found in of.items()
+            for configuration, found in _by_configuration(in_order).items()
             for name, goal in self._goals
             for missed in self._of_goal(configuration, found, name, goal)
         )
 
     def _of_goal(
-        self, configuration: str, cells: Sequence[Done], name: str, goal: Goal
+        self, configuration: str, cells: Sequence[CellValues], name: str, goal: Goal
     ) -> Iterable[Missed]:
-        keys = dict.fromkeys(key for cell in cells for key in cell.values if key[0] == name)
-        if not keys:
+        of: dict[Measure, list[float]] = {}
+        for value in (v for cell in cells if cell.outcome.counts for v in cell.values):
+            if value.measure.metric == name:
+                sizes = of.setdefault(value.measure, [])
+                sizes += [] if value.size is None else [value.size]
+        if not of:
             yield Missed(goal, configuration, None, None, None)
-        for key in keys:
-            values = [v for cell in cells if (v := cell.values.get(key)) is not None]
+        for measure, values in of.items():
             found = self._repeated.median(values)
             half = imprecision(found)
             if half is not None and goal.relative and half > 0:
                 middle = found.value or 0.0
                 half = half / middle if middle > 0 else None
             if half is None or half > goal.within:
-                yield Missed(goal, configuration, key[1], key[2], half)
+                yield Missed(goal, configuration, measure.flow, measure.load, half)
+
+
+def _by_configuration(cells: Iterable[CellValues]) -> dict[str, list[CellValues]]:
+    found: dict[str, list[CellValues]] = {}
+    for cell in cells:
+        found.setdefault(cell.outcome.configuration, []).append(cell)
+    return found
 
 
 def _full(name: str) -> str:
     """Return the full name of a value; a metric's that is not installed here is never reached."""
-    from fairc.runtime.metrics.registry import value_named
+    from fairc.runtime.metrics.registry import full_name  # loads numpy
 
-    try:
-        return value_named(name).name
-    except KeyError:
-        return name
+    return full_name(name)
