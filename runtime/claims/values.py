@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from fairc.compiler.plan import ClaimTerm
 from fairc.runtime.repetitions.reading import Measured, UnknownName
-from fairc.runtime.repetitions.samples import FLOW, LOAD, Sample, samples
+from fairc.runtime.repetitions.samples import FLOW, LOAD, Group, samples
 
 T = TypeVar("T")
 Place = tuple[str | None, int | None]
@@ -33,32 +33,32 @@ class Values:
 
     def __init__(self, measured: Measured) -> None:
         self._measured = measured
-        self._known: dict[str, dict[tuple[str, ...], dict[Place, Sample]]] = {}
+        self._known: dict[str, dict[tuple[str, ...], dict[Place, Group]]] = {}
 
     def of(self, term: ClaimTerm) -> dict[int, float] | str:
         """Return the values of a term by repetition, or the reason why there are none.
 
         Raises TableError when the tables cannot be read.
         """
-        sample = self._sample(term)
-        if sample is None:
+        group = self._group(term)
+        if group is None:
             return "not measured in this configuration"
-        if isinstance(sample, str):
-            return sample
-        if not sample.values:
-            why = "; ".join(sample.omitted.reasons)
-            return why or ("no valid repetition" if sample.left_out else "no repetition")
-        return sample.by_repetition
+        if isinstance(group, str):
+            return group
+        if not group.values:
+            why = "; ".join(group.omitted.reasons)
+            return why or ("no valid repetition" if group.left_out else "no repetition")
+        return group.by_repetition
 
     def remark(self, term: ClaimTerm) -> str:
         """Say what the values of a term leave out; empty if nothing. Raises TableError."""
-        sample = self._sample(term)
-        return sample.remark(term.metric) if isinstance(sample, Sample) else ""
+        group = self._group(term)
+        return group.remark(term.metric) if isinstance(group, Group) else ""
 
-    def _sample(self, term: ClaimTerm) -> Sample | str | None:
+    def _group(self, term: ClaimTerm) -> Group | str | None:
         return chosen(term, self._of_metric(term.metric).get(term.cells, {}))
 
-    def _of_metric(self, metric: str) -> Mapping[tuple[str, ...], Mapping[Place, Sample]]:
+    def _of_metric(self, metric: str) -> Mapping[tuple[str, ...], Mapping[Place, Group]]:
         if metric not in self._known:
             axes = self._measured.axes
             found = self._known[metric] = {}

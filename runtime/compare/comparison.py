@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import TypedDict
 
 from fairc.runtime.repetitions.reading import Measured
-from fairc.runtime.repetitions.samples import FLOW, Sample, Where, matched, samples
+from fairc.runtime.repetitions.samples import FLOW, Group, Where, matched, samples
 from fairc.runtime.statistics.estimates import median
 from fairc.runtime.statistics.paired import Matched
 from fairc.runtime.statistics.verdicts import Comparison, compare
@@ -71,11 +71,11 @@ class Cells:
 class Side:
     """The values of a metric for one group, on both sides; None: that side does not have it."""
 
-    first: Sample | None
-    second: Sample | None
+    first: Group | None
+    second: Group | None
 
     @property
-    def present(self) -> Sample:
+    def present(self) -> Group:
         found = self.first or self.second
         assert found is not None
         return found
@@ -124,11 +124,11 @@ def compare_groups(
     return _compared(found, paired)
 
 
-def _cells_of(sample: Sample) -> set[str]:
-    return {outcome.cell for outcome in sample.outcomes}
+def _cells_of(group: Group) -> set[str]:
+    return {outcome.cell for outcome in group.outcomes}
 
 
-def _groups(measured: Measured, metric: str) -> dict[frozenset[tuple[str, str | None]], Sample]:
+def _groups(measured: Measured, metric: str) -> dict[frozenset[tuple[str, str | None]], Group]:
     if metric not in measured.units:
         return {}
     found = samples(measured, metric, (*measured.axes, FLOW)).groups
@@ -155,7 +155,7 @@ def _compared(
 
 def _row(metric: str, unit: str, side: Side, comparison: Comparison | None) -> Compared:
     first, second = side.first, side.second
-    a, b = (sample.values if sample else [] for sample in (first, second))
+    a, b = (group.values if group else [] for group in (first, second))
     verdict, text = _without_values(side) if comparison is None else ("", "")
     words = comparison.text if comparison else text
     words = "; ".join(filter(None, (words, *remarks(metric, side))))
@@ -185,8 +185,8 @@ def _row(metric: str, unit: str, side: Side, comparison: Comparison | None) -> C
 
 def remarks(metric: str, side: Side) -> Iterator[str]:
     """Yield what the values of each side leave out. metric: full name."""
-    for name, sample in (("first", side.first), ("second", side.second)):
-        if sample and (text := sample.remark(metric)):
+    for name, group in (("first", side.first), ("second", side.second)):
+        if group and (text := group.remark(metric)):
             yield f"{name}: {text}"
 
 
@@ -194,13 +194,13 @@ def _without_values(side: Side) -> tuple[str, str]:
     """Return verdict and text where a side has no value."""
     if side.first and side.second and not side.first.values and not side.second.values:
         return IDENTICAL, "not defined in either"
-    for sample, other, name in (
+    for group, other, name in (
         (side.first, side.second, "second"),
         (side.second, side.first, "first"),
     ):
         if other is None:
             return MISSING, f"missing in the {name}"
-        if sample and sample.values:
+        if group and group.values:
             return MISSING, f"without a value in the {name}"
     return UNDECIDED, "not decided: no repetition counts in both runs"
 

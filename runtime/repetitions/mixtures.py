@@ -39,6 +39,11 @@ def names_to_add(
     return tuple(found)
 
 
+def pools_cells(outcomes: Sequence[Outcome]) -> bool:
+    """Tell whether several values are of the same cell: of its flows, or of its loads. outcomes: the cell of each."""
+    return len({outcome.cell for outcome in outcomes}) < len(outcomes)
+
+
 def ticked(names: Sequence[str]) -> str:
     """Return "`queue` and `cca`"."""
     marked = [f"`{name}`" for name in names]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from fairc.runtime.statistics.repeated import Repeated
 
-from .mixtures import names_to_add, ticked
+from .mixtures import names_to_add, pools_cells, ticked
 from .moving import is_level, sentence
 from .reading import Measure, Measured, Omissions, Outcome, UnknownName, Value
 
@@ -22,9 +22,44 @@ PROTOCOL = "protocol"
 Where = Callable[[Mapping[str, str]], bool]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Sample:
-    """The values of one group, with the cell of each.
+    """What a cell has of a metric, and the names that it may be grouped by.
+
+    keys: swept names, `repetition`, `load`, `protocol` and `flow` to text, empty where it is of none.
+    """
+
+    keys: Mapping[str, str]
+    of: Value
+
+    @property
+    def outcome(self) -> Outcome:
+        """The cell."""
+        return self.of.outcome
+
+    @property
+    def flow(self) -> str:
+        """The flow by its own name; empty for a whole cell."""
+        return self.of.measure.flow or ""
+
+    @property
+    def value(self) -> float:
+        """The value of a sample that has one; infinite where it is larger than any that was observed."""
+        assert self.of.size is not None
+        return self.of.size
+
+
+def group(samples: Iterable[Sample], names: Sequence[str]) -> dict[tuple[str, ...], list[Sample]]:
+    """Return samples by their values of the names, in the order in which these first occur."""
+    found: dict[tuple[str, ...], list[Sample]] = {}
+    for sample in samples:
+        found.setdefault(tuple(sample.keys[name] for name in names), []).append(sample)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The values of one group of samples, with the cell of each.
 
     by: axis -> value, None for the flow of a value that is of a whole cell. values: infinite where a cell's is larger
     than any that was observed. left_out: cells that do not count. omitted: what the values leave out. mixed: why the
@@ -33,33 +68,25 @@ class Sample:
     """
 
     by: dict[str, str | None]
-    values: list[float] = field(default_factory=list)
-    outcomes: list[Outcome] = field(default_factory=list)
-    left_out: int = 0
-    omitted: Omissions = field(default_factory=Omissions)
-    mixed: str = ""
-    moving: str = ""
+    values: list[float]
+    outcomes: Sequence[Outcome]
+    left_out: int
+    omitted: Omissions
+    mixed: str
+    moving: str
 
     def remark(self, metric: str) -> str:
         """Say what biases the values; empty if nothing does. metric: full name."""
         return "; ".join(filter(None, (self.omitted.text(metric), self.moving)))
 
-    def add(self, value: Value) -> None:
-        """Add a value, or why there is none."""
-        if value.size is not None:
-            self.values.append(value.size)
-            self.outcomes.append(value.outcome)
-        if value.outcome.counts:
-            self.omitted.add(value)
-
-    def summarised(self, repeats: Repeated) -> Sample:
+    def summarised(self, repeats: Repeated) -> Group:
         """Return the values of one configuration that its summaries use."""
         n = len(repeats.counted(self.values))
         return replace(self, values=self.values[:n], outcomes=self.outcomes[:n])
 
     @property
     def by_repetition(self) -> dict[int, float]:
-        """The values by repetition; of a sample that has one of each."""
+        """The values by repetition; of a group that has one of each."""
         return {o.repetition: v for o, v in zip(self.outcomes, self.values, strict=True)}
 
 
@@ -76,7 +103,7 @@ class Samples(NamedTuple):
 
     metric: str
     unit: str
-    groups: list[Sample]
+    groups: list[Group]
 
 
 def samples(
@@ -101,31 +128,52 @@ def samples(
         keys = (*keys, LOAD)
     if by is None and len({value.protocol for value in values}) > 1:
         keys = (*keys, PROTOCOL)
-    groups: dict[tuple[str | None, ...], Sample] = {}
-    for outcome, found in _cells(measured.outcomes, values, Measure(name, None, unit)):
+    found = group(_samples(measured.outcomes, values, Measure(name, None, unit), where), keys)
+    return Samples(name, unit, [_group(measured, name, keys, *of) for of in found.items()])
+
+
+def _samples(
+    outcomes: Sequence[Outcome], values: Sequence[Value], otherwise: Measure, where: Where | None
+) -> Iterator[Sample]:
+    """Yield the samples of all cells that `where` chooses; those of a cell that does not count have no value."""
+    for outcome, found in _cells(outcomes, values, otherwise):
         names = {**dict(outcome.bindings), REPETITION: str(outcome.repetition)}
-        met: dict[tuple[str | None, ...], Sample] = {}
         for value in found:
-            load = None if value.measure.load is None else str(value.measure.load)
-            page_load = {LOAD: load, PROTOCOL: value.protocol}
-            known = {name: text for name, text in page_load.items() if text is not None}
-            if where is not None and not where({**names, **known}):
-                continue
-            own = {FLOW: value.measure.flow, **page_load, **names}
-            group = tuple(own[key] for key in keys)
-            sample = groups.setdefault(group, Sample(dict(zip(keys, group, strict=True))))
-            sample.add(value)
-            met[group] = sample
-        if not outcome.counts:
-            for sample in met.values():
-                sample.left_out += 1
-    for sample in groups.values():
-        sample.mixed = _mixed(sample, axes, measured.sampled)
-        if is_level(name):
-            flow = sample.by.get(FLOW)
-            configurations = (outcome.configuration for outcome in sample.outcomes)
-            sample.moving = sentence(name, {flow} if flow else (), configurations, measured.moving)
-    return Samples(name, unit, list(groups.values()))
+            load = "" if value.measure.load is None else str(value.measure.load)
+            page_load = {LOAD: load, PROTOCOL: value.protocol or ""}
+            known = {name: text for name, text in page_load.items() if text}
+            if where is None or where({**names, **known}):
+                yield Sample({FLOW: value.measure.flow or "", **page_load, **names}, value)
+
+
+def _group(
+    measured: Measured,
+    metric: str,
+    keys: Sequence[str],
+    names: Sequence[str],
+    members: Sequence[Sample],
+) -> Group:
+    """Return a group. names: its values of the keys."""
+    valued = [sample for sample in members if sample.of.size is not None]
+    outcomes = [sample.outcome for sample in valued]
+    omitted = Omissions()
+    for sample in members:
+        if sample.outcome.counts:
+            omitted.add(sample.of)
+    moving, by = "", {key: name or None for key, name in zip(keys, names, strict=True)}
+    if is_level(metric):
+        flow = by.get(FLOW)
+        configurations = (outcome.configuration for outcome in outcomes)
+        moving = sentence(metric, (flow,) if flow else (), configurations, measured.moving)
+    return Group(
+        by,
+        [sample.value for sample in valued],
+        outcomes,
+        len({s.outcome.cell for s in members if not s.outcome.counts}),
+        omitted,
+        _mixed(outcomes, measured.axes, measured.sampled),
+        moving,
+    )
 
 
 def _cells(
@@ -150,13 +198,13 @@ def _cells(
             yield outcome, [Value(measure, outcome, None, "", over) for measure, over in own]
 
 
-def _mixed(sample: Sample, axes: Sequence[str], sampled: bool) -> str:
+def _mixed(outcomes: Sequence[Outcome], axes: Sequence[str], sampled: bool) -> str:
     """Say what a group mixes, and what separates its parts; empty if it mixes nothing."""
-    add = names_to_add(sample.outcomes, axes, sampled=sampled)
-    flows = len({outcome.cell for outcome in sample.outcomes}) < len(sample.outcomes)
+    add = names_to_add(outcomes, axes, sampled=sampled)
+    flows = pools_cells(outcomes)
     if not (add or flows):
         return ""
-    several = len({outcome.configuration for outcome in sample.outcomes})
+    several = len({outcome.configuration for outcome in outcomes})
     what = [
         f"{several} configurations" if add else "",
         "several flows of each cell" if flows else "",

@@ -10,13 +10,13 @@ from fairc.runtime.statistics import STATISTICS, Estimate
 from fairc.runtime.statistics.repeated import FIXED
 
 from .reading import Measured, UnknownName
-from .samples import Sample, Where, samples
+from .samples import Group, Where, samples
 
 
 class Row(TypedDict):
     """A row of `fairc table --format json`; value and interval in SI base units.
 
-    by: as of a Sample. n: values that were summarised. invalid: cells left out, because their set-up is not
+    by: as of a Group. n: values that were summarised. invalid: cells left out, because their set-up is not
     valid or they failed. censored: transfers, loads or videos that had not ended, which the cells' values leave out.
     reason: why cells that count have no value; empty where all have one. no_interval: why
     there is none, empty where there is one. remark: what biases the value or its interval; empty if nothing does.
@@ -64,7 +64,7 @@ def summarise(
     ]
 
 
-def _row(metric: str, unit: str, stat: str, group: Sample, estimate: Estimate) -> Row:
+def _row(metric: str, unit: str, stat: str, group: Group, estimate: Estimate) -> Row:
     if group.mixed:
         estimate = replace(estimate, low=None, high=None, reason=group.mixed)
     return Row(

@@ -6,7 +6,8 @@ from itertools import combinations
 
 from asked_figures import SWEEP, Maker, asked, planned, run_of, texts_of, values_of
 
-from fairc.runtime.repetitions.reading import Outcome
+from fairc.runtime.repetitions.reading import Measure, Outcome, Value
+from fairc.runtime.repetitions.samples import Sample
 from fairc.runtime.report.figures import (
     Drawing,
     cases,
@@ -97,10 +98,10 @@ def test_boxes_of_common_draws_are_tested_pair_by_pair(make_run: Maker) -> None:
 def test_loads_pair_although_their_protocols_differ() -> None:
     """Second loads over HTTP/2 against those over HTTP/3: the protocol follows from `http`."""
 
-    def load(http: str, protocol: str, repetition: int, value: float) -> cases.Case:
+    def load(http: str, protocol: str, repetition: int, value: float) -> Sample:
         keys = {"http": http, "protocol": protocol, "repetition": str(repetition), "load": "2"}
         outcome = Outcome(f"{http}{repetition}", http, repetition, "1", "ok", "valid", ())
-        return cases.Case(keys, value, outcome)
+        return Sample(keys, Value(Measure("plt", None, "s"), outcome, value))
 
     first = [load("h2", "h2", 1, 3.3), load("h2", "h2", 2, 3.4)]
     second = [load("h3", "h3", 2, 6.9), load("h3", "h3", 1, 6.8), load("h3", "h3", 3, 7.0)]

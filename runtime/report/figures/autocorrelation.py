@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.repetitions.samples import REPETITION, Sample
 from fairc.runtime.report.formatting import between, listed, number
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, few, limits
-from .cases import REPETITION, Case, by_text, load, names_of, replicates, separated, stem, worded
+from .cases import by_text, load, names_of, replicates, separated, stem, worded
 from .layout import columns_for, fitting, grid
 from .style import LIMIT, MUTED, SERIES, Width
 
@@ -78,8 +79,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     )
 
 
-def _in_order(members: list[Case]) -> list[float]:
-    ordered = sorted(members, key=lambda case: int(case.keys[REPETITION]))
+def _in_order(members: list[Sample]) -> list[float]:
+    ordered = sorted(members, key=lambda sample: int(sample.keys[REPETITION]))
     return replicates(ordered)
 
 

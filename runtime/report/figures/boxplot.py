@@ -9,6 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.repetitions.mixtures import pools_cells
+from fairc.runtime.repetitions.samples import PROTOCOL, Sample
 from fairc.runtime.report.formatting import listed, one_line, quantity
 from fairc.runtime.statistics import Estimate
 from fairc.runtime.statistics.multiple import holm
@@ -16,8 +18,6 @@ from fairc.runtime.statistics.multiple import holm
 from .axis import wants_log
 from .base import Drawing, FigureKind, Subject, few, limits
 from .cases import (
-    PROTOCOL,
-    Case,
     Cases,
     by_text,
     grouped,
@@ -25,7 +25,6 @@ from .cases import (
     load,
     names_of,
     number_of,
-    pools_flows,
     separated,
     stem,
     valued,
@@ -133,7 +132,9 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     by = (*separated((), (*facet, *by), cases), *by)
     level, test = number_of(request, "ci"), str(request.options["test"])
     wants_notch = request.options["notch"] == "on"
-    pooled = any(pools_flows(found) for _, found in cases.groups((*facet, *by)))
+    pooled = any(
+        pools_cells([s.outcome for s in found]) for _, found in cases.groups((*facet, *by))
+    )
     mixed = bool(cases.mixed((*facet, *by)))
     tests = PAIRED_TESTS if subject.run.plan.common else TESTS
     panels = _adjusted(
@@ -183,7 +184,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
 def _rows(
     cases: Cases,
     by: tuple[str, ...],
-    members: list[Case],
+    members: list[Sample],
     notch: bool,
     level: float,
     test: TestOf | None,
@@ -203,7 +204,7 @@ def _rows(
 
 
 def _pairs(
-    test: TestOf, name: str, groups: Sequence[tuple[str, list[Case], tuple[float, ...]]]
+    test: TestOf, name: str, groups: Sequence[tuple[str, list[Sample], tuple[float, ...]]]
 ) -> Tests:
     """Test each pair of groups, which differ in a name; of many groups, neighbours.
 
@@ -221,17 +222,17 @@ def _pairs(
 
 
 def matched(
-    first: Sequence[Case], second: Sequence[Case], name: str
+    first: Sequence[Sample], second: Sequence[Sample], name: str
 ) -> tuple[list[float], list[float]]:
     """Return the values of cases that differ in nothing but a name, in one order; others are left out.
 
     The protocol of a load is an outcome, not a setting: it does not separate cases.
     """
 
-    def keyed(cases: Sequence[Case]) -> dict[frozenset[tuple[str, str]], float]:
+    def keyed(cases: Sequence[Sample]) -> dict[frozenset[tuple[str, str]], float]:
         return {
-            frozenset(i for i in case.keys.items() if i[0] not in (name, PROTOCOL)): case.value
-            for case in cases
+            frozenset(i for i in sample.keys.items() if i[0] not in (name, PROTOCOL)): sample.value
+            for sample in cases
         }
 
     a, b = keyed(first), keyed(second)

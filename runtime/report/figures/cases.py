@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from math import fsum, isfinite
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.repetitions.mixtures import names_to_add, ticked
+from fairc.runtime.repetitions.mixtures import names_to_add, pools_cells, ticked
 from fairc.runtime.repetitions.moving import sentence
 from fairc.runtime.repetitions.reading import Measure, Omissions, Outcome
+from fairc.runtime.repetitions.samples import FLOW, LOAD, PROTOCOL, REPETITION, Sample, group
 from fairc.runtime.report.endings import cells_waiting
 from fairc.runtime.report.formatting import Scale, counted, listed, one_line, scale_for
 from fairc.runtime.report.run import Configuration
@@ -19,28 +20,12 @@ from fairc.runtime.statistics.repeated import FIXED, Repeated
 
 from .base import NothingToDraw, Subject
 
-REPETITION, LOAD, FLOW, USERS = "repetition", "load", "flow", "users"
-PROTOCOL = "protocol"
+USERS = "users"
 ALWAYS = (REPETITION, LOAD, PROTOCOL, FLOW, USERS)
 
 # Why a cell has no value, in the order in which captions list it.
 ENDLESS = "larger than any value"
 GAPS = ("invalid", "failed", "without a value", ENDLESS)
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One value of one cell that counts.
-
-    keys: swept names, `repetition`, `load` and `protocol` (empty: of none), `flow` (as declared) and
-    `users` to text.
-    flow: its own name. value: infinite where it is larger than any that was observed, in figures that count those.
-    """
-
-    keys: Mapping[str, str]
-    value: float
-    outcome: Outcome
-    flow: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +40,8 @@ class Gap:
 class Cases:
     """All values of a metric that a figure may show.
 
-    metric: its full name. scale: that the values are to be shown in. cases: unscaled, in `unit`,
-    an SI base unit. gaps: cells left out. orders: name -> its values in the order in which they
+    metric: its full name. scale: that the values are to be shown in. samples: that count and have a value, with
+    `flow` as declared and `users` among their keys; unscaled, in `unit`, an SI base unit. gaps: cells left out. orders: name -> its values in the order in which they
     are shown. where: the condition on the cells, or empty. waiting: cells of the plan that have
     not run. sampled: whether the configurations are a random sample, so that one cell of each makes a
     sample, too. repeats: how often the run repeats its configurations. omitted: what the values leave out.
@@ -66,7 +51,7 @@ class Cases:
     metric: str
     unit: str
     scale: Scale
-    cases: tuple[Case, ...]
+    samples: tuple[Sample, ...]
     gaps: tuple[Gap, ...]
     orders: Mapping[str, Sequence[str]]
     where: str
@@ -89,16 +74,18 @@ class Cases:
         return tuple(found)
 
     def median_of(
-        self, members: Sequence[Case], level: float
+        self, members: Sequence[Sample], level: float
     ) -> tuple[tuple[float, ...], Estimate]:
         """Return the values of a group, in order of repetition, and their median with its interval.
 
         Values of several configurations or flows have an interval that nobody shows: none is left out for it.
         """
-        mixed = pools_flows(members) or mixture(members, self.swept, self.sampled)
+        mixed = pools_cells([s.outcome for s in members]) or mixture(
+            members, self.swept, self.sampled
+        )
         repeats = FIXED if mixed else self.repeats
-        in_order = sorted(members, key=lambda case: int(case.keys[REPETITION]))
-        values = tuple(repeats.counted([case.value for case in in_order]))
+        in_order = sorted(members, key=lambda sample: int(sample.keys[REPETITION]))
+        values = tuple(repeats.counted([sample.value for sample in in_order]))
         return values, repeats.median(values, level)
 
     @property
@@ -117,17 +104,17 @@ class Cases:
 
         names: what separates the figure's groups.
         """
-        cells = len({case.outcome.cell for case in self.cases})
+        cells = len({sample.outcome.cell for sample in self.samples})
         text = f"n = {counted(cells, 'cell')}"
         loads = [load for load in self.orders[LOAD] if load]
         if loads:
-            text += f", {counted(len(self.cases), 'load')}"
+            text += f", {counted(len(self.samples), 'load')}"
         why = Counter(gap.why for gap in self.gaps)
         left_out = listed([f"{why[w]} {w}" for w in GAPS if why[w]])
         if loads and left_out:
             left_out += " (loads)"
         text += f"; left out: {left_out}." if left_out else "."
-        if endless := sum(not isfinite(case.value) for case in self.cases):
+        if endless := sum(not isfinite(sample.value) for sample in self.samples):
             text += f" {endless} of the values are larger than any that was observed, and count as such."
         if self.moving:
             text += f" Flows still move in {counted(self.moving, 'configuration')}."
@@ -149,18 +136,16 @@ class Cases:
         ]
         return f"{text} Groups mix all values of {listed(mixed)}." if mixed else text
 
-    def groups(self, names: Sequence[str]) -> list[tuple[tuple[str, ...], list[Case]]]:
-        """Return the cases by their values of the names, in order; groups without a case are out."""
-        return grouped(self.cases, names, self.orders)
+    def groups(self, names: Sequence[str]) -> list[tuple[tuple[str, ...], list[Sample]]]:
+        """Return the samples by their values of the names, in order; groups without a sample are out."""
+        return grouped(self.samples, names, self.orders)
 
 
 def grouped(
-    cases: Iterable[Case], names: Sequence[str], orders: Mapping[str, Sequence[str]]
-) -> list[tuple[tuple[str, ...], list[Case]]]:
-    """Return cases by their values of the names, in the order of these values."""
-    found: dict[tuple[str, ...], list[Case]] = {}
-    for case in cases:
-        found.setdefault(tuple(case.keys[n] for n in names), []).append(case)
+    samples: Iterable[Sample], names: Sequence[str], orders: Mapping[str, Sequence[str]]
+) -> list[tuple[tuple[str, ...], list[Sample]]]:
+    """Return samples by their values of the names, in the order of these values."""
+    found = group(samples, names)
     places = [{value: i for i, value in enumerate(orders[n])} for n in names]
 
     def place(key: tuple[str, ...]) -> tuple[int, ...]:
@@ -169,14 +154,14 @@ def grouped(
     return [(key, found[key]) for key in sorted(found, key=place)]
 
 
-def mixture(cases: Iterable[Case], swept: Sequence[str], sampled: bool) -> tuple[str, ...]:
+def mixture(samples: Iterable[Sample], swept: Sequence[str], sampled: bool) -> tuple[str, ...]:
     """Return the swept names that separate the configurations of a group; empty: it is no mixture."""
-    return names_to_add((case.outcome for case in cases), swept, sampled=sampled)
+    return names_to_add((sample.outcome for sample in samples), swept, sampled=sampled)
 
 
-def only(cases: Iterable[Case]) -> str:
-    """Return the configuration that all cases are of; empty: they are of several."""
-    found = {case.outcome.configuration for case in cases}
+def only(samples: Iterable[Sample]) -> str:
+    """Return the configuration that all samples are of; empty: they are of several."""
+    found = {sample.outcome.configuration for sample in samples}
     return found.pop() if len(found) == 1 else ""
 
 
@@ -200,7 +185,7 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
     # A load without any value, in any cell, is that of a cell that reported none: it is no place.
     loads = sorted({_load_of(m) for m in measures}, key=lambda text: int(text or 0))
     loads = [load for load in loads if load] or [""]
-    cases: list[Case] = []
+    samples: list[Sample] = []
     gaps: list[Gap] = []
     omitted = Omissions()
     for configuration in run.configurations:
@@ -220,10 +205,9 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
                 if value is None or place not in chosen:
                     continue
                 omitted.add(value)
-                size = value.size if endless else value.number
-                if size is not None:
+                if value.number is not None or (endless and value.size is not None):
                     over = {PROTOCOL: value.protocol or "", FLOW: declared, USERS: users}
-                    cases.append(Case({**chosen[place], **over}, size, outcome, name))
+                    samples.append(Sample({**chosen[place], **over}, value))
                     found.add(place)
                 elif value.size is not None:
                     gaps.append(Gap(chosen[place], ENDLESS))
@@ -236,27 +220,27 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
                     why = word if word in GAPS else "without a value"
                     gaps.append(Gap(chosen[place], why))
     where = request.where.text if request.where else ""
-    if not any(isfinite(case.value) for case in cases):
+    if not any(isfinite(sample.value) for sample in samples):
         about = f" where {where}" if where else ""
         raise NothingToDraw(f"no cell that counts has a value of {metric}{about}")
-    present = {name: {c.keys[name] for c in cases} | {g.keys.get(name, "") for g in gaps}
+    present = {name: {c.keys[name] for c in samples} | {g.keys.get(name, "") for g in gaps}
                for name in (REPETITION, *run.axes)}  # fmt: skip
     origins = [run.origins.get(m.flow or "", (m.flow or "", "")) for m in measures]
-    shown = {case.keys[LOAD] for case in cases} | {gap.keys[LOAD] for gap in gaps}
+    shown = {sample.keys[LOAD] for sample in samples} | {gap.keys[LOAD] for gap in gaps}
     orders: dict[str, Sequence[str]] = {
         REPETITION: sorted(present[REPETITION], key=int),
         LOAD: [load for load in loads if load in shown],
-        PROTOCOL: sorted({case.keys[PROTOCOL] for case in cases}),
+        PROTOCOL: sorted({sample.keys[PROTOCOL] for sample in samples}),
         FLOW: list(dict.fromkeys(declared for declared, _ in origins)),
         USERS: list(dict.fromkeys(users for _, users in origins)),
         **{a.name: [v for v in a.values if v in present[a.name]] for a in run.plan.axes},
     }
     unit = measures[0].unit
     waiting = cells_waiting(run)
-    scale = scale_for(unit, [c.value for c in cases])
-    configurations = {case.outcome.configuration for case in cases}
+    scale = scale_for(unit, [c.value for c in samples])
+    configurations = {sample.outcome.configuration for sample in samples}
     return Cases(
-        metric, unit, scale, tuple(cases), tuple(gaps), orders, where, waiting,
+        metric, unit, scale, tuple(samples), tuple(gaps), orders, where, waiting,
         run.measured.sampled, run.repeated, omitted,
         sum(bool(sentence(metric, (), [name], run.measured.moving)) for name in configurations),
     )  # fmt: skip
@@ -301,20 +285,15 @@ def number_of(request: FigureRequest, option: str) -> float:
     return value
 
 
-def replicates(cases: Iterable[Case]) -> list[float]:
+def replicates(samples: Iterable[Sample]) -> list[float]:
     """Return one value for each cell: the mean over its flows, or loads, which are not independent.
 
     In order of repetition.
     """
     values: dict[str, list[float]] = {}
-    for case in sorted(cases, key=lambda case: int(case.keys[REPETITION])):
-        values.setdefault(case.outcome.cell, []).append(case.value)
+    for sample in sorted(samples, key=lambda sample: int(sample.keys[REPETITION])):
+        values.setdefault(sample.outcome.cell, []).append(sample.value)
     return [fsum(found) / len(found) for found in values.values()]
-
-
-def pools_flows(cases: Sequence[Case]) -> bool:
-    """Tell whether several values are of the same cell: of its flows, or of its loads."""
-    return len({case.outcome.cell for case in cases}) < len(cases)
 
 
 def worded(names: Sequence[str], key: Sequence[str]) -> str:

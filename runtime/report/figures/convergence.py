@@ -12,23 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.repetitions.samples import Sample
 from fairc.runtime.report.formatting import counted, listed, quantity
 from fairc.runtime.statistics import median
 from fairc.runtime.statistics.subsets import drawn_ranks, enough
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, few, limits
-from .cases import (
-    Case,
-    Cases,
-    by_text,
-    load,
-    names_of,
-    number_of,
-    replicates,
-    separated,
-    stem,
-    worded,
-)
+from .cases import Cases, by_text, load, names_of, number_of, replicates, separated, stem, worded
 from .layout import WIDE_LEFT, Key, fitting, panels_for
 from .style import MUTED, SERIES, Width
 from .summing import ordinal
@@ -145,11 +135,11 @@ def cases_names(cases: Cases) -> tuple[str, ...]:
     return tuple(cases.orders)
 
 
-def of_configurations(found: list[Case]) -> list[float]:
+def of_configurations(found: list[Sample]) -> list[float]:
     """Return one value for each configuration: the median of its cells."""
-    members: dict[str, list[Case]] = {}
-    for case in found:
-        members.setdefault(case.outcome.configuration, []).append(case)
+    members: dict[str, list[Sample]] = {}
+    for sample in found:
+        members.setdefault(sample.outcome.configuration, []).append(sample)
     medians = (median(replicates(cases)).value for cases in members.values())
     return [value for value in medians if value is not None]
 
@@ -184,8 +174,8 @@ def spread_of(
 
 
 def _repeated(cases: Cases) -> bool:
-    return len({c.outcome.cell for c in cases.cases}) > len(
-        {c.outcome.configuration for c in cases.cases}
+    return len({c.outcome.cell for c in cases.samples}) > len(
+        {c.outcome.configuration for c in cases.samples}
     )
 
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.repetitions.reading import Outcome
+from fairc.runtime.repetitions.samples import REPETITION
 from fairc.runtime.report.formatting import one_line
 from fairc.runtime.report.run import Run
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, few, limits
-from .cases import REPETITION, load, names_of, separated, stem, worded
+from .cases import load, names_of, separated, stem, worded
 from .layout import WIDE_LEFT, Key, panels_for
 from .style import INK, LIMIT, MUTED, Dash, Width
 from .traces import representatives
@@ -150,7 +151,7 @@ def _asked(subject: Subject, request: FigureRequest) -> list[Panel]:
     names = separated((*facet, *rest), (), cases)
     panels: list[Panel] = []
     for key, members in cases.groups(names):
-        first = min(members, key=lambda case: int(case.keys[REPETITION]))
+        first = min(members, key=lambda sample: int(sample.keys[REPETITION]))
         panels.append(_panel(subject, worded(names, key), first.outcome, first.flow))
     return panels
 

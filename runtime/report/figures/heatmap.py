@@ -114,8 +114,8 @@ def _maps(
     for key, found in cases.groups(facet):
         tiles: dict[Place, Tile] = {}
         places: dict[Place, list[int]] = {}
-        for number_, case in enumerate(found):
-            places.setdefault((case.keys[axes[0]], case.keys[axes[1]]), []).append(number_)
+        for number_, sample in enumerate(found):
+            places.setdefault((sample.keys[axes[0]], sample.keys[axes[1]]), []).append(number_)
         for place, members in places.items():
             e = sums([found[i] for i in members])
             if e.value is not None:

@@ -39,7 +39,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     names = separated((*facet, *by), (), cases)
     groups = cases.groups(names)
     few(len(groups), limits("histogram").panels, "panels")
-    edges = bin_edges([c.value / cases.scale.factor for c in cases.cases],
+    edges = bin_edges([c.value / cases.scale.factor for c in cases.samples],
                       round(number_of(request, "bins")))  # fmt: skip
     panels = [
         Panel(

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from fairc.runtime.repetitions.samples import REPETITION, Sample
 from fairc.runtime.report.formatting import quantity
 
 from .base import NothingToDraw, Subject
-from .cases import REPETITION, Case, Cases, mixture
+from .cases import Cases, mixture
 from .points import Point
 from .summing import Summing
 
@@ -102,7 +103,7 @@ def load(subject: Subject, cases: Cases, names: tuple[str, ...], sums: Summing) 
         " ORDER BY number, bin"
     )
     keys = [key for key, _ in groups]
-    sizes = [len({case.outcome.cell for case in found}) for _, found in groups]
+    sizes = [len({sample.outcome.cell for sample in found}) for _, found in groups]
     mixed = [bool(mixture(found, cases.swept, cases.sampled)) for _, found in groups]
     points: dict[tuple[str, ...], list[Point]] = {key: [] for key in keys}
     for number, place, values in rows:
@@ -119,13 +120,13 @@ def load(subject: Subject, cases: Cases, names: tuple[str, ...], sums: Summing) 
     return Series(source.unit, caption, points)
 
 
-def _members(groups: Sequence[Sequence[Case]]) -> dict[str, NDArray[Any]]:
+def _members(groups: Sequence[Sequence[Sample]]) -> dict[str, NDArray[Any]]:
     """Return which flow of which cell is in which group, as columns; place: the cell's repetition."""
     import numpy as np
 
-    cells = [case.outcome.cell for found in groups for case in found]
-    flows = [case.flow for found in groups for case in found]
-    places = [int(case.keys[REPETITION]) for found in groups for case in found]
+    cells = [sample.outcome.cell for found in groups for sample in found]
+    flows = [sample.flow for found in groups for sample in found]
+    places = [int(sample.keys[REPETITION]) for found in groups for sample in found]
     numbers = [number for number, found in enumerate(groups) for _ in found]
     return {
         "cell": np.array(cells, object),

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable
 from math import ceil
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.repetitions.samples import Sample
 from fairc.runtime.report.formatting import Cell, Number, count, decimals_for, number, one_line
 from fairc.runtime.report.run import Run
 from fairc.runtime.statistics.estimates import Estimate, no_variance, percentile
 
 from .base import FigureKind, NothingToDraw, Sheet, Subject, few, limits
-from .cases import Case, Cases, by_text, load, names_of, number_of, separated, stem
+from .cases import Cases, by_text, load, names_of, number_of, separated, stem
 from .convergence import of_configurations
 from .summing import ordinal
 
@@ -107,18 +108,18 @@ def over_configurations(values: list[float], p: float, level: float, seed: int) 
 
 def _groups(
     run: Run, request: FigureRequest, cases: Cases
-) -> tuple[tuple[str, ...], list[tuple[tuple[str, ...], list[Case]]]]:
+) -> tuple[tuple[str, ...], list[tuple[tuple[str, ...], list[Sample]]]]:
     """Return what separates pairs, and the cases of each: by names, or by the CCAs of the sessions."""
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
     if facet or by:
         names = separated((*facet, *by), (), cases)
         return names, cases.groups(names)
     names = separated((), (), cases)
-    groups: dict[tuple[str, ...], list[Case]] = {}
+    groups: dict[tuple[str, ...], list[Sample]] = {}
     for key, members in cases.groups(names):
-        for case in members:
-            pair = pair_of(run, case.outcome.configuration, sessions_of(run, cases.metric))
-            groups.setdefault((pair, *key), []).append(case)
+        for sample in members:
+            pair = pair_of(run, sample.outcome.configuration, sessions_of(run, cases.metric))
+            groups.setdefault((pair, *key), []).append(sample)
     return (PAIR, *names), list(groups.items())
 
 

@@ -7,25 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.repetitions.samples import LOAD, REPETITION, Sample
 from fairc.runtime.report.formatting import listed, one_line, quantity, scale_for
 from fairc.runtime.report.run import Run, in_list
 
 from .base import Drawing, FigureKind, Subject, few, limits
-from .cases import (
-    LOAD,
-    REPETITION,
-    Case,
-    Cases,
-    by_text,
-    grouped,
-    headed,
-    load,
-    names_of,
-    separated,
-    stem,
-    valued,
-    worded,
-)
+from .cases import Cases, by_text, grouped, headed, load, names_of, separated, stem, valued, worded
 from .layout import WIDE_LEFT, Key, fitting, panels_for
 from .style import INK, Width, colour, dash
 
@@ -139,16 +126,16 @@ def _described(panels: Sequence[Panel], groups: Sequence[tuple[str, ...]]) -> st
 def _panel(
     subject: Subject,
     heading: str,
-    members: Sequence[Case],
+    members: Sequence[Sample],
     by: tuple[str, ...],
     groups: Sequence[tuple[str, ...]],
     cases: Cases,
 ) -> Panel:
     """Return the curves of the repetition that is nearest to what is usual in all groups."""
     chosen = _usual(subject, members, by, cases)
-    unit = [case for case in members if case.keys[REPETITION] == chosen]
+    unit = [sample for sample in members if sample.keys[REPETITION] == chosen]
     # All of the unit scales it, also loads that the figure does not show.
-    configurations = {case.outcome.configuration for case in members}
+    configurations = {sample.outcome.configuration for sample in members}
     cells = {
         outcome.cell
         for configuration in subject.run.configurations
@@ -160,15 +147,15 @@ def _panel(
     scale = _scale(curves)
     marks = _marks(subject.run, cells)
     lines = []
-    for case in unit:
-        place = case.outcome.cell, case.flow, int(case.keys[LOAD])
+    for sample in unit:
+        place = sample.outcome.cell, sample.flow, int(sample.keys[LOAD])
         ours = curves.get(place, [])
         largest = max((c.total for c in ours), default=0.0)
         for curve in ours:
             factor = (scale or 1.0) if curve.transport == "quic" else 1.0
             lines.append(
                 Line(
-                    groups.index(tuple(case.keys[n] for n in by)),
+                    groups.index(tuple(sample.keys[n] for n in by)),
                     curve.t_s,
                     tuple(b * factor for b in curve.bytes),
                     curve.total == largest,
@@ -178,7 +165,7 @@ def _panel(
     return Panel(heading, chosen, tuple(lines), scale)
 
 
-def _usual(subject: Subject, members: Sequence[Case], by: tuple[str, ...], cases: Cases) -> str:
+def _usual(subject: Subject, members: Sequence[Sample], by: tuple[str, ...], cases: Cases) -> str:
     """Return the repetition with a load in every group whose PLTs are nearest to their medians.
 
     Nearest: the sum over groups of |PLT - median| / median is least; the earlier one wins a tie. A

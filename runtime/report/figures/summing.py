@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.repetitions.samples import Sample
 from fairc.runtime.report.formatting import counted, listed, one_line
 from fairc.runtime.statistics import Estimate
 from fairc.runtime.statistics.repeated import FIXED
 
-from .cases import Case, Cases, mixture, number_of, replicates
+from .cases import Cases, mixture, number_of, replicates
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Summing:
     of_cases: Cases
     percentile: float | None = None
 
-    def __call__(self, cases: Sequence[Case]) -> Estimate:
+    def __call__(self, cases: Sequence[Sample]) -> Estimate:
         """Return the estimate over the cells, each the mean over its flows; of a mixture no interval."""
         add = mixture(cases, self.of_cases.swept, self.of_cases.sampled)
         found = self.of(replicates(cases), mixed=bool(add))

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.repetitions.samples import LOAD, PROTOCOL, REPETITION, Sample
 from fairc.runtime.report.formatting import between, listed, one_line, quantity, scale_for
 from fairc.runtime.statistics import Estimate
 from fairc.runtime.statistics.repeated import FIXED, Repeated
@@ -21,22 +22,7 @@ from fairc.words.metrics import METRICS
 
 from .axis import LOG_RATIO, wants_log
 from .base import Drawing, NothingToDraw, Subject, limits
-from .cases import (
-    LOAD,
-    PROTOCOL,
-    REPETITION,
-    Case,
-    Cases,
-    by_text,
-    headed,
-    load,
-    mixture,
-    names_of,
-    separated,
-    stem,
-    valued,
-    worded,
-)
+from .cases import Cases, by_text, headed, load, mixture, names_of, separated, stem, valued, worded
 from .layout import Key, fitting, panels_for
 from .style import Width, colour, dash
 
@@ -189,13 +175,15 @@ Own = dict[tuple[int, int], tuple["Floats", int, int]]
 """(group, cell) -> finite values in order, how many there are in all, and how many things they stand for."""
 
 
-def _in_order(groups: Sequence[Sequence[Case]]) -> list[str]:
+def _in_order(groups: Sequence[Sequence[Sample]]) -> list[str]:
     """Return the cells in order of repetition, in which intervals of ranges take them."""
-    cells = {(int(case.keys[REPETITION]), case.outcome.cell) for found in groups for case in found}
+    cells = {
+        (int(sample.keys[REPETITION]), sample.outcome.cell) for found in groups for sample in found
+    }
     return [cell for _, cell in sorted(cells)]
 
 
-def _of_loads(groups: Sequence[Sequence[Case]]) -> Own:
+def _of_loads(groups: Sequence[Sequence[Sample]]) -> Own:
     """Return the values of the page loads of each cell."""
     import numpy as np
 
@@ -203,32 +191,32 @@ def _of_loads(groups: Sequence[Sequence[Case]]) -> Own:
     own: Own = {}
     for number, found in enumerate(groups):
         of: dict[str, list[float]] = {}
-        for case in found:
-            of.setdefault(case.outcome.cell, []).append(case.value)
+        for sample in found:
+            of.setdefault(sample.outcome.cell, []).append(sample.value)
         for cell, values in sorted(of.items(), key=lambda item: ids.index(item[0])):
             own[number, ids.index(cell)] = np.sort(values), len(values), len(values)
     return own
 
 
 def _values(
-    subject: Subject, source: Source, cases: Cases, groups: Sequence[Sequence[Case]]
+    subject: Subject, source: Source, cases: Cases, groups: Sequence[Sequence[Sample]]
 ) -> Own:
     import numpy as np
 
     run = subject.run
     ids = _in_order(groups)
     number_of = {cell: number for number, cell in enumerate(ids)}
-    rows = [(number, case) for number, found in enumerate(groups) for case in found]
+    rows = [(number, sample) for number, found in enumerate(groups) for sample in found]
     warmup_s = {c.id: run.scenes[c.id].warmup_ns * 1e-9 for c in run.configurations}
     run.register(
         "figure_members",
         {
-            "cell": np.array([case.outcome.cell for _, case in rows], object),
-            "flow": np.array([case.flow for _, case in rows], object),
+            "cell": np.array([sample.outcome.cell for _, sample in rows], object),
+            "flow": np.array([sample.flow for _, sample in rows], object),
             "number": np.array([number for number, _ in rows], np.int64),
-            "replicate": np.array([number_of[case.outcome.cell] for _, case in rows], np.int64),
+            "replicate": np.array([number_of[sample.outcome.cell] for _, sample in rows], np.int64),
             "after_s": np.array(
-                [warmup_s[case.outcome.configuration] for _, case in rows], np.float64
+                [warmup_s[sample.outcome.configuration] for _, sample in rows], np.float64
             ),
         },
     )
