@@ -87,6 +87,41 @@ class Value:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """Where the values of a metric over time are in the tables of a run, for its first value and in its unit.
+
+    table: with `cell`, `flow` and `t_s`. where: which of its rows. value: of the rows of a bin of time, in SQL;
+    `{slot_s}` is the length of a slot. meaning: what a value is, as text.
+    """
+
+    table: str
+    where: str
+    value: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distribution:
+    """Where the values of a metric within a cell are in the tables of a run, in the unit of its first value.
+
+    table: with `cell` and `flow`. column: the value, null where it is infinite. where: which of its rows; `after_s` is
+    the end of the warm-up. there: a value of the metric that every cell has. things: what has a value, in full; word:
+    in one word. took: what a share is of. infinite: what one without a value is. counted: the column that says how
+    many things a cell has, where its rows are places of the distribution function and not the things.
+    """
+
+    table: str = ""
+    column: str = ""
+    where: str = ""
+    there: str = ""
+    things: str
+    word: str
+    took: str = "are at most this"
+    infinite: str = ""
+    counted: str = "0"
+
+
 Compute = Callable[[Measurement, MetricRequest], tuple[MetricValue, ...]]
 
 
@@ -97,7 +132,8 @@ class Metric:
     name: as in the language. values: what it gives; the first is what the bare name means.
     compute: returns all values of one cell from its measurement and a request.
     traces: returns the metric's time series, if it has any. curves: returns its other curves.
-    figure: the default figure that shows its course over time; empty for none.
+    figure: the default figure that shows it over time; empty for none. course: for `line` over time. distribution:
+    for `cdf` within cells.
     """
 
     name: str
@@ -106,6 +142,8 @@ class Metric:
     traces: Callable[[Measurement, MetricRequest], tuple[Trace, ...]] | None = None
     curves: Callable[[Measurement, MetricRequest], tuple[Curve, ...]] | None = None
     figure: str = ""
+    course: Course | None = None
+    distribution: Distribution | None = None
 
     @property
     def definition(self) -> str:

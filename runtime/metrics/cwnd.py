@@ -22,7 +22,7 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.series import Trace
 from fairc.runtime.store.results import MetricValue
 
-from .base import Metric, Presentation, Value
+from .base import Course, Distribution, Metric, Presentation, Value
 from .distribution import percentile_values, percentiles
 
 Floats = NDArray[np.float64]
@@ -94,4 +94,23 @@ def traces(measurement: Measurement, request: MetricRequest) -> tuple[Trace, ...
     return tuple(Trace("cwnd", name, t_s, windows) for name, t_s, windows in found if len(t_s))
 
 
-METRIC = Metric("cwnd", VALUES, compute, traces)
+METRIC = Metric(
+    "cwnd",
+    VALUES,
+    compute,
+    traces,
+    course=Course(
+        table="samples",
+        where="cwnd_packets IS NOT NULL",
+        value="avg(cwnd_packets)",
+        meaning="mean congestion window of a flow's connections",
+    ),
+    distribution=Distribution(
+        table="samples",
+        column="cwnd_packets",
+        where="t_s >= after_s AND cwnd_packets IS NOT NULL",
+        there="cwnd.mean",
+        things="samples of the congestion window after the warm-up",
+        word="samples",
+    ),
+)

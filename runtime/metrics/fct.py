@@ -34,7 +34,7 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.store.results import MetricValue
 
-from .base import Metric, Presentation, Value
+from .base import Distribution, Metric, Presentation, Value
 from .distribution import PERCENTILES, percentile_values
 from .groups import of_users
 
@@ -164,4 +164,18 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     return tuple(found)
 
 
-METRIC = Metric("fct", (*FLOW.all, *GROUP.all), compute)
+METRIC = Metric(
+    "fct",
+    (*FLOW.all, *GROUP.all),
+    compute,
+    distribution=Distribution(
+        table="requests",
+        column="fct_s",
+        where="start_s >= after_s",
+        there="fct.count",
+        things="requests begun after the warm-up",
+        word="requests",
+        took="took at most this long",
+        infinite="; requests that never ended count as infinite, so a line may end below 1",
+    ),
+)

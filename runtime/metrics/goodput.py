@@ -19,7 +19,7 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.store.results import MetricValue
 
-from .base import Metric, Presentation, Value, window
+from .base import Course, Metric, Presentation, Value, window
 from .groups import rates
 
 GOODPUT = Value(
@@ -48,4 +48,15 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     return (*each.values(), *rates(flows, each, USER, GROUP))
 
 
-METRIC = Metric("goodput", (GOODPUT, USER, GROUP), compute, figure="rates")
+METRIC = Metric(
+    "goodput",
+    (GOODPUT, USER, GROUP),
+    compute,
+    figure="rates",
+    course=Course(
+        table="slots",
+        where="active",
+        value="sum(delivered_bytes) * 8 / (count(*) * {slot_s})",
+        meaning="bytes delivered to a flow's application while it is active",
+    ),
+)

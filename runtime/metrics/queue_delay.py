@@ -23,7 +23,7 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.series import Curve, Floats
 from fairc.runtime.store.results import MetricValue
 
-from .base import UNSEEN, Metric, Value, per_flow
+from .base import UNSEEN, Distribution, Metric, Value, per_flow
 from .distribution import distribution, percentile_values, percentiles
 
 MEAN = Value("queue_delay.mean", "s", "mean time in the bottleneck queue")
@@ -58,4 +58,19 @@ def curves(measurement: Measurement, request: MetricRequest) -> tuple[Curve, ...
     return tuple(distribution("queue_delay", name, delay) for name, delay in delays if len(delay))
 
 
-METRIC = Metric("queue_delay", VALUES, per_flow(_of_flow), curves=curves)
+METRIC = Metric(
+    "queue_delay",
+    VALUES,
+    per_flow(_of_flow),
+    curves=curves,
+    distribution=Distribution(
+        table="curves",
+        column="x",
+        where="curve = 'distribution' AND metric = 'queue_delay'",
+        there="queue_delay.mean",
+        things="packets that left the bottleneck queue after the warm-up",
+        word="packets",
+        took="waited at most this long",
+        counted="scale",
+    ),
+)

@@ -30,7 +30,7 @@ from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
 from fairc.runtime.measurement.series import Curve, Floats, Trace
 from fairc.runtime.store.results import MetricValue
 
-from .base import Metric, Value, per_flow
+from .base import Course, Distribution, Metric, Value, per_flow
 from .distribution import distribution, percentile_values, percentiles
 
 MEAN = Value("rtt.mean", "s", "mean RTT of the packets")
@@ -82,4 +82,26 @@ def curves(measurement: Measurement, request: MetricRequest) -> tuple[Curve, ...
     )
 
 
-METRIC = Metric("rtt", (MEAN, MIN, BASE, *PERCENTILES), per_flow(_of_flow), traces, curves)
+METRIC = Metric(
+    "rtt",
+    (MEAN, MIN, BASE, *PERCENTILES),
+    per_flow(_of_flow),
+    traces,
+    curves,
+    course=Course(
+        table="traces",
+        where="metric = 'rtt.mean'",
+        value="avg(value)",
+        meaning="mean of a flow's RTTs in each slot of 100 ms",
+    ),
+    distribution=Distribution(
+        table="curves",
+        column="x",
+        where="curve = 'distribution' AND metric = 'rtt'",
+        there="rtt.mean",
+        things="packets that were transmitted after the warm-up and acknowledged",
+        word="packets",
+        took="have an RTT of at most this",
+        counted="scale",
+    ),
+)

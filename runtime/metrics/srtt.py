@@ -19,7 +19,7 @@ import numpy as np
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.store.results import MetricValue
 
-from .base import Metric, Value, per_flow
+from .base import Course, Distribution, Metric, Value, per_flow
 from .distribution import percentile_values, percentiles
 
 MEAN = Value("srtt.mean", "s", "mean of the sender's smoothed RTT")
@@ -43,4 +43,22 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     )
 
 
-METRIC = Metric("srtt", (MEAN, MIN, *PERCENTILES), per_flow(_of_flow))
+METRIC = Metric(
+    "srtt",
+    (MEAN, MIN, *PERCENTILES),
+    per_flow(_of_flow),
+    course=Course(
+        table="samples",
+        where="rtt_s > 0",
+        value="avg(rtt_s)",
+        meaning="mean of a flow's smoothed RTT",
+    ),
+    distribution=Distribution(
+        table="samples",
+        column="rtt_s",
+        where="t_s >= after_s AND rtt_s > 0",
+        there="srtt.mean",
+        things="samples of the sender's smoothed RTT after the warm-up",
+        word="samples",
+    ),
+)

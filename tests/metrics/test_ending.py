@@ -156,6 +156,7 @@ def test_the_language_knows_the_unit_and_the_sign_of_every_value() -> None:
         assert entry.unit == value_named(metric.name).unit
         names = {metric.name, *(value.name for value in metric.values)}
         assert entry.signed <= names
+        assert entry.over_time == (metric.course is not None), metric.name
         # The bare name is its first value.
         assert (metric.name in entry.signed) == (metric.values[0].name in entry.signed)
     assert DIMENSIONS["bit/s"] == RATE

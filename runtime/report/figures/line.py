@@ -66,7 +66,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     if timed:
         series = overtime.load(subject, cases, (*facet, *by), sums)
         panels = _panels(cases, facet, by, series.points)
-        unit, of = series.unit, f" {series.caption}"
+        unit, of = cases.unit, f" {series.caption}"
     else:
         name = str(request.options["x"])
         axis = named_axis(subject.run.plan, name, cases.orders[name], request)

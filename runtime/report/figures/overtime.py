@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from fairc.runtime.metrics import METRICS
 from fairc.runtime.repetitions.samples import REPETITION, Sample
 from fairc.runtime.report.formatting import quantity
 
@@ -23,48 +23,9 @@ _STEPS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """Where a metric over time comes from.
-
-    table: with `cell`, `flow` and `t_s`. where: which of its rows. value: of the rows of a bin,
-    in `unit`; `{slot_s}` is the length of a slot. meaning: what a value is, as text.
-    """
-
-    table: str
-    where: str
-    value: str
-    unit: str
-    meaning: str
-
-
-SOURCES: Mapping[str, Source] = MappingProxyType(
-    {
-        "goodput": Source(
-            "slots",
-            "active",
-            "sum(delivered_bytes) * 8 / (count(*) * {slot_s})",
-            "bit/s",
-            "bytes delivered to a flow's application while it is active",
-        ),
-        "rtt.mean": Source(
-            "traces", "metric = 'rtt.mean'", "avg(value)", "s", "mean of a flow's RTTs in each slot of 100 ms"
-        ),
-        "srtt.mean": Source(
-            "samples", "rtt_s > 0", "avg(rtt_s)", "s", "mean of a flow's smoothed RTT"
-        ),
-        "cwnd": Source(
-            "samples", "cwnd_packets IS NOT NULL", "avg(cwnd_packets)", "pkt",
-            "mean congestion window of a flow's connections",
-        ),
-    }
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
 class Series:
-    """Points over time for each group, in `unit`; caption: what they are."""
+    """Points over time for each group, in the metric's unit; caption: what they are."""
 
-    unit: str
     caption: str
     points: dict[tuple[str, ...], list[Point]]
 
@@ -78,8 +39,9 @@ def load(subject: Subject, cases: Cases, names: tuple[str, ...], sums: Summing) 
     """
     from fairc.runtime.measurement import SLOT_S
 
-    source = SOURCES.get(cases.metric)
-    if source is None:
+    metric = METRICS[cases.metric.partition(".")[0]]
+    source = metric.course
+    if source is None or cases.metric != metric.values[0].name:
         raise NothingToDraw(f"{cases.metric} is not stored over time")
     groups = cases.groups(names)
     subject.run.register("figure_members", _members([found for _, found in groups]))
@@ -117,7 +79,7 @@ def load(subject: Subject, cases: Cases, names: tuple[str, ...], sums: Summing) 
         f"In bins of {quantity(width, 's')}: {source.meaning}; several flows of a group are"
         " averaged in each cell first. Drawn while at least half of the cells have a value."
     )
-    return Series(source.unit, caption, points)
+    return Series(caption, points)
 
 
 def _members(groups: Sequence[Sequence[Sample]]) -> dict[str, NDArray[Any]]:

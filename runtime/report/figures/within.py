@@ -8,17 +8,18 @@ cells, with its order-statistics interval. Requests of several cells are never p
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.metrics import METRICS
+from fairc.runtime.metrics.base import Distribution
 from fairc.runtime.repetitions.samples import LOAD, PROTOCOL, REPETITION, Sample
 from fairc.runtime.report.formatting import between, listed, one_line, quantity, scale_for
 from fairc.runtime.statistics import Estimate
 from fairc.runtime.statistics.repeated import FIXED, Repeated
-from fairc.words.metrics import METRICS
+from fairc.words import metrics as words
 
 from .axis import LOG_RATIO, wants_log
 from .base import Drawing, NothingToDraw, Subject, limits
@@ -38,60 +39,8 @@ POINTS = 200
 MOST_TICKS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where the values of a metric within cells come from.
-
-    table: with `cell` and `flow`. column: the value, null where it is infinite. which: its rows, of which
-    `after_s` is the end of the warm-up. unit: None: as the cases have it. there: a value of the metric that
-    every cell has. things: what has a value; took: what a share is of; infinite: what one without a value is.
-    counted: the column that says how many things a cell has, where its rows are places of the distribution
-    function and not the things.
-    """
-
-    table: str
-    column: str
-    which: str
-    unit: str
-    there: str
-    things: str
-    word: str
-    took: str
-    infinite: str = ""
-    counted: str = "0"
-
-
-SOURCES: Mapping[str, Source] = MappingProxyType(
-    {
-        "fct": Source(
-            "requests", "fct_s", "start_s >= after_s", "s", "fct.count",
-            "requests begun after the warm-up", "requests", "took at most this long",
-            "; requests that never ended count as infinite, so a line may end below 1",
-        ),
-        "queue_delay": Source(
-            "curves", "x", "curve = 'distribution' AND metric = 'queue_delay'", "s", "queue_delay.mean",
-            "packets that left the bottleneck queue after the warm-up", "packets",
-            "waited at most this long", counted="scale",
-        ),
-        "rtt": Source(
-            "curves", "x", "curve = 'distribution' AND metric = 'rtt'", "s", "rtt.mean",
-            "packets that were transmitted after the warm-up and acknowledged", "packets",
-            "have an RTT of at most this", counted="scale",
-        ),
-        "srtt": Source(
-            "samples", "rtt_s", "t_s >= after_s AND rtt_s > 0", "s", "srtt.mean",
-            "samples of the sender's smoothed RTT after the warm-up", "samples", "are at most this",
-        ),
-        "cwnd": Source(
-            "samples", "cwnd_packets", "t_s >= after_s AND cwnd_packets IS NOT NULL", "packets",
-            "cwnd.mean", "samples of the congestion window after the warm-up", "samples",
-            "are at most this",
-        ),
-    }
-)  # fmt: skip
-
-LOADS = Source("", "", "", "", "", "page loads that count", "loads", "are at most this")
-"""The source of metrics with a value for each page load: the cases already hold these values."""
+LOADS = Distribution(things="page loads that count", word="loads")
+"""Of metrics with a value for each page load: the samples already hold these values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,15 +65,17 @@ class Panel:
 def make(subject: Subject, request: FigureRequest) -> Drawing | None:
     """Make the figure; None where the metric is one value a cell. Raises NothingToDraw."""
     name = request.metric or ""
-    per_load = name in METRICS and METRICS[name].per_load
-    source = LOADS if per_load else SOURCES.get(name)
+    if name not in METRICS:
+        return None
+    metric = METRICS[name]
+    source = LOADS if words.METRICS[name].per_load else metric.distribution
     if source is None:
         return None
     if source is LOADS:
         cases = load(subject, request)
     else:
         cases = load(subject, request.model_copy(update={"metric": source.there}))
-        cases = replace(cases, metric=name, unit=source.unit)
+        cases = replace(cases, metric=name, unit=metric.values[0].unit)
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
     if source is LOADS:
         if LOAD in (*facet, *by) or len(cases.orders[LOAD]) < 2:
@@ -199,7 +150,7 @@ def _of_loads(groups: Sequence[Sequence[Sample]]) -> Own:
 
 
 def _values(
-    subject: Subject, source: Source, cases: Cases, groups: Sequence[Sequence[Sample]]
+    subject: Subject, source: Distribution, cases: Cases, groups: Sequence[Sequence[Sample]]
 ) -> Own:
     import numpy as np
 
@@ -222,7 +173,7 @@ def _values(
     )
     found = run.columns(
         f"SELECT number, replicate, {source.column} AS value, {source.counted} AS things"
-        f" FROM {source.table} JOIN figure_members USING (cell, flow) WHERE {source.which}"
+        f" FROM {source.table} JOIN figure_members USING (cell, flow) WHERE {source.where}"
         " ORDER BY number, replicate, value"
     )
     pairs = found["number"].astype(np.int64) * len(ids) + found["replicate"].astype(np.int64)
@@ -235,7 +186,7 @@ def _values(
     return own
 
 
-def _places(own: Own, source: Source, *, log: bool = False) -> tuple[float, ...]:
+def _places(own: Own, source: Distribution, *, log: bool = False) -> tuple[float, ...]:
     """Return the times to look at: from the shortest to the longest that ended."""
     import numpy as np
 
@@ -286,7 +237,7 @@ def _line(index: int, shares: Sequence[Sequence[float]], mixed: bool, repeats: R
 
 
 def _caption(
-    source: Source, panels: Sequence[Panel], basis: str, own: Own, repeats: Repeated
+    source: Distribution, panels: Sequence[Panel], basis: str, own: Own, repeats: Repeated
 ) -> str:
     cells = sorted({line.cells for panel in panels for line in panel.lines})
     n = between(cells)
