@@ -187,6 +187,20 @@ def test_a_line_over_time_is_what_the_slots_hold(
     assert at.value == pytest.approx(float(np.median([v for _, v in rows])))
 
 
+def test_a_line_of_the_window_over_time_is_drawn(make_run: Maker) -> None:
+    plan = planned("line(goodput, x: time)", {}, 2)
+    (request,) = plan.figures
+    window = request.model_copy(update={"metric": "cwnd"})
+    rows = tuple(
+        (0, n, "cwnd.mean", flow, 9.0, "packets", "") for n in (1, 2) for flow in ("cubic", "bbr")
+    )
+    path = make_run(figures=(window,), repeat=2, duration_s=3.0, more=rows)
+    _, drawing = asked(path)
+    assert isinstance(drawing, Drawing)
+    assert "mean congestion window of a flow's connections" in drawing.caption
+    assert any("cwnd.mean (packets)" in text for text in texts_of(render(drawing).svg["page"]))
+
+
 def test_where_keeps_what_it_says(make_run: Maker) -> None:
     path = run_of(make_run, "cdf(fairness.F, where: n > 1 and repetition <= 2)")
     subject, drawing = asked(path)
