@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 from .numbers import (
     UNLESS_ABSENT,
@@ -24,23 +25,79 @@ from .numbers import (
 )
 from .text import MimeType, ObjectPath, ParameterName
 
+BROWSER, IPERF3 = "browser", "iperf3"
+"""Programs that a workload may need beside the endpoints."""
+
+MOST_STREAMS = 128
+"""The largest number of streams of one iperf3 (iperf.h, MAX_STREAMS)."""
+
+LEAST_PART = 0.99e-6
+"""Least share of a flow in shared arrivals: the language's limit (dsl/traffic/arrivals.py) less rounding."""
+
+
+class Carrier(Protocol):
+    """The flow that a workload is of, as far as it matters to it."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def transport(self) -> str:
+        """Its transport."""
+        ...
+
+    @property
+    def connections(self) -> int:
+        """How many it has."""
+        ...
+
+    @property
+    def port(self) -> int:
+        """Its server's port."""
+        ...
+
+    @property
+    def client_address(self) -> str:
+        """Its client's address; empty: not known."""
+        ...
+
+    @property
+    def rate_bps(self) -> int | None:
+        """Its own limit, bit/s of IP."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transfer:
     """A workload: its parameters are its fields, and this is what every one declares in addition.
 
     greedy: whether a server always has data to send until everything has been sent. paced: whether
-    waiting for the send buffer is part of the workload.
+    waiting for the send buffer is part of the workload. transports: over which it can run. by_images: whether
+    third-party images can move it. only_in_packets: whether it can be measured only from captured packets.
     """
 
     greedy: ClassVar[bool] = False
     paced: ClassVar[bool] = False
+    transports: ClassVar[tuple[str, ...]] = ("tcp", "quic", "udp")
+    by_images: ClassVar[bool] = False
+    only_in_packets: ClassVar[bool] = False
 
     kind: str
 
     def plain(self) -> dict[str, Any]:
         """Return it as endpoints take it (docs/endpoints.md, "Workloads"): its kind, then its parameters."""
         return _plain(self)
+
+    @property
+    def programs(self) -> frozenset[str]:
+        """The programs that it needs beside the endpoints."""
+        return frozenset()
+
+    def contradiction(self, flow: Carrier, intercepted: Collection[int]) -> str:
+        """Return what it cannot have in a flow; empty if there is nothing. intercepted: the ports of proxies."""
+        return ""
 
     def total_bytes(self, connections: int) -> int | None:
         """Return the bytes that all connections transfer together; None if there is no end."""
@@ -60,6 +117,7 @@ class FileWorkload(Transfer):
     """Each connection transfers exactly `bytes` and ends."""
 
     greedy = True
+    by_images = True
     kind: Literal["file"] = "file"
     bytes: Size
 
@@ -175,6 +233,15 @@ class RequestsWorkload(Transfer):
     seed: Seed
     shared: SharedArrivals | None = field(default=None, metadata=UNLESS_ABSENT)
 
+    def contradiction(self, flow: Carrier, intercepted: Collection[int]) -> str:
+        """Report a share of an arrival process that is too small, because each stream draws all of it."""
+        if self.shared is None:
+            return ""
+        part = (self.shared.high - self.shared.low) / flow.connections
+        if part < LEAST_PART:
+            return f"the streams of `{flow.name}` have too small a part of their arrivals"
+        return ""
+
     def offered_bps(self, connections: int, rate_bps: int | None) -> float:
         """Return the mean size of answers over their mean interval, bit/s."""
         each = 8 * self.size.mean / self.every.mean
@@ -227,6 +294,8 @@ class LoadWorkload(Transfer):
     quic_parameters: all parameters of the CCA over QUIC; empty where no load is over HTTP/3.
     """
 
+    transports = ("web",)
+    only_in_packets = True
     kind: Literal["load"] = "load"
     page: Annotated[tuple[PageObject, ...], Range(1, 1000)]
     client: Literal["chromium", "plain"]
@@ -245,6 +314,11 @@ class LoadWorkload(Transfer):
         if len(self.idle_ns) != len(self.protocols):
             raise ValueError("each load of a page has a protocol and a pause")
 
+    @property
+    def programs(self) -> frozenset[str]:
+        """A browser, unless a client without one loads the page."""
+        return frozenset() if self.client == "plain" else frozenset({BROWSER})
+
     def total_bytes(self, connections: int) -> int:
         """Return the bytes of all loads."""
         return sum(item.bytes for item in self.page) * len(self.protocols)
@@ -259,6 +333,8 @@ class Iperf3Workload(Transfer):
     a datagram; None over TCP. reverse: the flow's client is iperf3's client (`--reverse`), else its server.
     """
 
+    transports = ("tcp", "udp")
+    only_in_packets = True
     kind: Literal["iperf3"] = "iperf3"
     time_s: TestTime | None = None
     bytes: TestBytes | None = None
@@ -270,6 +346,26 @@ class Iperf3Workload(Transfer):
         """Raise ValueError where it would end twice."""
         if self.time_s is not None and self.bytes is not None:
             raise ValueError("iperf3 ends after a time or after a number of bytes, not after both")
+
+    @property
+    def programs(self) -> frozenset[str]:
+        """The program itself."""
+        return frozenset({IPERF3})
+
+    def contradiction(self, flow: Carrier, intercepted: Collection[int]) -> str:
+        """Report what iperf3 does not support in a flow."""
+        if flow.client_address == "":
+            return f"the iperf3 of `{flow.name}` has no address to send to"
+        if flow.connections > MOST_STREAMS:
+            return f"the iperf3 of `{flow.name}` has more than {MOST_STREAMS} streams"
+        over_udp = flow.transport == "udp"
+        if over_udp != (self.packet_bytes is not None):
+            return f"the iperf3 of `{flow.name}` has datagrams of a size over UDP, and only there"
+        if over_udp and (flow.rate_bps is None or self.window_bytes is not None):
+            return f"the iperf3 of `{flow.name}` needs a rate over UDP, and has no window"
+        if not over_udp and flow.port in intercepted:
+            return f"a proxy would split the control connection of the iperf3 of `{flow.name}`"
+        return ""
 
     def total_bytes(self, connections: int) -> int | None:
         """Return the bytes of all streams together."""

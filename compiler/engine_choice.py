@@ -13,11 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+from fairc.cell.workloads import BROWSER as BROWSER_PROGRAM
+from fairc.cell.workloads import IPERF3 as IPERF3_PROGRAM
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
-from fairc.words.workloads import Iperf3, Load
+from fairc.words.queues import QUEUES
 
-from .plan import Cell, Flow, Interface, Iperf3Workload, LoadWorkload, Pep
+from .plan import Cell, Flow, Interface, Pep
 
 VIRTUAL_TIME = ("uml", "vm")
 """The engines that are chosen automatically, the fastest first."""
@@ -41,7 +43,7 @@ class Asks:
     container image that it runs. browser: whether it loads pages in a browser. parameters: whether
     its CCA has parameters that are those of a whole kernel. iperf3: whether it runs that program. syscall_cost: whether system calls take a virtual
     time of their own.
-    dualpi2: whether it is a link with such a queue.
+    queue: the discipline of a link's queue, where not every engine's kernel has it.
     """
 
     who: str
@@ -52,7 +54,7 @@ class Asks:
     parameters: bool = False
     iperf3: bool = False
     syscall_cost: bool = False
-    dualpi2: bool = False
+    queue: str = ""
 
     @property
     def special(self) -> bool:
@@ -64,7 +66,7 @@ class Asks:
             or self.parameters
             or self.iperf3
             or self.syscall_cost
-            or self.dualpi2
+            or bool(self.queue)
         )
 
 
@@ -152,17 +154,21 @@ SYSCALL_COST = Limit(
     "do (computing takes its own time there)",
 )
 
-DUALPI2 = Limit(
-    "dualpi2",
-    "dualpi2",
-    lambda asks: asks.dualpi2,
-    "has the queue `dualpi2`",
-    "offer (Debian's kernel is built without it)",
+QUEUES_BEYOND_DEBIAN = tuple(
+    Limit(
+        queue.name,
+        queue.name,
+        lambda asks, name=queue.name: asks.queue == name,  # type: ignore[misc]
+        f"has the queue `{queue.name}`",
+        "offer (Debian's kernel is built without it)",
+    )
+    for queue in QUEUES
+    if not queue.in_debian
 )
 
 LIMITS: dict[str, tuple[Limit, ...]] = {
     "uml": (BPF, IMAGE, IPERF3),
-    "vm": (IMAGE, SYSCALL_COST, DUALPI2),
+    "vm": (IMAGE, SYSCALL_COST, *QUEUES_BEYOND_DEBIAN),
     "mininet": (IMAGE, SYSCALL_COST),
     "docker": (BPF, BROWSER, PARAMETERS, SYSCALL_COST),
 }
@@ -191,46 +197,50 @@ class Choice:
 def of_cell(cell: Cell) -> Iterator[Asks]:
     """Yield what the flows, proxies and links of a cell require."""
     for flow in cell.flows:
-        workload = flow.workload
-        yield Asks(
-            f"flow `{flow.declared or flow.name}`",
-            _line(flow),
-            flow.cca_object is not None,
-            flow.image,
-            isinstance(workload, LoadWorkload) and workload.client != "plain",
-            bool(flow.transport in KERNEL and flow.cca_parameters),
-            isinstance(workload, Iperf3Workload),
-        )
+        yield _of_flow(flow, _line(flow), flow.cca_object is not None)
     if cell.syscall_cost_ns is not None:
         yield Asks("the hosts", 0, syscall_cost=True)
     for pep in cell.peps:
-        yield Asks(f"pep `{pep.name}`", _line(pep), parameters=bool(pep.cca_parameters))
+        yield _of_pep(pep, _line(pep))
     for node in cell.nodes:
         for interface in node.interfaces:
-            if interface.queue is not None and interface.queue.kind == "dualpi2":
-                yield Asks(f"a link of `{node.name}`", _line(interface), dualpi2=True)
+            if interface.queue is not None:
+                yield from _of_queue(node.name, interface.queue.kind, _line(interface))
 
 
 def of_scenario(scenario: model.Scenario) -> Iterator[Asks]:
     """Yield the same before anything has been lowered; proxies count even where they split nothing."""
     for flow in scenario.flows:
-        yield Asks(
-            f"flow `{flow.declared or flow.name}`",
-            flow.span.line,
-            flow.own_cca is not None,
-            flow.image,
-            isinstance(flow.workload, Load) and flow.workload.client != "plain",
-            bool(flow.transport in KERNEL and flow.cca_parameters),
-            isinstance(flow.workload, Iperf3),
-        )
+        yield _of_flow(flow, flow.span.line, flow.own_cca is not None)
     if scenario.syscall_cost_ns is not None:
         yield Asks("the hosts", 0, syscall_cost=True)
     for pep in scenario.network.peps:
-        yield Asks(f"pep `{pep.name}`", pep.span.line, parameters=bool(pep.cca_parameters))
+        yield _of_pep(pep, pep.span.line)
     for link in scenario.network.links:
         for node, way in ((link.a, link.forward), (link.b, link.backward)):
-            if way.queue.kind == "dualpi2":
-                yield Asks(f"a link of `{node}`", way.span.line, dualpi2=True)
+            yield from _of_queue(node, way.queue.kind, way.span.line)
+
+
+def _of_flow(flow: Flow | model.Flow, line: int, bpf: bool) -> Asks:
+    programs = flow.workload.programs
+    return Asks(
+        f"flow `{flow.declared or flow.name}`",
+        line,
+        bpf,
+        flow.image,
+        BROWSER_PROGRAM in programs,
+        bool(flow.transport in KERNEL and flow.cca_parameters),
+        IPERF3_PROGRAM in programs,
+    )
+
+
+def _of_pep(pep: Pep | model.Pep, line: int) -> Asks:
+    return Asks(f"pep `{pep.name}`", line, parameters=bool(pep.cca_parameters))
+
+
+def _of_queue(node: str, kind: str, line: int) -> Iterator[Asks]:
+    if kind in QUEUES and not QUEUES[kind].in_debian:
+        yield Asks(f"a link of `{node}`", line, queue=kind)
 
 
 def cannot(engine: str, asked: Iterable[Asks]) -> Iterator[Reason]:

@@ -21,12 +21,15 @@ def queue_table() -> str:
     rows = ["| queue | holds | what `tc` gets |", "| --- | --- | --- |"]
     for entry in QUEUES:
         written = Queue(entry.name, Size(Fraction(PACKETS), "pkt", nowhere), nowhere)
-        limit = plan.Fifo(limit_packets=PACKETS)
-        queue = entry.lower(
-            Given(written, limit, RATE_BPS, lambda size: int(size.amount * FRAME_BYTES))
-        )
-        unit = "bytes" if queue.limit_bytes is not None else "packets"
-        holds = "bytes or packets" if entry.name == "fifo" else unit
+        queues = [
+            entry.lower(
+                Given(written, limit, RATE_BPS, lambda size: int(size.amount * FRAME_BYTES))
+            )
+            for limit in (plan.Fifo(limit_packets=PACKETS), plan.Fifo(limit_bytes=PACKETS))
+        ]
+        queue = queues[0]
+        units = {"packets" if made.limit_bytes is None else "bytes" for made in queues}
+        holds = " or ".join(sorted(units))
         command = f"{queue.discipline} {queue.words(RATE_BPS)}"
         rows.append(f"| `{entry.name}({PACKETS}pkt)` | {holds} | `{command}` |")
     return "\n".join(rows)

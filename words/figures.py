@@ -73,7 +73,8 @@ class FigureEntry(Entry):
     panels: at most this many; groups: at most this many in all panels; lines: at most this many per panel
     if its groups share it, else 0.
     shows_curves: whether it shows a metric's curves, not its numbers. module: where it is drawn, if not in
-    the module of its name in runtime/report/figures.
+    the module of its name in runtime/report/figures. over_time: its parameter that can be `time`; empty: none.
+    has_panels: whether `facet` makes panels.
     """
 
     panels: int
@@ -81,6 +82,8 @@ class FigureEntry(Entry):
     lines: int = 0
     shows_curves: bool = False
     module: str = ""
+    over_time: str = ""
+    has_panels: bool = True
     runs: bool = True
 
 
@@ -90,7 +93,7 @@ def _figure(
     *parameters: Parameter[Any],
     most: tuple[int, int],
     lines: int = 0,
-    shows_curves: bool = False,
+    **others: Any,
 ) -> FigureEntry:
     """Describe a figure; most: panels, and groups."""
     panels, groups = most
@@ -101,7 +104,7 @@ def _figure(
         panels=panels,
         groups=groups,
         lines=lines,
-        shows_curves=shows_curves,
+        **others,
     )
 
 
@@ -118,6 +121,7 @@ FIGURES: Registry[FigureEntry] = Registry(
             _STAT,
             _CI,
             most=(1, 500),
+            has_panels=False,
         ),
         _figure(
             "line",
@@ -130,6 +134,7 @@ FIGURES: Registry[FigureEntry] = Registry(
             _LOG,
             most=(12, 12 * 12),
             lines=MAX_LINES,
+            over_time=_X.name,
         ),
         _figure(
             "heatmap",

@@ -91,7 +91,7 @@ class MetricEntry(Entry):
     together. units: SI units of sub-values whose unit differs from the first one's. module: where it is computed,
     if not in the module of its name in runtime/metrics. signed: the values, by their names in `measure`, that may be
     negative. is_level: whether it is a mean over time, so that it depends on when it was taken while bulk flows still move; not_levels: the values
-    that are not, by their names in `measure`.
+    that are not, by their names in `measure`. of_transfers: whether its percentiles are over transfers.
     """
 
     need: Need | None = None
@@ -106,6 +106,7 @@ class MetricEntry(Entry):
     runs: bool = True
     is_level: bool = False
     not_levels: frozenset[str] = frozenset()
+    of_transfers: bool = False
 
     def unit_of(self, value: str) -> str:
         """Return the SI unit of a sub-value by its name; of the first value for an empty one."""
@@ -358,6 +359,7 @@ METRICS: Registry[MetricEntry] = Registry(
             _FLOW,
             values=(*_TRANSFERS, *(f"group_{value}" for value in _TRANSFERS)),
             need=_TRANSFER,
+            of_transfers=True,
             units=dict.fromkeys(("count", "unfinished", "group_count", "group_unfinished"), "1"),
         ),
         _metric("qoe", "1", "Quality of experience of a video", _FLOW, need=_VIDEO),

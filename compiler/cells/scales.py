@@ -42,7 +42,7 @@ def check_scales(
 ) -> None:
     """Report which values `deviations` cannot have in a configuration."""
     for request in requests:
-        if request.name == "deviations":
+        if SCALES in METRICS[request.name].parameters:
             scales = _scales(request)
             if len(scales) > MOST_SCALES:
                 report(_error(request, "too-many", f"`deviations` has more than {MOST_SCALES}"

@@ -11,6 +11,7 @@ from fairc.compiler.passes.draft import Draft
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.words.distributions import mean
+from fairc.words.metrics import METRICS
 from fairc.words.workloads.file import File
 from fairc.words.workloads.requests import Requests
 
@@ -33,7 +34,7 @@ def check_transfers(
 ) -> None:
     """Report which percentiles of `fct` a configuration has too few transfers for."""
     for request in requests:
-        if request.name != "fct":
+        if not METRICS[request.name].of_transfers:
             continue
         for value in request.values:
             found = _PERCENTILE.fullmatch(value.partition(".")[2])

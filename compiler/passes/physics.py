@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from fairc.words.ccas import TCP_CCAS
+from fairc.words.ccas import CCAS
+from fairc.words.queues import QUEUES
 from fairc.words.workloads import Video
 
 from .draft import Draft, DraftFlow, Place
@@ -34,7 +35,7 @@ def warn(draft: Draft) -> None:
     _warn_late(draft)
     _warn_overload(draft)
     _warn_unmarked(draft)
-    _warn_l4s(draft)
+    _warn_misused(draft)
 
 
 def _warn_short(draft: Draft, flow: DraftFlow, sharing: int) -> None:
@@ -100,10 +101,11 @@ def _warn_limits(draft: Draft, flow: DraftFlow) -> None:
             f"{workload.plan.bitrate_bps / 1e6:g} Mbit/s over a bottleneck of {flow.rate_bps / 1e6:g} Mbit/s",
             "it stalls whatever the network does: lower the bit rate, or make the link faster",
         )
-    if declared.cca == "dctcp" and not declared.options.ecn:
+    cca = declared.cca or ""
+    if cca in CCAS and CCAS[cca].needs_ecn and not declared.options.ecn:
         draft.warn(
             "dctcp-without-ecn",
-            f"without ECN, DCTCP in `{declared.name}` behaves as Reno",
+            f"without ECN, {cca.upper()} in `{declared.name}` behaves as Reno",
             declared.span,
             "Linux falls back where the other end has not agreed to ECN",
             "write `ecn = accurate`, and give the queue `ecn: on`",
@@ -168,42 +170,13 @@ def _warn_unmarked(draft: Draft) -> None:
             )
 
 
-SCALABLE = frozenset(cca.name for cca in TCP_CCAS if cca.is_scalable)
-
-
-def _warn_l4s(draft: Draft) -> None:
-    """Report coupled queues without L4S packets, and classic flows that count as L4S there.
-
-    No built-in sender uses ECT(1): no CCA of the kernel requests it, and QUIC marks with ECT(0). BPF programs and
-    images may.
-    """
+def _warn_misused(draft: Draft) -> None:
+    """Report what makes no sense about the flows that cross a queue."""
     for node in draft.nodes.values():
         for end in node.ends:
             queue = end.shaped.queue if end.shaped is not None else None
-            if queue is None or queue.kind != "dualpi2":
-                continue
-            crossing = [f for f in draft.flows if end in (*f.data, *f.acks)]
-            unknown = [f for f in crossing if f.flow.own_cca or f.flow.image]
-            taken = queue.options.get("l4s") == "any"
-            asking = [f for f in crossing if f.flow.options.ecn] if taken else []
-            if not asking and not unknown:
-                draft.warn(
-                    "no-l4s",
-                    "no flow here sends L4S packets: one of the two queues of `dualpi2` stays"
-                    " empty",
-                    queue.span,
-                    "no flow requests ECN"
-                    if taken
-                    else "senders here use ECT(0), and L4S is ECT(1)",
-                    "write `l4s: any`, and `ecn = accurate` in the flows whose CCA is made for it",
-                )
-            for flow in asking:
-                if flow not in unknown and flow.flow.cca not in SCALABLE:
-                    draft.warn(
-                        "classic-as-l4s",
-                        f"with `l4s: any` the packets of `{flow.flow.name}` count as L4S",
-                        flow.flow.span,
-                        f"`{flow.flow.cca}` halves its window at a mark, and L4S packets are"
-                        " marked often",
-                        "leave `ecn` out of this flow, or use a scalable CCA such as dctcp",
-                    )
+            misused = None if queue is None else QUEUES[queue.kind].misused
+            if queue is not None and misused is not None:
+                crossing = [f.flow for f in draft.flows if end in (*f.data, *f.acks)]
+                for found in misused(queue, crossing):
+                    draft.report(found)

@@ -12,6 +12,7 @@ from functools import lru_cache
 from ipaddress import IPv4Interface
 from typing import TYPE_CHECKING
 
+from fairc.cell.workloads import LoadWorkload
 from fairc.words.ccas import QUIC_CCAS, TCP_CCAS, Knob
 
 if TYPE_CHECKING:
@@ -26,12 +27,6 @@ RESERVED = frozenset({"all", "default", "lo"})
 
 LOGS = frozenset({"changes", "monitor"})
 """What else writes a log, apart from captures and the programs of flows."""
-
-MOST_STREAMS = 128
-"""The largest number of streams of one iperf3 (iperf.h, MAX_STREAMS)."""
-
-LEAST_PART = 0.99e-6
-"""Least share of a flow in shared arrivals: the language's limit (dsl/traffic/arrivals.py) less rounding."""
 
 USUAL_WINDOW = 10
 """Linux's default initial window; any other needs its own route from the server to the client."""
@@ -113,6 +108,7 @@ def _changes(end: Interface) -> str:
 def _flows(cell: Cell, parts: Parts) -> str:
     """Report what is wrong with flows."""
     nodes, owners = parts.nodes, parts.owners
+    intercepted = {port for pep in cell.peps for port in pep.ports}
     if len({flow.name for flow in cell.flows}) != len(cell.flows):
         return "two flows have the same name"
     for flow in cell.flows:
@@ -129,7 +125,7 @@ def _flows(cell: Cell, parts: Parts) -> str:
             return f"each connection of `{flow.name}` must have exactly one start"
         if flow.transport == "udp" and flow.port + flow.connections > 65_536:
             return f"the flow `{flow.name}` needs more ports than exist"
-        if why := _stack(flow) or _arrivals(flow) or _iperf3(flow, cell):
+        if why := _stack(flow) or flow.workload.contradiction(flow, intercepted):
             return why
         window = flow.options.initial_window_packets
         if window != USUAL_WINDOW and not _reaches(nodes[server], flow.client_address):
@@ -139,10 +135,10 @@ def _flows(cell: Cell, parts: Parts) -> str:
 
 def _stack(flow: Flow) -> str:
     """Report what cannot be combined in a flow: transport, workload, CCA and image."""
-    kind, transport = flow.workload.kind, flow.transport
-    if (transport == "web") != (kind == "load"):
-        return f"the flow `{flow.name}` cannot move `{kind}` over `{transport}`"
-    if flow.image is not None and (kind != "file" or transport != "quic"):
+    workload, transport = flow.workload, flow.transport
+    if transport not in workload.transports:
+        return f"the flow `{flow.name}` cannot move `{workload.kind}` over `{transport}`"
+    if flow.image is not None and not (workload.by_images and transport == "quic"):
         return f"the image of `{flow.name}` can only move a file over QUIC"
     if flow.cca is None and transport != "udp" and flow.image is None:
         return f"the flow `{flow.name}` has no CCA"
@@ -152,41 +148,10 @@ def _stack(flow: Flow) -> str:
     if flow.cca_parameters:
         knobs = _knobs("quic" if transport == "quic" else "tcp", flow.cca or "")
         why = _settings(knobs, flow.cca_parameters, flow.name)
-    if flow.workload.kind == "load" and flow.workload.quic_parameters:
+    if isinstance(workload, LoadWorkload) and workload.quic_parameters:
         knobs = _knobs("quic", flow.cca or "")
-        why = why or _settings(knobs, flow.workload.quic_parameters, flow.name)
+        why = why or _settings(knobs, workload.quic_parameters, flow.name)
     return why
-
-
-def _arrivals(flow: Flow) -> str:
-    """Report what is wrong with a share of an arrival process, all of which each stream draws."""
-    workload = flow.workload
-    if workload.kind != "requests" or workload.shared is None:
-        return ""
-    part = (workload.shared.high - workload.shared.low) / flow.connections
-    if part < LEAST_PART:
-        return f"the streams of `{flow.name}` have too small a part of their arrivals"
-    return ""
-
-
-def _iperf3(flow: Flow, cell: Cell) -> str:
-    """Report what iperf3 does not support in a flow."""
-    workload = flow.workload
-    if workload.kind != "iperf3":
-        return ""
-    if flow.transport not in ("tcp", "udp"):
-        return f"the iperf3 of `{flow.name}` runs over TCP or UDP"
-    if flow.client_address == "":
-        return f"the iperf3 of `{flow.name}` has no address to send to"
-    if flow.connections > MOST_STREAMS:
-        return f"the iperf3 of `{flow.name}` has more than {MOST_STREAMS} streams"
-    if (flow.transport == "udp") != (workload.packet_bytes is not None):
-        return f"the iperf3 of `{flow.name}` has datagrams of a size over UDP, and only there"
-    if flow.transport == "udp" and (flow.rate_bps is None or workload.window_bytes is not None):
-        return f"the iperf3 of `{flow.name}` needs a rate over UDP, and has no window"
-    if flow.transport == "tcp" and any(flow.port in pep.ports for pep in cell.peps):
-        return f"a proxy would split the control connection of the iperf3 of `{flow.name}`"
-    return ""
 
 
 def _peps(cell: Cell, parts: Parts) -> str:
@@ -248,7 +213,7 @@ def _captures(cell: Cell, parts: Parts) -> str:
         if cell.captures:
             return "a cell without captures has captures"
         for flow in cell.flows:
-            if flow.transport == "web" or flow.image or flow.workload.kind == "iperf3":
+            if flow.image or flow.workload.only_in_packets:
                 return f"the flow `{flow.name}` can be measured only from captured packets, and the cell has no captures"
     if len({capture.name for capture in cell.captures}) != len(cell.captures):
         return "two captures have the same name"

@@ -51,6 +51,11 @@ class Workload(ABC):
     only_in_packets: ClassVar[str] = ""
 
     @property
+    def programs(self) -> frozenset[str]:
+        """The programs that it needs beside the endpoints."""
+        return frozenset()
+
+    @property
     def is_drawn(self) -> bool:
         """Whether what it transfers differs between repetitions."""
         return False

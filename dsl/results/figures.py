@@ -202,7 +202,7 @@ class FigureChecker:
             )
         if name != "time":
             return
-        if (entry.name, parameter.name) != ("line", "x"):
+        if parameter.name != entry.over_time:
             fail(
                 "not-an-axis",
                 f"{use} cannot be `time`",
@@ -269,7 +269,7 @@ class FigureChecker:
         span: Span,
     ) -> None:
         """Raise CompileError for more panels, lines or groups than anyone can read."""
-        in_panels = () if entry.name == "table" else ("facet",)
+        in_panels = ("facet",) if entry.has_panels else ()
         panels = [s for p in in_panels for s in _symbols(arguments.get(p))]
         of_groups = tuple(n for n in ("facet", "x", "y", "by") if n in arguments)
         if entry.lines:

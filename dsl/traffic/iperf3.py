@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from fairc.cell.workloads import MOST_STREAMS
 from fairc.compiler.plan import Iperf3Workload
 from fairc.dsl import model
 from fairc.dsl.blocks import Settings
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.problems import Gather, fail
 from fairc.words.blocks import flow as keys
-from fairc.words.workloads.iperf3 import BLOCK_BYTES, MOST_STREAMS
+from fairc.words.workloads.iperf3 import BLOCK_BYTES
 
 from .transports import Control
 

@@ -18,9 +18,21 @@ from .knobs import Cca, Knob, flag, switch, whole
 
 
 def _cca(
-    name: str, summary: str, *knobs: Knob, paces: bool = False, is_scalable: bool = False
+    name: str,
+    summary: str,
+    *knobs: Knob,
+    paces: bool = False,
+    is_scalable: bool = False,
+    needs_ecn: bool = False,
 ) -> Cca:
-    return Cca(name=name, summary=summary, parameters=knobs, paces=paces, is_scalable=is_scalable)
+    return Cca(
+        name=name,
+        summary=summary,
+        parameters=knobs,
+        paces=paces,
+        is_scalable=is_scalable,
+        needs_ecn=needs_ecn,
+    )
 
 
 _DETECT = "1: by trains of acks, 2: by the delay, 3: by both"
@@ -67,6 +79,7 @@ KERNEL = [
         ),
         whole("dctcp_alpha_on_init", "initial estimate, in 1/1024", 1024, 0, 1024),
         is_scalable=True,
+        needs_ecn=True,
     ),
     _cca("highspeed", "HighSpeed TCP (RFC 3649)"),
     _cca(

@@ -47,10 +47,12 @@ class Cca(Entry):
     """A CCA. paces: whether it always paces.
 
     is_scalable: whether its window is inversely proportional to the share of marks (RFC 9332, section 1.2).
+    needs_ecn: whether it is another CCA without ECN.
     """
 
     paces: bool = False
     is_scalable: bool = False
+    needs_ecn: bool = False
     runs: bool = True
 
     @cached_property

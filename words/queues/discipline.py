@@ -7,7 +7,7 @@ no sense at the rate give a warning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar, cast
 
@@ -18,7 +18,7 @@ from fairc.dsl.core.entries import Entry, Parameter, Use
 from fairc.dsl.core.kinds import A_COUNT, A_POSITIVE_TIME, A_SWITCH
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Quantity
-from fairc.dsl.model import Queue, Size
+from fairc.dsl.model import Flow, Queue, Size
 from fairc.words.sizes import A_QUEUE_SIZE
 
 T = TypeVar("T")
@@ -128,7 +128,8 @@ class Discipline(Entry):
     hashes flows with a secret of the kernel. always_marks: whether it marks packets without being asked
     to. order: what leaves in the order in which it came: all packets (`line`), those of each flow (`flows`),
     or neither (`mixed`). probes: its names in tc -> arguments to try whether a kernel has it. modules: of
-    the kernel.
+    the kernel. in_debian: whether Debian's kernel has it. misused: yields what makes no sense about the flows that cross
+    a queue, as it is written.
     """
 
     lower: Callable[[Given], plan.Queue]
@@ -139,6 +140,8 @@ class Discipline(Entry):
     order: Literal["line", "flows", "mixed"] = "mixed"
     probes: Mapping[str, str] = field(default_factory=dict)
     modules: tuple[str, ...] = ()
+    in_debian: bool = True
+    misused: Callable[[Queue, Sequence[Flow]], Iterator[Diagnostic]] | None = None
     runs: bool = True
 
     def warnings(self, given: Given, queue: plan.Queue) -> Iterator[Diagnostic]:

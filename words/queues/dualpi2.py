@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
@@ -13,6 +13,8 @@ from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_SHARE, Quantities, Words
 from fairc.dsl.core.units import FREQUENCY, NUMBER, PACKETS, TIME
+from fairc.dsl.model import Flow, Queue
+from fairc.words.ccas import TCP_CCAS
 from fairc.words.sizes import Sizes
 
 from .discipline import SCALED, SIZE, Discipline, Given
@@ -22,6 +24,8 @@ LONGEST_STEP_NS = 4 * 10**9
 STEP_FRAMES = 3
 """Full frames that the second packet of a pair may wait for: the one being sent as the pair arrives, the first of
 the pair, and a classic one between them. Delayed ACKs release pairs; a shorter step marks them whatever the load."""
+
+SCALABLE = frozenset(cca.name for cca in TCP_CCAS if cca.is_scalable)
 
 A_GAIN = Quantities((FREQUENCY,), low=Fraction(1, 256), high=8_000_000)
 L4S_PACKETS: Words[Literal["ect1", "any"]] = Words("value of `l4s`", ("ect1", "any"))
@@ -127,6 +131,39 @@ def _doubts(given: Given, queue: plan.DualPi2) -> Iterator[Diagnostic]:
         )
 
 
+def _misused(queue: Queue, crossing: Sequence[Flow]) -> Iterator[Diagnostic]:
+    """Yield that there are no L4S packets, and which classic flows count as L4S.
+
+    No built-in sender uses ECT(1): no CCA of the kernel requests it, and QUIC marks with ECT(0). BPF programs and
+    images may.
+    """
+    unknown = [flow for flow in crossing if flow.own_cca or flow.image]
+    taken = queue.options.get(L4S.name) == "any"
+    asking = [flow for flow in crossing if flow.options.ecn] if taken else []
+    if not asking and not unknown:
+        why = "no flow requests ECN" if taken else "senders here use ECT(0), and L4S is ECT(1)"
+        yield Diagnostic(
+            code="no-l4s",
+            message="no flow here sends L4S packets: one of the two queues of `dualpi2` stays empty",
+            span=queue.span,
+            notes=(why,),
+            help="write `l4s: any`, and `ecn = accurate` in the flows whose CCA is made for it",
+            severity=Severity.WARNING,
+        )
+    for flow in asking:
+        if flow not in unknown and flow.cca not in SCALABLE:
+            yield Diagnostic(
+                code="classic-as-l4s",
+                message=f"with `l4s: any` the packets of `{flow.name}` count as L4S",
+                span=flow.span,
+                notes=(
+                    f"`{flow.cca}` halves its window at a mark, and L4S packets are marked often",
+                ),
+                help="leave `ecn` out of this flow, or use a scalable CCA such as dctcp",
+                severity=Severity.WARNING,
+            )
+
+
 DUALPI2 = Discipline(
     name="dualpi2",
     summary="Coupled queues for L4S and classic traffic, PI2 (RFC 9332)",
@@ -140,4 +177,6 @@ DUALPI2 = Discipline(
     is_random=True,
     always_marks=True,
     probes={"dualpi2": "limit 10"},
+    in_debian=False,
+    misused=_misused,
 )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fairc.compiler.plan import Iperf3Workload
+from fairc.cell.workloads import Iperf3Workload
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_SIZE, A_SWITCH, Quantities
 from fairc.dsl.core.problems import Gather, fail
@@ -21,8 +21,6 @@ BLOCK_BYTES = 4096
 
 A receiver of 3.18 counts only whole blocks: its default of 128 KiB takes a second at 1 Mbit/s.
 """
-MOST_STREAMS = 128
-"""iperf.h, MAX_STREAMS."""
 
 # What iperf3 accepts (iperf.h: MAX_TIME, MAX_TCP_BUFFER).
 A_TEST_TIME = Quantities((TIME,), low=1, high=86_400)
@@ -49,6 +47,11 @@ class Iperf3(Workload):
     kind = "iperf3"
     noun = "iperf3"
     only_in_packets = "iperf3"
+
+    @property
+    def programs(self) -> frozenset[str]:
+        """The program itself."""
+        return self.plan.programs
 
     @property
     def ends(self) -> bool:

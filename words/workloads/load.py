@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
+from fairc.cell.workloads import BROWSER as PROGRAM
 from fairc.compiler import plan
 from fairc.compiler.draws import draw
 from fairc.dsl.core.diagnostics import Label
@@ -71,6 +72,11 @@ class Load(Workload):
     kind = "load"
     noun = "page loads"
     only_in_packets = "page loads"
+
+    @property
+    def programs(self) -> frozenset[str]:
+        """A browser, unless a client without one loads the page."""
+        return frozenset() if self.client == "plain" else frozenset({PROGRAM})
 
     @property
     def protocols(self) -> tuple[HttpVersion, ...]:
