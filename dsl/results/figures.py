@@ -86,9 +86,11 @@ class FigureChecker:
             use = match(entry, tuple(given), figure.span)
         if use is not None:
             self._check_names(entry, use.arguments, gather)
-        if not any(p.name == "metric" for p in entry.parameters):  # it shows its namesake metric
+        asks = any(p.name == "metric" for p in entry.parameters)
+        if not asks and entry.name in METRICS:  # it shows its namesake
             with gather.attempt():
-                self._refuse_load(f"`{entry.name}`", head.span)
+                if METRICS[entry.name].per_load:
+                    self._refuse_load(f"`{entry.name}`", head.span)
                 self._check_measured(Symbol(entry.name, head.span))
         if not entry.runs:
             gather.found.append(not_yet(f"the figure `{entry.name}`", figure.span, entry.instead))
