@@ -298,7 +298,7 @@ def test_a_new_word_needs_the_files_that_the_table_names(word: str, tmp_path: Pa
         "metric": "goodput",
         "more": "",
     }
-    (tmp_path / "toy.fexp").write_text(SPEC.format(**usual | toy.spec))
+    (tmp_path / "toy.fexp").write_text(SPEC.format(**{**usual, **toy.spec}))
 
     def fairc(*arguments: str) -> str:
         done = subprocess.run(
