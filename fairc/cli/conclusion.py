@@ -35,7 +35,7 @@ def conclude(
     from fairc.runtime.claims import decide
     from fairc.runtime.claims.wording import lines
     from fairc.runtime.repetitions import reading
-    from fairc.runtime.report import build
+    from fairc.runtime.report.build import build
     from fairc.runtime.run import phase
 
     from .phase import phase_lines

@@ -31,7 +31,7 @@ from .packs import run_of
 @quiet()
 def report(run: Path, forms: tuple[str, ...], warmup: bool) -> None:
     """Build the report of RUN from what is stored; nothing is run."""
-    from fairc.runtime.report import build
+    from fairc.runtime.report.build import build
     from fairc.runtime.store.folder import Store
 
     from .results import plan_of, refresh

@@ -55,7 +55,7 @@ def _rebuilt(
 ) -> Store | None:
     """Build the run anew from the results in the pack, and compare the rest of it; None where the results are damaged."""
     from fairc.runtime.pack import checking, contents, rebuilding
-    from fairc.runtime.report import ReportError
+    from fairc.runtime.report.run import ReportError
     from fairc.runtime.run import phase
     from fairc.runtime.store.folder import Store, StoreError
     from fairc.runtime.store.tables import TableError

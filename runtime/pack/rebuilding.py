@@ -55,12 +55,12 @@ def as_compiled(source: Path, place: Path, compilation: compiler.Compilation) ->
 
 def derive(store: Store, formats: list[str]) -> None:
     """Write what follows from the cells of a run: tables, report. Raises TableError, ReportError, StoreError."""
-    from fairc.runtime import report
+    from fairc.runtime.report.build import build
 
     if (store.path / phase.FOLDER).is_dir():
         _tabulate(Store(store.path / phase.FOLDER))
     _tabulate(store)
-    report.build(store.path, formats)
+    build(store.path, formats)
 
 
 def unpack(pack: Path, folder: Path) -> None:

@@ -5,8 +5,3 @@ configuration), `formatting` (numbers and lists as text), `answer`, `choose` and
 (drawings and tables), `lead` (the top of the page), `svg` and `render` (figures as files), `page` (HTML and
 Markdown), `build` (the whole report). Nothing here computes a metric or runs a cell.
 """
-
-from .build import FORMATS, build
-from .run import ReportError
-
-__all__ = ["FORMATS", "ReportError", "build"]

@@ -16,24 +16,7 @@ from . import latex, page, tabular
 from .answer import answer
 from .choose import choose
 from .explore import explored
-from .figures import (
-    COURSE,
-    DEFAULT,
-    DEVIATIONS,
-    FAIRNESS,
-    FIGURES,
-    PAGE_LOADS,
-    PAIRS,
-    POLICING,
-    Drawing,
-    FigureKind,
-    NothingToDraw,
-    Sheet,
-    Subject,
-    histogram,
-    loads_pages,
-    polices,
-)
+from .figures import FIGURES, Drawing, FigureKind, NothingToDraw, Sheet, Subject, defaults
 from .lead import with_picture
 from .render import FOLDER, Rendered, render_all, write_pdf, write_svg
 from .run import ReportError, Run
@@ -58,36 +41,10 @@ class _Report:
     def figures(self) -> tuple[Drawing | Sheet, ...]:
         return tuple(with_picture(self.subject, list(self._draw())))
 
-    @property
-    def _measures_fairness(self) -> bool:
-        return self._measures(FAIRNESS.name)
-
-    def _brings(self, kind: FigureKind) -> bool:
-        """Whether a figure of `deviations` is shown by default."""
-        asked = {request.kind for request in self.run.plan.figures}
-        return self._measures("deviations") and kind.name not in asked
-
-    def _of_fmp(self) -> list[FigureKind]:
-        """Return what a report of the Fairness Measurement Procedure shows by default."""
-        if not self._measures("fmp"):
-            return []
-        asked = {request.kind for request in self.run.plan.figures}
-        several = len(self.run.configurations) > 1
-        pairs = [PAIRS] if several and PAIRS.name not in asked else []
-        return [COURSE, *pairs, *(histogram.of_k(self.subject) if several else [])]
-
-    def _measures(self, name: str) -> bool:
-        return any(request.name == name for request in self.run.plan.measure)
-
     def _draw(self) -> Iterator[tuple[FigureRequest | None, Drawing | Sheet]]:
         known = {kind.name: kind for kind in FIGURES}
         wanted: list[tuple[FigureKind | None, FigureRequest | None]] = [
-            *((kind, None) for kind in DEFAULT),
-            *([(FAIRNESS, None)] if self._measures_fairness else []),
-            *([(PAGE_LOADS, None)] if loads_pages(self.subject) else []),
-            *([(POLICING, None)] if polices(self.subject) else []),
-            *((kind, None) for kind in self._of_fmp()),
-            *((kind, None) for kind in DEVIATIONS if self._brings(kind)),
+            *((kind, None) for kind in defaults(self.subject)),
             *((known.get(request.kind), request) for request in self.run.plan.figures),
         ]
         for kind, request in wanted:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from fairc.runtime.report import build
 from fairc.runtime.report.answer import MAX_COLUMNS, answer, dominance, entries
+from fairc.runtime.report.build import build
 from fairc.runtime.report.formatting import (
     MINUS,
     decimals_for,

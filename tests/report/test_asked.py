@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from asked_figures import SWEEP, Maker, asked, planned, run_of, texts_of, values_of
 
-from fairc.runtime.report import build
+from fairc.runtime.report.build import build
 from fairc.runtime.report.figures import (
     Drawing,
     NothingToDraw,

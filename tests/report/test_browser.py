@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from chromium import LACKS
 
-from fairc.runtime.report import build
+from fairc.runtime.report.build import build
 
 pytestmark = pytest.mark.skipif(bool(LACKS), reason=LACKS)
 

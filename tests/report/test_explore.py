@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 
 from fairc.compiler import plan
-from fairc.runtime.report import build, explore
+from fairc.runtime.report import explore
+from fairc.runtime.report.build import build
 from fairc.runtime.report.links import capacity, changing, named
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import Results

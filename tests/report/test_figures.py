@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from asked_figures import subject_of
 
-from fairc.runtime.report import build
-from fairc.runtime.report.figures import DEFAULT, FAIRNESS, Drawing
+from fairc.runtime.report.build import build
+from fairc.runtime.report.figures import Drawing, defaults, window
 from fairc.runtime.report.figures.base import decimate
 from fairc.runtime.report.figures.rates import load
 from fairc.runtime.report.figures.style import SERIES, VARIABLES, WIDTHS, spread
@@ -100,8 +100,8 @@ def test_one_repetition_is_named(make_run: Maker) -> None:
         for o, v in subject.results.points(subject.results.select(F)[0], configuration)
     }
     assert values[chosen[0].repetition] == sorted(values.values())[2]
-    window = next(k for k in DEFAULT if k.name == "window").make(subject, None)
-    assert f"repetition {chosen[0].repetition}, the one whose" in window.caption
+    drawing = window.KIND.make(subject, None)
+    assert f"repetition {chosen[0].repetition}, the one whose" in drawing.caption
 
 
 @pytest.mark.parametrize("connections", [1, 3])
@@ -110,7 +110,7 @@ def test_every_figure_at_every_width(
     make_run: Maker, flows: tuple[str, ...], connections: int
 ) -> None:
     subject = subject_of(make_run(flows=flows, connections=connections, repeat=2, duration_s=5.0))
-    for kind in (*DEFAULT, FAIRNESS):
+    for kind in defaults(subject):
         drawing = kind.make(subject, None)
         assert isinstance(drawing, Drawing)
         rendered = render(drawing)

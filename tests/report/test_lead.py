@@ -11,9 +11,8 @@ import pytest
 
 from fairc.compiler import plan
 from fairc.runtime.repetitions.reading import Measure, Outcome
-from fairc.runtime.report import build
 from fairc.runtime.report.answer import answer
-from fairc.runtime.report.build import _Report
+from fairc.runtime.report.build import _Report, build
 from fairc.runtime.report.figures import Drawing
 from fairc.runtime.report.lead import SECTION, _axes, _candidates, tiles
 from fairc.runtime.report.run import Configuration, Run

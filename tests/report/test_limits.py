@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from fairc.runtime.report import build
+from fairc.runtime.report.build import build
 from fairc.runtime.report.limits import NOTABLE, limits
 from fairc.runtime.report.run import Run
 

@@ -12,7 +12,7 @@ from fairc.compiler.plan import FigureRequest, Selection
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.repetitions.summaries import summarise
-from fairc.runtime.report import build
+from fairc.runtime.report.build import build
 from fairc.runtime.report.comparisons import comparisons
 from fairc.runtime.report.figures import (
     FIGURES,

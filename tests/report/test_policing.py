@@ -9,8 +9,8 @@ import duckdb
 import pytest
 from asked_figures import subject_of
 
-from fairc.runtime.report import build
-from fairc.runtime.report.figures import NothingToDraw, buckets, polices
+from fairc.runtime.report.build import build
+from fairc.runtime.report.figures import NothingToDraw, buckets
 from fairc.runtime.report.figures.buckets import MOST_USERS
 from fairc.runtime.report.render import render
 from fairc.runtime.report.run import Run
@@ -40,7 +40,7 @@ def policed(path: Path) -> Path:
 
 def test_the_users_with_the_most_drops_are_shown(make_run: Maker) -> None:
     subject = subject_of(policed(make_run()))
-    assert polices(subject)
+    assert buckets.KIND.is_due(subject)
     drawing = buckets.make(subject, None)
     svg = render(drawing).svg["page"]
     assert all(f"user-{n}" in svg for n in range(2, USERS))
@@ -51,7 +51,7 @@ def test_the_users_with_the_most_drops_are_shown(make_run: Maker) -> None:
 
 def test_a_run_without_policers_has_no_such_figure(make_run: Maker) -> None:
     subject = subject_of(make_run())
-    assert not polices(subject)
+    assert not buckets.KIND.is_due(subject)
     with pytest.raises(NothingToDraw):
         buckets.make(subject, None)
 

@@ -11,7 +11,14 @@ from asked_figures import subject_of, texts_of
 
 from fairc.compiler import plan
 from fairc.runtime.report.build import _Report
-from fairc.runtime.report.figures import DEFAULT, FAIRNESS, FIGURES, Drawing, NothingToDraw, Subject
+from fairc.runtime.report.figures import (
+    FIGURES,
+    Drawing,
+    NothingToDraw,
+    Subject,
+    defaults,
+    fairness,
+)
 from fairc.runtime.report.figures.layout import MAX_HEIGHT
 from fairc.runtime.report.figures.style import WIDTHS, paper_style
 from fairc.runtime.report.render import render
@@ -87,8 +94,8 @@ def test_no_figure_is_taller_than_a_page(make_run: Maker) -> None:
     few = subject_of(make_run(**numbered("1", "2", "3", "4")))
     wide = subject_of(make_run(flows=tuple(f"f{i}" for i in range(6)), **numbered(*many)))
     drawings = [
-        *(kind.make(few, None) for kind in (*DEFAULT, FAIRNESS)),
-        FAIRNESS.make(big, None),
+        *(kind.make(few, None) for kind in defaults(few)),
+        fairness.KIND.make(big, None),
         made(big, "line", "goodput", **LINE, facet=("n",)),
         made(big, "cdf", "goodput", facet=("n",)),
         made(big, "boxplot", "goodput", **BOX),

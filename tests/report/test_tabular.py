@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fairc.runtime.report import build
+from fairc.runtime.report.build import build
 from fairc.runtime.report.figures import Sheet
 from fairc.runtime.report.formatting import Number
 from fairc.runtime.report.latex import as_tex

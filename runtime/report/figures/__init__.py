@@ -16,6 +16,7 @@ from . import (
     buckets,
     course,
     fairness,
+    histogram,
     loads,
     loss_window,
     pairs,
@@ -27,23 +28,18 @@ from . import (
 )
 from .base import Drawing, FigureKind, NothingToDraw, Sheet, Subject
 
-# Shown in every report, in this order.
-DEFAULT: tuple[FigureKind, ...] = (rates.KIND, window.KIND, queue.KIND)
-
-# Shown after them where fairness is measured, and in a report of page loads.
-FAIRNESS: FigureKind = fairness.KIND
-PAGE_LOADS: FigureKind = loads.KIND
-loads_pages = loads.loads_pages
-
-# Shown where users are policed.
-POLICING: FigureKind = buckets.KIND
-polices = buckets.polices
-# Shown where `fmp` is measured: K over time, and the table of pairs.
-COURSE: FigureKind = course.KIND
-PAIRS: FigureKind = pairs.KIND
-# Shown where `deviations` is measured.
 SPECTRUM: FigureKind = spectrum.KIND
-DEVIATIONS: tuple[FigureKind, ...] = (SPECTRUM, ranges.KIND, loss_window.KIND)
+
+
+def defaults(subject: Subject) -> list[FigureKind]:
+    """Return the figures that a report shows without being asked, in their order."""
+    asked = {request.kind for request in subject.run.plan.figures}
+    known = (
+        *(rates.KIND, window.KIND, queue.KIND, fairness.KIND, loads.KIND, buckets.KIND),
+        *(course.KIND, pairs.KIND, *histogram.of_k(subject)),
+        *(SPECTRUM, ranges.KIND, loss_window.KIND),
+    )
+    return [kind for kind in known if kind.name not in asked and kind.is_due(subject)]
 
 
 # What `report { ... }` can ask for.
@@ -52,19 +48,12 @@ FIGURES: Registry[FigureKind] = Registry(
 )
 
 __all__ = [
-    "COURSE",
-    "DEFAULT",
-    "DEVIATIONS",
-    "FAIRNESS",
     "FIGURES",
-    "PAGE_LOADS",
-    "PAIRS",
-    "POLICING",
+    "SPECTRUM",
     "Drawing",
     "FigureKind",
     "NothingToDraw",
     "Sheet",
     "Subject",
-    "loads_pages",
-    "polices",
+    "defaults",
 ]

@@ -65,6 +65,10 @@ class Subject:
     shown: tuple[Configuration, ...]
     choice: str
 
+    def measures(self, *metrics: str) -> bool:
+        """Tell whether the experiment measures one of these metrics."""
+        return any(request.name in metrics for request in self.run.plan.measure)
+
 
 class NothingToDraw(Exception):
     """The run has no data for a figure; the message says which."""
@@ -85,11 +89,13 @@ def few(number: int, most: int, what: str, can: str = "") -> None:
 class FigureKind:
     """A kind of figure: its name in `report { ... }` and how it is made.
 
-    make: raises NothingToDraw. request: what `report` asks for; None for a default figure.
+    make: raises NothingToDraw. request: what `report` asks for; None for a default figure. is_due: whether a default
+    figure belongs into a report.
     """
 
     name: str
     make: Callable[[Subject, FigureRequest | None], Drawing | Sheet]
+    is_due: Callable[[Subject], bool] = lambda _: True
 
 
 def decimate(times: ArrayLike, values: ArrayLike, bins: int) -> tuple[list[float], list[float]]:

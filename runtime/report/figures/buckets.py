@@ -103,4 +103,4 @@ def _draw(panels: list[Panel], width: Width) -> Figure:
     return layout.figure
 
 
-KIND = FigureKind("buckets", make)
+KIND = FigureKind("buckets", make, polices)

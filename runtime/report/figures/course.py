@@ -95,4 +95,4 @@ def _traces(run: Run, outcome: Outcome, bins: int) -> dict[str, tuple[list[float
     return found
 
 
-KIND = FigureKind("course", make)
+KIND = FigureKind("course", make, lambda subject: subject.measures("fmp"))

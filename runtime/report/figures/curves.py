@@ -76,7 +76,7 @@ class Look:
 
 def figure(look: Look) -> FigureKind:
     """Return the kind of figure that looks so."""
-    return FigureKind(look.kind, partial(make, look))
+    return FigureKind(look.kind, partial(make, look), lambda subject: subject.measures(METRIC))
 
 
 def make(look: Look, subject: Subject, request: FigureRequest | None) -> Drawing:

@@ -183,4 +183,4 @@ def _strip(
         axes.text(0, 1.0, "one has all", va="bottom", color=MUTED, transform=axes.transAxes)
 
 
-KIND = FigureKind("fairness", make)
+KIND = FigureKind("fairness", make, lambda subject: subject.measures("fairness"))

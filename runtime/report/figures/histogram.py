@@ -116,6 +116,8 @@ def _draw(cases: Cases, panels: list[Panel], edges: list[float], width: Width) -
 
 def of_k(subject: Subject) -> list[FigureKind]:
     """Return histograms of K by each swept name that is of the network, not of the pair of sessions."""
+    if not (subject.measures("fmp") and len(subject.run.configurations) > 1):
+        return []
     return [
         FigureKind(f"histogram of {K} by {one_line(name)}", partial(_of_k, name))
         for name in _of_network(subject)

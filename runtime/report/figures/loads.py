@@ -132,4 +132,4 @@ def _own(plt_s: float | None, digits: int) -> Cell:
     return "-" if plt_s is None else scaled(plt_s, _SECONDS, digits)
 
 
-KIND = FigureKind("loads", make)
+KIND = FigureKind("loads", make, loads_pages)

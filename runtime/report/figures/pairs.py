@@ -147,4 +147,8 @@ def _basis(cases: Cases) -> str:
     return cases.basis(tuple(cases.orders))
 
 
-KIND = FigureKind("pairs", make)
+def _is_due(subject: Subject) -> bool:
+    return subject.measures("fmp") and len(subject.run.configurations) > 1
+
+
+KIND = FigureKind("pairs", make, _is_due)

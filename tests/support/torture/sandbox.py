@@ -315,9 +315,9 @@ def preload() -> None:
 
 def no_report() -> None:
     """Write no report: that takes long, and is tried by those who look at it."""
-    from fairc.runtime import report
+    from fairc.runtime.report import build as of_report
 
     def build(path: Path, formats: object = (), **others: object) -> list[Path]:
         return [path / "report.html"]
 
-    report.build = build  # type: ignore[assignment]
+    of_report.build = build  # type: ignore[assignment]
