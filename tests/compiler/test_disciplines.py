@@ -13,7 +13,6 @@ from specs import compilation_of
 
 from fairc import dsl
 from fairc.compiler import Cell, Compilation, plan
-from fairc.compiler.queue_table import queue_table
 from fairc.dsl.core.diagnostics import Severity
 from fairc.runtime.engines import host
 from fairc.words.queues import QUEUES
@@ -319,17 +318,6 @@ def test_the_host_can_be_asked_for_every_queue() -> None:
     assert None not in queues
     made = {queue.discipline for queue in queues if queue}
     assert made <= set(host.QDISCS)
-
-
-def test_the_table_in_the_manual(update: bool) -> None:
-    """docs/queues.md has what the compiler writes today."""
-    page = ROOT / "docs/queues.md"
-    before, begin, rest = page.read_text(encoding="utf-8").partition(" --update` -->\n")
-    _, end, after = rest.partition("<!-- end -->")
-    current = f"{before}{begin}{queue_table()}\n{end}{after}"
-    if update:
-        page.write_text(current, encoding="utf-8")
-    assert page.read_text(encoding="utf-8") == current
 
 
 @pytest.mark.parametrize(

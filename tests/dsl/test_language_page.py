@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 
 from fairc.dsl import Source, load
-from fairc.words.reference import reference
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "language.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```fexp\n(.*?)```", TEXT, re.DOTALL)
-BEGIN, END = "<!-- reference -->\n", "<!-- end of reference -->\n"
 
 
 @pytest.mark.parametrize(
@@ -28,12 +26,3 @@ def test_example(text: str) -> None:
 
 def test_there_are_examples() -> None:
     assert len(EXAMPLES) >= 4
-
-
-def test_reference(update: bool) -> None:
-    before, rest = TEXT.split(BEGIN)
-    written, after = rest.split(END)
-    if update:
-        PAGE.write_text(f"{before}{BEGIN}\n{reference()}\n{END}{after}", encoding="utf-8")
-    else:
-        assert written == f"\n{reference()}\n"

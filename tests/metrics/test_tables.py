@@ -233,23 +233,11 @@ def test_stored_results_are_read_back(tmp_path: Path) -> None:
     assert tables.read_stored(cell, folder).series is None
 
 
-@pytest.mark.parametrize("name", documents.DOCUMENTS)
-def test_the_documents_are_current(name: str) -> None:
-    """After a change: python -m fairc.runtime.documents docs"""
-    written = (ROOT / "docs" / name).read_text(encoding="utf-8")
-    assert written == documents.DOCUMENTS[name]()
-
-
-def test_documents_can_be_written(tmp_path: Path) -> None:
-    documents.main(tmp_path)
-    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(documents.DOCUMENTS)
-
-
 def test_no_column_is_declared_twice() -> None:
     for table in TABLES.values():
         names = sorted(column.name for column in table.columns)
         assert all(a != b for a, b in pairwise(names))
-    assert SEPARATOR not in "".join(documents.tables())
+    assert SEPARATOR not in documents.BLOCKS["tables"]()
 
 
 def test_tables_that_lack_a_column_are_not_current(tmp_path: Path) -> None:
