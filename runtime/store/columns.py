@@ -9,13 +9,11 @@ import numpy as np
 from fairc.compiler.plan import LoadWorkload
 from fairc.runtime.measurement import SLOT_S
 
-from .limits_table import LIMITS
-from .page_tables import PAGE_TABLES
-from .policing_table import BUCKETS
 from .schema import (
     CELL,
     CONNECTION,
     FLOW,
+    LOAD,
     SEPARATOR,
     TRANSPORT,
     Column,
@@ -113,6 +111,127 @@ def _queue_rows(stored: Stored, _: Table) -> Columns:
         "bytes": series.queue_bytes.ravel(),
         "packets": series.queue_packets.ravel(),
     }
+
+
+_LIMITS = Table(
+    "limits",
+    "what limited a flow, other than the network and its congestion control (metric `limited`);"
+    " limits that the sender does not report have no row",
+    (
+        CELL,
+        FLOW,
+        Column(
+            "held_by", "VARCHAR", "", "`window_cap`, `receiver`, `send_buffer` or `application`"
+        ),
+        Column("share", "DOUBLE", "1", "share of the flow's time after the warm-up"),
+    ),
+    partial(of_result, held_by="limit"),
+)
+
+_BUCKETS = Table(
+    "buckets",
+    "the token bucket of a user at the end of a slot of 100 ms, and what happened in the slot"
+    " (policing.md); none without a policer",
+    (
+        CELL,
+        Column("policer", "VARCHAR", "", "name of the policer"),
+        Column("user", "VARCHAR", "", "host of the user, or the source where there are no users"),
+        Column("t_s", "DOUBLE", "s", "end of the slot after the epoch"),
+        Column("level", "DOUBLE", "tokens", "level of the bucket at that time"),
+        Column("packets", "BIGINT", "packets", "packets of the user that reached the policer"),
+        Column("losses", "BIGINT", "packets", "of these, with a Re-Echo-Loss"),
+        Column("marks", "BIGINT", "packets", "of these, with a Re-Echo-ECN"),
+        Column("tokens", "BIGINT", "tokens", "tokens that they took"),
+        Column("dropped", "BIGINT", "packets", "of these, dropped by the policer"),
+    ),
+    of_records,
+)
+
+PROTOCOL = Column("protocol", "VARCHAR", "", "`h1`, `h2` or `h3`, as used; null: none was")
+STATUS = Column("status", "INTEGER", "", "of HTTP; null: nothing was answered")
+
+
+def _time(name: str, meaning: str) -> Column:
+    return Column(name, "DOUBLE", "s", meaning)
+
+
+_LOADS = Table(
+    "loads",
+    "a load of a page; failed ones have an `error`, and are in no summary; number 0 is the"
+    " browser's own"
+    " time, a load from its own host without a network (measurement.md, rule 21)",
+    (
+        CELL,
+        FLOW,
+        LOAD,
+        Column("wanted", "VARCHAR", "", "requested HTTP version: `h1`, `h2` or `h3`"),
+        PROTOCOL,
+        STATUS,
+        Column("error", "VARCHAR", "", "why it failed; empty if it did not"),
+        Column("client", "VARCHAR", "", "`chromium`, or `plain`: without a browser"),
+        Column("version", "VARCHAR", "", "of the client"),
+        _time("connect_s", "metric `connect`: connectEnd - connectStart"),
+        _time("ttr_s", "metric `ttr`: responseStart - connectStart"),
+        _time("fcp_s", "metric `fcp`: first contentful paint - connectStart"),
+        _time("lcp_s", "metric `lcp`: largest contentful paint - connectStart"),
+        _time("plt_s", "metric `plt`: loadEventEnd - connectStart"),
+        _time("slow_start_s", "log2(BDP / IW) x RTT, theory (metric `plt`); null: split by a PEP"),
+        Column("split", "BOOLEAN", "", "whether a PEP splits its connections"),
+        Column("objects", "INTEGER", "", "objects of the page that were loaded"),
+        Column("bytes", "BIGINT", "B", "of their bodies"),
+        _time("begin_s", "the navigation began; after the epoch, as all that follow"),
+        _time("connect_start_s", "connectStart"),
+        _time("secure_start_s", "secureConnectionStart; null over QUIC"),
+        _time("connect_end_s", "connectEnd"),
+        _time("request_start_s", "requestStart"),
+        _time("response_start_s", "responseStart"),
+        _time("response_end_s", "responseEnd, of the document"),
+        _time("dom_content_loaded_s", "domContentLoadedEventEnd; null without a browser"),
+        _time("load_event_end_s", "loadEventEnd; without a browser the end of the last object"),
+        _time("end_s", "the load ended, successfully or not"),
+    ),
+    of_records,
+)
+
+_RESOURCES = Table(
+    "resources",
+    "an object of a page that was loaded; the document is 0",
+    (
+        CELL,
+        FLOW,
+        LOAD,
+        Column("object", "INTEGER", "", "number of the object within the load, from 0"),
+        Column("path", "VARCHAR", "", "where the server offers it"),
+        Column("type", "VARCHAR", "", "MIME type"),
+        PROTOCOL,
+        STATUS,
+        Column("bytes", "BIGINT", "B", "of the body"),
+        _time("start_s", "it was requested; after the epoch, as all that follow"),
+        _time(
+            "connect_start_s", "connectStart; null or start_s where a connection already existed"
+        ),
+        _time("connect_end_s", "connectEnd"),
+        _time("request_start_s", "requestStart"),
+        _time("response_start_s", "responseStart"),
+        _time("response_end_s", "responseEnd"),
+    ),
+    of_records,
+)
+
+_SEQUENCES = Table(
+    "sequences",
+    "bytes a connection had received at one time of a load (metric `sequence`)",
+    (
+        CELL,
+        FLOW,
+        LOAD,
+        CONNECTION,
+        Column("transport", "VARCHAR", "", "`tcp` or `quic`"),
+        _time("t_s", "since connectStart of the load"),
+        Column("bytes", "DOUBLE", "B", "`tcp`: distinct bytes of the stream; `quic`: IP bytes"),
+    ),
+    of_records,
+)
 
 
 TABLES: dict[str, Table] = {
@@ -218,7 +337,7 @@ TABLES: dict[str, Table] = {
             ),
             of_result,
         ),
-        LIMITS,
+        _LIMITS,
         Table(
             "slots",
             "a flow in a slot of 100 ms",
@@ -325,7 +444,7 @@ TABLES: dict[str, Table] = {
             ),
             _queue_rows,
         ),
-        BUCKETS,
+        _BUCKETS,
         Table(
             "curves",
             "a point of a metric's curve, other than over time (metrics.md)",
@@ -342,6 +461,8 @@ TABLES: dict[str, Table] = {
             ),
             of_records,
         ),
-        *PAGE_TABLES,
+        _LOADS,
+        _RESOURCES,
+        _SEQUENCES,
     )
 }

@@ -14,7 +14,7 @@ from fairc.runtime.report.figures import NothingToDraw, buckets
 from fairc.runtime.report.figures.buckets import MOST_USERS
 from fairc.runtime.report.render import render
 from fairc.runtime.report.run import Run
-from fairc.runtime.store.policing_table import BUCKETS
+from fairc.runtime.store.columns import TABLES
 
 Maker = Callable[..., Path]
 USERS = MOST_USERS + 2
@@ -29,10 +29,10 @@ def policed(path: Path) -> Path:
                 level = 20 - number - slot / 2
                 row = (cell.cell, "left-right", f"user-{number}", slot / 10, level)
                 rows.append((*row, 9, 2, 1, 3, number))
-    columns = ", ".join(f"{column.name} {column.type}" for column in BUCKETS.columns)
+    columns = ", ".join(f"{column.name} {column.type}" for column in TABLES["buckets"].columns)
     with duckdb.connect(":memory:") as connection:
         connection.execute(f"CREATE TABLE t ({columns})")
-        marks = ", ".join("?" * len(BUCKETS.columns))
+        marks = ", ".join("?" * len(TABLES["buckets"].columns))
         connection.executemany(f"INSERT INTO t VALUES ({marks})", rows)
         connection.execute(f"COPY t TO '{path}/tables/buckets.parquet' (FORMAT parquet)")
     return path
