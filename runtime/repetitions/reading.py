@@ -111,9 +111,8 @@ class CellValues(NamedTuple):
 class Measured(ABC):
     """What cells of a plan measured.
 
-    axes: swept names in file order. repeated: how often the plan repeats its configurations. outcomes: the cells.
-    units: full name -> unit of everything that was measured. moving: the bulk flows of each configuration that still
-    move, over the cells that count. Whatever reads tables raises TableError.
+    axes: swept names in file order. repeated: how often the plan repeats its configurations. Whatever reads tables
+    raises TableError.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -123,15 +122,20 @@ class Measured(ABC):
         # Whether the configurations are a random sample: of those that draw alike the cells are paired.
         self.sampled = plan.unsampled > 0 and not plan.common
 
-    @property
-    @abstractmethod
-    def outcomes(self) -> tuple[Outcome, ...]: ...
-    @property
-    @abstractmethod
-    def units(self) -> Mapping[str, str]: ...
-    @property
-    @abstractmethod
-    def moving(self) -> Moving: ...
+    @cached_property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """The cells."""
+        raise NotImplementedError
+
+    @cached_property
+    def units(self) -> Mapping[str, str]:
+        """Full name -> unit of everything that was measured."""
+        raise NotImplementedError
+
+    @cached_property
+    def moving(self) -> Moving:
+        """The bulk flows of each configuration that still move, over the cells that count."""
+        raise NotImplementedError
 
     @abstractmethod
     def values(self, metric: str | None = None) -> list[Value]:
@@ -194,7 +198,7 @@ class InTables(Measured):
         return moving((configurations[c], flow, p) for c, flow, p in rows if c in configurations)
 
     @cached_property
-    def units(self) -> dict[str, str]:
+    def units(self) -> Mapping[str, str]:
         """Full name -> unit of everything that was measured."""
         return dict(self._tables.rows("SELECT DISTINCT metric, unit FROM metrics ORDER BY ALL"))
 
@@ -229,7 +233,7 @@ class AtLook(Measured):
         self._outcomes = tuple(cell.outcome for cell in in_order)
         self._values = [v for c in in_order if c.outcome.status == "ok" for v in c.values]
 
-    @property
+    @cached_property
     def outcomes(self) -> tuple[Outcome, ...]:
         """The cells by their repetition."""
         return self._outcomes
@@ -239,7 +243,7 @@ class AtLook(Measured):
         """Full name -> unit of everything that was measured."""
         return {value.measure.metric: value.measure.unit for value in self._values}
 
-    @property
+    @cached_property
     def moving(self) -> Moving:
         """Nothing."""
         return {}
