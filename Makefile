@@ -63,7 +63,7 @@ MINUTES := 30
 SEED    := 15
 ONLY    :=
 NUMBER  :=
-torture: setup ## faults of every kind for MINUTES=30, on record in docs/reliability.md; goes on where it stopped
+torture: setup ## faults of every kind for MINUTES=30, on record in docs/trust/reliability.md; goes on where it stopped
 	@cd tests/support && ../../$(BIN)/python -m torture --minutes $(MINUTES) --seed $(SEED) $(if $(ONLY),--only $(ONLY)) $(if $(NUMBER),--number $(NUMBER))
 
 NAMES :=

@@ -139,7 +139,7 @@ class Capture:
 
 @dataclass(frozen=True)
 class Pep:
-    """A split TCP connection: two transparent proxies, one at each end of a link (docs/endpoints.md)."""
+    """A split TCP connection: two transparent proxies, one at each end of a link (docs/build/endpoints.md)."""
 
     name: str
     terminal: str
@@ -159,7 +159,7 @@ class Pep:
 
 @dataclass(frozen=True)
 class Policer:
-    """A congestion policer (docs/policing.md); policed: (flow, number of its bucket)."""
+    """A congestion policer (docs/learn/links.md); policed: (flow, number of its bucket)."""
 
     name: str
     node: str

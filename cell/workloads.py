@@ -87,7 +87,7 @@ class Transfer:
     kind: str
 
     def plain(self) -> dict[str, Any]:
-        """Return it as endpoints take it (docs/endpoints.md, "Workloads"): its kind, then its parameters."""
+        """Return it as endpoints take it (docs/build/endpoints.md, "Workloads"): its kind, then its parameters."""
         return _plain(self)
 
     @property

@@ -1,4 +1,4 @@
-"""The table in docs/queues.md: every queue of the language as `tc` gets it."""
+"""The table in docs/learn/links.md: every queue of the language as `tc` gets it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan's JSON Schema, as published in `docs/plan.schema.json`."""
+"""The plan's JSON Schema, as published in `docs/reference/plan.schema.json`."""
 
 from __future__ import annotations
 

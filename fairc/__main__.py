@@ -1,4 +1,4 @@
-"""The command line: `fairc`, or `python -m fairc`. What it promises: docs/cli.md.
+"""The command line: `fairc`, or `python -m fairc`. What it promises: docs/run/cli.md.
 
 Only click and the standard library are imported here and by the command modules; heavy modules are
 imported where they are used, so that `fairc --help` answers at once. Ctrl-C is handled before any of these

@@ -1,4 +1,4 @@
-"""The reference part of docs/language.md, written from the registries."""
+"""The reference part of docs/learn/language.md, written from the registries."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def within_bounds() -> Iterator[None]:
                 Diagnostic(
                     code="beyond-plan",
                     message=f"`{field}` of a {part} of the plan {why}",
-                    help="docs/plan.md lists the limits",
+                    help="docs/reference/plan.md lists the limits",
                 )
             ]
         ) from None

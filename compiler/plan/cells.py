@@ -18,7 +18,7 @@ from .policers import Policer
 
 
 class Capture(Model):
-    """A packet capture at one interface (what it means: docs/artefacts.md).
+    """A packet capture at one interface (what it means: docs/reference/artefacts.md).
 
     direction: what comes in, what goes out, or both.
     point: `entry` (arriving at the bottleneck's router), `exit` (leaving the bottleneck queue),

@@ -23,7 +23,7 @@ class Policed(Model):
 
 
 class Policer(Model):
-    """A congestion policer with a token bucket for each user (definition: docs/policing.md).
+    """A congestion policer with a token bucket for each user (definition: docs/learn/links.md).
 
     name: of its artefact, `NAME.policer.ndjson`. node: the hop that runs it; packets that arrive at
     `ingress` leave through `egress`, before its queue, or are dropped.

@@ -16,7 +16,7 @@ from .mininet import comment
 
 # What a cell leaves behind, the raw artefacts and their archive (for the vm engine runtime/vm has the first).
 DISK_MIB = 4096
-# A cluster's processor can be this much slower than the one of docs/benchmarks.md.
+# A cluster's processor can be this much slower than the one of docs/trust/benchmarks.md.
 SLOWER = 5
 LEAST_LIMIT_S = 900
 AT_ONCE = 100

@@ -1,6 +1,6 @@
 """Target `kubernetes`: an Indexed Job whose pods run the cells (template: `kubernetes-job.yaml.j2`).
 
-How it is used: docs/cluster.md. Pods have no privileges: engines in virtual time need none.
+How it is used: docs/run/cluster.md. Pods have no privileges: engines in virtual time need none.
 """
 
 from __future__ import annotations

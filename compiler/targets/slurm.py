@@ -1,6 +1,6 @@
 """Target `slurm`: a job array whose tasks run the cells (template: `slurm.sh.j2`).
 
-How it is used: docs/cluster.md.
+How it is used: docs/run/cluster.md.
 """
 
 from __future__ import annotations

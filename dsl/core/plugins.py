@@ -1,6 +1,6 @@
 """Entries that other packages add to the registries through entry points: `fairc.queues`, `fairc.metrics`, ...
 
-An entry point names an object of the type that the registry holds (docs/plugins.md). What cannot be loaded is left
+An entry point names an object of the type that the registry holds (docs/build/plugins.md). What cannot be loaded is left
 out, kept here, and reported by `fairc check` and `fairc doctor`.
 """
 

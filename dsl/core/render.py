@@ -48,7 +48,7 @@ def render_concise(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
-    """Return a JSON array with one object per diagnostic; docs/diagnostics.md has the schema."""
+    """Return a JSON array with one object per diagnostic; docs/reference/diagnostics.md has the schema."""
     return json.dumps([_object(d) for d in diagnostics], indent=2, ensure_ascii=False) + "\n"
 
 

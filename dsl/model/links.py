@@ -63,7 +63,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Policer:
-    """Congestion policing of one direction of a link (docs/policing.md).
+    """Congestion policing of one direction of a link (docs/learn/links.md).
 
     rate: fill rate of each user's bucket, packets/s, > 0; depth: packets, >= 1. harshness: how much
     an empty bucket drops. feedback: which ECN marks senders re-expose. charge: when a re-echo takes

@@ -29,7 +29,7 @@ def own_cca(name: Text, called: Text | None, cca: Span) -> model.OwnCca:
             "bad-object",
             f"`{name.value}` is not a BPF object",
             name.span,
-            help="compile it with `clang -target bpf -O2 -g -c`: docs/bpf.md",
+            help="compile it with `clang -target bpf -O2 -g -c`: docs/learn/congestion.md",
         )
     if b".struct_ops" not in content:
         fail(
@@ -37,7 +37,7 @@ def own_cca(name: Text, called: Text | None, cca: Span) -> model.OwnCca:
             f"`{name.value}` holds no `tcp_congestion_ops`",
             name.span,
             note="it has no section `.struct_ops`",
-            help="docs/bpf.md shows what a CCA looks like",
+            help="docs/learn/congestion.md shows what a CCA looks like",
         )
     word = called.value if called else PurePosixPath(name.value).name.partition(".")[0]
     where = called.span if called else name.span

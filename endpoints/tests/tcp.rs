@@ -355,7 +355,7 @@ fn a_port_that_is_taken_is_an_error() {
     assert!(ended.error().contains(&format!("cannot listen on 127.0.0.1:{port}")));
 }
 
-/// A request as docs/endpoints.md lays it out.
+/// A request as docs/build/endpoints.md lays it out.
 fn request(version: u16, connection: u16, bytes: u64) -> [u8; 16] {
     let mut header = *b"fair............";
     header[4..6].copy_from_slice(&version.to_be_bytes());

@@ -7,5 +7,5 @@
     options    options that several commands share
     check, plan, compile, run, table, report, verdict, compare, pack, verify, doctor, image, clean   the commands
 
-`fairc/__main__.py` lists them. What they promise: docs/cli.md.
+`fairc/__main__.py` lists them. What they promise: docs/run/cli.md.
 """

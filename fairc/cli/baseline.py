@@ -135,7 +135,7 @@ def as_text(found: Changes) -> Iterator[str]:
 
 
 def as_json(found: Changes) -> Iterator[str]:
-    """Yield the object that docs/cli.md describes."""
+    """Yield the object that docs/run/cli.md describes."""
     document = {
         "baseline": str(found.baseline),
         "run": str(found.run),

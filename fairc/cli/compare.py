@@ -124,7 +124,7 @@ def as_text(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str
 
 
 def as_json(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str]:
-    """Yield the object that docs/cli.md describes."""
+    """Yield the object that docs/run/cli.md describes."""
     compared = [{key: value for key, value in row.items() if key != "by_second"} for row in rows]
     document = {
         "first": str(first),
@@ -151,7 +151,7 @@ def pairs_as_text(rows: Rows) -> Iterator[str]:
 
 
 def pairs_as_json(rows: Rows) -> Iterator[str]:
-    """Yield the array that docs/cli.md describes."""
+    """Yield the array that docs/run/cli.md describes."""
     yield console.as_json(list(rows))
 
 

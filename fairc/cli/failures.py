@@ -23,7 +23,7 @@ MACHINE_ERRORS = (errno.EACCES, errno.EPERM)
 
 
 class Status(IntEnum):
-    """Exit statuses (docs/cli.md)."""
+    """Exit statuses (docs/run/cli.md)."""
 
     WELL = 0
     NOT_ALL_VALID = 1

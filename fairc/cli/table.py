@@ -108,7 +108,7 @@ def as_markdown(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def as_json(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the array that docs/cli.md describes."""
+    """Yield the array that docs/run/cli.md describes."""
     yield console.as_json(rows)
 
 

@@ -148,7 +148,7 @@ def proved(found: Verified) -> str:
 
 
 def as_json(target: Path, found: Verified) -> Iterator[str]:
-    """Yield the object that docs/cli.md describes."""
+    """Yield the object that docs/run/cli.md describes."""
     document = {
         "target": str(target),
         "whole": found.whole,

@@ -1,4 +1,4 @@
-"""The claims of an experiment, decided from the stored results: docs/claims.md.
+"""The claims of an experiment, decided from the stored results: docs/trust/claims.md.
 
 values     the values of each statistic, repetition by repetition
 intervals  the interval of each quantity: order statistics, Hodges-Lehmann, Welch-Satterthwaite, Clopper-Pearson

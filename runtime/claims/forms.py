@@ -82,7 +82,7 @@ def as_text(answer: Answer) -> Iterator[str]:
 
 
 def as_json(answer: Answer) -> Iterator[str]:
-    """Yield the object that docs/cli.md describes."""
+    """Yield the object that docs/run/cli.md describes."""
     validity_ = answer.validity
     document = {
         "experiment": answer.plan.experiment,

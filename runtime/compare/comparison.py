@@ -29,7 +29,7 @@ class Compared(TypedDict):
     signed-rank test of pairs, by itself and after Holm's correction for all comparisons; None without a test.
     cliffs_delta, hedges_g: positive if the first is larger. pairs: how many values were compared pair by
     pair; None: as independent samples. shift, shift_low, shift_high: by how much the second of a pair is
-    larger, with its interval; correlation: of the pairs. What the verdicts mean: docs/statistics.md.
+    larger, with its interval; correlation: of the pairs. What the verdicts mean: docs/trust/statistics.md.
     """
 
     metric: str

@@ -1,4 +1,4 @@
-"""Write the artefacts of docs/artefacts.md from a trace of the fluid model."""
+"""Write the artefacts of docs/reference/artefacts.md from a trace of the fluid model."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Congestion policing, packet by packet: what a policer must have done, from captures alone.
 
-The definition is that of docs/policing.md. The policer itself (`endpoints/src/policer`) shares no code
+The definition is that of docs/learn/links.md. The policer itself (`endpoints/src/policer`) shares no code
 with this module: `runtime/validity/policing.py` compares the two. Both compute in IEEE doubles and in
 the same order, so that they agree to the last bit.
 """

@@ -122,7 +122,7 @@ def plan_again(folder: Path, checks: Checks) -> compiler.Compilation | None:
 
 
 def _cells_differ(ours: list[Cell], packed: list[Cell]) -> str:
-    """Return how the cells of a pack's plan differ from those of its spec. What is captured is free (docs/plan.md)."""
+    """Return how the cells of a pack's plan differ from those of its spec. What is captured is free (docs/reference/plan.md)."""
     ids = [cell.id for cell in ours]
     if ids != [cell.id for cell in packed]:
         both = len(set(ids) & {cell.id for cell in packed})

@@ -148,7 +148,7 @@ def skewed(values: Sequence[float]) -> str:
 
     Too few: n < 25 g^2, g = m_3 / m_2^1.5 the sample's skewness, m_k its central moments. The rule is made for
     Student's interval at 95 %. Few values of a skewed distribution often look symmetric, so no rule finds all
-    (docs/statistics.md has what this one finds, and what the intervals cover).
+    (docs/trust/statistics.md has what this one finds, and what the intervals cover).
 
     Source: Cochran, Sampling Techniques, 3rd edition, 1977, section 2.15.
     """

@@ -15,7 +15,7 @@ class RawResult:
     """What one run of one cell left behind.
 
     error: empty if the script ran to its end, else why it did not.
-    artefacts: folder with the raw artefacts (docs/artefacts.md); may be incomplete on error.
+    artefacts: folder with the raw artefacts (docs/reference/artefacts.md); may be incomplete on error.
     sha256: of the artefacts as the engine received them; empty on error.
     console: what the machine printed.
     virtual_s, wall_s: seconds that passed inside and outside.

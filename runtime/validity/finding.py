@@ -24,7 +24,7 @@ BUSY = "the machine was too busy: run fewer cells at once (`--jobs`), at lower r
 
 
 def see(file: str) -> str:
-    """Say where to look, among the raw artefacts of a cell (docs/artefacts.md)."""
+    """Say where to look, among the raw artefacts of a cell (docs/reference/artefacts.md)."""
     return f"see {file} in the cell's raw.tar.zst"
 
 

@@ -23,7 +23,7 @@ rate times this: by less than a fifth of a token at the study's highest rate."""
 
 
 def policing(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 20: every packet was policed as the definition says (docs/policing.md), recomputed."""
+    """Rule 20: every packet was policed as the definition says (docs/learn/links.md), recomputed."""
     for policer in measurement.policers:
         name = f"{policer.plan.name}.policer"
         if name not in measurement.ending.processes:

@@ -1,4 +1,4 @@
-"""Run the specs of docs/agreement.md on several engines and compare every pair.
+"""Run the specs of docs/trust/calibration.md on several engines and compare every pair.
 
     cd scripts && ../.venv/bin/python -m agreement uml vm               # beside other work
     cd scripts && sudo ../.venv/bin/python -m agreement uml vm mininet docker   # on an otherwise idle machine
@@ -24,7 +24,7 @@ SPECS = {
     **{name: Path(__file__).with_name(f"{name}.fexp") for name in ("quic", "video", "page")},
 }
 ENGINES = ("uml", "vm", "mininet", "docker")
-# As in docs/agreement.md: 5 % of an index near zero, or of an RTT of microseconds, is next to nothing.
+# As in docs/trust/calibration.md: 5 % of an index near zero, or of an RTT of microseconds, is next to nothing.
 MARGINS = {
     "tcp": ("fairness.F=0.05", "loss_rate.total=0.01", "rtt.base=0.001", "rtt.min=0.001"),
     "quic": ("fairness.F=0.05", "loss_rate.total=0.01", "rtt.base=0.001", "rtt.min=0.001"),

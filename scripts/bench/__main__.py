@@ -1,4 +1,4 @@
-"""Measure what fairc costs on this machine, and write docs/benchmarks.md (`make bench`).
+"""Measure what fairc costs on this machine, and write docs/trust/benchmarks.md (`make bench`).
 
 Every figure is a median of whole runs on one core, next to its target. Only a quiet machine gives figures to publish:
 a busy neighbour on the same core makes a CPU second worth less.
@@ -26,7 +26,7 @@ from .scenarios import HEADER, INTRODUCTION, scenarios
 from .tools import tools
 from .workers import workers
 
-PAGE = ROOT / "docs" / "benchmarks.md"
+PAGE = ROOT / "docs/trust/benchmarks.md"
 
 
 def machine() -> str:

@@ -55,7 +55,7 @@ def study(name: str, results: Path) -> None:
     if status not in (0, 1):
         sys.exit(status)
 
-    path = DOCS / "examples" / f"{name}.md"
+    path = DOCS / "learn/examples" / f"{name}.md"
     text = path.read_text()
     for picture in page.pictures(text, name):
         copy = DOCS / "img" / name / picture

@@ -74,4 +74,4 @@ def test_pictures_are_those_of_the_run(page: ModuleType) -> None:
 def test_every_study_has_its_file_and_a_page_that_can_be_filled(page: ModuleType) -> None:
     for name in importlib.import_module("studies.__main__").STUDIES:
         assert (ROOT / f"examples/{name}.fexp").exists()
-        assert page.filled((ROOT / f"docs/examples/{name}.md").read_text(), WRITERS)
+        assert page.filled((ROOT / f"docs/learn/examples/{name}.md").read_text(), WRITERS)

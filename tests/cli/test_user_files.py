@@ -121,7 +121,7 @@ def test_a_report_does_not_replace_what_the_user_put_there(fairc: Fairc, name: s
 
 
 def test_the_spec_of_a_run_can_be_edited_where_it_is(quick: Fairc) -> None:
-    """The workflow of docs/sharing.md."""
+    """The workflow of docs/run/sharing.md."""
     assert quick("run", "tiny.fexp", "-o", "one").status == 0
     assert quick("pack", "one", "-o", "one.zip").status == 0
     assert quick("run", "one.zip", "-o", "mine").status == 0

@@ -204,7 +204,7 @@ def test_a_warning_of_many_configurations_is_given_once(make: SimpleNamespace) -
 
 
 def test_the_published_schema_is_current(update: bool) -> None:
-    path = ROOT / "docs/plan.schema.json"
+    path = ROOT / "docs/reference/plan.schema.json"
     if update:
         path.write_text(schema())
     assert path.read_text() == schema()

@@ -27,7 +27,7 @@ FILES = {
     "slurm.sh": "slurm.sh",
 }
 # Of the manual of sbatch, version 22.05 (Debian 12): options that a script may hold, and the form of
-# their values. tests/compiler checks syntax; docs/cluster.md says how to ask a real sbatch.
+# their values. tests/compiler checks syntax; docs/run/cluster.md says how to ask a real sbatch.
 SBATCH = {
     "job-name": r"[\w-]+",
     "array": r"\d+-\d+%\d+",

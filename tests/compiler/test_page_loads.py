@@ -116,7 +116,7 @@ def test_the_estimate_counts_pauses_bytes_and_the_browser(make: SimpleNamespace)
 def test_the_estimate_of_loads_in_chromium_is_what_they_took(
     make: SimpleNamespace, sizes: tuple[int, ...], least_s: float, most_s: float
 ) -> None:
-    """docs/browser.md, "What a load costs"; repetition 1 has one load more, from the client itself."""
+    """docs/learn/pages.md, "What a load costs"; repetition 1 has one load more, from the client itself."""
 
     def wall_s(repetition: int, loads: int) -> float:
         cell = one(make, client="chromium", page=page(make, *sizes), loads=loads)

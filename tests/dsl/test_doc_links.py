@@ -45,9 +45,9 @@ def test_paths_of_the_source(page: Path) -> None:
 def test_every_page_is_linked() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     linked = readme + "".join(
-        page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob("*.md")
+        page.read_text(encoding="utf-8") for page in (ROOT / "docs").rglob("*.md")
     )
-    names = {page.name for page in (ROOT / "docs").glob("*.md")}
+    names = {page.name for page in (ROOT / "docs").rglob("*.md")}
     assert {
         name for name in names if f"{name})" not in linked and f"{name}#" not in linked
     } == set()

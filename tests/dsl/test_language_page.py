@@ -1,4 +1,4 @@
-"""docs/language.md: its examples are right, and its reference is what the registries say."""
+"""docs/learn/language.md: its examples are right, and its reference is what the registries say."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from fairc.dsl import Source, load
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "language.md"
+PAGE = Path(__file__).parents[2] / "docs/learn/language.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```fexp\n(.*?)```", TEXT, re.DOTALL)
 
@@ -18,7 +18,7 @@ EXAMPLES = re.findall(r"```fexp\n(.*?)```", TEXT, re.DOTALL)
     "text", EXAMPLES, ids=lambda text: re.findall(r"experiment (\w+)", text)[0]
 )
 def test_example(text: str) -> None:
-    experiment, found = load(Source("docs/language.md", text))
+    experiment, found = load(Source("docs/learn/language.md", text))
     assert [d.message for d in found] == []
     assert experiment is not None
     assert next(experiment.configurations()).scenario.flows

@@ -1,4 +1,4 @@
-"""What the program writes is what docs/endpoints-protocol.md promises, field by field."""
+"""What the program writes is what docs/reference/endpoints-protocol.md promises, field by field."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-CONTRACT = ROOT / "docs/endpoints-protocol.md"
+CONTRACT = ROOT / "docs/reference/endpoints-protocol.md"
 BY = r"(?:quic-|web-)?(?:server|client)|both|capture|all"
 ROW = re.compile(rf"\| `(?P<event>[a-z-]+)` \| (?P<by>{BY}) \| `(?P<field>[a-z_]+)` \| .* \|$")
 

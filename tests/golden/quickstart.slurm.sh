@@ -6,7 +6,7 @@
 #     SLURM_ARRAY_TASK_ID=3 ./slurm.sh          one of them here, without Slurm
 #     fairc run . --collect                     afterwards: one run directory, and what is missing
 #
-# Nodes need fairc with its endpoints, and what its engine uml needs: docs/cluster.md.
+# Nodes need fairc with its endpoints, and what its engine uml needs: docs/run/cluster.md.
 #SBATCH --job-name=fairc-quickstart
 #SBATCH --array=0-5%6
 #SBATCH --ntasks=1

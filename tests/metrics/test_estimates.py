@@ -139,7 +139,7 @@ def test_more_values_allow_more_skewness() -> None:
 
 
 def test_few_lognormal_values_are_mostly_found(seed: int = 7) -> None:
-    """What docs/statistics.md says of 12 of them with sigma 1.5: Student covers some 73 %, 94 % are found."""
+    """What docs/trust/statistics.md says of 12 of them with sigma 1.5: Student covers some 73 %, 94 % are found."""
     draw = np.random.default_rng(seed)
     covered = found = 0
     for _ in range(2000):

@@ -29,7 +29,7 @@ PATIENCE_S = 60.0
 CLONE_NEWNET = 0x40000000  # of sched.h
 
 # Each node has its interface towards the client in the west, and towards the server in the east.
-# As docs/endpoints.md, "Split connections", says.
+# As docs/build/endpoints.md, "Split connections", says.
 LINK = f"initcwnd {WINDOW_PACKETS} initrwnd {2 * WINDOW_PACKETS}"
 INTERCEPT = "route replace local 0.0.0.0/0 dev lo table 100"
 SETUP = {

@@ -54,7 +54,7 @@ def test_no_folder_of_the_machine_is_published(tmp_path: Path) -> None:
     text = (tmp_path / "record.jsonl").read_text()
     assert ".../x.so: no; .../b, /proc/self/mem, https://a.b/c" in text
     assert "(.../x.so)" in text
-    for committed in (campaign.ROOT / "docs/reliability.md", RECORD):
+    for committed in (campaign.ROOT / "docs/trust/reliability.md", RECORD):
         assert not re.findall(r"/(?:home|root|work|tmp|var)/[^\s`]*", committed.read_text())
 
 

@@ -2,7 +2,7 @@
 //!
 //! In order of control flow: `parameters` checks what a description asks for, the entry of the name
 //! builds one controller per connection, and `adapter` joins it to quinn's trait. A controller is
-//! one file: its formulas, their source, and an `Entry`. `docs/congestion.md` is the manual.
+//! one file: its formulas, their source, and an `Entry`. `docs/learn/congestion.md` is the manual.
 
 mod adapter;
 mod bbr;
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn the_manual_has_every_parameter_with_its_default() {
-        let manual = include_str!("../../../docs/congestion.md");
+        let manual = include_str!("../../../docs/learn/congestion.md");
         for entry in CONTROLLERS {
             let heading = format!("\n## {}\n", entry.name);
             let section = manual.split_once(&heading).expect(entry.name).1;

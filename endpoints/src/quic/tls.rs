@@ -81,7 +81,7 @@ pub fn client(certificate: Vec<u8>) -> Result<QuicClientConfig, String> {
 }
 
 /// AES-128-GCM alone: what every QUIC implementation has, and what costs least where it was
-/// measured (docs/endpoints.md, "QUIC").
+/// measured (docs/build/endpoints.md, "QUIC").
 fn provider() -> Arc<CryptoProvider> {
     let mut provider = ring::default_provider();
     provider.cipher_suites = vec![ring::cipher_suite::TLS13_AES_128_GCM_SHA256];

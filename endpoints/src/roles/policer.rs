@@ -31,7 +31,7 @@ const ARRIVAL: u64 = 0;
 const TICK: u64 = 1;
 
 /// Forwards until SIGTERM. The kernel must not forward what comes in at the same interface: whoever
-/// starts this sees to it (docs/endpoints.md, "Policing").
+/// starts this sees to it (docs/build/endpoints.md, "Policing").
 ///
 /// # Errors
 /// A bad description, interfaces that cannot be used, frames above the MTU.

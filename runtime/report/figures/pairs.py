@@ -25,7 +25,7 @@ FMP = "fmp.fairness"
 DEFAULT = FigureRequest(kind="pairs", metric=FMP, options={"percentile": 10.0, "ci": 0.95})
 PAIR = "pair"
 IN_TAIL = 5
-"""Configurations that are to be expected beyond the percentile; docs/statistics.md has how often the interval misses."""
+"""Configurations that are to be expected beyond the percentile; docs/trust/statistics.md has how often the interval misses."""
 
 Row = tuple[Cell, ...]
 

@@ -4,8 +4,8 @@
     fairc-browser --epoch-ns N DESCRIPTION
 
 DESCRIPTION is the JSON object of the role `web-client`; events go to standard output, one JSON
-object a line (docs/endpoints-protocol.md). Every load is a browser of its own; all share one profile, made
-anew for this run. What each flag is for is in docs/browser.md. `page_record` lies beside this file.
+object a line (docs/reference/endpoints-protocol.md). Every load is a browser of its own; all share one profile, made
+anew for this run. What each flag is for is in docs/learn/pages.md. `page_record` lies beside this file.
 Standard library and Selenium only: the virtual machine has both files too.
 """
 
@@ -38,7 +38,7 @@ GRACE_S = 2.0
 # The load beside: of the same page, from a server on this very node.
 OWN_PORT = 4443
 
-# What a user's browser does beside loading a page, switched off; docs/browser.md says of each why it
+# What a user's browser does beside loading a page, switched off; docs/learn/pages.md says of each why it
 # is not measured.
 FLAGS = (
     "--headless=new",

@@ -1,4 +1,4 @@
-"""Artefacts of a made-up cell, which follow docs/artefacts.md exactly."""
+"""Artefacts of a made-up cell, which follow docs/reference/artefacts.md exactly."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from .record import Record
 from .strategy import Strategy
 
 RECORD = campaign.ROOT / "tests" / "torture" / "record.jsonl"
-PAGE = campaign.ROOT / "docs" / "reliability.md"
+PAGE = campaign.ROOT / "docs/trust/reliability.md"
 
 
 def options() -> argparse.Namespace:

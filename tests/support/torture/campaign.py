@@ -43,7 +43,7 @@ def version() -> str:
     others = [
         line
         for line in changed.splitlines()
-        if "tests/torture/" not in line and "docs/reliability.md" not in line
+        if "tests/torture/" not in line and "docs/trust/reliability.md" not in line
     ]
     return (git("rev-parse", "--short=8", "HEAD") or "unknown") + ("+" if others else "")
 

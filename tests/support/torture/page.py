@@ -1,4 +1,4 @@
-"""docs/reliability.md, from the record."""
+"""docs/trust/reliability.md, from the record."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 POLL_S = 0.005
 PASSED = ("FAIRC_ENDPOINTS", "DOCKER_HOST")
 STOPPING = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-# Each is known, and says what it means (docs/cli.md).
+# Each is known, and says what it means (docs/run/cli.md).
 STATUSES = (0, 1, 2, 3, 130)
 
 

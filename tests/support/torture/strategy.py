@@ -25,7 +25,7 @@ def nothing() -> str:
 class Strategy:
     """A kind of fault.
 
-    name: `kind.variant`. summary: the fault, and after a colon the required behaviour, for docs/reliability.md.
+    name: `kind.variant`. summary: the fault, and after a colon the required behaviour, for docs/trust/reliability.md.
     attempt: one try, from (seed, number, an empty folder of its own); equal arguments give the same fault.
     lacking: what this machine lacks for it; empty: nothing. weight: its share of the time. short: how many tries
     are part of `make test`. wanted: how many are wanted on record. here: it starts no process and writes no file,
