@@ -25,7 +25,9 @@ def page_of(file: Path) -> str:
 def test_every_example_has_a_page() -> None:
     for file in EXAMPLES:
         assert f"(../../../examples/{file.name})" in page_of(file)
-    assert {page.stem for page in PAGES.glob("*.md")} - {"README"} <= {file.stem for file in EXAMPLES}
+    assert {page.stem for page in PAGES.glob("*.md")} - {"README"} <= {
+        file.stem for file in EXAMPLES
+    }
 
 
 def test_the_index_has_every_page() -> None:
