@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from textwrap import fill
 
 from fairc.compiler.engine_choice import LIMITS
 from fairc.compiler.queue_table import queue_table
@@ -55,7 +56,7 @@ def _rules() -> Iterator[str]:
         yield from (f"## {title}", "")
         for rule in text.strip().splitlines():
             number += 1
-            yield f"{number}. {rule}"
+            yield fill(f"{number}. {rule}", 120, subsequent_indent="   ")
         yield ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from textwrap import fill
 from typing import Any
 
 from .record import Record, kind_of, total
@@ -111,9 +112,8 @@ def _endings(record: Record, known: list[Strategy]) -> Iterator[str]:
             for ending, count in line["endings"].items()
         )
         if counts:
-            yield f"- `{each.name}`: " + "; ".join(
-                f"{_cell(ending)}: {count:,}" for ending, count in sorted(counts.items())
-            )
+            outcomes = "; ".join(f"{_cell(end)}: {n:,}" for end, n in sorted(counts.items()))
+            yield fill(f"- `{each.name}`: {outcomes}", 120, subsequent_indent="  ")
 
 
 def _ending(text: str) -> str:
