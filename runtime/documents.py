@@ -10,7 +10,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from textwrap import fill
 
 from fairc.compiler.engine_choice import LIMITS
 from fairc.compiler.queue_table import queue_table
@@ -18,8 +17,7 @@ from fairc.compiler.targets import TARGETS
 from fairc.words.reference import reference
 
 from .engines import ENGINES
-from .metrics import METRICS
-from .metrics.rules import SECTIONS
+from .metrics import METRICS, rules
 from .store.columns import TABLES
 
 BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -50,16 +48,6 @@ def _metrics() -> Iterator[str]:
         yield ""
 
 
-def _rules() -> Iterator[str]:
-    number = 0
-    for title, text in SECTIONS.items():
-        yield from (f"## {title}", "")
-        for rule in text.strip().splitlines():
-            number += 1
-            yield fill(f"{number}. {rule}", 120, subsequent_indent="   ")
-        yield ""
-
-
 def _targets() -> Iterator[str]:
     yield from ("| target | what it writes |", "|---|---|")
     for target in TARGETS:
@@ -84,7 +72,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "targets": _text(_targets),
     "engines": _text(_engines),
     "metrics": _text(_metrics),
-    "rules": _text(_rules),
+    "rules": lambda: rules.TEXT,
     "tables": _text(_tables),
 }
 
