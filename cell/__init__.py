@@ -3,6 +3,7 @@
 It runs next to an emitted program, in a container, and in the guest of an engine in virtual time. Its lowest
 Python is 3.11, that of Debian 12. In order of control flow:
 
+    part           what a part of a plan is
     numbers, text  the types of fields, with the bounds that a plan from outside must keep
     frames         sizes of packets and frames
     queues, links  queues and impairments, as the plan holds them, and what tc takes for them

@@ -8,16 +8,39 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
 from .frames import MTU
 from .links import Egress
+from .numbers import (
+    Buffer,
+    InitialWindow,
+    Many,
+    MtuBytes,
+    PacketRate,
+    Port,
+    Range,
+    Rate,
+    Seed,
+    Setting,
+    Small,
+    Tokens,
+)
+from .part import UNLESS_ABSENT, UNLESS_OFF, UNLESS_USUAL, Part
+from .text import (
+    Address,
+    CcaName,
+    FlowName,
+    InterfaceAddress,
+    InterfaceName,
+    Line,
+    NodeName,
+    ParameterName,
+)
 from .workloads import LoadWorkload, VideoWorkload, Workload
 
 SAMPLE_EVERY_NS = 100_000_000
 BUFFER_BYTES = 262_144
-
-Setting = bool | int | float | str
 
 
 @dataclass(frozen=True)
@@ -46,23 +69,31 @@ class Network:
     links: Sequence[Link]
 
 
-@dataclass(frozen=True)
-class Route:
-    """A static route to a prefix; mtu: of its way, where that takes less than its first cable."""
+@dataclass(frozen=True, slots=True)
+class Route(Part):
+    """A static route: `destination` is an IPv4 prefix, `via` the next hop's address.
 
-    destination: str
-    via: str
-    mtu: int | None = None
+    mtu: the path MTU, where it is smaller than that of the next cable; else left out.
+    """
+
+    destination: InterfaceAddress
+    via: Address
+    mtu: MtuBytes | None = field(default=None, metadata=UNLESS_ABSENT)
 
 
-@dataclass(frozen=True)
-class Options:
-    """Options of a transport. accurate_ecn: AccECN, over TCP. pacing: for TCP, inside TCP."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransportOptions(Part):
+    """Options of a transport, defaults written out.
 
-    initial_window_packets: int = 10
-    receive_window_bytes: int | None = None
+    initial_window_packets: initial congestion window. receive_window_bytes: the largest window that
+    the receiver advertises; None: as its buffer allows. accurate_ecn: the receiver counts marks for the sender
+    (AccECN, over TCP); left out where it does not. pacing: for TCP, by TCP itself.
+    """
+
+    initial_window_packets: InitialWindow = 10
+    receive_window_bytes: Buffer | None = None
     ecn: bool = False
-    accurate_ecn: bool = False
+    accurate_ecn: bool = field(default=False, metadata=UNLESS_OFF)
     sack: bool = True
     pacing: bool = False
     fast_open: bool = False
@@ -96,7 +127,7 @@ class Flow:
     buffer_bytes: int = BUFFER_BYTES
     send_buffer_bytes: int | None = None
     receive_buffer_bytes: int | None = None
-    options: Options = field(default=Options())
+    options: TransportOptions = TransportOptions()
     rate_bps: int | None = None
     qlog: bool = False
     image: str | None = None
@@ -137,42 +168,72 @@ class Capture:
     form: Literal["pcap", "headers"] = "pcap"
 
 
-@dataclass(frozen=True)
-class Pep:
-    """A split TCP connection: two transparent proxies, one at each end of a link (docs/build/endpoints.md)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pep(Part):
+    """A split TCP connection: two transparent proxies (RFC 3135), one at each end of a link (docs/build/endpoints.md).
 
-    name: str
-    terminal: str
-    gateway: str
-    terminal_address: str
-    gateway_address: str
-    port: int
-    ports: Sequence[int]
-    cca: str
-    pool: int
-    window_bytes: int
-    rate_bps: tuple[int, int]
-    buffer_bytes: int
-    mtu: int = MTU
-    cca_parameters: Mapping[str, Setting] = field(default_factory=dict)
+    terminal, gateway: the nodes on the clients' and on the servers' side; terminal_address,
+    gateway_address: those of their interfaces on the link between them, where the middle
+    connections run from the terminal to `port` of the gateway. ports: the servers' TCP ports that
+    are intercepted; all other traffic is forwarded unchanged.
+    mtu: of the link between them; left out where it is 1500.
+    pool: number of middle connections kept open for clients. window_bytes: the window with
+    which each of them starts, in both directions, instead of slow start. rate_bps: (down, up), the
+    pacing limit of a middle connection, the rate of the link. buffer_bytes: send and receive buffer of
+    each of the three connections. source: `file:line` of the statement that it comes from.
+    """
+
+    name: FlowName
+    terminal: NodeName
+    gateway: NodeName
+    terminal_address: Address
+    gateway_address: Address
+    port: Port
+    ports: Annotated[tuple[Port, ...], Range(0, 10_000)]
+    cca: CcaName
+    cca_parameters: dict[ParameterName, Setting] = field(default_factory=dict)
+    pool: Many
+    mtu: MtuBytes = field(default=MTU, metadata=UNLESS_USUAL)
+    window_bytes: Buffer
+    rate_bps: tuple[Rate, Rate]
+    buffer_bytes: Buffer
+    source: Line = ""
 
 
-@dataclass(frozen=True)
-class Policer:
-    """A congestion policer (docs/learn/links.md); policed: (flow, number of its bucket)."""
+@dataclass(frozen=True, slots=True)
+class Policed(Part):
+    """A flow that is policed: all packets of its TCP connections from its server's port.
 
-    name: str
-    node: str
-    ingress: str
-    egress: str
-    rate: float
-    depth: float
-    harshness: str
-    feedback: str
-    charge: str
-    buckets: int
-    policed: Sequence[tuple[str, int]]
-    seed: int = 0
+    bucket: number of its bucket.
+    """
+
+    flow: FlowName
+    bucket: Small
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policer(Part):
+    """A congestion policer with a token bucket for each user (definition: docs/learn/links.md).
+
+    name: of its artefact, `NAME.policer.ndjson`. node: the hop that runs it; packets that arrive at
+    `ingress` leave through `egress`, before its queue, or are dropped.
+    rate: fill rate, packets/s; depth: packets. buckets: the host of each bucket. seed: of its
+    random numbers. source: `file:line` of the statement that it comes from.
+    """
+
+    name: NodeName
+    node: NodeName
+    ingress: InterfaceName
+    egress: InterfaceName
+    rate: PacketRate
+    depth: Tokens
+    harshness: Literal["soft", "mild", "strict"]
+    feedback: Literal["none", "classic", "accurate"]
+    charge: Literal["forwarded", "arrived"]
+    buckets: Annotated[tuple[NodeName, ...], Range(0, 10_000)]
+    policed: Annotated[tuple[Policed, ...], Range(0, 10_000)]
+    seed: Seed = 0
+    source: Line = ""
 
 
 @dataclass(frozen=True)

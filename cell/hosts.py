@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import ip_address, ip_interface, ip_network
 
 from . import document
-from .experiment import Flow, Options, Pep, Route, Setting
+from .experiment import Flow, Pep, Route, TransportOptions
+from .numbers import Setting
 from .workloads import Iperf3Workload
 
 # Linux's own maxima of the socket buffers that TCP tunes by itself; never lowered.
@@ -38,7 +39,7 @@ UNPRIVILEGED = {"net.ipv4.ip_unprivileged_port_start": "0"}
 KERNEL = ("tcp", "web")
 """Transports that use the kernel's TCP."""
 
-LINUX_INITIAL_WINDOW = Options().initial_window_packets
+LINUX_INITIAL_WINDOW = TransportOptions().initial_window_packets
 
 PEP_TABLE = 100
 """Of the routes that keep intercepted packets on their node."""

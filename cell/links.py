@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from .batch import duration, line, percent, word
-from .numbers import UNLESS_ABSENT, UNLESS_OFF, Buffer, Packets, Probability, Rate, Seed, TimeNs
+from .numbers import Buffer, Packets, Probability, Rate, Seed, TimeNs
+from .part import UNLESS_ABSENT, UNLESS_OFF, Part
 from .queues import Queue, queue_bytes, queue_lines
 
 # A kernel in real time wakes a shaper up to 100 us late now and then, and what its bucket cannot hold
@@ -27,7 +28,7 @@ IN_ORDER_BPS = 1_000_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Shaper:
+class Shaper(Part):
     """The rate of a link, bit/s of frames, at the interface that has its queue.
 
     It lets a frame begin when the one ahead of it has been sent. transmitter: what keeps each frame for its
@@ -56,7 +57,7 @@ def bucket_bytes(rate_bps: int, frame_bytes: int, slack_ns: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class GilbertElliott:
+class GilbertElliott(Part):
     """Losses in bursts: a Markov chain of a good and a bad state, one step per packet.
 
     p: probability of going from good to bad; r: from bad to good, p + r > 0; h, k: probability that a packet
@@ -75,7 +76,7 @@ class GilbertElliott:
 
 
 @dataclass(frozen=True, slots=True)
-class Impairment:
+class Impairment(Part):
     """What a netem does to packets that leave through an interface: it delays, loses and transmits them.
 
     delay_ns: one-way delay, ns. loss: probability that a packet is lost; independently of other
@@ -140,7 +141,7 @@ def _gemodel(chain: GilbertElliott) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Change(Part):
     """A change at at_ns after the cell's epoch, to a shaper's rate or to an impairment.
 
     rate_bps: > 0; a link that stops has the rate at which one full frame takes the whole stop.

@@ -1,4 +1,4 @@
-"""The number types of a cell, with ranges that kernels and tools accept, and which fields its JSON leaves out."""
+"""The number types of a cell, with ranges that kernels and tools accept."""
 
 from __future__ import annotations
 
@@ -35,22 +35,6 @@ class Range:
         if described["type"] == "float":
             described["allow_inf_nan"] = False
         return described | {name: bound for name, bound in bounds.items() if bound is not None}
-
-
-def absent(value: object) -> bool:
-    """Whether a field is left out of the JSON because it has no value."""
-    return value is None
-
-
-def off(value: object) -> bool:
-    """Whether a switch is left out of the JSON because it is off."""
-    return value is False
-
-
-UNLESS_ABSENT: dict[str, Any] = {"exclude_if": absent}
-"""Metadata of a field that is not in the JSON where it has no value, so that it leaves identities alone."""
-UNLESS_OFF: dict[str, Any] = {"exclude_if": off}
-"""The same of a switch."""
 
 
 LONGEST_NS: Final = 2 * 10**15

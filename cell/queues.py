@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from .batch import duration
 from .numbers import Packets, Probability, QueueBytes, Range, Small, TimeNs
+from .part import Part
 from .text import ArgumentName, ArgumentWord, DisciplineName
 
 Percent = Annotated[int, Range(0, 100)]
@@ -19,7 +20,7 @@ def _check_one_limit(limit_bytes: int | None, limit_packets: int | None) -> None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fifo:
+class Fifo(Part):
     """First in, first out, drop-tail. It has one limit, of bytes of waiting frames or of packets."""
 
     limit_bytes: QueueBytes | None = None
@@ -41,7 +42,7 @@ class Fifo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Red:
+class Red(Part):
     """Random Early Detection over the average queue, as Linux's `gred` with one queue.
 
     min_bytes, max_bytes: the average at which dropping begins, and at which its probability reaches `probability`;
@@ -75,7 +76,7 @@ class Red:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InPackets:
+class InPackets(Part):
     """What is limited in packets."""
 
     limit_bytes: None = None
@@ -285,7 +286,7 @@ _L4S = {"ect1": "l4s_ect", "any": "any_ect"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Qdisc:
+class Qdisc(Part):
     """A discipline without a class here: one from another package, or one that only needs arguments of tc.
 
     discipline: its name in tc and the kernel. It has one limit, the most that it holds. arguments: those of tc,

@@ -147,10 +147,14 @@ def policer(
         "next_mac": macs[0],
         "own_mac": macs[1],
         "mtu": mtu,
-        "buckets": max(1, policer.buckets),
+        "buckets": max(1, len(policer.buckets)),
         "policed": [
-            {"address": flows[flow].address, "port": flows[flow].port, "bucket": bucket}
-            for flow, bucket in policer.policed
+            {
+                "address": flows[each.flow].address,
+                "port": flows[each.flow].port,
+                "bucket": each.bucket,
+            }
+            for each in policer.policed
         ],
         "rate": policer.rate,
         "depth": policer.depth,

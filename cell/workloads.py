@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 from .numbers import (
-    UNLESS_ABSENT,
     Buffer,
     MtuBytes,
     NotNegative,
@@ -23,6 +22,7 @@ from .numbers import (
     TestTime,
     TimeNs,
 )
+from .part import UNLESS_ABSENT, Part
 from .text import MimeType, ObjectPath, ParameterName
 
 BROWSER, IPERF3 = "browser", "iperf3"
@@ -70,7 +70,7 @@ class Carrier(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Transfer:
+class Transfer(Part):
     """A workload: its parameters are its fields, and this is what every one declares in addition.
 
     greedy: whether a server always has data to send until everything has been sent. paced: whether
@@ -149,7 +149,7 @@ _PARAMETERS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Distribution:
+class Distribution(Part):
     """A random number, seconds or bytes, drawn by the endpoints as compiler/draws.py draws.
 
     kind: `constant` (value), `uniform` (low, high), `exponential` (mean), `pareto` and `gamma`
@@ -202,7 +202,7 @@ class VideoWorkload(Transfer):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SharedArrivals:
+class SharedArrivals(Part):
     """A flow's share of an arrival process that several flows split; its clients draw the whole process.
 
     seed: of the process: its intervals, and a mark for each arrival, uniform in (0, 1). low, high:
@@ -271,7 +271,7 @@ class OnOffWorkload(Transfer):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageObject:
+class PageObject(Part):
     """An object of a web page; the first one is the document.
 
     path: its path on the server, `/` for the document. type: its MIME type. parent: the

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,6 +28,9 @@ from fairc.words.workloads.requests import PROCESS, shared_arrivals
 
 from .scales import sample_every_ns
 from .variation import draws_workload
+
+OPTIONS = tuple(option.name for option in fields(plan.TransportOptions))
+"""Of a flow, those that are of its transport."""
 
 NOT_IN_IDENTITY: Any = {
     "id": True,
@@ -89,7 +92,7 @@ class Lowered:
                 )
             ),
             policers=tuple(
-                policer.model_copy(update={"seed": stream_seed(seed, "policer", policer.name)})
+                replace(policer, seed=stream_seed(seed, "policer", policer.name))
                 for policer in draft.policers
             ),
             deadline_ns=draft.deadline_ns + _later_ns(draft, starts_ns, draws),
@@ -254,9 +257,7 @@ def _flow(draft: Draft, flow: DraftFlow, every_ns: int) -> dict[str, Any]:
         "users": declared.users,
         "client_address": client,
         "cca_parameters": dict(declared.cca_parameters),
-        "options": plan.TransportOptions(
-            **{name: getattr(options, name) for name in plan.TransportOptions.model_fields}
-        ),
+        "options": plan.TransportOptions(**{name: getattr(options, name) for name in OPTIONS}),
         "rate_bps": declared.rate_bps,
         "send_buffer_bytes": options.send_buffer_bytes,
         "receive_buffer_bytes": options.receive_buffer_bytes,

@@ -4,14 +4,13 @@ A plan is a header (`plan.json`, a `Plan`) and its cells as JSON Lines (`cells.j
 per line), so that 100,000 of them can be streamed. Each cell is complete: readers need neither the
 language nor the header. Integers carry their unit in the name: ns, bit/s, bytes.
 
-Queues, links and workloads are the classes that a cell runs with (fairc.cell: queues, links, workloads; numbers, text: the types of
+Queues, links, workloads, proxies, policers, routes and options of transports are the classes that a cell runs with
+(fairc.cell: queues, links, workloads, experiment; numbers, text: the types of
 their fields). From the smallest part to the whole:
 
     base       what all parts have in common
     network    interfaces, routes, nodes, cables
     flows      who sends what to whom
-    peps       proxies that split connections
-    policers   congestion policing
     consistency  contradictions that a cell must not contain
     cells      a cell and its captures
     claims     the hypotheses that the run decides
@@ -20,6 +19,7 @@ their fields). From the smallest part to the whole:
     header     the plan: what was swept, what is measured and shown
 """
 
+from fairc.cell.experiment import Pep, Policed, Policer, Route, TransportOptions
 from fairc.cell.links import Change, GilbertElliott, Impairment, Shaper
 from fairc.cell.queues import (
     Cake,
@@ -52,7 +52,7 @@ from fairc.cell.workloads import (
 from .base import MAX_PROCESSING_NS, SAMPLE_EVERY_NS, Model, Mtu, SampleEvery
 from .cells import Capture, Cell
 from .claims import Claim, ClaimTerm, ClaimUnit
-from .flows import Flow, TransportOptions
+from .flows import Flow
 from .header import (
     OUTDATED,
     PLAN_VERSION,
@@ -66,9 +66,7 @@ from .header import (
     Selection,
     Setting,
 )
-from .network import Cable, Interface, Node, Route
-from .peps import Pep
-from .policers import Policed, Policer
+from .network import Cable, Interface, Node
 
 __all__ = [
     "MAX_PROCESSING_NS",

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from fairc.cell.frames import MTU
 from fairc.cell.numbers import MtuBytes
+from fairc.cell.part import usual
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 
 
@@ -53,11 +53,6 @@ def within_bounds() -> Iterator[None]:
 def empty(value: object) -> bool:
     """Whether a field is left out of the JSON because it is empty."""
     return value == ()
-
-
-def usual(value: object) -> bool:
-    """Whether an MTU is left out of the JSON because it is the default."""
-    return value == MTU
 
 
 MAX_PROCESSING_NS = 4_000_000_000

@@ -6,15 +6,15 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from fairc.cell.numbers import Repetition, Seed, SpanNs, TimeNs, absent
+from fairc.cell.experiment import Pep, Policer
+from fairc.cell.numbers import Repetition, Seed, SpanNs, TimeNs
+from fairc.cell.part import absent
 from fairc.cell.text import CaptureName, Identity, InterfaceName, NodeName, Place, Text, Word
 
 from .base import MAX_PROCESSING_NS, MAX_SYSCALL_COST_NS, Captured, Model, empty
 from .consistency import contradiction
 from .flows import Flow
 from .network import Cable, Node
-from .peps import Pep
-from .policers import Policer
 
 
 class Capture(Model):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
+from fairc.cell.experiment import TransportOptions
 from fairc.cell.frames import MTU, frame_bytes
-from fairc.cell.numbers import Buffer, InitialWindow, Many, Port, Rate, Setting, TimeNs, absent, off
+from fairc.cell.numbers import Buffer, Many, Port, Rate, Setting, TimeNs
+from fairc.cell.part import absent
 from fairc.cell.text import (
     Address,
     Base64,
@@ -24,23 +26,6 @@ from fairc.cell.text import (
 from fairc.cell.workloads import VideoWorkload, Workload
 
 from .base import SAMPLE_EVERY_NS, Model, Mtu, SampleEvery
-
-
-class TransportOptions(Model):
-    """Options of a transport, defaults written out.
-
-    initial_window_packets: initial congestion window. receive_window_bytes: the largest window that
-    the receiver advertises; None: as its buffer allows. accurate_ecn: the receiver counts marks for the sender
-    (AccECN, over TCP); left out where it does not. pacing: for TCP, by TCP itself.
-    """
-
-    initial_window_packets: InitialWindow = 10
-    receive_window_bytes: Buffer | None = None
-    ecn: bool = False
-    accurate_ecn: Annotated[bool, Field(exclude_if=off)] = False
-    sack: bool = True
-    pacing: bool = False
-    fast_open: bool = False
 
 
 class Flow(Model):
@@ -64,8 +49,6 @@ class Flow(Model):
     is none.
     sample_every_ns: interval at which the sender samples a connection's state; left out where it is 100 ms.
     """
-
-    model_config = ConfigDict(revalidate_instances="always")
 
     name: FlowName
     server: NodeName

@@ -6,7 +6,8 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from fairc.cell.numbers import Above, Number, Real, Repetition, Seed, absent, off
+from fairc.cell.numbers import Above, Number, Real, Repetition, Seed
+from fairc.cell.part import absent, off
 from fairc.cell.text import Document, EngineName, FileName, FlowName, MetricName, Sha256, Text, Word
 
 from .base import MAX_PROCESSING_NS, Model, empty

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
+from fairc.cell.experiment import Route
 from fairc.cell.frames import MTU, frame_bytes
 from fairc.cell.links import Change, Impairment, Shaper
-from fairc.cell.numbers import MtuBytes, SpanNs, absent
+from fairc.cell.numbers import SpanNs
 from fairc.cell.queues import Queue
-from fairc.cell.text import Address, InterfaceAddress, InterfaceName, Line, NodeName, Place
+from fairc.cell.text import InterfaceAddress, InterfaceName, Line, NodeName, Place
 
 from .base import Model, Mtu
 
@@ -28,8 +29,6 @@ class Interface(Model):
     source: `file:line` of the statement that it comes from.
     """
 
-    model_config = ConfigDict(revalidate_instances="always")
-
     name: InterfaceName
     address: InterfaceAddress
     mtu: Mtu = MTU
@@ -45,17 +44,6 @@ class Interface(Model):
     def frame_bytes(self) -> int:
         """A full packet in its Ethernet frame, without preamble, bytes."""
         return frame_bytes(self.mtu)
-
-
-class Route(Model):
-    """A static route: `destination` is an IPv4 prefix, `via` the next hop's address.
-
-    mtu: the path MTU, where it is smaller than that of the next cable; else left out.
-    """
-
-    destination: InterfaceAddress
-    via: Address
-    mtu: Annotated[MtuBytes | None, Field(exclude_if=absent)] = None
 
 
 class Node(Model):

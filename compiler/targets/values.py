@@ -59,11 +59,7 @@ def experiment(cell: plan.Cell) -> values.Experiment:
         repetition=cell.repetition,
         deadline_ns=cell.deadline_ns,
         flows=[flow(each, cell, first) for each in cell.flows],
-        routes={
-            node.name: [values.Route(r.destination, r.via, r.mtu) for r in node.routes]
-            for node in cell.nodes
-            if node.routes
-        },
+        routes={node.name: list(node.routes) for node in cell.nodes if node.routes},
         egress=[
             egress(node.name, interface)
             for node in cell.nodes
@@ -80,16 +76,8 @@ def experiment(cell: plan.Cell) -> values.Experiment:
             )
             for c in cell.captures
         ],
-        peps=[_same(values.Pep, pep) for pep in cell.peps],
-        policers=[
-            _same(
-                values.Policer,
-                policer,
-                buckets=len(policer.buckets),
-                policed=tuple((each.flow, each.bucket) for each in policer.policed),
-            )
-            for policer in cell.policers
-        ],
+        peps=[dataclasses.replace(pep, source="") for pep in cell.peps],
+        policers=[dataclasses.replace(policer, source="") for policer in cell.policers],
         duration_ns=cell.duration_ns,
         stop=cell.stop,
         processing=values.Processing(cell.processing_ns or 0, seeds) if seeds else None,
@@ -122,7 +110,6 @@ def flow(
     converted: values.Flow = _same(
         values.Flow,
         flow,
-        options=values.Options(**flow.options.model_dump()),
         gaps_seed=None if cell is None else processing.gaps_seed(flow, cell),
         **given,
     )

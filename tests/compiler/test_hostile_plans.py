@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -240,7 +241,7 @@ def test_lines_do_not_rely_on_the_types_of_the_plan() -> None:
     """Even a cell that nobody has checked adds no line."""
     cell = Cell.model_validate_json(json.dumps(documents()["quickstart"]))
     node = cell.nodes[0]
-    route = node.routes[0].model_copy(update={"via": f"{node.routes[0].via}\nnetns add x"})
+    route = replace(node.routes[0], via=f"{node.routes[0].via}\nnetns add x")
     hurt = node.model_copy(update={"routes": (route,)})
     with pytest.raises(ValueError, match="not a line"):
         mininet.render(cell.model_copy(update={"nodes": (hurt, *cell.nodes[1:])}))

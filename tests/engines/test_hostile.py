@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,7 @@ def test_the_program_is_not_made_of_a_cell_that_nobody_has_checked(
     cell = Cell.model_validate_json((folder / "cells.jsonl").read_text())
     node = cell.nodes[0]
     via = f"{node.routes[0].via}\nnetns add canary\nnetns exec canary /bin/touch {tmp_path}/canary"
-    hurt = node.model_copy(update={"routes": (node.routes[0].model_copy(update={"via": via}),)})
+    hurt = node.model_copy(update={"routes": (replace(node.routes[0], via=via),)})
     work = tmp_path / "work"
     work.mkdir()
     with pytest.raises(ValueError, match="not a line of a batch"):

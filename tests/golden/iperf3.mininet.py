@@ -19,7 +19,7 @@ them end with this program, however it ends.
 
 from mininet.topo import Topo
 
-from cell.experiment import Capture, Experiment, Flow, Options, Route
+from cell.experiment import Capture, Experiment, Flow, Route, TransportOptions
 from cell.links import Egress, Impairment, Shaper
 from cell.queues import Fifo
 from cell.topology import Router, run
@@ -54,11 +54,11 @@ EXPERIMENT = Experiment(
     repetition=1,
     deadline_ns=18_885_760_000,
     routes={
-        "server": [Route("10.0.0.0/8", "10.0.0.2")],
-        "client": [Route("10.0.0.0/8", "10.0.0.5")],
-        "left": [Route("10.0.0.6/32", "10.0.0.10")],
-        "right": [Route("10.0.0.1/32", "10.0.0.13")],
-        "left-right": [Route("10.0.0.1/32", "10.0.0.9"), Route("10.0.0.6/32", "10.0.0.14")],
+        "server": (Route("10.0.0.0/8", "10.0.0.2"),),
+        "client": (Route("10.0.0.0/8", "10.0.0.5"),),
+        "left": (Route("10.0.0.6/32", "10.0.0.10"),),
+        "right": (Route("10.0.0.1/32", "10.0.0.13"),),
+        "left-right": (Route("10.0.0.1/32", "10.0.0.9"), Route("10.0.0.6/32", "10.0.0.14")),
     },
     egress=[
         # <preset bottleneck>:19
@@ -112,7 +112,7 @@ EXPERIMENT = Experiment(
             cca="bbr",
             stop_ns=3_000_000_000,
             buffer_bytes=4_194_304,
-            options=Options(pacing=True),
+            options=TransportOptions(pacing=True),
             rate_bps=500_000,
         ),
         # iperf3.fexp:8
@@ -125,7 +125,7 @@ EXPERIMENT = Experiment(
             starts_ns=(4_000_000_000,),
             base_rtt_ns=20_000_000,
             transport="udp",
-            options=Options(sack=False),
+            options=TransportOptions(sack=False),
             rate_bps=800_000,
         ),
         # iperf3.fexp:9

@@ -19,7 +19,7 @@ them end with this program, however it ends.
 
 from mininet.topo import Topo
 
-from cell.experiment import Capture, Experiment, Flow, Options, Pep, Route
+from cell.experiment import Capture, Experiment, Flow, Pep, Route, TransportOptions
 from cell.links import Egress, Impairment, Shaper
 from cell.queues import Fifo
 from cell.topology import Router, run
@@ -107,36 +107,36 @@ EXPERIMENT = Experiment(
     repetition=1,
     deadline_ns=183_243_242_838,
     routes={
-        "server": [Route("10.0.0.0/8", "10.0.0.2")],
-        "client": [Route("10.0.0.0/8", "10.0.0.13")],
-        "gateway": [
+        "server": (Route("10.0.0.0/8", "10.0.0.2"),),
+        "client": (Route("10.0.0.0/8", "10.0.0.13"),),
+        "gateway": (
             Route("10.0.0.1/32", "10.0.0.5"),
             Route("10.0.0.14/32", "10.0.0.18"),
             Route("10.0.0.30/32", "10.0.0.18"),
-        ],
-        "terminal": [
+        ),
+        "terminal": (
             Route("10.0.0.1/32", "10.0.0.29"),
             Route("10.0.0.14/32", "10.0.0.10"),
             Route("10.0.0.17/32", "10.0.0.29"),
-        ],
-        "server-gateway": [Route("10.0.0.14/32", "10.0.0.6")],
-        "terminal-client": [Route("10.0.0.1/32", "10.0.0.9")],
-        "gateway-modem": [
+        ),
+        "server-gateway": (Route("10.0.0.14/32", "10.0.0.6"),),
+        "terminal-client": (Route("10.0.0.1/32", "10.0.0.9"),),
+        "gateway-modem": (
             Route("10.0.0.1/32", "10.0.0.17"),
             Route("10.0.0.14/32", "10.0.0.22"),
             Route("10.0.0.30/32", "10.0.0.22"),
-        ],
-        "terminal-modem": [
+        ),
+        "terminal-modem": (
             Route("10.0.0.1/32", "10.0.0.25"),
             Route("10.0.0.14/32", "10.0.0.30"),
             Route("10.0.0.17/32", "10.0.0.25"),
-        ],
-        "gateway-terminal": [
+        ),
+        "gateway-terminal": (
             Route("10.0.0.1/32", "10.0.0.21"),
             Route("10.0.0.14/32", "10.0.0.26"),
             Route("10.0.0.30/32", "10.0.0.26"),
             Route("10.0.0.17/32", "10.0.0.21"),
-        ],
+        ),
     },
     egress=[
         # <preset geo>:20
@@ -220,7 +220,7 @@ EXPERIMENT = Experiment(
             transport="web",
             cca="bbr",
             buffer_bytes=16_777_216,
-            options=Options(initial_window_packets=32, pacing=True),
+            options=TransportOptions(initial_window_packets=32, pacing=True),
         ),
         # pages.fexp:7
         Flow(
@@ -240,7 +240,7 @@ EXPERIMENT = Experiment(
             transport="web",
             cca="cubic",
             buffer_bytes=16_777_216,
-            options=Options(initial_window_packets=32),
+            options=TransportOptions(initial_window_packets=32),
         ),
     ],
     captures=[

@@ -13,7 +13,7 @@ share, receives packet captures, the endpoints' logs, queue statistics and, last
 # Comments name the line of the experiment's file that a part comes from.
 
 from cell.containers import run
-from cell.experiment import Capture, End, Experiment, Flow, Link, Network, Options, Route
+from cell.experiment import Capture, End, Experiment, Flow, Link, Network, Route, TransportOptions
 from cell.links import Egress, Impairment, Shaper
 from cell.queues import Fifo
 from cell.workloads import FileWorkload
@@ -57,11 +57,11 @@ EXPERIMENT = Experiment(
     repetition=1,
     deadline_ns=1_602_050_000_000,
     routes={
-        "server": [Route("10.0.0.0/8", "10.0.0.2")],
-        "client": [Route("10.0.0.0/8", "10.0.0.5")],
-        "left": [Route("10.0.0.6/32", "10.0.0.10")],
-        "right": [Route("10.0.0.1/32", "10.0.0.13")],
-        "left-right": [Route("10.0.0.1/32", "10.0.0.9"), Route("10.0.0.6/32", "10.0.0.14")],
+        "server": (Route("10.0.0.0/8", "10.0.0.2"),),
+        "client": (Route("10.0.0.0/8", "10.0.0.5"),),
+        "left": (Route("10.0.0.6/32", "10.0.0.10"),),
+        "right": (Route("10.0.0.1/32", "10.0.0.13"),),
+        "left-right": (Route("10.0.0.1/32", "10.0.0.9"), Route("10.0.0.6/32", "10.0.0.14")),
     },
     egress=[
         # <preset bottleneck>:19
@@ -106,7 +106,7 @@ EXPERIMENT = Experiment(
             starts_ns=(29_058_537,),
             base_rtt_ns=50_000_000,
             cca="bbr",
-            options=Options(pacing=True),
+            options=TransportOptions(pacing=True),
         ),
     ],
     captures=[

@@ -18,7 +18,7 @@ them end with this program, however it ends.
 
 from mininet.topo import Topo
 
-from cell.experiment import Capture, Experiment, Flow, Options, Route
+from cell.experiment import Capture, Experiment, Flow, Route, TransportOptions
 from cell.links import Egress, Impairment, Shaper
 from cell.queues import Fifo
 from cell.topology import Router, run
@@ -53,11 +53,11 @@ EXPERIMENT = Experiment(
     repetition=1,
     deadline_ns=1_602_050_000_000,
     routes={
-        "server": [Route("10.0.0.0/8", "10.0.0.2")],
-        "client": [Route("10.0.0.0/8", "10.0.0.5")],
-        "left": [Route("10.0.0.6/32", "10.0.0.10")],
-        "right": [Route("10.0.0.1/32", "10.0.0.13")],
-        "left-right": [Route("10.0.0.1/32", "10.0.0.9"), Route("10.0.0.6/32", "10.0.0.14")],
+        "server": (Route("10.0.0.0/8", "10.0.0.2"),),
+        "client": (Route("10.0.0.0/8", "10.0.0.5"),),
+        "left": (Route("10.0.0.6/32", "10.0.0.10"),),
+        "right": (Route("10.0.0.1/32", "10.0.0.13"),),
+        "left-right": (Route("10.0.0.1/32", "10.0.0.9"), Route("10.0.0.6/32", "10.0.0.14")),
     },
     egress=[
         # <preset bottleneck>:19
@@ -102,7 +102,7 @@ EXPERIMENT = Experiment(
             starts_ns=(29_058_537,),
             base_rtt_ns=50_000_000,
             cca="bbr",
-            options=Options(pacing=True),
+            options=TransportOptions(pacing=True),
         ),
     ],
     captures=[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -212,7 +212,7 @@ def packets(*rows: dict[str, int]) -> Packets:
 
 def test_an_ece_after_the_last_packet_stays_unexposed(made: tuple[Cell, Path]) -> None:
     cell, _ = made
-    rule = cell.policers[0].model_copy(update={"feedback": "classic"})
+    rule = replace(cell.policers[0], feedback="classic")
     flows = {flow.name: flow for flow in cell.flows}
     ours = flows[rule.policed[1].flow]
     server = {"source": int(IPv4Address(ours.address)), "source_port": ours.port}
