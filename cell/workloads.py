@@ -150,7 +150,7 @@ _PARAMETERS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distribution(Part):
-    """A random number, seconds or bytes, drawn by the endpoints as compiler/draws.py draws.
+    """A random number, seconds or bytes, drawn by the endpoints as words/draws.py draws.
 
     kind: `constant` (value), `uniform` (low, high), `exponential` (mean), `pareto` and `gamma`
     (mean, shape), `normal` (mean, deviation; cut at zero).

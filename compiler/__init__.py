@@ -4,7 +4,6 @@ In order of control flow:
 
     passes         one configuration through the passes; `lower` lists them in order
     cells          a lowered configuration and a repetition to a cell
-    seeds          identities and random streams; draws: random numbers of a distribution
     engine_choice  what each engine cannot run, and which one runs the plan
     compilation    the plan's header and the stream of cells
     plan           the contract: Plan and Cell; schema: as JSON Schema

@@ -8,7 +8,7 @@ presets        the topologies that ship with fairc; policers, peps
 queues         queueing disciplines; sizes: amounts of data that may depend on the path
 losses         loss models; jitter, trace: what else a link does; packet_sizes: its MTU
 workloads      what connections move; pages: what a load loads
-transports     and ccas, by transport; distributions: of random values; processing: the time that hosts take
+transports     and ccas, by transport; distributions: of random values; draws: from them; processing: the time that hosts take
 metrics        and figures: what is known about them by their names
 reference      the tables of docs/learn/language.md; manual: what `fairc show` says
 """

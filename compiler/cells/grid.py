@@ -10,11 +10,10 @@ from functools import cached_property
 from typing import Any
 
 from fairc.compiler import plan
-from fairc.compiler.draws import draw
 from fairc.compiler.passes.draft import Draft, DraftFlow
 from fairc.compiler.passes.flows import start_range_ns
 from fairc.compiler.passes.wiring import host_address
-from fairc.compiler.seeds import (
+from fairc.dsl.core.seeds import (
     canonical,
     cell_seed,
     draws_seed,
@@ -23,6 +22,7 @@ from fairc.compiler.seeds import (
     uniform,
 )
 from fairc.dsl.model import Configuration, Distribution, Flow, MetricRequest
+from fairc.words.draws import draw
 from fairc.words.workloads import Requests
 from fairc.words.workloads.requests import PROCESS, shared_arrivals
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from fairc.cell.expansion import processing_netem
 from fairc.cell.links import lower_name
 from fairc.compiler.plan import Cell, Flow, Impairment, Interface, OnOffWorkload
-from fairc.compiler.seeds import stream_seed
+from fairc.dsl.core.seeds import stream_seed
 
 DEFAULT_NS = 10_000
 """Bound if computing takes no time and the file sets none: uniform in [0, 10 us]."""

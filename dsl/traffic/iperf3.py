@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fairc.cell.workloads import MOST_STREAMS
-from fairc.compiler.plan import Iperf3Workload
+from fairc.cell.workloads import MOST_STREAMS, Iperf3Workload
 from fairc.dsl import model
 from fairc.dsl.blocks import Settings
 from fairc.dsl.core.entries import Parameter, Use

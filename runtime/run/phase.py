@@ -25,7 +25,7 @@ from typing import Literal
 
 from fairc.compiler.cells.grid import identity_of
 from fairc.compiler.plan import MAX_PROCESSING_NS, Cell, Plan
-from fairc.compiler.seeds import stream_seed
+from fairc.dsl.core.seeds import stream_seed
 from fairc.runtime.compare.comparison import By, Side, sides
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.metrics import value_named

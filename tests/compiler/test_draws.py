@@ -8,9 +8,9 @@ from statistics import fmean, pstdev
 import pytest
 from specs import compilation_of
 
-from fairc.compiler.draws import DRAWS, draw
 from fairc.dsl.model import Distribution
 from fairc.words.distributions import DISTRIBUTIONS
+from fairc.words.draws import DRAWS, draw
 
 N = 4000
 CASES = {

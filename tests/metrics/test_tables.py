@@ -14,7 +14,7 @@ from storedcells import AXES, failed, invalid, of, stored
 
 from fairc.compiler.cells.grid import identity_of
 from fairc.compiler.plan import Cell
-from fairc.compiler.seeds import canonical, identity
+from fairc.dsl.core.seeds import canonical, identity
 from fairc.runtime import documents
 from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.store import swept as swept_values

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from fairc.compiler.seeds import canonical, identity
+from fairc.dsl.core.seeds import canonical, identity
 
 Files = dict[str, bytes]
 SUMS = "SHA256SUMS"

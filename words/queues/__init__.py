@@ -5,7 +5,7 @@ discipline  what a queue of the language is: its entry, and what it is lowered f
 
 from __future__ import annotations
 
-from fairc.compiler import plan
+from fairc.cell.queues import Queue
 from fairc.dsl.core.entries import Entries
 from fairc.dsl.core.registry import Registry
 
@@ -34,7 +34,7 @@ QUEUES.accept("fairc.queues")
 A_QUEUE = Entries(QUEUES)
 
 
-def marks(queue: plan.Queue) -> bool:
+def marks(queue: Queue) -> bool:
     """Return whether a queue of the plan marks packets that can be marked."""
     always = queue.kind in QUEUES and QUEUES[queue.kind].always_marks
     return always or bool(getattr(queue, "ecn", False))

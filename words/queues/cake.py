@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairc.cell.frames import memory_bytes
-from fairc.compiler import plan
+from fairc.cell.queues import Cake
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import A_POSITIVE_TIME
 
@@ -12,8 +12,8 @@ from .discipline import SIZE, Discipline, Given
 RTT = Parameter("rtt", A_POSITIVE_TIME, "round trip that its CoDel is tuned for", "100ms")
 
 
-def _lower(given: Given) -> plan.Cake:
-    return plan.Cake(
+def _lower(given: Given) -> Cake:
+    return Cake(
         limit_packets=given.packets,
         rtt_ns=given.ns(RTT),
         memory_bytes=given.packets * memory_bytes(given.mtu),

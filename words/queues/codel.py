@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fairc.compiler import plan
+from fairc.cell.queues import CoDel
 
 from .discipline import CODEL_TARGET, ECN, INTERVAL, SCALED, SIZE, Discipline, Given
 
 
-def _lower(given: Given) -> plan.CoDel:
-    return plan.CoDel(
+def _lower(given: Given) -> CoDel:
+    return CoDel(
         limit_packets=given.packets,
         target_ns=given.target_ns(CODEL_TARGET),
         interval_ns=given.interval_ns(),

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar, cast
 
+from fairc.cell import queues
 from fairc.cell.frames import FRAME_BYTES, MTU, frame_bytes
-from fairc.compiler import plan
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.entries import Entry, Parameter, Use
 from fairc.dsl.core.kinds import A_COUNT, A_POSITIVE_TIME, A_SWITCH
@@ -48,7 +48,7 @@ class Given:
     """
 
     written: Queue
-    limit: plan.Fifo
+    limit: queues.Fifo
     rate_bps: int
     size_bytes: Callable[[Size], int]
     mtu: int = MTU
@@ -132,7 +132,7 @@ class Discipline(Entry):
     a queue, as it is written.
     """
 
-    lower: Callable[[Given], plan.Queue]
+    lower: Callable[[Given], queues.Queue]
     target_ns: Callable[[Any], int | None] = lambda queue: None
     doubts: Callable[[Given, Any], Iterator[Diagnostic]] = _none
     is_random: bool = False
@@ -144,7 +144,7 @@ class Discipline(Entry):
     misused: Callable[[Queue, Sequence[Flow]], Iterator[Diagnostic]] | None = None
     runs: bool = True
 
-    def warnings(self, given: Given, queue: plan.Queue) -> Iterator[Diagnostic]:
+    def warnings(self, given: Given, queue: queues.Queue) -> Iterator[Diagnostic]:
         """Yield what is wrong with a queue's parameters, and what makes no sense at its rate."""
         frame_ns = given.frame_bytes * 8 * 10**9 // given.rate_bps
         target_ns = self.target_ns(queue)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Literal
 
-from fairc.compiler import plan
+from fairc.cell.queues import DualPi2
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_SHARE, Quantities, Words
@@ -76,11 +76,11 @@ OVERLOAD = Parameter(
 )
 
 
-def _lower(given: Given) -> plan.DualPi2:
+def _lower(given: Given) -> DualPi2:
     """Defaults of Linux (sch_dualpi2.c), which are those of RFC 9332, appendix A, for RTTs up to 100 ms."""
     step = given[STEP]
     is_packets = step.unit == "pkt"
-    return plan.DualPi2(
+    return DualPi2(
         limit_packets=given.packets,
         target_ns=given.target_ns(TARGET),
         update_ns=given.ns(TUPDATE),
@@ -103,7 +103,7 @@ def _step_ns(given: Given) -> int:
     return given.scaled_ns(step_ns, half_frames=2 * STEP_FRAMES)
 
 
-def _doubts(given: Given, queue: plan.DualPi2) -> Iterator[Diagnostic]:
+def _doubts(given: Given, queue: DualPi2) -> Iterator[Diagnostic]:
     """Yield what is wrong with the delay from which every L4S packet is marked."""
     if queue.step_ns is None:
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairc.compiler import plan
+from fairc.cell.queues import Fq
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import PACKET_COUNT
 
@@ -11,8 +11,8 @@ from .discipline import SIZE, Discipline, Given
 FLOW_LIMIT = Parameter("flow_limit", PACKET_COUNT, "maximum packets per flow", "100pkt")
 
 
-def _lower(given: Given) -> plan.Fq:
-    return plan.Fq(
+def _lower(given: Given) -> Fq:
+    return Fq(
         limit_packets=given.packets,
         flow_limit_packets=round(given[FLOW_LIMIT].number),
         quantum_bytes=2 * given.frame_bytes,

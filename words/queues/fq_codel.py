@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fairc.compiler import plan
+from fairc.cell.queues import FqCoDel
 
 from .discipline import CODEL_TARGET, FLOWS, INTERVAL, SCALED, SIZE, Discipline, Given
 from .discipline import ECN as _ECN
@@ -12,8 +12,8 @@ from .discipline import ECN as _ECN
 ECN = replace(_ECN, default="on")
 
 
-def _lower(given: Given) -> plan.FqCoDel:
-    return plan.FqCoDel(
+def _lower(given: Given) -> FqCoDel:
+    return FqCoDel(
         limit_packets=given.packets,
         target_ns=given.target_ns(CODEL_TARGET),
         interval_ns=given.interval_ns(),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fairc.compiler import plan
+from fairc.cell.queues import FqPie
 
 from .discipline import ECN, FLOWS, PIE_TARGET, SCALED, SIZE, Discipline, Given
 
 
-def _lower(given: Given) -> plan.FqPie:
-    return plan.FqPie(
+def _lower(given: Given) -> FqPie:
+    return FqPie(
         limit_packets=given.packets,
         target_ns=given.target_ns(PIE_TARGET),
         update_ns=15_000_000,

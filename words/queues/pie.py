@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fairc.compiler import plan
+from fairc.cell.queues import Pie
 
 from .discipline import ECN, PIE_TARGET, SCALED, SIZE, Discipline, Given
 
 
-def _lower(given: Given) -> plan.Pie:
-    return plan.Pie(
+def _lower(given: Given) -> Pie:
+    return Pie(
         limit_packets=given.packets,
         target_ns=given.target_ns(PIE_TARGET),
         update_ns=15_000_000,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fairc.compiler import plan
+from fairc.cell.queues import Red
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import A_POSITIVE_SHARE
@@ -23,14 +23,14 @@ MAX = Parameter(
 PMAX = Parameter("pmax", A_POSITIVE_SHARE, "probability at the upper threshold", "2%")
 
 
-def _lower(given: Given) -> plan.Red:
+def _lower(given: Given) -> Red:
     """Defaults of tc-red(8): max a quarter of the limit, min a third of max, probability 2 %."""
     most = given.threshold(MAX) or max(1, given.bytes // 4)
     least = given.threshold(MIN) or max(1, most // 3)
     # The smaller `min` is in packets, the less a packet weighs in the average that tc derives: nothing at
     # one packet, where RED would never act. Below two, the average counts in halves of `min`.
     packet = max(1, min(given.frame_bytes, least // 2))
-    return plan.Red(
+    return Red(
         limit_bytes=given.bytes,
         min_bytes=least,
         max_bytes=most,
@@ -64,7 +64,7 @@ def _weight_log(least: int, burst: int, packet: int) -> int:
     return 32
 
 
-def _doubts(given: Given, queue: plan.Red) -> Iterator[Diagnostic]:
+def _doubts(given: Given, queue: Red) -> Iterator[Diagnostic]:
     span = given.written.span
     if queue.min_bytes >= queue.max_bytes:
         yield Diagnostic(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fairc.compiler import plan
+from fairc.cell.queues import Sfq
 
 from .discipline import SIZE, Discipline, Given
 
 
-def _lower(given: Given) -> plan.Sfq:
-    return plan.Sfq(
+def _lower(given: Given) -> Sfq:
+    return Sfq(
         limit_packets=given.packets,
         flows=128,
         divisor=1024,

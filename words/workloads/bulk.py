@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fairc.compiler import plan
+from fairc.cell.workloads import BulkWorkload
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.model import OnPath, Workload
 from fairc.words.sizes import A_WINDOW
@@ -22,9 +22,9 @@ class Bulk(Workload):
 
     kind = "bulk"
 
-    def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> plan.BulkWorkload:
+    def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> BulkWorkload:
         """Return its part of the plan."""
-        return plan.BulkWorkload()
+        return BulkWorkload()
 
 
 BULK = WorkloadEntry(

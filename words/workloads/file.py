@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from fairc.compiler import plan
+from fairc.cell.workloads import FileWorkload
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_SIZE
 from fairc.dsl.core.problems import fail
@@ -35,14 +35,14 @@ class File(Workload):
         rate_bps = path.flow.rate_bps
         return 0 if rate_bps is None else self.bytes * 8 * NS // rate_bps
 
-    def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> plan.FileWorkload:
+    def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> FileWorkload:
         """Return its part of the plan."""
         return _lowered(self.bytes)
 
 
 @lru_cache(4096)
-def _lowered(size_bytes: int) -> plan.FileWorkload:
-    return plan.FileWorkload(bytes=size_bytes)
+def _lowered(size_bytes: int) -> FileWorkload:
+    return FileWorkload(bytes=size_bytes)
 
 
 def _build(use: Use[WorkloadEntry]) -> File:

@@ -8,8 +8,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from fairc.cell.workloads import BROWSER as PROGRAM
-from fairc.compiler import plan
-from fairc.compiler.draws import draw
+from fairc.cell.workloads import LoadWorkload, PageObject
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.entries import Entries, Parameter, Use
 from fairc.dsl.core.kinds import A_POSITIVE_TIME, Quantities, Words
@@ -17,6 +16,7 @@ from fairc.dsl.core.problems import fail
 from fairc.dsl.core.units import NUMBER
 from fairc.dsl.model import Distribution, Flow, Input, OnPath, Page, Workload
 from fairc.words.distributions import A_RANDOM_TIME, distribution, mean
+from fairc.words.draws import draw
 from fairc.words.pages.page import PAGES, page_of
 
 from .workload import NS, WorkloadEntry
@@ -126,9 +126,9 @@ class Load(Workload):
         drawn = (draw(self.idle, seed, "idle", flow.name, str(k)) for k in range(1, self.loads))
         return (0, *(round(pause * NS) for pause in drawn))
 
-    def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> plan.LoadWorkload:
+    def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> LoadWorkload:
         """Return its part of the plan."""
-        return plan.LoadWorkload(
+        return LoadWorkload(
             page=_objects(self.page),
             client=self.client,
             protocols=self.protocols,
@@ -139,9 +139,9 @@ class Load(Workload):
 
 
 @lru_cache(1024)
-def _objects(page: Page) -> tuple[plan.PageObject, ...]:
+def _objects(page: Page) -> tuple[PageObject, ...]:
     return tuple(
-        plan.PageObject(path=o.path, bytes=o.size_bytes, type=o.type, parent=o.parent)
+        PageObject(path=o.path, bytes=o.size_bytes, type=o.type, parent=o.parent)
         for o in page.objects
     )
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fairc.compiler import plan
-from fairc.compiler.seeds import stream_seed
+from fairc.cell.workloads import OnOffWorkload
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_RATE
+from fairc.dsl.core.seeds import stream_seed
 from fairc.dsl.model import Distribution, Flow, OnPath, Workload
 from fairc.words.distributions import A_RANDOM_TIME, distribution, mean
 from fairc.words.sizes import A_PACKET_SIZE, whole_bytes
@@ -47,9 +47,9 @@ class OnOff(Workload):
         on, off = mean(self.on), mean(self.off)
         return int(self.rate_bps * on / (on + off)) * flow.connections
 
-    def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> plan.OnOffWorkload:
+    def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> OnOffWorkload:
         """Return its part of the plan."""
-        return plan.OnOffWorkload(
+        return OnOffWorkload(
             rate_bps=self.rate_bps,
             on=lowered(self.on),
             off=lowered(self.off),

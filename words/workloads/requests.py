@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from fairc.cell.frames import MTU, segment_bytes, stream_bytes
-from fairc.compiler import plan
-from fairc.compiler.seeds import stream_seed
+from fairc.cell.workloads import RequestsWorkload, SharedArrivals
 from fairc.dsl.core.entries import Entry, Parameter, Use
 from fairc.dsl.core.kinds import A_POSITIVE_SHARE
 from fairc.dsl.core.problems import fail
+from fairc.dsl.core.seeds import stream_seed
 from fairc.dsl.core.units import PACKETS
 from fairc.dsl.core.values import Quantity
 from fairc.dsl.model import Distribution, Flow, OnPath, Workload
@@ -69,8 +69,8 @@ class Requests(Workload):
         return int(rate_bps) * flow.connections
 
     def lower(
-        self, path: OnPath, seed: int, shared: Mapping[str, plan.SharedArrivals]
-    ) -> plan.RequestsWorkload:
+        self, path: OnPath, seed: int, shared: Mapping[str, SharedArrivals]
+    ) -> RequestsWorkload:
         """Return its part of the plan; a packet has the payload of a full one on the path."""
         size = self.size
         if self.packets:
@@ -78,7 +78,7 @@ class Requests(Workload):
             payload = stream_bytes(path.mtu) if quic else segment_bytes(path.mtu)
             arguments = {n: v if n == "shape" else v * payload for n, v in size.arguments.items()}
             size = replace(size, arguments=arguments)
-        return plan.RequestsWorkload(
+        return RequestsWorkload(
             size=lowered(size),
             every=lowered(self.every),
             seed=stream_seed(seed, "workload", path.flow.name),
@@ -86,17 +86,17 @@ class Requests(Workload):
         )
 
 
-def shared_arrivals(flows: Iterable[Flow], seed: int) -> dict[str, plan.SharedArrivals]:
+def shared_arrivals(flows: Iterable[Flow], seed: int) -> dict[str, SharedArrivals]:
     """Return the part of each flow that shares a process of arrivals, by its name.
 
     Parts lie one after the other in the order of the flows, and the last one ends at 1.
     """
-    parts: dict[str, plan.SharedArrivals] = {}
+    parts: dict[str, SharedArrivals] = {}
     low = Fraction()
     for flow in flows:
         if isinstance(flow.workload, Requests) and flow.workload.share is not None:
             high = low + flow.workload.share
-            parts[flow.name] = plan.SharedArrivals(
+            parts[flow.name] = SharedArrivals(
                 seed=stream_seed(seed, *PROCESS), low=float(low), high=float(high)
             )
             low = high

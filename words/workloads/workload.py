@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, cast
 
-from fairc.compiler import plan
+from fairc.cell import workloads
 from fairc.dsl.core.entries import Entry, Parameter, Use
 from fairc.dsl.core.problems import fail
 from fairc.dsl.model import Distribution, Workload
@@ -43,7 +43,7 @@ def check_lasting(random: Distribution, use: Use[Entry], parameter: Parameter[An
         )
 
 
-def lowered(random: Distribution) -> plan.Distribution:
+def lowered(random: Distribution) -> workloads.Distribution:
     """Return a distribution as the plan holds it."""
     numbers = {name: float(value) for name, value in random.arguments.items()}
-    return plan.Distribution(kind=cast(Any, random.kind), parameters=numbers)
+    return workloads.Distribution(kind=cast(Any, random.kind), parameters=numbers)

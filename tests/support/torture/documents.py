@@ -17,7 +17,7 @@ from specs import compilation_of
 
 from fairc.compiler import Cell
 from fairc.compiler.cells.grid import identity_of
-from fairc.compiler.seeds import canonical, identity
+from fairc.dsl.core.seeds import canonical, identity
 
 from . import inspection, network
 from .sandbox import Ended, Sandbox, no_report, preload

@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping
 from decimal import Context, Decimal
 from fractions import Fraction
 
+from fairc.dsl.core.seeds import stream_seed
 from fairc.dsl.model import Distribution
-
-from .seeds import stream_seed
 
 _EXACT = Context(prec=40)
 ATTEMPTS = 10_000
