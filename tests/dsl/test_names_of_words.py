@@ -34,7 +34,6 @@ ELSEWHERE = {
     "fairc/cli/compile.py": {"mininet"},
     "fairc/cli/image.py": {"docker", "uml"},
     "fairc/cli/pack.py": {"uml", "vm"},
-    "fairc/cli/results.py": {"fairness"},
     "fairc/cli/targets.py": {"mininet"},
     "runtime/analysis/conditions.py": {"cubic"},
     "runtime/deviations/cross.py": {"fifo"},
@@ -43,7 +42,7 @@ ELSEWHERE = {
     "runtime/metrics/split.py": {"utilization"},
     "runtime/metrics/srtt.py": {"iperf3"},
     "runtime/report/advice.py": {"cubic"},
-    "runtime/report/lead.py": {"fairness", "heatmap", "line"},
+    "runtime/report/lead.py": {"heatmap", "line"},
     "runtime/report/run.py": {"fairness"},
     "runtime/validity/buffers.py": {"cake", "fifo"},
 }
