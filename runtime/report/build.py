@@ -11,6 +11,7 @@ from fairc.compiler.plan import FigureRequest
 from fairc.compiler.record import Record
 from fairc.runtime.host import faults
 from fairc.runtime.store.occupant import PARTIAL
+from fairc.runtime.store.tables import TableError
 
 from . import latex, page, tabular
 from .answer import answer
@@ -150,7 +151,6 @@ def build(run: Path, formats: Iterable[str] = ("html",), *, warmup: bool = False
         raise ReportError(
             f"no report format is called '{unknown[0]}'; known: {', '.join(sorted(FORMATS))}"
         )
-    from fairc.runtime.store.tables import TableError  # loads numpy
 
     try:
         report = _Report(run, wanted, warmup=warmup)

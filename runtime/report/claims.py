@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import quoteattr
+
+from fairc.runtime.claims.deciding import decide
+from fairc.runtime.claims.wording import (
+    METHODS,
+    format_of,
+    in_order,
+    level_text,
+    summed_up,
+    unit_texts,
+)
+from fairc.runtime.store.folder import Store
 
 from .asked import when
 from .formatting import Interval, Number, counted, one_line, scaled
@@ -69,10 +81,6 @@ class Claims:
 
 def claims(run: Run) -> Claims:
     """Return the claims of a run, decided."""
-    from fairc.runtime.claims.deciding import decide
-    from fairc.runtime.claims.wording import METHODS, summed_up
-    from fairc.runtime.store.folder import Store
-
     decision = decide(run.measured, Store(run.path))
     if not decision.claims:
         return Claims((), "", "", "")
@@ -86,15 +94,11 @@ def claims(run: Run) -> Claims:
 
 
 def _level(decision: Decision) -> str:
-    from fairc.runtime.claims.wording import level_text
-
     text = level_text(decision)
     return f"{text[0].upper()}{text[1:]}."
 
 
 def _view(decided: Decided) -> View:
-    from fairc.runtime.claims.wording import format_of, in_order, unit_texts
-
     texts = unit_texts(decided)
     window = _window(decided)
     scale, decimals = format_of(decided)
@@ -163,8 +167,6 @@ def _svg(unit: Unit, row: UnitText, window: tuple[float, float]) -> str:
     Colours are variables of the page, so that it follows light and dark. All texts in it are numbers and
     words of this module.
     """
-    from xml.sax.saxutils import quoteattr
-
     estimate = unit.estimate
     if estimate.value is None:
         return ""

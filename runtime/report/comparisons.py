@@ -12,6 +12,10 @@ from fairc.runtime.metrics.registry import title
 from fairc.runtime.repetitions import samples
 from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.statistics.estimates import Estimate
+from fairc.runtime.statistics.multiple import holm
+from fairc.runtime.statistics.paired import comparisons_decided, least_p, pairs_needed
+from fairc.runtime.statistics.series import Autocorrelation, autocorrelation
+from fairc.runtime.statistics.verdicts import compare
 
 from .answer import entries, format_of
 from .formatting import MINUS, Interval, Number, counted, listed, number, one_line, scaled
@@ -107,8 +111,6 @@ def comparisons(run: Run, results: Results) -> Comparisons:
     Only configurations are compared: flows share their cells, and are not independent. Cells that
     do not count are left out. P-values are adjusted over all comparisons, and over all series.
     """
-    from fairc.runtime.statistics.verdicts import compare
-
     measures = [m for m in results.measures if m in results.asked]
     ran = [c for c in run.configurations if c.counted]
     few = len(ran) <= MAX_CONFIGURATIONS
@@ -159,8 +161,6 @@ def matched(results: Results, measure: Measure, a: Configuration, b: Configurati
 
 def _pairing(tested: Sequence[Comparison]) -> str:
     """Return what is paired, and how many comparisons this number of repetitions can decide, as text."""
-    from fairc.runtime.statistics.paired import comparisons_decided, least_p, pairs_needed
-
     most = max(c.pairs or 0 for c in tested)
     tests = sum(c.p is not None for c in tested)
     can = comparisons_decided(most)
@@ -240,9 +240,6 @@ def _series(
     run: Run, results: Results, measures: list[Measure], ran: list[Configuration]
 ) -> Iterator[tuple[Series, bool]]:
     """Yield each series, and whether it is dependent; too short and constant ones are left out."""
-    from fairc.runtime.statistics.multiple import holm
-    from fairc.runtime.statistics.series import Autocorrelation, autocorrelation
-
     found: list[tuple[Measure, Configuration, int, Autocorrelation]] = []
     for measure in measures:
         for configuration in ran:

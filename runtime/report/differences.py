@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from fairc.runtime.analysis.conditions import CONDITIONS
+
 from .formatting import listed
 from .run import Run
 
@@ -36,8 +38,6 @@ def differences(run: Run) -> Differences | None:
     cell are compared. So a condition that a sweep changes for all transports alike is no difference. Failed cells
     and runs with a single transport show none.
     """
-    from fairc.runtime.analysis.conditions import CONDITIONS
-
     rows = run.rows("SELECT cell, flow, condition, transport, value FROM conditions ORDER BY ALL")
     over: dict[str, set[str]] = {}
     for _, flow, _, transport, _ in rows:

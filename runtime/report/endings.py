@@ -9,6 +9,7 @@ from functools import cache
 
 from fairc.compiler.plan import Goal, Precision
 from fairc.compiler.plan.looks import looks
+from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.repetitions.ending import Ending, Endings, Missed
 
 from .formatting import counted, listed, one_line, quantity
@@ -152,8 +153,6 @@ def _size(goal: Goal, size: float, digits: int = 3) -> str:
 
 @cache
 def _unit(name: str) -> str:
-    from fairc.runtime.metrics.registry import value_named  # loads numpy
-
     try:
         return value_named(name).unit
     except KeyError:

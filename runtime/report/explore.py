@@ -15,6 +15,9 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from fairc.runtime.measurement import SLOT_S
 from fairc.runtime.repetitions.reading import Measure, Outcome
 
 from .answer import entry, format_of
@@ -234,10 +237,6 @@ _SPANNED = {"low": "min(low)", "high": "max(high)"}
 
 def _charts(run: Run, chosen: Sequence[Chosen]) -> dict[str, list[Chart]]:
     """Return the charts of each chosen cell: rates, window, RTT, a queue each."""
-    import numpy as np
-
-    from fairc.runtime.measurement import SLOT_S
-
     if not chosen:
         return {}
     run.register(
@@ -267,8 +266,6 @@ Lines = dict[int, dict[str, list[float | None]]]
 
 
 def _of_cell(run: Run, chosen: Chosen, place: int, lines: Mapping[str, Lines]) -> list[Chart]:
-    import numpy as np
-
     scene = run.scenes[chosen.configuration.id]
     flows = [flow.name for flow in scene.flows][:MAX_FLOWS]
 
@@ -319,8 +316,6 @@ def _of_cell(run: Run, chosen: Chosen, place: int, lines: Mapping[str, Lines]) -
 
 def _lines(run: Run, chosen: Sequence[Chosen], sql: str) -> Lines:
     """Return the lines of each cell: a value for each bin, or its smallest and largest, None for none."""
-    import numpy as np
-
     found: Lines = {}
     table = run.columns(sql)
     if not len(table["number"]):

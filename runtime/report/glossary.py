@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fairc.runtime.metrics.registry import METRICS
+from fairc.runtime.metrics.rules import CITED, RULES, cited
 from fairc.runtime.repetitions.reading import Measure
 
 
@@ -23,8 +25,6 @@ class Definition:
     @property
     def parts(self) -> tuple[tuple[str, int | None], ...]:
         """The text in pieces: those that name a rule are links to it."""
-        from fairc.runtime.metrics.rules import CITED
-
         parts: list[tuple[str, int | None]] = []
         end = 0
         for found in CITED.finditer(self.text):
@@ -37,8 +37,6 @@ class Definition:
 
 def rules(definitions: Sequence[Definition]) -> tuple[tuple[int, str], ...]:
     """Return the rules of measurement that definitions cite, by number."""
-    from fairc.runtime.metrics.rules import RULES, cited
-
     numbers = {number for definition in definitions for number in cited(definition.text)}
     return tuple((number, RULES[number]) for number in sorted(numbers))
 
@@ -48,8 +46,6 @@ def glossary(measures: Sequence[Measure]) -> tuple[Definition, ...]:
 
     A metric of a plug-in that is not installed here has no definition, and is left out.
     """
-    from fairc.runtime.metrics.registry import METRICS
-
     present = {m.metric.partition(".")[0] for m in measures}
     return tuple(
         Definition(

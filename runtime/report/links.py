@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fairc.compiler.plan import Cell, Interface, Node
 
 from .formatting import one_line
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -60,8 +61,6 @@ def capacity(link: Interface, edges_s: Floats) -> Floats:
 
     edges_s: of the bins, ascending, from the cell's epoch, s; shape (bins + 1,).
     """
-    import numpy as np
-
     assert link.shaper is not None
     end = float(edges_s[-1])
     times, rates = [0.0], [float(link.shaper.rate_bps)]

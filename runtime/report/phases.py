@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import LoadWorkload
 from fairc.compiler.targets.processing import DEFAULT_NS
-from fairc.runtime.engines import guest_job
+from fairc.runtime.engines import ENGINES, guest_job
+from fairc.runtime.run.phase import findings
+from fairc.runtime.store.folder import StoreError
+from fairc.runtime.store.tables import TableError
 from fairc.runtime.vm import recipe
 
 from .formatting import Interval, Number, counted, listed, one_line, quantity, scale_for, scaled
@@ -61,10 +64,6 @@ class Phases:
 
 def phases(run: Run) -> Phases:
     """Return both. Raises ReportError for a phase check that cannot be read."""
-    from fairc.runtime.run.phase import findings
-    from fairc.runtime.store.folder import StoreError
-    from fairc.runtime.store.tables import TableError
-
     try:
         found = findings(run.path)
     except (StoreError, TableError) as error:
@@ -82,8 +81,6 @@ def phases(run: Run) -> Phases:
 
 def processing(run: Run) -> str:
     """Return the hosts' processing time per packet as a sentence."""
-    from fairc.runtime.engines import ENGINES
-
     used = {name for (name,) in run.rows("SELECT DISTINCT engine FROM cells ORDER BY ALL")}
     free = any(kind.computing_is_free for kind in ENGINES if kind.name in used)
     bounds = {

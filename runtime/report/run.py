@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from fairc.compiler.plan import Cell, Queue
 from fairc.runtime.repetitions.reading import InTables, Outcome
+from fairc.runtime.store.columns import TABLES
 from fairc.runtime.store.folder import Store, StoreError, read_plan
 from fairc.runtime.store.opened import Opened
 
@@ -64,7 +65,6 @@ class Run:
             self.lock = Store(path).lock
         except StoreError as error:
             raise ReportError(str(error)) from None
-        from fairc.runtime.store.columns import TABLES
 
         missing = [t for t in TABLES if not (path / "tables" / f"{t}.parquet").is_file()]
         if missing:

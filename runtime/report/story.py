@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairc.compiler.plan import Cell, Flow, Interface, Iperf3Workload, LoadWorkload, Queue
+from fairc.runtime.engines import ENGINES
 
 from .formatting import counted, listed, one_line, quantity
 from .run import Run
@@ -50,8 +51,6 @@ def _engines(run: Run) -> str:
 
     The engine's own summary distinguishes measured from invented results.
     """
-    from fairc.runtime.engines import ENGINES
-
     summaries = {kind.name: kind.summary for kind in ENGINES}
     used = [name for (name,) in run.rows("SELECT DISTINCT engine FROM cells ORDER BY ALL")]
     described = [f"{name} ({summaries[name]})" if name in summaries else name for name in used]

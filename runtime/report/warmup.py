@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from fairc.runtime.repetitions.reading import Measure
+from fairc.runtime.run.warmup import HALF, TWICE, revalued
+from fairc.runtime.store.folder import StoreError
 
 from .answer import entry, format_of
 from .figures import Sheet
@@ -20,9 +22,6 @@ def warmup_sheet(run: Run, results: Results) -> Sheet:
 
     Raises ReportError where there is no warm-up, or raw artefacts are gone or damaged.
     """
-    from fairc.runtime.run.warmup import HALF, TWICE, revalued
-    from fairc.runtime.store.folder import StoreError
-
     first = leading(results)
     shown: list[Measure] = [*([first] if first else []), *results.asked]
     measures = list(dict.fromkeys(shown))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.repetitions.samples import REPETITION, Sample
 from fairc.runtime.report.formatting import between, listed, number
+from fairc.runtime.statistics.series import autocorrelation
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, few, limits
 from .cases import by_text, load, names_of, replicates, separated, stem, worded
@@ -35,8 +36,6 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     Every swept name separates groups: a series that mixes configurations has no order. Raises
     NothingToDraw for too many groups, or where no series is long enough and varies.
     """
-    from fairc.runtime.statistics.series import autocorrelation
-
     assert request is not None, "not a default figure"
     cases = load(subject, request)
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -46,8 +47,6 @@ class NamedAxis:
 
         The ticks are at the values that were run, in the words of the experiment.
         """
-        import math
-
         from matplotlib.ticker import NullLocator
 
         low, high = min(self.places.values()), max(self.places.values())

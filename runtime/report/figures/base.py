@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fairc.runtime.report.formatting import Cell
 from fairc.runtime.report.run import Configuration, Run
 from fairc.runtime.report.summary import Results
@@ -104,8 +106,6 @@ def decimate(times: ArrayLike, values: ArrayLike, bins: int) -> tuple[list[float
     times: ascending, s. Within a bin the two keep their order in time, so a line through them
     covers the same area as the line through all points.
     """
-    import numpy as np
-
     t, v = np.asarray(times, dtype=float), np.asarray(values, dtype=float)
     keep = np.isfinite(v)
     t, v = t[keep], v[keep]

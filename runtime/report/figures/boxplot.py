@@ -8,12 +8,16 @@ from itertools import combinations, pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.repetitions.mixtures import pools_cells
 from fairc.runtime.repetitions.samples import PROTOCOL, Sample
 from fairc.runtime.report.formatting import listed, one_line, quantity
 from fairc.runtime.statistics import Estimate
 from fairc.runtime.statistics.multiple import holm
+from fairc.runtime.statistics.paired import signed_rank, student
+from fairc.runtime.statistics.two_samples import mann_whitney, welch
 
 from .axis import wants_log
 from .base import Drawing, FigureKind, Subject, few, limits
@@ -79,27 +83,19 @@ class Panel:
 
 
 def _welch(a: Sequence[float], b: Sequence[float]) -> float | None:
-    from fairc.runtime.statistics.two_samples import welch
-
     found = welch(a, b)
     return None if isinstance(found, str) else found.p
 
 
 def _wilcoxon(a: Sequence[float], b: Sequence[float]) -> float | None:
-    from fairc.runtime.statistics.two_samples import mann_whitney
-
     return mann_whitney(a, b).p if min(len(a), len(b)) > 1 else None
 
 
 def _student(a: Sequence[float], b: Sequence[float]) -> float | None:
-    from fairc.runtime.statistics.paired import student
-
     return student([y - x for x, y in zip(a, b, strict=True)])
 
 
 def _signed_rank(a: Sequence[float], b: Sequence[float]) -> float | None:
-    from fairc.runtime.statistics.paired import signed_rank
-
     found = signed_rank([y - x for x, y in zip(a, b, strict=True)]) if a else None
     return found.p if found and found.n > 1 else None
 
@@ -355,8 +351,6 @@ def _panel(axes: Axes, panel: Panel, cases: Cases, inches: float) -> None:
 
 
 def _box(axes: Axes, box: Box, at: float, factor: float) -> None:
-    import numpy as np
-
     line = {"color": INK, "linewidth": 0.8}
     found = [v / factor for v in box.values]
     middle = box.middle

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from math import fsum, isfinite
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.repetitions.mixtures import names_to_add, pools_cells, ticked
 from fairc.runtime.repetitions.moving import sentence
 from fairc.runtime.repetitions.reading import Measure, Omissions, Outcome
@@ -170,8 +171,6 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
 
     endless: with those that are larger than any that was observed, as infinite; else they are gaps.
     """
-    from fairc.runtime.metrics.registry import value_named
-
     if request.metric is None:
         raise NothingToDraw(f"`{request.kind}` names no metric")
     try:

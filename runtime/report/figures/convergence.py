@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.repetitions.samples import Sample
 from fairc.runtime.report.formatting import counted, listed, quantity
@@ -97,8 +99,6 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
 
 
 def _panel(heading: str, values: list[float], percentile: float, draws: int, seed: int) -> Panel:
-    import numpy as np
-
     n, q, ordered = len(values), percentile / 100, np.sort(values)
     sizes = sizes_for(n)
     ranks = np.array([drawn_ranks(n, k, q) for k in sizes])
@@ -158,8 +158,6 @@ def spread_of(
     A draw is a random order; its first k are a subset without replacement. The same seed gives
     the same draws on every machine.
     """
-    import numpy as np
-
     n = len(values)
     known = np.asarray(values, dtype=float)
     source = np.random.RandomState(seed % 2**32)  # its stream is frozen, unlike a Generator's

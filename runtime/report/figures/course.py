@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.report.formatting import number
@@ -67,8 +69,6 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
 
 def _rates(run: Run, configuration: Configuration, outcome: Outcome) -> tuple[Line, ...]:
     """Return the rates of one repetition, Mbit/s."""
-    import numpy as np
-
     series = rates.load(run, replace(configuration, outcomes=(outcome,)))
     if series is None:
         return ()

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.measurement.series import Curve
 from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.repetitions.samples import REPETITION
 from fairc.runtime.report.formatting import one_line
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from fairc.runtime.measurement.series import Curve
 
 METRIC = "deviations"
 
@@ -165,8 +165,6 @@ def _flows(run: Run, cell: str) -> list[str]:
 
 
 def _panel(subject: Subject, heading: str, outcome: Outcome, flow: str) -> Panel:
-    from fairc.runtime.measurement.series import Curve
-
     table = subject.run.columns(
         "SELECT curve, scale, x, y, low, high FROM curves WHERE cell = ? AND flow = ? AND metric"
         " = ?",

@@ -14,6 +14,7 @@ from fairc.compiler.plan import FigureRequest
 from fairc.runtime.metrics.registry import presentation
 from fairc.runtime.report.formatting import between, counted, decimals_for, listed, number, one_line
 
+from .axis import thinned
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
 from .cases import (
     Cases,
@@ -316,8 +317,6 @@ def _ticks(
     below: bool,
     beside: bool,
 ) -> None:
-    from .axis import thinned
-
     axes.grid(visible=False)
     tile = map_width / len(columns)
     kept = thinned([((i + 0.5) * tile, len(short(v))) for i, v in enumerate(columns)])

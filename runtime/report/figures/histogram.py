@@ -7,6 +7,8 @@ from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.formatting import listed, one_line, quantity
 
@@ -84,8 +86,6 @@ def bin_edges(values: list[float], bins: int) -> list[float]:
 
 def counts(values: list[float], edges: list[float]) -> tuple[int, ...]:
     """Return how many values are in each bin: [low, high), the last one with its upper edge."""
-    import numpy as np
-
     return tuple(int(n) for n in np.histogram(values, bins=edges)[0])
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fairc.runtime.report.formatting import one_line
 
 from .style import WIDTHS, Dash, Width
@@ -278,7 +280,6 @@ def panels_for(
 
 def thin(dots: object) -> None:
     """Leave out dots that lie on others, so that a figure of many cells stays small."""
-    import numpy as np
     from matplotlib.lines import Line2D
 
     assert isinstance(dots, Line2D)

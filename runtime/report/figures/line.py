@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.formatting import between, listed, one_line, quantity, scale_for
 
@@ -217,8 +219,6 @@ def _draw(
 
 
 def _line(axes: Axes, line: Line, factor: float, axis: NamedAxis | None, shift: float) -> None:
-    import numpy as np
-
     paint = colour(line.index)
     moved = shift if axis and not axis.numeric else 0.0
     x = np.array([p.x + moved for p in line.points])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from .curves import MODELS, Look, Panel, figure
 from .layout import Key
 from .style import SERIES
@@ -16,8 +18,6 @@ _MANY = 120  # windows beyond which bars would hide each other
 
 
 def _paint(axes: Axes, panel: Panel) -> None:
-    import numpy as np
-
     for model, (_, paint, dash) in MODELS.items():
         for curve in panel.of(f"loss.{model}"):
             # The chain of the measured p(w) is what is drawn as points, and straight lines between.

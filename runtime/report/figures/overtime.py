@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from fairc.runtime.measurement import SLOT_S
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.repetitions.samples import REPETITION, Sample
 from fairc.runtime.report.formatting import quantity
@@ -37,8 +40,6 @@ def load(subject: Subject, cases: Cases, names: tuple[str, ...], sums: Summing) 
     replicate. A bin is kept where at least half of the group's cells have a value: what few are
     left at the end is not what the group does. Raises NothingToDraw.
     """
-    from fairc.runtime.measurement import SLOT_S
-
     metric = METRICS[cases.metric.partition(".")[0]]
     source = metric.course
     if source is None or cases.metric != metric.values[0].name:
@@ -84,8 +85,6 @@ def load(subject: Subject, cases: Cases, names: tuple[str, ...], sums: Summing) 
 
 def _members(groups: Sequence[Sequence[Sample]]) -> dict[str, NDArray[Any]]:
     """Return which flow of which cell is in which group, as columns; place: the cell's repetition."""
-    import numpy as np
-
     cells = [sample.outcome.cell for found in groups for sample in found]
     flows = [sample.flow for found in groups for sample in found]
     places = [int(sample.keys[REPETITION]) for found in groups for sample in found]

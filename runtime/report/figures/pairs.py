@@ -14,6 +14,7 @@ from fairc.compiler.plan import FigureRequest
 from fairc.runtime.repetitions.samples import Sample
 from fairc.runtime.report.formatting import Cell, Number, count, decimals_for, number, one_line
 from fairc.runtime.report.run import Run
+from fairc.runtime.statistics.bootstrap import quantile_interval
 from fairc.runtime.statistics.estimates import Estimate, no_variance, percentile
 
 from .base import FigureKind, NothingToDraw, Sheet, Subject, few, limits
@@ -95,8 +96,6 @@ def over_configurations(values: list[float], p: float, level: float, seed: int) 
 
     Without one, and why, where fewer than `IN_TAIL` are in the tail: resamples know too little of it then.
     """
-    from fairc.runtime.statistics.bootstrap import quantile_interval
-
     found = percentile(values, p, level)
     if found.n < 2 or max(p, 100 - p) >= 100 or no_variance(values):
         return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.report.formatting import Scale, scale_for
@@ -46,8 +48,6 @@ def _panels(
     run: Run, configuration: Configuration, outcome: Outcome, heading: str, bins: int
 ) -> list[Panel]:
     """Return a panel per queue: in packets where the limit is in packets, else in bytes."""
-    import numpy as np
-
     table = run.columns(
         "SELECT queue, t_s, bytes, packets FROM queues WHERE cell = ? ORDER BY queue, t_s",
         [outcome.cell],

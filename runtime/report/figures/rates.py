@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.report.formatting import Scale, counted, quantity, scale_for
 from fairc.runtime.report.links import capacity, changing
@@ -49,8 +51,6 @@ def load(run: Run, configuration: Configuration, max_bins: int = MAX_BINS) -> Se
     A rate is the mean over those slots of a bin in which the flow is active. A bin in which a flow was never active (by application state, measurement.md rule 15) is NaN,
     so that a flow that has ended is not a flow that starves.
     """
-    import numpy as np
-
     cells = [o.cell for o in configuration.counted]
     where, parameters = in_list(cells)
     table = run.columns(
@@ -97,8 +97,6 @@ def _parts(cell: NDArray[Any], flow: NDArray[Any]) -> Iterator[tuple[str, str, s
 
     Looking through all rows for each of them would take the square of the number of cells.
     """
-    import numpy as np
-
     first = np.flatnonzero((cell[1:] != cell[:-1]) | (flow[1:] != flow[:-1])) + 1
     for start, end in pairwise([0, *first.tolist(), len(cell)]):
         yield cell[start], flow[start], slice(start, end)
@@ -142,8 +140,6 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
 
 
 def _alt(data: list[tuple[Configuration, Series]]) -> str:
-    import numpy as np
-
     parts = []
     for configuration, series in data[:4]:
         means = [
@@ -157,8 +153,6 @@ def _alt(data: list[tuple[Configuration, Series]]) -> str:
 
 
 def _draw(data: list[tuple[Configuration, Series]], width: Width) -> Figure:
-    import numpy as np
-
     flows = [flow for _, s in data for flow in s.rates]
     names = panel_names(c for c, _ in data)
     columns = columns_for(width, len(data))

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.repetitions.samples import LOAD, REPETITION, Sample
 from fairc.runtime.report.formatting import listed, one_line, quantity, scale_for
@@ -255,8 +257,6 @@ def _marks(run: Run, cells: set[str]) -> dict[Place, tuple[float, float]]:
 
 
 def _draw(panels: Sequence[Panel], groups: Sequence[str], width: Width) -> Figure:
-    import numpy as np
-
     most = max(line.bytes[-1] for panel in panels for line in panel.lines)
     scale = scale_for("B", [most])
     keys = [Key(one_line(g), colour(i), dash(i)) for i, g in enumerate(groups) if g]

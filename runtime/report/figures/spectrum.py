@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from .curves import MODELS, Look, Panel, figure, plot_models
 from .layout import Key
 from .style import colour
@@ -16,8 +18,6 @@ MARKERS = "osD^vPX*<>hp"
 
 
 def _paint(axes: Axes, panel: Panel) -> None:
-    import numpy as np
-
     measured = sorted(panel.of("spectrum"), key=lambda curve: curve.scale)
     plot_models(axes, panel, "spectrum")
     for index, curve in enumerate(measured):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import log
@@ -79,8 +80,6 @@ _RC: dict[Any, Any] = {
 @contextmanager
 def paper_style() -> Iterator[None]:
     """Apply the style to everything that is drawn and saved inside the block."""
-    import warnings
-
     import matplotlib
 
     with matplotlib.rc_context(), warnings.catch_warnings():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.report.run import Run, by_flow
@@ -94,8 +96,6 @@ def _lines(
 
 def _summed(columns: dict[str, Any], bins: int) -> tuple[list[float], list[float]]:
     """Return the sum over connections of their mean window in each bin of time."""
-    import numpy as np
-
     t = columns["t_s"].astype(float)
     span = float(t[-1] - t[0]) or 1.0
     at = np.minimum(((t - t[0]) / span * bins).astype(int), bins - 1)

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.metrics.base import Distribution
@@ -28,7 +30,6 @@ from .layout import Key, fitting, panels_for
 from .style import Width, colour, dash
 
 if TYPE_CHECKING:
-    import numpy as np
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
@@ -136,8 +137,6 @@ def _in_order(groups: Sequence[Sequence[Sample]]) -> list[str]:
 
 def _of_loads(groups: Sequence[Sequence[Sample]]) -> Own:
     """Return the values of the page loads of each cell."""
-    import numpy as np
-
     ids = _in_order(groups)
     own: Own = {}
     for number, found in enumerate(groups):
@@ -152,8 +151,6 @@ def _of_loads(groups: Sequence[Sequence[Sample]]) -> Own:
 def _values(
     subject: Subject, source: Distribution, cases: Cases, groups: Sequence[Sequence[Sample]]
 ) -> Own:
-    import numpy as np
-
     run = subject.run
     ids = _in_order(groups)
     number_of = {cell: number for number, cell in enumerate(ids)}
@@ -188,8 +185,6 @@ def _values(
 
 def _places(own: Own, source: Distribution, *, log: bool = False) -> tuple[float, ...]:
     """Return the times to look at: from the shortest to the longest that ended."""
-    import numpy as np
-
     ends = [(values[0], values[-1]) for values, *_ in own.values() if len(values)]
     if not ends:
         raise NothingToDraw(f"no {source.word} with a value in any cell that counts")
@@ -214,8 +209,6 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def _shares(values: Floats, count: int, places: tuple[float, ...]) -> list[float]:
-    import numpy as np
-
     shares: list[float] = (np.searchsorted(values, places, side="right") / count).tolist()
     return shares
 
