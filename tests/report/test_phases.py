@@ -30,7 +30,7 @@ def run(engine: str, *bounds_ns: int | None, cost_ns: int | None = None, client:
 def _free(monkeypatch: pytest.MonkeyPatch) -> None:
     """An engine whose computing takes no time."""
     kind = engines.EngineKind("free", "for a test", "no:Engine", computing_is_free=True)
-    monkeypatch.setattr(engines, "ENGINES", [*engines.ENGINES, kind])
+    monkeypatch.setattr(phases, "ENGINES", [*engines.ENGINES, kind])
 
 
 def test_no_engine_whose_computing_takes_time_says_that_it_is_free() -> None:
@@ -77,7 +77,7 @@ def test_the_phase_check_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
         for verdict in ("no change found", "cannot tell", "phase-sensitive")
     ]
     found = Findings(1, 3, 6, (12_112_000, 12_112_000), {"valid": 5, "failed": 1}, tuple(made))
-    monkeypatch.setattr("fairc.runtime.run.phase.findings", lambda _: found)
+    monkeypatch.setattr("fairc.runtime.report.phases.findings", lambda _: found)
     one = run("vm", None)
     one.path = None
     told = phases.phases(one)

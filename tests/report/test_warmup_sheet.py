@@ -51,7 +51,7 @@ def test_equal_values_have_equal_intervals(
         for cell in read_cells(run.path)
         for factor in warmup.FACTORS
     ]
-    monkeypatch.setattr(warmup, "revalued", lambda path: iter(unchanged))
+    monkeypatch.setattr("fairc.runtime.report.warmup.revalued", lambda path: iter(unchanged))
     rows = [row for row in warmup_sheet(run, results).rows if "goodput" in str(row[0])]
     assert len(rows) == 2
     for row, measure in zip(rows, results.select(GOODPUT), strict=True):
