@@ -83,6 +83,13 @@ class DraftFlow:
         return self.bottleneck.rate_bps if self.bottleneck else 0
 
     @property
+    def offered_bps(self) -> int | None:
+        """What all connections send on average, bit/s of IP; None: as much as the network takes."""
+        lowered: plan.Workload = self.flow.workload.lower(self, 0, {})
+        offered = lowered.offered_bps(self.flow.connections, self.flow.rate_bps)
+        return None if offered is None else round(offered)
+
+    @property
     def most_bps(self) -> int:
         """The highest rate that the bottleneck ever has, bit/s; 0 when nothing has a rate."""
         shaped = self.bottleneck.shaped if self.bottleneck else None

@@ -134,7 +134,7 @@ def _warn_overload(draft: Draft) -> None:
     for flow in draft.flows:
         if flow.flow.transport == "udp" and flow.bottleneck is not None:
             place = flow.bottleneck.place
-            offered[place] += flow.flow.workload.offered_bps(flow.flow) or 0
+            offered[place] += flow.offered_bps or 0
             if offered[place] > flow.rate_bps:
                 draft.warn(
                     "udp-overload",

@@ -91,10 +91,6 @@ class Workload(ABC):
         """Return the pauses that it makes in a cell with this seed, ns."""
         return ()
 
-    def offered_bps(self, flow: Flow) -> int | None:
-        """Return what all connections send on average, bit/s of IP; None: as much as the network takes."""
-        return None if flow.rate_bps is None else flow.rate_bps * flow.connections
-
     @abstractmethod
     def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> Any:
         """Return its part of the plan.

@@ -10,8 +10,8 @@ from fairc.cell.workloads import OnOffWorkload
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_RATE
 from fairc.dsl.core.seeds import stream_seed
-from fairc.dsl.model import Distribution, Flow, OnPath, Workload
-from fairc.words.distributions import A_RANDOM_TIME, distribution, mean
+from fairc.dsl.model import Distribution, OnPath, Workload
+from fairc.words.distributions import A_RANDOM_TIME, distribution
 from fairc.words.sizes import A_PACKET_SIZE, whole_bytes
 
 from .workload import WorkloadEntry, check_lasting, lowered
@@ -41,11 +41,6 @@ class OnOff(Workload):
     def is_drawn(self) -> bool:
         """Whether its times are drawn."""
         return any(random.kind != "constant" for random in (self.on, self.off))
-
-    def offered_bps(self, flow: Flow) -> int:
-        """Return the mean rate of all connections, bit/s."""
-        on, off = mean(self.on), mean(self.off)
-        return int(self.rate_bps * on / (on + off)) * flow.connections
 
     def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> OnOffWorkload:
         """Return its part of the plan."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from fairc.cell.frames import MTU, segment_bytes, stream_bytes
+from fairc.cell.frames import segment_bytes, stream_bytes
 from fairc.cell.workloads import RequestsWorkload, SharedArrivals
 from fairc.dsl.core.entries import Entry, Parameter, Use
 from fairc.dsl.core.kinds import A_POSITIVE_SHARE
@@ -19,7 +19,6 @@ from fairc.words.distributions import (
     A_RANDOM_TIME,
     A_RANDOM_TRANSFER,
     distribution,
-    mean,
     quantities,
 )
 
@@ -58,15 +57,6 @@ class Requests(Workload):
         """Whether sizes, times or the flow's part of shared arrivals are drawn."""
         drawn = (self.size, self.every)
         return self.share is not None or any(random.kind != "constant" for random in drawn)
-
-    def offered_bps(self, flow: Flow) -> int:
-        """Return the mean rate of what is requested, bit/s."""
-        # A packet counts with the usual payload: the path's own MTU changes the mean little.
-        payload = segment_bytes(MTU) if self.packets else 1
-        rate_bps = 8 * mean(self.size) * payload / mean(self.every)
-        if self.share is not None:  # of all connections together
-            return int(rate_bps * self.share)
-        return int(rate_bps) * flow.connections
 
     def lower(
         self, path: OnPath, seed: int, shared: Mapping[str, SharedArrivals]

@@ -10,7 +10,7 @@ from fairc.cell.workloads import VideoWorkload
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_FACTOR, A_POSITIVE_TIME, A_RATE, A_SIZE, A_TIME
 from fairc.dsl.core.problems import fail
-from fairc.dsl.model import Flow, OnPath, Workload
+from fairc.dsl.model import OnPath, Workload
 from fairc.words.sizes import A_BUFFER, whole_bytes
 
 from .workload import NS, WorkloadEntry
@@ -41,10 +41,6 @@ class Video(Workload):
     def own_time_ns(self, path: OnPath) -> int:
         """Return the playing time, ns."""
         return self.plan.length_ns
-
-    def offered_bps(self, flow: Flow) -> int:
-        """Return the bit rate of all connections, bit/s."""
-        return self.plan.bitrate_bps * flow.connections
 
     def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> VideoWorkload:
         """Return its part of the plan."""
