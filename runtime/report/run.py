@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from fairc.compiler.plan import Cell, Queue
+from fairc.runtime.metrics.registry import full_name, presentation
 from fairc.runtime.repetitions.reading import InTables, Outcome
 from fairc.runtime.store.columns import TABLES
 from fairc.runtime.store.folder import Store, StoreError, read_plan
@@ -147,7 +148,7 @@ class Run:
     def sessions(self) -> tuple[str, ...]:
         """The sessions that fairness compares: the flows that `measure` names, else all flows."""
         for request in self.plan.measure:
-            if request.name == "fairness" and request.sessions:
+            if presentation(full_name(request.name)).has_sides and request.sessions:
                 return request.sessions
         return self.flows
 
