@@ -8,29 +8,28 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from fairc.runtime.compare.agreement import Agreed, Margin, agree
+from fairc.runtime.compare.comparison import Cells, Compared
+from fairc.runtime.report.formatting import count_head, number, scale_for
+from fairc.runtime.statistics.agreement import AGREE
+from fairc.runtime.store.folder import Store
 
 from . import console
 from .failures import Status, Wrong
-
-if TYPE_CHECKING:
-    from fairc.runtime.compare.agreement import Agreed, Margin
-    from fairc.runtime.compare.comparison import Cells, Compared
+from .results import aligned, fresh_tables
 
 DEFAULT_MARGIN = "5%"
 
 
 def engine_of(run: Path) -> str:
     """Return the engine of a run. Raises StoreError."""
-    from fairc.runtime.store.folder import Store
-
     return str(Store(run).lock.get("engine", {}).get("name"))
 
 
 def read_margins(texts: Sequence[str]) -> tuple[Margin, dict[str, Margin]]:
     """Read `5%`, `METRIC=5%`, `METRIC=0.02` (SI base unit). Raises Wrong."""
-    from fairc.runtime.compare.agreement import Margin
-
     general: Margin | None = None
     special: dict[str, Margin] = {}
     for text in (*texts, DEFAULT_MARGIN):
@@ -60,11 +59,6 @@ def answer(
     form: str,
 ) -> int:
     """Print whether two runs agree; return the exit status. Raises Wrong, TableError, StoreError."""
-    from fairc.runtime.compare.agreement import agree
-    from fairc.runtime.statistics.agreement import AGREE
-
-    from .results import fresh_tables
-
     general, special = read_margins(margins)
     found = agree(fresh_tables(first), fresh_tables(second), general, special)
     if unknown := sorted(set(special) - {row["metric"] for row in found}):
@@ -93,10 +87,6 @@ def as_text(
     first: Path, second: Path, engines: Sequence[str], rows: Sequence[Agreed]
 ) -> Iterator[str]:
     """Yield lines for people: a table of all values, and how many agree."""
-    from fairc.runtime.report.formatting import count_head
-
-    from .results import aligned
-
     yield f"first: {first}, engine {engines[0]}; second: {second}, engine {engines[1]}"
     if not rows:
         yield "neither run has measurements"
@@ -126,8 +116,6 @@ def as_text(
 
 
 def _line(row: Agreed, keys: Sequence[str]) -> list[str]:
-    from fairc.runtime.report.formatting import scale_for
-
     values = [row["median_first"], row["median_second"]]
     scale = scale_for(row["unit"], [v for v in values if v is not None])
     known = [v / scale.factor for v in values if v is not None]
@@ -149,8 +137,6 @@ def _line(row: Agreed, keys: Sequence[str]) -> list[str]:
 
 def _writer(values: Sequence[float]) -> Callable[[float], str]:
     """Return a function that writes numbers so that the smallest of these has two digits."""
-    from fairc.runtime.report.formatting import number
-
     smallest = min((abs(v) for v in values if v), default=1.0)
     decimals = min(6, max(0, 1 - math.floor(math.log10(smallest))))
     return lambda value: number(value, decimals)

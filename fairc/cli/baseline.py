@@ -7,14 +7,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from fairc.runtime.claims import Decided, Decision, decide
+from fairc.runtime.compare.comparison import IDENTICAL, SAME, Cells, Compared, compare_runs
+from fairc.runtime.host.supervisor import temporary_prefix
+from fairc.runtime.pack import rebuilding
+from fairc.runtime.repetitions.reading import measured
+from fairc.runtime.report.page import escape_markdown
+from fairc.runtime.store.folder import Store, read_plan
 
 from . import console
 from .failures import Status, Wrong
-
-if TYPE_CHECKING:
-    from fairc.runtime.claims import Decided, Decision
-    from fairc.runtime.compare.comparison import Cells, Compared
+from .results import TABLES, fresh_tables, medians_of, of, require_whole, values_of
 
 MAX_ROWS = 40
 
@@ -42,8 +46,6 @@ class Changes:
     @property
     def metrics(self) -> list[Compared]:
         """The values that are not identical or the same."""
-        from fairc.runtime.compare.comparison import IDENTICAL, SAME
-
         return [row for row in self.rows if row["verdict"] not in (IDENTICAL, SAME)]
 
     @property
@@ -54,11 +56,6 @@ class Changes:
 
 def against(run: Path, baseline: Path, form: str) -> int:
     """Print what changed from a baseline to a run; return the exit status. Raises Wrong, PackError, StoreError."""
-    from fairc.runtime.compare.comparison import compare_runs
-
-    from .compare import require_whole
-    from .results import fresh_tables
-
     with ExitStack() as stack:
         before = _folder(baseline, stack)
         for folder in dict.fromkeys((before, run)):
@@ -73,9 +70,6 @@ def against(run: Path, baseline: Path, form: str) -> int:
 
 def _folder(baseline: Path, stack: ExitStack) -> Path:
     """Return the run directory of a baseline; a pack stays unpacked until the stack is closed."""
-    from fairc.runtime.host.supervisor import temporary_prefix
-    from fairc.runtime.pack import rebuilding
-
     if baseline.is_dir():
         return baseline
     if not baseline.is_file():
@@ -88,12 +82,6 @@ def _folder(baseline: Path, stack: ExitStack) -> Path:
 
 
 def _decision(run: Path) -> Decision:
-    from fairc.runtime.claims import decide
-    from fairc.runtime.repetitions.reading import measured
-    from fairc.runtime.store.folder import Store, read_plan
-
-    from .results import TABLES
-
     return decide(measured(run / TABLES, read_plan(run)), Store(run))
 
 
@@ -115,8 +103,6 @@ def _claims(before: Decision, after: Decision) -> tuple[tuple[Change, ...], int]
 
 def as_text(found: Changes) -> Iterator[str]:
     """Yield lines for people: claims first, then metrics."""
-    from .compare import of, values_of
-
     cells = found.cells
     yield (
         f"baseline: {found.baseline}; {cells.both} cells in both, raw artefacts byte-identical:"
@@ -151,10 +137,6 @@ def as_json(found: Changes) -> Iterator[str]:
 
 def as_markdown(found: Changes) -> Iterator[str]:
     """Yield the text of a comment: what changed, and how much did not."""
-    from fairc.runtime.report.page import escape_markdown
-
-    from .compare import medians_of, of
-
     yield "### What changed against the baseline"
     yield ""
     cells = found.cells

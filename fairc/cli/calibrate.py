@@ -8,6 +8,14 @@ from pathlib import Path
 
 import click
 
+from fairc.compiler.engine_choice import VIRTUAL_TIME
+from fairc.runtime import engines
+from fairc.runtime.calibration.cases import CASES
+from fairc.runtime.calibration.kept import keep
+from fairc.runtime.calibration.suite import Bench, obstacle, slower_than
+from fairc.runtime.calibration.suite import calibrate as measure
+from fairc.runtime.calibration.table import as_json, as_markdown, as_text
+
 from . import console, interruption
 from .failures import Status, Wrong
 from .options import form, quiet, type_path
@@ -36,14 +44,6 @@ def calibrate(
     unfairness, slow start; a load at the limit; half the guest's speed. Exit status 1 when a number
     is outside its accepted range. The table of a whole suite is kept, and lock.json of later runs names it.
     """
-    from fairc.compiler.engine_choice import VIRTUAL_TIME
-    from fairc.runtime import engines
-    from fairc.runtime.calibration.cases import CASES
-    from fairc.runtime.calibration.kept import keep
-    from fairc.runtime.calibration.suite import Bench, obstacle, slower_than
-    from fairc.runtime.calibration.suite import calibrate as measure
-    from fairc.runtime.calibration.table import as_json, as_markdown, as_text
-
     known = [case.name for case in CASES]
     if unknown := [name for name in chosen if name not in known]:
         raise Wrong(f"there is no case `{unknown[0]}`; known: {', '.join(known)}")

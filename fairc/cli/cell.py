@@ -10,6 +10,12 @@ from pathlib import Path
 
 import click
 
+from fairc.runtime import engines
+from fairc.runtime.engines.base import Pinning
+from fairc.runtime.host.clean import remove_temporary
+from fairc.runtime.run import cluster
+from fairc.runtime.store.folder import read_cells, read_plan
+
 from . import console, interruption
 from .failures import Status, Wrong
 from .options import quiet, type_path
@@ -46,12 +52,6 @@ def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) 
     Any number of these commands may run at once, on any machines that see DIR; `fairc run DIR
     --collect` collects the results. SIGTERM and Ctrl-C discard the cell in progress.
     """
-    from fairc.runtime import engines
-    from fairc.runtime.engines.base import Pinning
-    from fairc.runtime.host.clean import remove_temporary
-    from fairc.runtime.run import cluster
-    from fairc.runtime.store.folder import read_cells, read_plan
-
     if not plan.is_dir():
         raise Wrong(f"{plan} is not the folder of a compiled plan", "fairc compile FILE -o DIR")
     header = read_plan(plan)

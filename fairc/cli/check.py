@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+
+from fairc import compiler, dsl
+from fairc.dsl.core.diagnostics import CompileError, Diagnostics
+from fairc.dsl.experiment import Experiment
 
 from . import console
 from .failures import Status
 from .options import form, quiet, type_path
-
-if TYPE_CHECKING:
-    from fairc.dsl.core.diagnostics import Diagnostics
-    from fairc.dsl.experiment import Experiment
-
+from .sources import load
 
 CONFIGURATIONS = 1000
 """At most this many configurations are compiled, evenly spread: all of them in most experiments."""
@@ -30,9 +29,6 @@ def check(files: tuple[Path, ...], form: str) -> int:
 
     Features that cannot run yet are warnings here, and errors in `plan` and `run`.
     """
-    from fairc import dsl
-    from fairc.dsl.core.diagnostics import Diagnostics
-
     total: list[Diagnostics] = [diagnose(path) for path in files]
     everything = Diagnostics(d for found in total for d in found)
     if form == "json":
@@ -49,10 +45,6 @@ def check(files: tuple[Path, ...], form: str) -> int:
 
 def diagnose(path: Path) -> Diagnostics:
     """Return every diagnostic of a file: the front end's and the compiler's."""
-    from fairc.dsl.core.diagnostics import CompileError, Diagnostics
-
-    from .sources import load
-
     try:
         return compiled(*load(path, {}))
     except CompileError as error:
@@ -61,9 +53,6 @@ def diagnose(path: Path) -> Diagnostics:
 
 def compiled(experiment: Experiment | None, found: Diagnostics) -> Diagnostics:
     """Return what was found in a file and, if it can be compiled, what the compiler finds."""
-    from fairc import compiler
-    from fairc.dsl.core.diagnostics import CompileError, Diagnostics
-
     if experiment is None or found.errors or any(d.code == "not-yet" for d in found):
         return found
     compilation = compiler.compile(experiment)

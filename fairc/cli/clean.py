@@ -6,6 +6,9 @@ from pathlib import Path
 
 import click
 
+from fairc.runtime.host import clean as cleaning
+from fairc.runtime.store.folder import Store
+
 from . import console
 from .options import quiet, type_path
 from .plan import size
@@ -22,9 +25,6 @@ def clean(runs: tuple[Path, ...], raw: bool) -> None:
 
     fairc marks what it starts; what belongs to a running fairc is kept.
     """
-    from fairc.runtime.host import clean as cleaning
-    from fairc.runtime.store.folder import Store
-
     removed = [
         *cleaning.end_orphans(),
         *cleaning.remove_containers(),

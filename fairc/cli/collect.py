@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from fairc.runtime.run import collection
+from fairc.runtime.run.cluster import ranges
+from fairc.runtime.run.collection import Taken
+from fairc.runtime.store.copying import copy_plan
+from fairc.runtime.store.folder import Store, StoreError, read_plan
 
 from . import console
 from .conclusion import conclude, default_run
 from .failures import Status, Wrong
-
-if TYPE_CHECKING:
-    from fairc.runtime.run.collection import Taken
 
 SHOWN = 10
 
@@ -20,10 +22,6 @@ def collect(
     plan: Path, output: Path | None, machine: str | None, jobs: int, *, strict: bool = False
 ) -> int:
     """Collect the results in a compiled plan's folder; return the exit status. Raises StoreError."""
-    from fairc.runtime.run import collection
-    from fairc.runtime.store.copying import copy_plan
-    from fairc.runtime.store.folder import Store, StoreError, read_plan
-
     if not plan.is_dir():
         raise Wrong(f"--collect takes the folder of a compiled plan, which {plan} is not")
     header = read_plan(plan)
@@ -50,8 +48,6 @@ def collect(
 
 def report_missing(plan: Path, cells: int, taken: Taken) -> None:
     """Say which cells are missing, failed or damaged, and what runs them again."""
-    from fairc.runtime.run.cluster import ranges
-
     if taken.mixed:
         console.complain("warning: the cells were run by different versions of fairc:")
         for machine in taken.mixed:

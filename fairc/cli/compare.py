@@ -7,19 +7,36 @@ import io
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from fairc.runtime.compare.comparison import (
+    IDENTICAL,
+    MISSING,
+    SAME,
+    VERDICTS,
+    Cells,
+    Compared,
+    compare_runs,
+)
+from fairc.runtime.report.page import escape_markdown
+from fairc.runtime.store.spreadsheet import no_formula
+
 from . import agreement, console
+from .baseline import against
 from .failures import Status, Wrong
 from .options import form, quiet, type_path
-
-if TYPE_CHECKING:
-    from fairc.runtime.compare.comparison import Cells, Compared
+from .results import (
+    SHOWN_ROWS,
+    aligned,
+    fresh_tables,
+    of,
+    require_whole,
+    values_of,
+)
 
 Rows = Sequence["Compared"]
 
@@ -52,15 +69,9 @@ def compare(
     of the shift from the first to the second. The exit status is 1 unless everything is identical or
     the same, or agrees; with --baseline also when the verdict of a claim has changed.
     """
-    from fairc.runtime.compare.comparison import IDENTICAL, SAME, compare_runs
-
-    from .results import fresh_tables
-
     if baseline is not None:
         if second is not None or margins:
             raise Wrong("--baseline stands for the other run, and takes no --margin")
-        from .baseline import against
-
         sys.exit(against(first, baseline, form))
     if second is None:
         raise Wrong("compare takes two runs", "fairc compare RUN RUN, or RUN --baseline RUN")
@@ -77,27 +88,8 @@ def compare(
         sys.exit(Status.NOT_ALL_VALID)
 
 
-def require_whole(run: Path) -> None:
-    """Raise Wrong if a cell of a run is not as stored: its recorded hashes would be compared, not its files."""
-    from fairc.runtime.store.verification import Verified, of_cells
-
-    from .results import plan_of
-
-    plan_of(run)
-    if damaged := list(of_cells(run, Verified())):
-        others = f", and {len(damaged) - 1} more files" if len(damaged) > 1 else ""
-        raise Wrong(
-            f"{run} is damaged: {damaged[0].file}: {damaged[0].why}{others}",
-            f"`fairc verify {run}` lists everything, and what repairs it",
-        )
-
-
 def as_text(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str]:
     """Yield lines for people: the cells, a table of verdicts, and what is not identical or the same."""
-    from fairc.runtime.compare.comparison import IDENTICAL, MISSING, SAME, VERDICTS
-
-    from .results import SHOWN_ROWS, aligned
-
     yield f"first: {first}, {_counted(cells.first)}; second: {second}, {_counted(cells.second)}"
     if cells.both:
         same = "all" if cells.identical == cells.both else str(cells.identical)
@@ -157,8 +149,6 @@ def pairs_as_json(rows: Rows) -> Iterator[str]:
 
 def pairs_as_csv(rows: Rows) -> Iterator[str]:
     """Yield the columns of the JSON form, with each side's `by` as a JSON object."""
-    from fairc.runtime.store.spreadsheet import no_formula
-
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     for place, row in enumerate(rows):
@@ -171,8 +161,6 @@ def pairs_as_csv(rows: Rows) -> Iterator[str]:
 
 def pairs_as_markdown(rows: Rows) -> Iterator[str]:
     """Yield the lines of the text form as a Markdown list."""
-    from fairc.runtime.report.page import escape_markdown
-
     yield from (f"- {escape_markdown(line)}" for line in pairs_as_text(rows))
 
 
@@ -182,52 +170,6 @@ PAIR_FORMS: dict[str, Callable[[Rows], Iterator[str]]] = {
     "json": pairs_as_json,
     "md": pairs_as_markdown,
 }
-
-
-def of(by: Mapping[str, str | None]) -> str:
-    """Write the group of a value, to follow its name."""
-    return "".join(f", {key} = {value}" for key, value in by.items() if value is not None)
-
-
-def values_of(row: Compared) -> str:
-    """Write both medians, if there are two, in a unit that suits them, and by how much they differ."""
-    from fairc.runtime.report.formatting import decimals_for, scale_for
-
-    both = [m for m in (row["median_first"], row["median_second"]) if m is not None]
-    if len(both) < 2:
-        return ""
-    scale = scale_for(row["unit"], both)
-    decimals = decimals_for(m / scale.factor for m in both)
-    a, b = medians_of(row)
-    unit = f" {scale.unit}" if scale.unit else ""
-    return f"medians {a} and {b}; {_shift(row, scale.factor, decimals, unit)}"
-
-
-def medians_of(row: Compared) -> tuple[str, str]:
-    """Write each median in a unit that suits both; empty if there is none."""
-    from fairc.runtime.report.formatting import decimals_for, number, scale_for
-
-    both = (row["median_first"], row["median_second"])
-    scale = scale_for(row["unit"], [m for m in both if m is not None])
-    decimals = decimals_for(m / scale.factor for m in both if m is not None)
-    a, b = (
-        "" if m is None else f"{number(m / scale.factor, decimals)} {scale.unit}".rstrip()
-        for m in both
-    )
-    return a, b
-
-
-def _shift(row: Compared, factor: float, decimals: int, unit: str) -> str:
-    """Write by how much the second of a pair is larger; empty if samples are not compared in pairs."""
-    from fairc.runtime.report.formatting import number
-
-    if row["shift"] is None:
-        return ""
-    ends = [
-        number(x / factor, decimals) for x in (row["shift_low"], row["shift_high"]) if x is not None
-    ]
-    interval = f", 95 % interval {' .. '.join(ends)}{unit}" if ends else ""
-    return f"second - first: {number(row['shift'] / factor, decimals)}{unit}{interval}; "
 
 
 def _counted(cells: int) -> str:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from fairc.compiler import emit
+
 from . import console
 from .failures import Wrong
 from .options import engine, quiet, settings, type_path
@@ -34,7 +36,7 @@ from .sources import compiled, show_choice, show_warnings
 @engine()
 @settings()
 @quiet()
-def compile_(
+def compile(
     file: Path,
     output: Path,
     targets: tuple[str, ...],
@@ -43,8 +45,6 @@ def compile_(
     settings: dict[str, str],
 ) -> None:
     """Write the plan and the emitted programs; byte-identical each time."""
-    from fairc.compiler import emit
-
     if single_file and "mininet" not in targets:
         raise Wrong("--single-file is for Mininet programs", "add --target mininet")
     compilation = compiled(file, settings, engine)

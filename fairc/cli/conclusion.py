@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from fairc.runtime.claims import decide
+from fairc.runtime.claims.wording import lines
+from fairc.runtime.repetitions import reading
+from fairc.runtime.report import build
+from fairc.runtime.run import phase
+from fairc.runtime.store.folder import Store
+from fairc.runtime.store.tables import Filling
+from fairc.runtime.store.verdicts import Counts
 
 from . import console
 from .failures import Status
-
-if TYPE_CHECKING:
-    from fairc.runtime.store.folder import Store
-    from fairc.runtime.store.tables import Filling
-    from fairc.runtime.store.verdicts import Counts
+from .phase import phase_lines
+from .results import TABLES, refresh, summary
 
 
 def default_run(experiment: str) -> Path:
@@ -32,17 +37,8 @@ def conclude(
     checked: how the cells of the phase check came out, if there was one. strict: whether an undecided claim
     counts as failed. begun: as for `refresh`.
     """
-    from fairc.runtime.claims import decide
-    from fairc.runtime.claims.wording import lines
-    from fairc.runtime.repetitions import reading
-    from fairc.runtime.report.build import build
-    from fairc.runtime.run import phase
-
-    from .phase import phase_lines
-    from .results import TABLES, refresh, summary
-
     refresh(store, checked=True, begun=begun)
-    page, *figures = build(store.path, ("html", "svg", "pdf"))
+    page, *figures = build.build(store.path, ("html", "svg", "pdf"))
     measured = reading.measured(store.path / TABLES, store.plan)
     for line in summary(store.path, measured):
         console.outcome(line)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import click
+
+from fairc.runtime.host.doctor import Finding, examine, plugged
+from fairc.runtime.host.whole import verify
 
 from . import console
 from .failures import Status
 from .options import quiet
-
-if TYPE_CHECKING:
-    from fairc.runtime.host.doctor import Finding
 
 
 @click.command()
@@ -28,8 +27,6 @@ def doctor(whole: bool) -> int:
 
     With --verify, also check the hashes of what cells run on; exit status 3 when something is damaged.
     """
-    from fairc.runtime.host.doctor import examine, plugged
-
     engines = examine()
     for engine in engines:
         console.result(
@@ -41,8 +38,6 @@ def doctor(whole: bool) -> int:
         show(others, "failed")
     well = any(engine.ready for engine in engines)
     if whole:
-        from fairc.runtime.host.whole import verify
-
         console.say("reading what cells run on")
         found = list(verify())
         console.result("stored files:")

@@ -9,9 +9,14 @@ from pathlib import Path
 
 import click
 
+from fairc.dsl import read
+from fairc.dsl.core.diagnostics import CompileError, Diagnostics
+from fairc.dsl.text.layout import layout
+
 from . import console
 from .failures import Status
 from .options import quiet, type_path
+from .sources import show
 
 
 @click.command()
@@ -26,12 +31,6 @@ def fmt(files: tuple[Path, ...], check: bool, diff: bool) -> int:
 
     A file that does not parse is not touched. Layout has no meaning, so the plan stays the same.
     """
-    from fairc.dsl import read
-    from fairc.dsl.core.diagnostics import CompileError, Diagnostics
-    from fairc.dsl.text.layout import layout
-
-    from .sources import show
-
     wrong: list[CompileError] = []
     changed = 0
     for path in files:

@@ -5,18 +5,23 @@ from __future__ import annotations
 import os
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+
+from fairc.compiler.targets.binary import find_endpoints
+from fairc.runtime.containers import client
+from fairc.runtime.containers import image as container_images
+from fairc.runtime.uml import confinement, kernel, sources
+from fairc.runtime.uml.source import recipe_hash
+from fairc.runtime.vm import image as images
+from fairc.runtime.vm import portable, recipe, shipped, snapshot
+from fairc.runtime.vm.portable import Part
+from fairc.runtime.vm.recipe import Variant
 
 from . import console
 from .failures import Status, Wrong
 from .options import quiet, type_path
 from .plan import size
-
-if TYPE_CHECKING:
-    from fairc.runtime.vm.portable import Part
-    from fairc.runtime.vm.recipe import Variant
 
 engine_option = click.option(
     "--engine",
@@ -45,17 +50,10 @@ def image() -> None:
 def build(engine: str, browser: bool, kernel_source: Path | None) -> None:
     """Build the image of an engine, and for uml its kernel, unless they exist."""
     if engine == "docker":
-        from fairc.runtime.containers import client
-        from fairc.runtime.containers import image as container_images
-
         with closing(client.connect()) as docker:
             container_image = container_images.build(docker, console.say)
         console.result(f"{container_image.name}: {size(container_image.size)}")
         return
-    from fairc.runtime.uml import kernel
-    from fairc.runtime.vm import image as images
-    from fairc.runtime.vm import recipe
-
     if engine == "uml":
         built_kernel = kernel.build(console.say, kernel_source)
         console.result(f"{built_kernel.folder}: kernel {built_kernel.version} of the engine uml")
@@ -68,8 +66,6 @@ def build(engine: str, browser: bool, kernel_source: Path | None) -> None:
 
 def usual(engine: str) -> Variant:
     """Return the image of an engine in virtual time for cells without a browser."""
-    from fairc.runtime.vm import recipe
-
     return recipe.UML if engine == "uml" else recipe.PLAIN
 
 
@@ -78,20 +74,12 @@ def usual(engine: str) -> Variant:
 def info(engine: str) -> int:
     """Show where the images are and what is in them; exit status 3 when there is none."""
     if engine == "docker":
-        from fairc.runtime.containers import client
-        from fairc.runtime.containers import image as container_images
-
         with closing(client.connect()) as docker:
             container_image = container_images.require(docker)
         console.result(f"{'name':<8}{container_image.name}")
         console.result(f"{'sha256':<8}{container_image.digest}")
         console.result(f"{'size':<8}{size(container_image.size)}")
         return Status.WELL
-    from fairc.runtime.uml import kernel
-    from fairc.runtime.uml.source import recipe_hash
-    from fairc.runtime.vm import image as images
-    from fairc.runtime.vm import recipe, shipped
-
     shipped.install(recipe_hash(), console.say)
     found = [image for variant in recipe.VARIANTS if (image := images.find(variant))]
     if not found:
@@ -121,10 +109,6 @@ def info(engine: str) -> int:
 
 def saved_parts(variant: Variant) -> list[Part]:
     """Return what `image save` writes: the image and, if it is built, the fast engine's kernel."""
-    from fairc.runtime.uml import kernel
-    from fairc.runtime.vm import image as images
-    from fairc.runtime.vm import portable
-
     found = images.require(variant)
     parts = [portable.Part("images", found.folder, found.digest)]
     if built := kernel.find():
@@ -139,8 +123,6 @@ def saved_parts(variant: Variant) -> list[Part]:
 @quiet()
 def save(file: Path, engine: str, browser: bool) -> None:
     """Write an image and the fast engine's kernel (with its source) to FILE, a new file, for other machines."""
-    from fairc.runtime.vm import portable, recipe
-
     if engine == "docker":
         raise Wrong("Docker saves its own images", "docker image save")
     if os.path.lexists(file):
@@ -172,12 +154,6 @@ def save(file: Path, engine: str, browser: bool) -> None:
 @quiet()
 def load(file: Path, boot: bool, trust: bool) -> None:
     """Install the image and the kernel of FILE for the engines, after checking their hashes."""
-    from fairc.compiler.targets.binary import find_endpoints
-    from fairc.runtime.uml import confinement
-    from fairc.runtime.uml.source import recipe_hash
-    from fairc.runtime.vm import image as images
-    from fairc.runtime.vm import portable, recipe, snapshot
-
     if not trust:
         confinement.require(f"the programs in {file}")
     recipes = {
@@ -205,9 +181,6 @@ def source(folder: Path) -> None:
 
     Where they cannot be had, it says which file of the release has them.
     """
-    from fairc.runtime.uml import kernel, sources
-    from fairc.runtime.vm import image as images
-
     if folder.exists() and any(folder.iterdir()):
         raise Wrong(f"{folder} is not empty", "name a folder for the sources alone")
     built, root = kernel.require(), images.require()
@@ -223,14 +196,9 @@ def source(folder: Path) -> None:
 def rm(engine: str) -> None:
     """Remove every image, the kernel, and the virtual machine's snapshots."""
     if engine == "docker":
-        from fairc.runtime.containers import client
-        from fairc.runtime.containers import image as container_images
-
         with closing(client.connect()) as docker:
             for name in container_images.remove(docker):
                 console.result(f"removed {name}")
         return
-    from fairc.runtime.vm import image as images
-
     for path in images.remove():
         console.result(f"removed {path}")

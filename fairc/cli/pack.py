@@ -8,9 +8,21 @@ from pathlib import Path
 
 import click
 
+from fairc.compiler.record import of_file
+from fairc.runtime.host.clean import remove_temporary
+from fairc.runtime.host.supervisor import temporary_prefix
+from fairc.runtime.pack import zipped
+from fairc.runtime.pack.contents import contents, raw_bytes, require
+from fairc.runtime.pack.rebuilding import as_packed
+from fairc.runtime.store.folder import Store
+from fairc.runtime.store.ranges import missing
+from fairc.runtime.vm import portable
+
 from . import console
 from .failures import Wrong
+from .image import saved_parts, usual
 from .options import quiet, type_path
+from .results import plan_of
 
 KEPT = 100
 """Of how many packs of a run it is known that fairc made them."""
@@ -32,17 +44,6 @@ def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> No
     Tables, figures and report are written anew from the cells. Packing twice gives the same bytes; only an earlier pack of
     RUN is replaced. `fairc verify`, `run` and `report` accept the file in place of RUN.
     """
-    from fairc.compiler.record import of_file
-    from fairc.runtime.host.clean import remove_temporary
-    from fairc.runtime.host.supervisor import temporary_prefix
-    from fairc.runtime.pack import zipped
-    from fairc.runtime.pack.contents import contents, raw_bytes, require
-    from fairc.runtime.pack.rebuilding import as_packed
-    from fairc.runtime.store.folder import Store
-    from fairc.runtime.store.ranges import missing
-
-    from .results import plan_of
-
     plan = plan_of(run)
     path = output or Path(f"{plan.experiment}.zip")
     if path.suffix != ".zip":
@@ -88,10 +89,6 @@ def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> No
 
 def saved_image(engine: str, folder: Path) -> Path:
     """Save the image that a virtual-time engine runs. Raises Wrong."""
-    from fairc.runtime.vm import portable
-
-    from .image import saved_parts, usual
-
     if engine not in ("uml", "vm"):
         raise Wrong(f"the engine {engine} has no image: --with-image does not apply")
     path = folder / "image.tar.zst"

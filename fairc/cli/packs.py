@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
+
+from fairc.runtime.host.clean import remove_temporary
+from fairc.runtime.host.supervisor import temporary_prefix
+from fairc.runtime.pack import rebuilding
+from fairc.runtime.store.folder import CELLS
 
 from . import console
 from .conclusion import default_run
 from .failures import Wrong
+from .results import plan_of
 
 
 def is_pack(target: Path) -> bool:
@@ -22,15 +29,6 @@ def run_of(target: Path, output: Path | None = None) -> Path:
     """
     if not is_pack(target):
         return target
-    import tempfile
-
-    from fairc.runtime.host.clean import remove_temporary
-    from fairc.runtime.host.supervisor import temporary_prefix
-    from fairc.runtime.pack import rebuilding
-    from fairc.runtime.store.folder import CELLS
-
-    from .results import plan_of
-
     parent = (output or default_run("x")).absolute().parent
     parent.mkdir(parents=True, exist_ok=True)
     remove_temporary(parent)  # left over from killed runs

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+
+from fairc.compiler.plan import Cell
+from fairc.runtime.engines.base import Engine
+from fairc.runtime.run import phase
+from fairc.runtime.run.phase import Findings
+from fairc.runtime.run.sweep import Sweep
+from fairc.runtime.store.folder import Store
+from fairc.runtime.store.verdicts import Counts
 
 from . import console
-
-if TYPE_CHECKING:
-    from fairc.compiler.plan import Cell
-    from fairc.runtime.engines.base import Engine
-    from fairc.runtime.run.phase import Findings
-    from fairc.runtime.store.folder import Store
-    from fairc.runtime.store.verdicts import Counts
+from .results import refresh
 
 SHOWN = 10
 
@@ -24,12 +25,6 @@ def check_phases(
 
     run: a store whose lock is held, with its cells. Raises StoreError, EngineUnavailable, KeyboardInterrupt.
     """
-    from fairc.runtime.run import phase
-    from fairc.runtime.run.sweep import Sweep
-    from fairc.runtime.store.folder import Store
-
-    from .results import refresh
-
     with Store(run.path / phase.FOLDER) as store:
         configurations = phase.adopt(run, store, engine, phase.used(run, wanted))
         cells = store.plan.cells

@@ -8,6 +8,12 @@ from typing import Any
 
 import click
 
+from fairc.compiler.estimate import Estimate
+from fairc.compiler.plan.looks import looks
+from fairc.compiler.targets.processing import describe as processing
+from fairc.runtime.report.advice import comparing, settling
+from fairc.runtime.run.progress import duration
+
 from . import console
 from .options import engine, form, quiet, settings, type_path
 from .sources import compiled, show_warnings
@@ -41,12 +47,6 @@ def plan(
     file: Path, settings: dict[str, str], jobs: int | None, form: str, engine: str | None
 ) -> None:
     """Show cells, estimated time and disk, and warnings; run nothing."""
-    from fairc.compiler.estimate import Estimate
-    from fairc.compiler.plan.looks import looks
-    from fairc.compiler.targets.processing import describe as processing
-    from fairc.runtime.report.advice import comparing, settling
-    from fairc.runtime.run.progress import duration
-
     compilation = compiled(file, settings, engine)
     experiment = compilation.experiment
     count = experiment.count()

@@ -6,9 +6,13 @@ from pathlib import Path
 
 import click
 
+from fairc.runtime.report import build
+from fairc.runtime.store.folder import Store
+
 from . import console
 from .options import quiet, type_path
 from .packs import run_of
+from .results import plan_of, refresh
 
 
 @click.command()
@@ -31,15 +35,10 @@ from .packs import run_of
 @quiet()
 def report(run: Path, forms: tuple[str, ...], warmup: bool) -> None:
     """Build the report of RUN from what is stored; nothing is run."""
-    from fairc.runtime.report.build import build
-    from fairc.runtime.store.folder import Store
-
-    from .results import plan_of, refresh
-
     run = run_of(run)
     plan_of(run)  # otherwise a mistyped name would become a directory
     with Store(run) as store:
         refresh(store)
-        built = build(run, forms, warmup=True) if warmup else build(run, forms)
+        built = build.build(run, forms, warmup=True) if warmup else build.build(run, forms)
         for path in built:
             console.outcome(str(path))

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from fairc.compiler.plan import Plan
+from fairc.compiler.record import recorded
+from fairc.runtime.compare.comparison import Compared
+from fairc.runtime.metrics.registry import full_name, presentation
+from fairc.runtime.repetitions.reading import Measured, UnknownName, measured
+from fairc.runtime.repetitions.summaries import Row, summarise
+from fairc.runtime.report.formatting import count_head, decimals_for, number, scale_for
+from fairc.runtime.report.page import escape_markdown as escape
+from fairc.runtime.run import repair
+from fairc.runtime.store import hashes, tables
+from fairc.runtime.store.cell_folder import RESULT
+from fairc.runtime.store.folder import LOCK, PLAN, Store, read_plan
+from fairc.runtime.store.tables import Filling
+from fairc.runtime.store.verification import Verified, of_cells
 
 from . import console
 from .failures import Wrong
-
-if TYPE_CHECKING:
-    from fairc.compiler.plan import Plan
-    from fairc.runtime.repetitions.reading import Measured
-    from fairc.runtime.repetitions.summaries import Row
-    from fairc.runtime.store.folder import Store
-    from fairc.runtime.store.tables import Filling
 
 TABLES = "tables"
 SHOWN_ROWS = 24
@@ -29,9 +36,6 @@ def refresh(store: Store, checked: bool = False, begun: Filling | None = None) -
     begun: tables that already hold the first cells; they are closed. Raises Wrong for a result that is broken, or of
     another build.
     """
-    from fairc.runtime.run import repair
-    from fairc.runtime.store import tables
-
     if not checked and (count := repair.rederive(store)):
         console.say(
             f"{count} damaged {'cell' if count == 1 else 'cells'} recomputed from raw artefacts"
@@ -49,9 +53,6 @@ def refresh(store: Store, checked: bool = False, begun: Filling | None = None) -
 
 def up_to_date(run: Path) -> bool:
     """Return whether the tables hold everything that is stored."""
-    from fairc.runtime.store.cell_folder import RESULT
-    from fairc.runtime.store.folder import LOCK, PLAN
-
     try:
         written = (run / TABLES / "cells.parquet").stat().st_mtime_ns
         sources = [run / name for name in (PLAN, LOCK, "cells")]
@@ -66,9 +67,6 @@ def up_to_date(run: Path) -> bool:
 
 def whole_tables(run: Path) -> bool:
     """Return whether the tables are as written; without a record nothing says so."""
-    from fairc.compiler.record import recorded
-    from fairc.runtime.store import hashes
-
     known = recorded(run)
     if known is None:
         return False
@@ -78,8 +76,6 @@ def whole_tables(run: Path) -> bool:
 
 def plan_of(run: Path) -> Plan:
     """Return the plan of a run, and say whether it should be run again. Raises StoreError."""
-    from fairc.runtime.store.folder import read_plan
-
     plan = read_plan(run)
     if plan.outdated:
         console.complain(f"warning: {run}: {plan.outdated}")
@@ -88,10 +84,6 @@ def plan_of(run: Path) -> Plan:
 
 def fresh_tables(run: Path) -> Measured:
     """Bring the tables of a run up to date if they are not, or lack columns; return what its cells measured."""
-    from fairc.runtime.repetitions.reading import measured
-    from fairc.runtime.store import tables
-    from fairc.runtime.store.folder import Store
-
     plan = plan_of(run)
     if not (up_to_date(run) and whole_tables(run) and tables.current(run / TABLES)):
         with Store(run) as store:
@@ -101,10 +93,6 @@ def fresh_tables(run: Path) -> Measured:
 
 def summary(run: Path, measured: Measured) -> Iterator[str]:
     """Yield the lines of the table that a run ends with: what was measured, per configuration."""
-    from fairc.runtime.metrics.registry import full_name, presentation
-    from fairc.runtime.repetitions.reading import UnknownName
-    from fairc.runtime.repetitions.summaries import summarise
-
     asked = list(dict.fromkeys(n for request in measured.plan.measure for n in request.shown))
     found = []
     for metric in asked:
@@ -136,8 +124,6 @@ def text(rows: Sequence[Row]) -> Iterator[str]:
 
 def markdown(rows: Sequence[Row]) -> Iterator[str]:
     """Yield the table of `text` in Markdown."""
-    from fairc.runtime.report.page import escape_markdown as escape
-
     head, body, names = columns(rows)
     rule = [*(["---"] * names), *(["---:"] * (len(head) - names))]
     for cells in (head, rule, *body):
@@ -148,8 +134,6 @@ def markdown(rows: Sequence[Row]) -> Iterator[str]:
 
 def columns(rows: Sequence[Row]) -> tuple[list[str], list[list[str]], int]:
     """Return the head and the rows of a table of one metric, and how many columns are names."""
-    from fairc.runtime.report.formatting import count_head, decimals_for, number, scale_for
-
     known = [row["value"] for row in rows if row["value"] is not None]
     scale = scale_for(rows[0]["unit"], known)
     decimals = decimals_for(value / scale.factor for value in known)
@@ -218,3 +202,54 @@ def aligned(rows: Sequence[Sequence[str]], left: int) -> Iterator[str]:
             for number, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         yield "  ".join(cells).rstrip()
+
+
+def require_whole(run: Path) -> None:
+    """Raise Wrong if a cell of a run is not as stored: its recorded hashes would be compared, not its files."""
+    plan_of(run)
+    if damaged := list(of_cells(run, Verified())):
+        others = f", and {len(damaged) - 1} more files" if len(damaged) > 1 else ""
+        raise Wrong(
+            f"{run} is damaged: {damaged[0].file}: {damaged[0].why}{others}",
+            f"`fairc verify {run}` lists everything, and what repairs it",
+        )
+
+
+def of(by: Mapping[str, str | None]) -> str:
+    """Write the group of a value, to follow its name."""
+    return "".join(f", {key} = {value}" for key, value in by.items() if value is not None)
+
+
+def values_of(row: Compared) -> str:
+    """Write both medians, if there are two, in a unit that suits them, and by how much they differ."""
+    both = [m for m in (row["median_first"], row["median_second"]) if m is not None]
+    if len(both) < 2:
+        return ""
+    scale = scale_for(row["unit"], both)
+    decimals = decimals_for(m / scale.factor for m in both)
+    a, b = medians_of(row)
+    unit = f" {scale.unit}" if scale.unit else ""
+    return f"medians {a} and {b}; {_shift(row, scale.factor, decimals, unit)}"
+
+
+def medians_of(row: Compared) -> tuple[str, str]:
+    """Write each median in a unit that suits both; empty if there is none."""
+    both = (row["median_first"], row["median_second"])
+    scale = scale_for(row["unit"], [m for m in both if m is not None])
+    decimals = decimals_for(m / scale.factor for m in both if m is not None)
+    a, b = (
+        "" if m is None else f"{number(m / scale.factor, decimals)} {scale.unit}".rstrip()
+        for m in both
+    )
+    return a, b
+
+
+def _shift(row: Compared, factor: float, decimals: int, unit: str) -> str:
+    """Write by how much the second of a pair is larger; empty if samples are not compared in pairs."""
+    if row["shift"] is None:
+        return ""
+    ends = [
+        number(x / factor, decimals) for x in (row["shift_low"], row["shift_high"]) if x is not None
+    ]
+    interval = f", 95 % interval {' .. '.join(ends)}{unit}" if ends else ""
+    return f"second - first: {number(row['shift'] / factor, decimals)}{unit}{interval}; "

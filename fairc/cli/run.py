@@ -6,11 +6,21 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from . import ahead, console, interruption, options
+from fairc.compiler.plan import Cell
+from fairc.runtime import engines
+from fairc.runtime.engines.base import Confining, Engine, NotBuilt, RunsImages
+from fairc.runtime.host.clean import remove_temporary
+from fairc.runtime.run import filling, history, lock, rounds
+from fairc.runtime.run.history import invocation
+from fairc.runtime.run.wanted import every
+from fairc.runtime.store import occupant
+from fairc.runtime.store.folder import LOCK, Store, StoreError, read_cells
+
+from . import console, interruption, options
 from .collect import collect
 from .conclusion import conclude, default_run
 from .failures import Wrong
@@ -19,11 +29,6 @@ from .packs import is_pack, run_of
 from .phase import check_phases
 from .sources import offering, selection, show_choice, wished
 from .targets import check, on_engine, ready
-
-if TYPE_CHECKING:
-    from fairc.compiler.plan import Cell
-    from fairc.runtime.engines.base import Engine
-    from fairc.runtime.store.folder import Store
 
 
 @click.command()
@@ -86,10 +91,6 @@ def run(
         return collect(target, output, machine, number, strict=strict)
     if machine:
         raise Wrong("--machine needs --collect: it chooses whose results to collect")
-    from fairc.runtime.run.history import invocation
-    from fairc.runtime.store import occupant
-    from fairc.runtime.store.folder import Store, StoreError, read_cells
-
     packed = is_pack(target)
     target = run_of(target, output)
     what, wish = ready(target, settings), wished(engine)
@@ -133,10 +134,6 @@ def prepared(name: str, allow_image: bool, of_strangers: bool) -> Engine:
 
     of_strangers: what it runs may be a stranger's.
     """
-    from fairc.runtime import engines
-    from fairc.runtime.engines.base import Confining, NotBuilt, RunsImages
-    from fairc.runtime.host.clean import remove_temporary
-
     remove_temporary()  # left over from killed runs
     engine = engines.make(name, console.say)
     if allow_image and isinstance(engine, RunsImages):
@@ -173,16 +170,11 @@ def sweep(
     asked: what the lock keeps of this command (runtime/run/history.py). phases: also run the phase check.
     strict: as for `conclude`.
     """
-    from fairc.runtime.run import filling, history, lock, rounds
-    from fairc.runtime.run.wanted import every
-    from fairc.runtime.store.folder import LOCK
-
     if not any(map(wanted, store.cells())):
         raise Wrong("no cell of the plan meets the --where condition")
     interruption.keeps("finished cells are kept; the same command resumes")
     record = history.carried(store, asked)
     store.write_json(LOCK, {**lock.describe(store.path, engine), **record})
-    ahead.imports()
     with ExitStack() as stack:
         tables = filling.ahead(store, wanted is every)
         heard = stack.enter_context(closing(tables)).heard if tables else lambda *_: None

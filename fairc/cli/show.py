@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
 
 import click
+
+from fairc.compiler.targets import TARGETS
+from fairc.dsl.core.registry import suggest
+from fairc.runtime import engines
+from fairc.runtime.metrics.registry import METRICS
+from fairc.runtime.metrics.rules import RULES, cited
+from fairc.words.manual import KEYS, Field, Page, families
 
 from . import console
 from .failures import Wrong
 from .options import form, quiet
-
-if TYPE_CHECKING:
-    from fairc.words.manual import Field, Page
 
 
 @click.command()
@@ -47,10 +50,6 @@ def show(name: str | None, form: str) -> None:
 
 def pages() -> dict[str, list[Page]]:
     """Return the pages of all words by family: the language's, targets and engines."""
-    from fairc.compiler.targets import TARGETS
-    from fairc.runtime import engines
-    from fairc.words.manual import Page, families
-
     found = families()
     found["targets"] = [Page(t.name, "targets", t.about, True) for t in TARGETS]
     found["engines"] = [
@@ -66,8 +65,6 @@ def families_of(everything: dict[str, list[Page]], name: str | None) -> list[str
 
     Words take precedence: the name of a word means no family.
     """
-    from fairc.words.manual import KEYS
-
     named = [page for family, own in everything.items() if family != KEYS for page in own]
     if name is None or any(page.name == name for page in named):
         return []
@@ -82,8 +79,6 @@ def families_of(everything: dict[str, list[Page]], name: str | None) -> list[str
 
 def chosen(everything: dict[str, list[Page]], name: str | None) -> list[Page]:
     """Return the pages of a name, or all. Raises Wrong."""
-    from fairc.dsl.core.registry import suggest
-
     if name is None:
         return [page for members in everything.values() for page in members]
     found = [page for members in everything.values() for page in members if page.name == name]
@@ -102,9 +97,6 @@ def with_definition(page: Page) -> Page:
     """Return a metric's page with its definition and the rules that it cites; other pages unchanged."""
     if page.family != "metrics" or not page.runs:
         return page
-    from fairc.runtime.metrics.registry import METRICS
-    from fairc.runtime.metrics.rules import RULES, cited
-
     metric = next(metric for metric in METRICS if metric.name == page.name)
     rules = [f"Rule {number}: {RULES[number]}" for number in cited(metric.definition)]
     return replace(page, text="\n\n".join([metric.definition.rstrip(), *rules]))

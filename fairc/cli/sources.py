@@ -6,24 +6,26 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from fairc import compiler, dsl
+from fairc.compiler import Compilation
+from fairc.compiler.engine_choice import VIRTUAL_TIME
+from fairc.compiler.plan import Cell, Plan
+from fairc.dsl.core.diagnostics import CompileError, Diagnostics
+from fairc.dsl.experiment import Experiment
+from fairc.runtime import engines
+from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.host.faults import MachineFault
+from fairc.runtime.run.wanted import every
 
 from . import console
 from .failures import Wrong
-
-if TYPE_CHECKING:
-    from fairc.compiler import Compilation
-    from fairc.compiler.plan import Cell, Plan
-    from fairc.dsl.core.diagnostics import Diagnostics
-    from fairc.dsl.experiment import Experiment
 
 SHOWN_REASONS = 3
 
 
 def load(path: Path, settings: Mapping[str, str]) -> tuple[Experiment | None, Diagnostics]:
     """Read and check a file; the experiment is None if the file is wrong. Raises CompileError."""
-    from fairc import dsl
-
     return dsl.load(dsl.read(path), settings)
 
 
@@ -32,9 +34,6 @@ def runnable(path: Path, settings: Mapping[str, str]) -> Experiment:
 
     Warnings are shown later, by `show_warnings`: the compiler has some of its own.
     """
-    from fairc import dsl
-    from fairc.dsl.core.diagnostics import CompileError
-
     experiment, found = load(path, settings)
     dsl.runnable(found).raise_if_errors()
     if experiment is None:
@@ -47,15 +46,11 @@ def compiled(path: Path, settings: Mapping[str, str], engine: str | None) -> Com
 
     engine: the value of `--engine`; None: FAIRC_ENGINE decides or, without it, the plan.
     """
-    from fairc import compiler
-
     return compiler.compile(runnable(path, settings), wished(engine))
 
 
 def wished(engine: str | None) -> str | None:
     """Return the engine asked for by `--engine` or FAIRC_ENGINE, if any. Raises Wrong."""
-    from fairc.runtime import engines
-
     try:
         return engines.wish(engine)
     except LookupError as error:
@@ -82,11 +77,6 @@ def offering(engine: str, cells: Callable[[], Iterable[Cell]], how: str) -> Iter
 
     cells: reads the plan's cells. how: how to run them on the engine `{}`.
     """
-    from fairc.compiler.engine_choice import VIRTUAL_TIME
-    from fairc.runtime import engines
-    from fairc.runtime.engines.base import EngineUnavailable
-    from fairc.runtime.host.faults import MachineFault
-
     try:
         yield
     except EngineUnavailable as lacking:
@@ -101,19 +91,13 @@ def offering(engine: str, cells: Callable[[], Iterable[Cell]], how: str) -> Iter
 
 def show(diagnostics: Diagnostics) -> None:
     """Print diagnostics on standard error, with source lines and carets."""
-    from fairc import dsl
-
     console.diagnostics(dsl.render_full(diagnostics, console.coloured(sys.stderr)))
 
 
 def selection(where: str | None, names: Iterable[str]) -> Callable[[Cell], bool]:
     """Return the test for the cells that `--where` wants; names: the swept names. Raises CompileError."""
-    from fairc.runtime.run.wanted import every
-
     if where is None:
         return every
-    from fairc import dsl
-
     condition = dsl.condition(where)
     condition.check(list(names))
     return lambda cell: condition.matches(cell.bindings, cell.repetition)

@@ -6,16 +6,20 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from fairc import dsl
+from fairc.runtime.compare.comparison import Mixture, compare_groups
+from fairc.runtime.repetitions.reading import UnknownName
+from fairc.runtime.repetitions.summaries import Row, summarise
+from fairc.runtime.store.spreadsheet import no_formula
+
 from . import console
+from .compare import PAIR_FORMS
 from .failures import Wrong
 from .options import form, quiet, type_path, where
-
-if TYPE_CHECKING:
-    from fairc.runtime.repetitions.summaries import Row
+from .results import fresh_tables, markdown, text
 
 
 @click.command()
@@ -43,13 +47,6 @@ def table(
     run: Path, metric: str, by: str | None, where: str | None, stat: str, tested: bool, form: str
 ) -> None:
     """Print one table of METRIC (fairness.F, goodput, ...): value, n and 95 % confidence interval."""
-    from fairc.runtime.compare.comparison import Mixture, compare_groups
-    from fairc.runtime.repetitions.reading import UnknownName
-    from fairc.runtime.repetitions.summaries import summarise
-
-    from .compare import PAIR_FORMS
-    from .results import fresh_tables
-
     measured = fresh_tables(run)
     groups = None if by is None else _names(by)
     looked_at = measured, metric, groups, chosen(where, measured.axes)
@@ -73,8 +70,6 @@ def chosen(where: str | None, axes: Sequence[str]) -> Callable[[Mapping[str, str
     """Return the test for the cells that `--where` chooses, or None. Raises CompileError."""
     if where is None:
         return None
-    from fairc import dsl
-
     condition = dsl.condition(where)
     known = (*axes, "load", "protocol")
     condition.check(known)
@@ -85,8 +80,6 @@ def chosen(where: str | None, axes: Sequence[str]) -> Callable[[Mapping[str, str
 
 def as_text(rows: Sequence[Row]) -> Iterator[str]:
     """Yield a table for people."""
-    from .results import text
-
     yield from _by_statistic(rows, text)
 
 
@@ -102,8 +95,6 @@ def _by_statistic(
 
 def as_markdown(rows: Sequence[Row]) -> Iterator[str]:
     """Yield the tables of `as_text` in Markdown."""
-    from .results import markdown
-
     yield from _by_statistic(rows, markdown)
 
 
@@ -117,8 +108,6 @@ def as_csv(rows: Sequence[Row]) -> Iterator[str]:
 
     A swept name that is also the name of a column, such as `n`, becomes `by.n`.
     """
-    from fairc.runtime.store.spreadsheet import no_formula
-
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
     keys = list(rows[0]["by"]) if rows else []

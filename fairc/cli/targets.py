@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
+
+from fairc import compiler
+from fairc.compiler import engine_choice
+from fairc.compiler.engine_choice import CHOICES, Reason, refusal
+from fairc.compiler.plan import Plan
+from fairc.compiler.targets.images import names
+from fairc.dsl.core.diagnostics import CompileError
+from fairc.runtime.engines import kind_of
+from fairc.runtime.store.copying import copy_plan
+from fairc.runtime.store.folder import LOCK, PLAN, Store, read_cells, read_plan
 
 from .failures import Wrong
 from .sources import runnable, show_warnings
-
-if TYPE_CHECKING:
-    from fairc.compiler.plan import Plan
 
 Written = tuple["Plan", Callable[[Path], None]]
 
@@ -42,8 +49,6 @@ def ready(target: Path, settings: dict[str, str]) -> Ready:
 
 def _refuse_settings(target: Path) -> NoReturn:
     """Raise Wrong, naming the command that applies settings to the plan's file; StoreError if it is no plan."""
-    from fairc.runtime.store.folder import LOCK, read_plan
-
     spec = target / "spec" / read_plan(target).file
     into = f" -o {target}" if (target / LOCK).is_file() else ""
     raise Wrong(
@@ -53,8 +58,6 @@ def _refuse_settings(target: Path) -> NoReturn:
 
 
 def _file(file: Path, settings: dict[str, str]) -> Ready:
-    from fairc import compiler
-
     experiment = runnable(file, settings)
     experiment.count()
 
@@ -71,10 +74,6 @@ def _file(file: Path, settings: dict[str, str]) -> Ready:
 
 
 def _folder(target: Path) -> Ready:
-    from fairc.compiler import engine_choice
-    from fairc.runtime.store.copying import copy_plan
-    from fairc.runtime.store.folder import PLAN, Store, read_cells, read_plan
-
     header = read_plan(target)
 
     def on(engine: str | None) -> Written:
@@ -110,8 +109,6 @@ def on_engine(what: Ready, kept: str | None, asked: str | None, wish: str | None
     decides. Raises CompileError if the engine cannot run the plan, and Wrong if it runs as root and the
     user has not asked for it: a plan or a run directory cannot ask, as a stranger may have written it.
     """
-    from fairc.dsl.core.diagnostics import CompileError
-
     chosen = asked or kept or what.engine or wish
     wished_here = asked or (wish if what.engine is None else None)
     if wished_here != chosen:
@@ -130,9 +127,6 @@ def on_engine(what: Ready, kept: str | None, asked: str | None, wish: str | None
 
 def refuse_unasked(engine: str | None, where: str) -> None:
     """Raise Wrong for an engine that the user must ask for, but that only `where` names."""
-    from fairc.compiler.engine_choice import CHOICES
-    from fairc.runtime.engines import kind_of
-
     if engine is None:
         return
     try:
@@ -152,12 +146,6 @@ def check(engine: str, staged: Path, allowed: bool) -> None:
     Raises CompileError for what it cannot run, Wrong for images without permission and for an
     unknown engine.
     """
-    from fairc.compiler.engine_choice import Reason, refusal
-    from fairc.compiler.targets.images import names
-    from fairc.dsl.core.diagnostics import CompileError
-    from fairc.runtime.engines import kind_of
-    from fairc.runtime.store.folder import read_cells
-
     try:
         kind = kind_of(engine)
     except LookupError as error:

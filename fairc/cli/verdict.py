@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+
+from fairc.runtime.claims import decide
+from fairc.runtime.claims.forms import FORMS, Answer, validity
+from fairc.runtime.store.folder import Store, read_plan
 
 from . import console
 from .failures import Status
 from .options import form, quiet, type_path
 from .packs import run_of
-
-if TYPE_CHECKING:
-    from fairc.runtime.claims.forms import Answer
+from .results import fresh_tables
 
 
 @click.command()
@@ -27,9 +28,6 @@ def verdict(run: Path, form: str, strict: bool) -> int:
     The exit status is 1 when a claim fails or a cell is not valid; with --strict also when a claim is undecided
     or cells of the plan were not run.
     """
-    from fairc.runtime.claims.forms import FORMS
-    from fairc.runtime.store.folder import read_plan
-
     run = run_of(run)
     read_plan(run)  # otherwise a mistyped name would become a directory
     found = answered(run, strict)
@@ -40,12 +38,6 @@ def verdict(run: Path, form: str, strict: bool) -> int:
 
 def answered(run: Path, strict: bool) -> Answer:
     """Return claims and validity of a run directory; its tables are brought up to date."""
-    from fairc.runtime.claims import decide
-    from fairc.runtime.claims.forms import Answer, validity
-    from fairc.runtime.store.folder import Store
-
-    from .results import fresh_tables
-
     measured = fresh_tables(run)
     store = Store(run)
     return Answer(measured.plan, decide(measured, store), validity(measured, store), strict)

@@ -8,16 +8,21 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+
+from fairc.runtime.host.supervisor import temporary_prefix
+from fairc.runtime.run import repair
+from fairc.runtime.store import verification
+from fairc.runtime.store.cell_folder import RAW
+from fairc.runtime.store.folder import Store
+from fairc.runtime.store.verification import Damaged, Verified, quoted, resume, stored
 
 from . import console
 from .failures import Status, Wrong
 from .options import form, quiet, type_path
-
-if TYPE_CHECKING:
-    from fairc.runtime.store.verification import Verified
+from .results import aligned
+from .verify_pack import verify_pack
 
 SHOWN = 40
 
@@ -54,8 +59,6 @@ def verify(
     if everything and sample is not None:
         raise Wrong("--all and --sample contradict each other")
     if target.is_file():
-        from .verify_pack import verify_pack
-
         return verify_pack(
             target,
             None if everything else 3 if sample is None else sample,
@@ -78,8 +81,6 @@ def looked_at(target: Path, sample: int | None, jobs: int) -> Verified:
 
     sample: of how many cells to derive the results from raw artefacts again; None: of all.
     """
-    from fairc.runtime.store import verification
-
     if not target.is_dir():
         raise Wrong(f"{target} is not a run directory")
     found = verification.verify(target)
@@ -90,12 +91,6 @@ def looked_at(target: Path, sample: int | None, jobs: int) -> Verified:
 
 def _derive(run: Path, found: Verified, sample: int | None, jobs: int) -> None:
     """Derive results of a run, none of whose files is damaged, from raw artefacts again, and compare them."""
-    from fairc.runtime.host.supervisor import temporary_prefix
-    from fairc.runtime.run import repair
-    from fairc.runtime.store.cell_folder import RAW
-    from fairc.runtime.store.folder import Store
-    from fairc.runtime.store.verification import Damaged, quoted, resume, stored
-
     store = Store(run)
     cells = [(cell, folder) for cell, folder in stored(store) if (folder / RAW).is_file()]
     if sample is not None and sample < len(cells):
@@ -112,8 +107,6 @@ def _derive(run: Path, found: Verified, sample: int | None, jobs: int) -> None:
 
 def as_text(target: Path, found: Verified) -> Iterator[str]:
     """Yield lines for people: what was proved, of how much, and a table of what is damaged."""
-    from .results import aligned
-
     yield f"{target} {proved(found)}"
     if found.damaged:
         yield ""
@@ -124,8 +117,6 @@ def as_text(target: Path, found: Verified) -> Iterator[str]:
         if len(found.damaged) > SHOWN:
             yield f"... and {len(found.damaged) - SHOWN} more: --format json"
     if found.planned > found.cells:
-        from fairc.runtime.store.verification import resume
-
         yield f"{found.planned - found.cells} cells have no result; to run them: {resume(target)}"
     for note in found.notes:
         yield f"note: {note}"

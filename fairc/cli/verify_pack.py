@@ -7,16 +7,26 @@ import tempfile
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from fairc.compiler import Compilation
+from fairc.compiler.targets.binary import NAME
+from fairc.runtime.engines.base import Engine
+from fairc.runtime.engines.vm import VmEngine
+from fairc.runtime.host import supervisor
+from fairc.runtime.pack import checking, contents, rebuilding, zipped
+from fairc.runtime.pack.checking import cells_again
+from fairc.runtime.pack.checks import Checks
+from fairc.runtime.pack.claims import claims_again
+from fairc.runtime.report.run import ReportError
+from fairc.runtime.run import phase
+from fairc.runtime.store.folder import Store, StoreError
+from fairc.runtime.store.tables import TableError
+from fairc.runtime.vm.foreign import ProgramsFailed, of_folder
 
 from . import console
 from .failures import Status
-
-if TYPE_CHECKING:
-    from fairc.compiler import Compilation
-    from fairc.runtime.engines.base import Engine
-    from fairc.runtime.pack.checks import Checks
-    from fairc.runtime.store.folder import Store
+from .results import aligned
+from .run import prepared
 
 
 def verify_pack(
@@ -26,10 +36,6 @@ def verify_pack(
 
     sample: how many cells to run again; None: all. trust: also run the pack's own programs, in the engine vm.
     """
-    from fairc.runtime.host import supervisor
-    from fairc.runtime.pack import checking, zipped
-    from fairc.runtime.pack.checks import Checks
-
     checks = Checks()
     with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("pack")) as scratch:
         folder = Path(scratch, "pack")
@@ -54,12 +60,6 @@ def _rebuilt(
     folder: Path, compilation: Compilation, scratch: Path, jobs: int | None, checks: Checks
 ) -> Store | None:
     """Build the run anew from the results in the pack, and compare the rest of it; None where the results are damaged."""
-    from fairc.runtime.pack import checking, contents, rebuilding
-    from fairc.runtime.report.run import ReportError
-    from fairc.runtime.run import phase
-    from fairc.runtime.store.folder import Store, StoreError
-    from fairc.runtime.store.tables import TableError
-
     if not checking.results(folder, compilation.cells(), checks):
         return None
     console.say("rebuilding tables, claims and page from the cells")
@@ -95,11 +95,6 @@ def _run_again(
     trust: bool,
 ) -> None:
     """Run cells of the pack again, and decide its claims from both results. store: the run as rebuilt."""
-    from fairc.runtime.pack import checking
-    from fairc.runtime.pack.claims import claims_again
-    from fairc.runtime.run import phase
-    from fairc.runtime.store.folder import Store
-
     again = scratch / "again"
     if store is None:
         checks.add(
@@ -110,8 +105,6 @@ def _run_again(
     elif why := checking.obstacle(store.plan):
         checks.add("cells", "not done", why)
     else:
-        from .run import prepared
-
         with closing(prepared(store.plan.engine, allow_image=False, of_strangers=True)) as engine:
             _again(store, again, engine, sample, jobs, checks)
             if (store.path / phase.FOLDER).is_dir():
@@ -133,8 +126,6 @@ def _again(
     what: str = "cells",
 ) -> None:
     """Run cells of the pack again (`checking.cells_again`), with progress."""
-    from fairc.runtime.pack.checking import cells_again
-
     jobs = jobs or len(os.sched_getaffinity(0))
     progress = console.progress()
     cells_again(packed, scratch, engine, sample, jobs, progress, checks, console.say, what)
@@ -149,11 +140,6 @@ def _trusted(
     checks: Checks,
 ) -> None:
     """Run cells with the programs of the pack, inside the emulated machine, and compare."""
-    from fairc.compiler.targets.binary import NAME
-    from fairc.runtime.engines.vm import VmEngine
-    from fairc.runtime.pack import checking, contents
-    from fairc.runtime.vm.foreign import ProgramsFailed, of_folder
-
     what, home = "trusted programs", scratch / "machine"
     home.mkdir()
     programs = of_folder(folder / contents.PROGRAMS / "cells", NAME, home)
@@ -175,8 +161,6 @@ def _trusted(
 
 
 def _answer(pack: Path, checks: Checks, form: str) -> int:
-    from .results import aligned
-
     if form == "json":
         rows = [asdict(row) for row in checks.rows]
         document = {

@@ -75,7 +75,7 @@ def plan(fairc: Fairc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fairc
     def build(path: Path, formats: object = ()) -> list[Path]:
         return [path / "report.html"]
 
-    monkeypatch.setattr("fairc.runtime.report.build", build)
+    monkeypatch.setattr("fairc.runtime.report.build.build", build)
     monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))
     monkeypatch.setattr("tempfile.tempdir", None)
     Path("scratch").mkdir()
@@ -93,4 +93,4 @@ def without_report(monkeypatch: pytest.MonkeyPatch) -> None:
     def build(path: Path, formats: object = ()) -> list[Path]:
         return [path / "report.html"]
 
-    monkeypatch.setattr("fairc.runtime.report.build", build)
+    monkeypatch.setattr("fairc.runtime.report.build.build", build)

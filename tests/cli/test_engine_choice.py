@@ -56,7 +56,7 @@ def small(fairc: Fairc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fair
     def build(path: Path, formats: object = ()) -> list[Path]:
         return [path / "report.html"]
 
-    monkeypatch.setattr("fairc.runtime.report.build", build)
+    monkeypatch.setattr("fairc.runtime.report.build.build", build)
     monkeypatch.delenv("FAIRC_ENGINE")
     for name, flow in (("plain", PLAIN), ("own", OWN), ("other", IMAGE)):
         (tmp_path / f"{name}.fexp").write_text(SMALL.replace("FLOW", flow))

@@ -27,7 +27,7 @@ TINY = (Path(__file__).parent / "conftest.py").read_text().split('"""')[3]
 def quick(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> Fairc:
     """No report is written."""
     monkeypatch.setattr(
-        "fairc.runtime.report.build", lambda path, formats=(): [path / "report.html"]
+        "fairc.runtime.report.build.build", lambda path, formats=(): [path / "report.html"]
     )
     return fairc
 

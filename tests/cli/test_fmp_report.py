@@ -44,7 +44,7 @@ def subject(fairc: Fairc, kept: Path, monkeypatch: pytest.MonkeyPatch) -> Subjec
         return [path / "report.html"]
 
     with monkeypatch.context() as patched:
-        patched.setattr("fairc.runtime.report.build", build)
+        patched.setattr("fairc.runtime.report.build.build", build)
         Path("fmp.fexp").write_text(SPEC)
         if kept.exists():
             shutil.copytree(kept, "one")

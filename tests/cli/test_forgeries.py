@@ -41,7 +41,7 @@ def build(path: Path, formats: object = (), **_: object) -> list[Path]:
 @pytest.fixture
 def packed(fairc: Fairc, kept: Path, monkeypatch: pytest.MonkeyPatch) -> Fairc:
     """A run of eight repetitions with a claim that holds, and its pack."""
-    monkeypatch.setattr("fairc.runtime.report.build", build)
+    monkeypatch.setattr("fairc.runtime.report.build.build", build)
     text = Path("tiny.fexp").read_text()
     Path("tiny.fexp").write_text(text.replace("repeat  = 3", f"repeat  = 8\n{CLAIM}"))
     if not kept.exists():

@@ -25,7 +25,7 @@ def plan(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> Fairc:
     def build(path: Path, formats: object = ()) -> list[Path]:
         return [path / "report.html"]
 
-    monkeypatch.setattr("fairc.runtime.report.build", build)
+    monkeypatch.setattr("fairc.runtime.report.build.build", build)
     assert fairc("compile", "tiny.fexp", "-o", "plan", "--target", "json").status == 0
     return fairc
 

@@ -40,7 +40,7 @@ def test_a_pipe_in_place_of_a_table(
     fairc: Fairc, monkeypatch: pytest.MonkeyPatch, recorded: bool
 ) -> None:
     monkeypatch.setattr(
-        "fairc.runtime.report.build", lambda path, formats=(): [path / "report.html"]
+        "fairc.runtime.report.build.build", lambda path, formats=(): [path / "report.html"]
     )
     assert fairc("run", "tiny.fexp").status == 0
     path = Path("results/tiny/tables/metrics.parquet")

@@ -56,7 +56,7 @@ def replace(self, target):
 original, Path.replace = Path.replace, replace
 """,
     "in a finalizer": """
-import fairc.runtime.report as report
+import fairc.runtime.report.build as report
 class Finalized:
     def __del__(self):
         CTRL_C()
@@ -66,7 +66,7 @@ def build(*a):
 report.build = build
 """,
     "where it is swallowed": """
-import fairc.runtime.report as report
+import fairc.runtime.report.build as report
 def build(*a, original=report.build):
     try:
         CTRL_C()
@@ -76,7 +76,7 @@ def build(*a, original=report.build):
 report.build = build
 """,
     "where it becomes another error": """
-import fairc.runtime.report as report
+import fairc.runtime.report.build as report
 def build(*a):
     try:
         CTRL_C()

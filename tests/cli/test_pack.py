@@ -178,7 +178,7 @@ def claimed(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> Fairc:
     def build(path: Path, formats: object = ()) -> list[Path]:
         return [Record(path, path / ".partial").write("report.html", b"")]
 
-    monkeypatch.setattr("fairc.runtime.report.build", build)
+    monkeypatch.setattr("fairc.runtime.report.build.build", build)
     text = Path("tiny.fexp").read_text().replace("repeat  = 3", f"repeat  = 10{CLAIMS}")
     Path("tiny.fexp").write_text(text)
     assert fairc("run", "tiny.fexp").status == 1

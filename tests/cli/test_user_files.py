@@ -37,7 +37,7 @@ def quick(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> Fairc:
     def build(path: Path, formats: object = (), **others: object) -> list[Path]:
         return [Record(path, path / ".partial").write("report.html", b"<html></html>")]
 
-    monkeypatch.setattr("fairc.runtime.report.build", build)
+    monkeypatch.setattr("fairc.runtime.report.build.build", build)
     return fairc
 
 

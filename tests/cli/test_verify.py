@@ -28,7 +28,7 @@ def made(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> Fairc:
         record.write("figures/one.svg", b"<svg/>")
         return [record.write("report.html", b"<html>")]
 
-    monkeypatch.setattr("fairc.runtime.report.build", build)
+    monkeypatch.setattr("fairc.runtime.report.build.build", build)
     assert fairc("run", "tiny.fexp").status == 0
     return fairc
 
