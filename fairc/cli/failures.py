@@ -169,7 +169,7 @@ def _no_endpoints(error: Exception) -> int:
 
 
 def _unavailable(error: Exception) -> int:
-    from fairc.runtime.engines.base import EngineUnavailable
+    from fairc.runtime.host.faults import EngineUnavailable
 
     assert isinstance(error, EngineUnavailable)
     for missing in error.missing:
@@ -192,7 +192,7 @@ HANDLERS: dict[str, Callable[[Exception], int]] = {
     "fairc.dsl.core.diagnostics:CompileError": _diagnosed,
     "fairc.compiler.record:ForeignFileError": _wrong,
     "fairc.compiler.targets.binary:EndpointsMissing": _no_endpoints,
-    "fairc.runtime.engines.base:EngineUnavailable": _unavailable,
+    "fairc.runtime.host.faults:EngineUnavailable": _unavailable,
     "fairc.runtime.store.folder:StoreError": _wrong,
     "fairc.runtime.vm.portable:ImageFileError": _wrong,
     "fairc.runtime.store.tables:TableError": _wrong,

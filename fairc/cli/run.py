@@ -12,8 +12,9 @@ import click
 
 from fairc.compiler.plan import Cell
 from fairc.runtime import engines
-from fairc.runtime.engines.base import Confining, Engine, NotBuilt, RunsImages
+from fairc.runtime.engines.base import Confining, Engine, RunsImages
 from fairc.runtime.host.clean import remove_temporary
+from fairc.runtime.host.faults import NotBuilt
 from fairc.runtime.run import filling, history, lock, rounds
 from fairc.runtime.run.history import invocation
 from fairc.runtime.run.wanted import every

@@ -14,8 +14,7 @@ from fairc.compiler.plan import Cell, Plan
 from fairc.dsl.core.diagnostics import CompileError, Diagnostics
 from fairc.dsl.experiment import Experiment
 from fairc.runtime import engines
-from fairc.runtime.engines.base import EngineUnavailable
-from fairc.runtime.host.faults import MachineFault
+from fairc.runtime.host.faults import EngineUnavailable, MachineFault
 from fairc.runtime.run.wanted import every
 
 from . import console

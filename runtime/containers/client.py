@@ -13,7 +13,7 @@ import docker
 from docker import errors
 from requests.exceptions import RequestException
 
-from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.host.faults import EngineUnavailable
 
 # The Docker SDK has no types.
 Client = Any

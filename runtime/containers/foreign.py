@@ -19,7 +19,7 @@ from docker.types import Mount as BindMount
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import containers as target
 from fairc.compiler.targets import images
-from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.host.faults import EngineUnavailable
 
 from .client import Client, translated
 from .job import LOG_LINES

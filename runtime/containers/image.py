@@ -17,7 +17,7 @@ from docker.errors import ImageNotFound
 from fairc.compiler.targets import runner
 from fairc.compiler.targets.binary import NAME, find_endpoints
 from fairc.compiler.targets.containers import image_name
-from fairc.runtime.engines.base import EngineUnavailable, NotBuilt
+from fairc.runtime.host.faults import EngineUnavailable, NotBuilt
 from fairc.runtime.vm import image as machine
 from fairc.runtime.vm import recipe
 

@@ -16,7 +16,7 @@ from docker.types import EndpointConfig, IPAMConfig, IPAMPool, LogConfig, Mount,
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import containers as target
 from fairc.compiler.targets import images
-from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.host.faults import EngineUnavailable
 
 from .client import REFUSALS, Client, translated
 from .image import Image

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from docker.errors import APIError, NotFound
 
-from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.host.supervisor import mark, namespace, owner_runs
 
 from .client import Client, connect, translated

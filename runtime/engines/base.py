@@ -5,40 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from fairc.cell.document import Document
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
+from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.store import archive
 from fairc.runtime.store.results import RawResult
-
-
-class EngineUnavailable(Exception):
-    """This machine lacks something that the engine needs.
-
-    missing: descriptions, one for each thing. remedy: the command or option that helps.
-    """
-
-    def __init__(self, missing: tuple[str, ...], remedy: str) -> None:
-        self.missing = missing
-        self.remedy = remedy
-        super().__init__("; ".join(missing))
-
-
-class NotBuilt(EngineUnavailable):
-    """An image that this program builds when it is asked to.
-
-    build: builds it; called with a function that is told each step. cost: what it takes, in words.
-    """
-
-    def __init__(
-        self, missing: str, remedy: str, cost: str, build: Callable[[Callable[[str], None]], object]
-    ) -> None:
-        self.cost, self.build = cost, build
-        super().__init__((missing,), remedy)
 
 
 def digest_of(document: Document) -> str:

@@ -13,7 +13,7 @@ from fairc.compiler.targets import TARGETS
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.dsl.core import plugins
 from fairc.runtime.engines import ENGINES, host
-from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.uml import confinement, source, trial
 from fairc.runtime.uml import kernel as kernels
 from fairc.runtime.vm import image, qemu, recipe, shipped

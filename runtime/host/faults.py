@@ -12,10 +12,8 @@ import resource
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-
-from fairc.runtime.engines.base import EngineUnavailable
 
 RESUMES = "then the same command resumes: finished cells are kept"
 HELP = {
@@ -37,6 +35,31 @@ ROOM_BYTES = 128 << 20
 # A failed cell is the disk's fault if less than this is free.
 FULL_BYTES = 4 << 20
 MEMORY_BESIDE_BYTES = 256 << 20
+
+
+class EngineUnavailable(Exception):
+    """This machine lacks something that the engine needs.
+
+    missing: descriptions, one for each thing. remedy: the command or option that helps.
+    """
+
+    def __init__(self, missing: tuple[str, ...], remedy: str) -> None:
+        self.missing = missing
+        self.remedy = remedy
+        super().__init__("; ".join(missing))
+
+
+class NotBuilt(EngineUnavailable):
+    """An image that this program builds when it is asked to.
+
+    build: builds it; called with a function that is told each step. cost: what it takes, in words.
+    """
+
+    def __init__(
+        self, missing: str, remedy: str, cost: str, build: Callable[[Callable[[str], None]], object]
+    ) -> None:
+        self.cost, self.build = cost, build
+        super().__init__((missing,), remedy)
 
 
 class MachineFault(EngineUnavailable):

@@ -18,8 +18,9 @@ from typing import Any
 
 from fairc.compiler.plan import Cell
 from fairc.compiler.record import Ran as RanBefore
-from fairc.runtime.engines.base import Engine, EngineUnavailable
+from fairc.runtime.engines.base import Engine
 from fairc.runtime.host import faults
+from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.store import damage
 from fairc.runtime.store.cell_folder import RAW
 from fairc.runtime.store.folder import EMITTED, Store, key_of

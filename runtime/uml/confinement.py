@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.host import seccomp, supervisor
+from fairc.runtime.host.faults import EngineUnavailable
 
 from . import bubblewrap, namespaces, policy
 

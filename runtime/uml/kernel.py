@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from fairc.compiler.files import content
-from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.vm import image, recipe
 
 from . import source

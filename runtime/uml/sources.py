@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.vm import recipe
 from fairc.runtime.vm.image import Image
 

@@ -6,8 +6,8 @@ import mmap
 import tempfile
 from pathlib import Path
 
-from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.host import bounds, supervisor
+from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.vm import initramfs
 from fairc.runtime.vm.image import Image
 

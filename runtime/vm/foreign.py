@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairc.compiler.targets import runner
-from fairc.runtime.engines.base import EngineUnavailable
-from fairc.runtime.host.faults import MachineFault
+from fairc.runtime.host.faults import EngineUnavailable, MachineFault
 
 _MODULE = re.compile(r"[a-z_][a-z0-9_]*\.py")
 # fairc's own have 10 MB and 40 kB.

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from fairc.compiler.files import content
-from fairc.runtime.engines.base import EngineUnavailable, NotBuilt
 from fairc.runtime.host import clean, supervisor
+from fairc.runtime.host.faults import EngineUnavailable, NotBuilt
 
 from . import recipe, verified
 

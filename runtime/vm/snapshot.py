@@ -19,8 +19,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.host import bounds, supervisor
+from fairc.runtime.host.faults import EngineUnavailable
 
 from . import exchange, initramfs, qemu, recipe, verified
 from .foreign import Foreign, blamed_on

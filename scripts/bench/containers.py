@@ -9,8 +9,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.docker import DockerEngine
+from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.measurement import load
 from fairc.runtime.validity.service import backlogged_rate
 

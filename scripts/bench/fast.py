@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fairc.runtime.analysis.cells import analyse, write_series
-from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.host import bounds
+from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.store import archive
 
 from .cells import CELL

@@ -6,10 +6,11 @@ import statistics
 import sys
 from collections.abc import Callable, Iterator
 
-from fairc.runtime.engines.base import Engine, EngineUnavailable
+from fairc.runtime.engines.base import Engine
 from fairc.runtime.engines.mininet import MininetEngine
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.engines.vm import VmEngine
+from fairc.runtime.host.faults import EngineUnavailable
 
 from . import simulator
 from .cells import CELL

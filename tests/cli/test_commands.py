@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.fake import FakeEngine
+from fairc.runtime.host.faults import EngineUnavailable
 
 Fairc = Callable[..., Any]  # conftest.py
 

@@ -25,8 +25,8 @@ import pytest
 
 from fairc.cli import console
 from fairc.compiler.targets.binary import NAME, find_endpoints
-from fairc.runtime.engines.base import EngineUnavailable, NotBuilt
 from fairc.runtime.engines.fake import FakeEngine
+from fairc.runtime.host.faults import EngineUnavailable, NotBuilt
 from fairc.runtime.uml import kernel, source, sources
 from fairc.runtime.vm import image, recipe, shipped
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from fairc.runtime.engines import ENGINES
-from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.fake import FakeEngine
+from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.store.folder import Store
 
 Fairc = Callable[..., Any]  # conftest.py

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.vm import VmEngine
-from fairc.runtime.host.faults import MachineFault
+from fairc.runtime.host.faults import EngineUnavailable, MachineFault
 from fairc.runtime.pack import checking, zipped
 from fairc.runtime.pack.checks import LONGEST, Checks
 from fairc.runtime.store.results import RawResult

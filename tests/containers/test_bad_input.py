@@ -22,8 +22,8 @@ from fairc.dsl.core.diagnostics import CompileError
 from fairc.runtime.containers import image, job
 from fairc.runtime.containers.client import HOST, Client, connect, explain
 from fairc.runtime.engines import host
-from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.docker import DockerEngine
+from fairc.runtime.host.faults import EngineUnavailable
 
 Compiled = Callable[..., Compilation]
 

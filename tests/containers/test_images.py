@@ -16,8 +16,8 @@ from fairc.compiler.plan import MetricRequest
 from fairc.dsl.core.diagnostics import CompileError
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.containers.client import Client
-from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.docker import DockerEngine
+from fairc.runtime.host.faults import EngineUnavailable
 
 Compiled = Callable[..., Compilation]
 COMPOSE = "docker-compose"

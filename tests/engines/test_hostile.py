@@ -15,8 +15,8 @@ import pytest
 from specs import compilation_of
 
 from fairc.compiler import Cell, emit
-from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.mininet import MininetEngine
+from fairc.runtime.host.faults import EngineUnavailable
 
 # No loss and no delay: a host without netem can run it, too.
 SPEC = """fexp 1

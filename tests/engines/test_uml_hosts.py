@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.uml import confinement, kernel, trial
 from fairc.runtime.vm import image
 

@@ -11,8 +11,8 @@ import pytest
 from specs import compilation_of
 
 from fairc.compiler import Cell, emit
-from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.fake import FakeEngine
+from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.run import analysts, lock
 from fairc.runtime.run.progress import Lines, Silent
 from fairc.runtime.run.sweep import Sweep

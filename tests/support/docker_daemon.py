@@ -18,7 +18,7 @@ from pathlib import Path
 
 from fairc.runtime.containers import image
 from fairc.runtime.containers.client import HOST, connect
-from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.vm import recipe
 
 DAEMON = "dockerd"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.vm import image, portable, recipe
 
 RECIPE = "0123456789abcdef"

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.host import supervisor
+from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.vm import image, qemu, recipe, snapshot, verified
 
 IMAGE = image.Image(recipe.PLAIN, Path("/nowhere"), "0" * 16, "0" * 64, "7")

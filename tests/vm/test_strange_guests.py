@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from fairc.runtime.engines.base import EngineUnavailable
 from fairc.runtime.engines.vm import VmEngine
 from fairc.runtime.host import bounds, supervisor
-from fairc.runtime.host.faults import MachineFault
+from fairc.runtime.host.faults import EngineUnavailable, MachineFault
 from fairc.runtime.vm import foreign, qemu, snapshot
 
 DATE = {"tm_year": 120, "tm_mon": 0, "tm_mday": 1, "tm_hour": 0, "tm_min": 10, "tm_sec": 0}

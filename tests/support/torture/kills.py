@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from fairc.runtime.engines.base import EngineUnavailable
+from fairc.runtime.host.faults import EngineUnavailable
 
 from . import engines, inspection, network, tree
 from .sandbox import Ended, Running, Sandbox, no_report, preload
