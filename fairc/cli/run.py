@@ -178,9 +178,9 @@ def sweep(
     store.write_json(LOCK, {**lock.describe(store.path, engine), **record})
     with ExitStack() as stack:
         tables = filling.ahead(store, wanted is every)
-        heard = stack.enter_context(closing(tables)).heard if tables else lambda *_: None
+        on_result = stack.enter_context(closing(tables)).on_result if tables else lambda *_: None
         say, progress = console.say, console.progress()
-        counts = rounds.run(store, engine, progress, jobs, wanted, fresh, say, heard)
+        counts = rounds.run(store, engine, progress, jobs, wanted, fresh, say, on_result)
         checked = check_phases(store, engine, jobs, wanted, fresh) if phases else None
         begun = tables.end() if tables else None
         return conclude(store, counts, checked, strict=strict, begun=begun)

@@ -1,15 +1,15 @@
-"""The analysts of a sweep: its own threads or, for many cells, processes.
+"""Several analyses at a time: in the threads that ask or, for many cells, in processes.
 
 Python runs one thread at a time, so threads alone would use a single processor for all analyses.
 """
 
 from __future__ import annotations
 
+import queue
 import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Protocol
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.host import faults, supervisor
@@ -22,41 +22,51 @@ MANY = 40
 PROGRAM = "fairc.runtime.run.analyst"
 
 
-class Analyst(Protocol):
-    """Analyses one cell after the other, for one thread."""
+class Analysts:
+    """What analyses cells for up to `number` threads at a time.
 
-    def derive(self, job: Job) -> CellResult | None:
-        """Return a cell's result; None if its stored artefacts are not whole. Raises MachineFault."""
-        ...
+    cells: how many there are to analyse. requests: the metrics. Raises MachineFault if no process can be started.
+    """
 
-    def stop(self) -> None:
-        """Stop at once; from any thread."""
-        ...
-
-    def close(self) -> None:
-        """Stop and give everything back, when no thread asks any more."""
-        ...
-
-
-class Here:
-    """Analyses in the thread that asks."""
-
-    def __init__(self, requests: Sequence[MetricRequest]) -> None:
+    def __init__(self, number: int, cells: int, requests: Sequence[MetricRequest]) -> None:
         self._requests = tuple(requests)
+        self._processes: list[Process] = []
+        self._free: queue.SimpleQueue[Process] = queue.SimpleQueue()
+        if cells < MANY:
+            return
+        try:
+            for _ in range(number):
+                self._processes.append(Process(self._requests))
+                self._free.put(self._processes[-1])
+        except BaseException as error:
+            self.close()
+            if fault := faults.of(error):
+                raise fault from error
+            raise
 
     def derive(self, job: Job) -> CellResult | None:
         """Return a cell's result; None if its stored artefacts are not whole. Raises MachineFault."""
-        return derive(job, self._requests)
+        if not self._processes:
+            return derive(job, self._requests)
+        process = self._free.get()
+        try:
+            return process.derive(job)
+        finally:
+            self._free.put(process)
 
     def stop(self) -> None:
-        """Do nothing."""
+        """Stop the processes at once; from any thread."""
+        for process in self._processes:
+            process.stop()
 
     def close(self) -> None:
-        """Do nothing."""
+        """End the processes, when no thread asks any more."""
+        for process in self._processes:
+            process.close()
 
 
-class Apart:
-    """Has a process analyse, which ends with this one."""
+class Process:
+    """A process that analyses one cell after the other, and ends with this one."""
 
     def __init__(self, requests: Sequence[MetricRequest]) -> None:
         self._process = supervisor.start(
@@ -90,28 +100,11 @@ class Apart:
         return answer.result
 
     def stop(self) -> None:
-        """Stop at once; from any thread."""
+        """Stop it at once; from any thread."""
         self._process.kill()
 
     def close(self) -> None:
-        """Stop and give everything back, when no thread asks any more."""
+        """End it, when no thread asks any more."""
         # One that has died does not take what is still to be written to it.
         with suppress(BrokenPipeError), self._process:
             pass
-
-
-def several(number: int, cells: int, requests: Sequence[MetricRequest]) -> list[Analyst]:
-    """Return `number` analysts; for few cells they share this process. Raises MachineFault if none can be started."""
-    if cells < MANY:
-        return [Here(requests) for _ in range(number)]
-    started: list[Analyst] = []
-    try:
-        for _ in range(number):
-            started.append(Apart(requests))
-    except BaseException as error:
-        for analyst in started:
-            analyst.close()
-        if fault := faults.of(error):
-            raise fault from error
-        raise
-    return started

@@ -19,7 +19,7 @@ PATIENCE_S = 10.0
 
 
 class Ahead:
-    """Fills the tables of a locked store in a thread, with cells that are heard of.
+    """Fills the tables of a locked store in a thread, with cells whose results are stored.
 
     Nothing is reported from here: where it fails the tables are filled at the end, and that reports it.
     """
@@ -35,8 +35,8 @@ class Ahead:
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
-    def heard(self, cell: str, key: str) -> None:
-        """Hear that a cell's result is stored."""
+    def on_result(self, cell: str, key: str) -> None:
+        """Take note of a cell whose result is stored."""
         with self._news:
             self._keys[cell] = key
             self._news.notify()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import queue
 import shutil
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
 
 from fairc.compiler.plan import Cell
@@ -19,8 +18,9 @@ from fairc.runtime.store.folder import Store
 from fairc.runtime.store.identity import differences
 from fairc.runtime.store.results import CellResult
 
-from . import analysts, lock
+from . import lock
 from .analyst import Job
+from .analysts import Analysts
 from .progress import Silent
 from .sweep import Sweep
 
@@ -74,29 +74,20 @@ def derived_again(
     requests = store.plan.measure
     analysis = lock.analysis_identity(requests)
     number = max(1, min(jobs, len(cells)))
-    with ExitStack() as stack:
-        free: queue.SimpleQueue[analysts.Analyst] = queue.SimpleQueue()
-        for analyst in analysts.several(number, len(cells), requests):
-            free.put(stack.enter_context(closing(analyst)))
+    with closing(Analysts(number, len(cells), requests)) as analysts:
 
         def check(task: tuple[Cell, Path]) -> tuple[str, str]:
             cell, folder = task
-            analyst = free.get()
+            return folder.name, _derived(cell, folder, scratch / folder.name, analysis, analysts)
+
+        with ThreadPoolExecutor(number) as threads:
             try:
-                return folder.name, _derived(cell, folder, scratch / folder.name, analysis, analyst)
+                return {key: why for key, why in threads.map(check, cells) if why}
             finally:
-                free.put(analyst)
-
-        workers = stack.enter_context(ThreadPoolExecutor(number))
-        try:
-            return {key: why for key, why in workers.map(check, cells) if why}
-        finally:
-            workers.shutdown(cancel_futures=True)
+                threads.shutdown(cancel_futures=True)
 
 
-def _derived(
-    cell: Cell, folder: Path, scratch: Path, analysis: str, analyst: analysts.Analyst
-) -> str:
+def _derived(cell: Cell, folder: Path, scratch: Path, analysis: str, analysts: Analysts) -> str:
     """Return how the stored result of a cell differs from what its raw artefacts give; empty if it does not."""
     stored = CellResult.model_validate_json((folder / RESULT).read_bytes())
     if not stored.result_sha256:
@@ -117,7 +108,7 @@ def _derived(
         analysis=analysis,
     )
     job = Job(cell=cell, result=known, artefacts=work, stored=folder / RAW, folder=made)
-    result = analyst.derive(job)
+    result = analysts.derive(job)
     if result is None:
         return f"{RAW} is not what {RESULT} names"
     (made / RESULT).write_text(result.model_dump_json(indent=1) + "\n", encoding="utf-8")

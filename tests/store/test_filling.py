@@ -20,7 +20,7 @@ from fairc.runtime.run.sweep import Sweep
 from fairc.runtime.store import tables
 from fairc.runtime.store.columns import TABLES
 from fairc.runtime.store.folder import EMITTED, Store
-from fairc.runtime.store.results import CellResult, RawResult
+from fairc.runtime.store.results import RawResult
 from fairc.runtime.store.verdicts import Counts
 
 SPEC = """fexp 1
@@ -83,9 +83,9 @@ def test_whatever_order_cells_end_in_the_tables_are_the_same(store: Store) -> No
 
     def hear(cell: str, key: str) -> None:
         heard.append(cell)
-        with_thread.heard(cell, key)
+        with_thread.on_result(cell, key)
 
-    assert swept(store, FirstEndsLast(), heard=hear) == Counts(valid=3, failed=3)
+    assert swept(store, FirstEndsLast(), on_result=hear) == Counts(valid=3, failed=3)
     in_order = [cell.id for cell in store.cells()]
     assert sorted(heard) == sorted(in_order) and heard != in_order
     with_thread._thread.join()
@@ -102,9 +102,9 @@ def test_what_is_missing_at_the_end_is_added(store: Store) -> None:
     early = filling.ahead(store, everything=True)
     assert early is not None
     known: dict[str, str] = {}
-    swept(store, FakeEngine(), heard=known.__setitem__)
+    swept(store, FakeEngine(), on_result=known.__setitem__)
     for cell in list(store.cells())[:5]:
-        early.heard(cell.id, known[cell.id])
+        early.on_result(cell.id, known[cell.id])
     while early._keys:
         time.sleep(0.001)
     begun = early.end()
@@ -118,7 +118,7 @@ def test_what_is_missing_at_the_end_is_added(store: Store) -> None:
 def test_tables_of_other_results_are_not_used(store: Store) -> None:
     early = filling.ahead(store, everything=True)
     assert early is not None
-    swept(store, FakeEngine(), heard=early.heard)
+    swept(store, FakeEngine(), on_result=early.on_result)
     early._thread.join()
     begun = early.end()
     assert begun is not None
@@ -139,7 +139,7 @@ def test_where_it_fails_the_tables_are_filled_at_the_end(
         patch.setattr(tables, "read_stored", broken)
         early = filling.ahead(store, everything=True)
         assert early is not None
-        swept(store, FakeEngine(), heard=early.heard)
+        swept(store, FakeEngine(), on_result=early.on_result)
         early._thread.join()
     assert early.end() is None
     assert not (store.path / ".partial" / "tables").exists()
@@ -159,31 +159,19 @@ def test_a_part_of_a_plan_is_not_filled_ahead(store: Store) -> None:
     assert filling.ahead(store, everything=False) is None
 
 
-def test_cells_start_before_all_is_emitted_and_are_stored_after(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    started = threading.Event()
+def test_what_is_emitted_is_on_record_before_a_result_is(store: Store) -> None:
+    there: list[bool] = []
 
-    class Slow(FakeEngine):
+    class Emitting(FakeEngine):
         def emitted(self, cell: Cell) -> str:
-            """Come to the last cell when the first one runs."""
-            last = list(store.cells())[-1]
-            assert cell.id != last.id or started.wait(60)
+            """Return something else for each cell."""
             return f"of {cell.id}"
 
         def run(self, cell: Cell, workdir: Path) -> RawResult:
-            started.set()
+            there.append((store.path / EMITTED).exists())
             return super().run(cell, workdir)
 
-    there: list[bool] = []
-    commit = store.commit
-
-    def committed(key: str, folder: Path, result: CellResult) -> None:
-        there.append((store.path / EMITTED).exists())
-        commit(key, folder, result)
-
-    monkeypatch.setattr(store, "commit", committed)
-    assert swept(store, Slow()) == Counts(valid=CELLS)
+    assert swept(store, Emitting()) == Counts(valid=CELLS)
     assert there == [True] * CELLS
     assert store.emitted == {cell.id: f"of {cell.id}" for cell in store.cells()}
     assert len(list(store.finished())) == CELLS
