@@ -11,8 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
+from fairc.__main__ import COMMANDS
+from fairc.__main__ import fairc as group
 from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.host.faults import EngineUnavailable
 
@@ -30,6 +33,13 @@ def test_help_imports_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "run" in done.stdout
     assert done.stderr == "[]\n"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_lists_what_a_command_says_of_itself(name: str) -> None:
+    command = group.get_command(click.Context(group), name)
+    assert command is not None and command.name == name
+    assert command.get_short_help_str(1000) == COMMANDS[name]
 
 
 def test_plan_as_json(fairc: Fairc) -> None:
