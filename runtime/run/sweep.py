@@ -37,9 +37,9 @@ from .wanted import every
 
 # One that analyses keeps up with four that run: an analysis takes a tenth to a fourth of its cell's time.
 RUNNERS_PER_ANALYST = 4
-# How long an interrupted sweep waits for the cells that run, whose machines have been stopped by then, and for
-# analyses, which would merely be lost.
-PATIENCE_S, PATIENCE_ANALYSIS_S = 10.0, 1.0
+# How long a sweep that stops waits for analyses, which are stored if they end by then, and for the cells that ran,
+# whose machines have been stopped.
+PATIENCE_ANALYSIS_S, PATIENCE_S = 1.0, 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,13 +183,14 @@ class Sweep:
                         self._on_result(result.cell, result.key)
                         self.progress.done(result)
             except BaseException:
-                self._stopped = True
                 for pool in (run, read):
                     pool.shutdown(wait=False, cancel_futures=True)
-                analysts.stop()
                 self.engine.close()
-                wait(running, PATIENCE_S)
                 wait(reading, PATIENCE_ANALYSIS_S)
+                self._stopped = True
+                analysts.stop()
+                wait(reading, PATIENCE_S)
+                wait(running, PATIENCE_S)
                 raise
             run.shutdown()
             read.shutdown()
