@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from fairc.runtime.host import clean as cleaning
-from fairc.runtime.store.folder import Store
+from fairc.runtime.store.folder import CELLS, PLAN, Store, StoreError
+from fairc.runtime.store.occupant import PARTIAL
 
 from . import console
 from .options import quiet, type_path
@@ -27,12 +28,12 @@ def clean(runs: tuple[Path, ...], raw: bool) -> None:
     """
     removed = [
         *cleaning.end_orphans(),
-        *cleaning.remove_containers(),
+        *remove_containers(),
         *cleaning.remove_temporary(),
     ]
-    folders = list(runs) or cleaning.run_directories(Path("results"))
+    folders = list(runs) or run_directories(Path("results"))
     for folder in folders:
-        removed += cleaning.remove_partial(folder)
+        removed += remove_partial(folder)
     for what in removed:
         console.outcome(f"removed {what}")
     if raw:
@@ -42,3 +43,37 @@ def clean(runs: tuple[Path, ...], raw: bool) -> None:
             console.outcome(f"removed the raw artefacts of {folder}: {size(freed)}")
     if not removed and not raw:
         console.outcome("nothing to remove")
+
+
+def remove_containers() -> list[str]:
+    """Remove containers and networks of fairc processes that no longer run; return a description of each.
+
+    None without a Docker engine for this user, or without the library that talks to it.
+    """
+    try:
+        from fairc.runtime.containers.leftovers import sweep_if_there
+    except ModuleNotFoundError:
+        return []
+    return list(sweep_if_there())
+
+
+def run_directories(parent: Path) -> list[Path]:
+    """Return the run directories in a folder, sorted; none if there is no such folder."""
+    if not parent.is_dir():
+        return []
+    return sorted(p for p in parent.iterdir() if (p / PLAN).is_file() and (p / CELLS).is_file())
+
+
+def remove_partial(folder: Path) -> list[str]:
+    """Remove the half-written cells of a run directory; return a description of each.
+
+    Raises StoreError if a run is writing there, or if it is not a run directory.
+    """
+    if not (folder / PLAN).is_file():
+        raise StoreError(f"{folder} is not a run directory: it has no {PLAN}")
+    partial = folder / PARTIAL
+    left = sorted(p.name for p in partial.iterdir()) if partial.is_dir() else []
+    if not left:
+        return []
+    with Store(folder):
+        return [f"unfinished {name} of {folder}" for name in left]

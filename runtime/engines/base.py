@@ -5,15 +5,34 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from fairc.cell.document import Document
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
+from fairc.runtime.host import archive
 from fairc.runtime.host.faults import EngineUnavailable
-from fairc.runtime.store import archive
-from fairc.runtime.store.results import RawResult
+
+
+@dataclass(frozen=True, slots=True)
+class RawResult:
+    """What one run of one cell left behind.
+
+    error: empty if the script ran to its end, else why it did not.
+    artefacts: folder with the raw artefacts (docs/reference/artefacts.md); may be incomplete on error.
+    sha256: of the artefacts as the engine received them; empty on error.
+    console: what the machine printed.
+    virtual_s, wall_s: seconds that passed inside and outside.
+    """
+
+    error: str
+    artefacts: Path
+    sha256: str
+    console: str
+    virtual_s: float
+    wall_s: float
 
 
 def digest_of(document: Document) -> str:

@@ -19,10 +19,9 @@ from fairc.runtime.containers.client import INSTEAD, Client, connect, translated
 from fairc.runtime.containers.janitor import Janitor
 from fairc.runtime.containers.probe import probe
 from fairc.runtime.host.faults import EngineUnavailable
-from fairc.runtime.store.results import RawResult
 
 from . import host
-from .base import digest_of, result
+from .base import RawResult, digest_of, result
 from .script import ending
 
 # From the first container to the epoch, draining queues and statistics after the end.

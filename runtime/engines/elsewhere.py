@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fairc.compiler.plan import Cell
-from fairc.runtime.store.results import RawResult
+
+from .base import RawResult
 
 
 class Elsewhere:

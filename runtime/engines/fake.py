@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from fairc.compiler.plan import Cell
-from fairc.runtime.store.results import RawResult
 
 from . import fake_artefacts, fluid
-from .base import refuse_images, result
+from .base import RawResult, refuse_images, result
 
 # fail: the script fails. hang: nothing happens until the engine is closed. crash: `run` raises,
 # which the contract forbids. garble: an artefact is cut off. note: the script notes something, so

@@ -15,11 +15,10 @@ from fairc.compiler.targets.binary import NAME, find_endpoints
 from fairc.compiler.targets.mininet import render
 from fairc.runtime.host import supervisor
 from fairc.runtime.host.faults import EngineUnavailable
-from fairc.runtime.store.results import RawResult
 from fairc.runtime.vm import recipe
 
 from . import host
-from .base import digest_of, endpoints, refuse_images, result
+from .base import RawResult, digest_of, endpoints, refuse_images, result
 from .script import ending
 
 # Namespaces, pings and captures before the epoch, draining queues and statistics after the end.

@@ -15,12 +15,12 @@ from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
 from fairc.runtime.engines.base import endpoints, refuse_images, result
 from fairc.runtime.host import bounds, faults, supervisor
-from fairc.runtime.store.results import RawResult
 from fairc.runtime.uml import confinement, kernel, machine, memory, source, trial
 from fairc.runtime.vm import exchange, image, initramfs, recipe, shipped
 from fairc.runtime.vm.guest_files import guest_files
 
 from . import guest_job
+from .base import RawResult
 
 # How often a running machine is looked at; its end is noticed at once.
 LOOK_EVERY_S = 0.05

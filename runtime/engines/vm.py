@@ -13,11 +13,11 @@ from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
 from fairc.runtime.engines.base import endpoints, refuse_images, result
 from fairc.runtime.host import bounds, faults, supervisor
-from fairc.runtime.store.results import RawResult
 from fairc.runtime.vm import exchange, image, qemu, recipe, snapshot
 from fairc.runtime.vm.foreign import Foreign
 
 from . import guest_job
+from .base import RawResult
 
 # All of an emulated machine's threads sleep when it waits for something that never comes.
 STALL_S = 30.0

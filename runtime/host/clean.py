@@ -11,9 +11,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from fairc.runtime.store.folder import CELLS, PLAN, Store, StoreError
-from fairc.runtime.store.occupant import PARTIAL
-
 from .supervisor import MARK, owner_runs
 
 # Names that begin with `supervisor.temporary_prefix`.
@@ -66,18 +63,6 @@ def end_orphans() -> list[str]:
     return ended
 
 
-def remove_containers() -> list[str]:
-    """Remove containers and networks of fairc processes that no longer run; return a description of each.
-
-    None without a Docker engine for this user, or without the library that talks to it.
-    """
-    try:
-        from fairc.runtime.containers.leftovers import sweep_if_there
-    except ModuleNotFoundError:
-        return []
-    return list(sweep_if_there())
-
-
 def _command(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/comm").read_text().strip()
@@ -110,25 +95,3 @@ def remove_temporary(folder: Path | None = None) -> list[str]:
             continue
         removed.append(f"temporary folder {path}")
     return removed
-
-
-def run_directories(parent: Path) -> list[Path]:
-    """Return the run directories in a folder, sorted; none if there is no such folder."""
-    if not parent.is_dir():
-        return []
-    return sorted(p for p in parent.iterdir() if (p / PLAN).is_file() and (p / CELLS).is_file())
-
-
-def remove_partial(folder: Path) -> list[str]:
-    """Remove the half-written cells of a run directory; return a description of each.
-
-    Raises StoreError if a run is writing there, or if it is not a run directory.
-    """
-    if not (folder / PLAN).is_file():
-        raise StoreError(f"{folder} is not a run directory: it has no {PLAN}")
-    partial = folder / PARTIAL
-    left = sorted(p.name for p in partial.iterdir()) if partial.is_dir() else []
-    if not left:
-        return []
-    with Store(folder):
-        return [f"unfinished {name} of {folder}" for name in left]

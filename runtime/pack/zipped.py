@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from fairc.runtime.store.archive import new_file
+from fairc.runtime.host.archive import new_file
 
 SUMS = "SHA256SUMS"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can hold

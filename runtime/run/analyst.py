@@ -17,8 +17,7 @@ from pydantic import TypeAdapter
 from fairc.compiler.plan import Cell, MetricRequest
 from fairc.compiler.plan.base import Model
 from fairc.runtime.analysis.cells import ArtefactError, analyse, write_files, write_series
-from fairc.runtime.host import faults
-from fairc.runtime.store import archive
+from fairc.runtime.host import archive, faults
 from fairc.runtime.store.cell_folder import CONSOLE, RAW, SERIES
 from fairc.runtime.store.results import CellResult
 

@@ -26,7 +26,7 @@ from fairc.compiler.files import content, sync
 from fairc.compiler.plan import Cell, Plan
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.host import supervisor
-from fairc.runtime.store import cell_folder
+from fairc.runtime.store import cell_folder, provenance
 from fairc.runtime.store.cell_folder import ORIGIN, RESULT
 from fairc.runtime.store.copying import require_genuine
 from fairc.runtime.store.folder import (
@@ -39,7 +39,7 @@ from fairc.runtime.store.folder import (
 )
 from fairc.runtime.store.results import CellResult
 
-from . import history, lock, machines
+from . import history, lock
 from .progress import Silent
 from .sweep import Sweep
 
@@ -153,7 +153,7 @@ def _publish(source: Path, results: Path, key: str, fresh: bool) -> None:
 def origin(folder: Path) -> dict[str, Any]:
     """Read what produced the cell in a folder (`made.json`). Raises StoreError."""
     try:
-        document = machines.read(folder / ORIGIN)
+        document = provenance.read(folder / ORIGIN)
     except (OSError, ValueError) as error:
         raise StoreError(f"{folder / ORIGIN} cannot be read: {error}") from None
     if "engine" not in document:

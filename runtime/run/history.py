@@ -21,9 +21,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fairc.compiler.plan import Claim, MetricRequest, Plan
+from fairc.runtime.store import provenance
 from fairc.runtime.store.folder import LOCK, Store, StoreError
 
-from . import lock, machines
+from . import lock
 
 LOCKED, INVOCATIONS = "locked", "invocations"
 DECLARED, CLAIMED = "declared", "claimed"
@@ -73,7 +74,7 @@ def carried(
 
 def _old(store: Store) -> dict[str, Any]:
     try:
-        return machines.read(store.path / LOCK)
+        return provenance.read(store.path / LOCK)
     except FileNotFoundError:
         return {}
     except ValueError as error:

@@ -12,7 +12,8 @@ from pathlib import Path
 from fairc.compiler.plan import Cell
 from fairc.compiler.record import recorded
 from fairc.runtime.engines.elsewhere import Elsewhere
-from fairc.runtime.store import archive, damage, hashes
+from fairc.runtime.host import archive
+from fairc.runtime.store import damage, hashes
 from fairc.runtime.store.cell_folder import RAW, RESULT
 from fairc.runtime.store.folder import Store
 from fairc.runtime.store.identity import differences

@@ -18,10 +18,9 @@ from fairc.compiler.emission import SPEC
 from fairc.compiler.files import IrregularError, content, sync
 from fairc.compiler.plan import Cell, Plan
 from fairc.compiler.record import FILES, File, Ran, Record, Recorded, of_file, recorded
-from fairc.runtime.host import faults
-from fairc.runtime.run import machines
+from fairc.runtime.host import archive, faults
 
-from . import archive, cell_folder, occupant
+from . import cell_folder, occupant, provenance
 from .cell_folder import RAW, RESULT
 from .occupant import PARTIAL
 from .results import CellResult
@@ -163,7 +162,7 @@ class Store:
     def lock(self) -> dict[str, Any]:
         """What produced the numbers (runtime/run/lock.py). Raises StoreError."""
         try:
-            return machines.read(self.path / LOCK)
+            return provenance.read(self.path / LOCK)
         except FileNotFoundError:
             raise StoreError(f"{self.path} is not a run directory: it has no {LOCK}") from None
         except ValueError as error:

@@ -1,32 +1,11 @@
-"""What an engine hands over, and what is stored of a cell."""
+"""The results of a cell."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from fairc.compiler.plan import Model
-
-
-@dataclass(frozen=True, slots=True)
-class RawResult:
-    """What one run of one cell left behind.
-
-    error: empty if the script ran to its end, else why it did not.
-    artefacts: folder with the raw artefacts (docs/reference/artefacts.md); may be incomplete on error.
-    sha256: of the artefacts as the engine received them; empty on error.
-    console: what the machine printed.
-    virtual_s, wall_s: seconds that passed inside and outside.
-    """
-
-    error: str
-    artefacts: Path
-    sha256: str
-    console: str
-    virtual_s: float
-    wall_s: float
 
 
 class MetricValue(Model):

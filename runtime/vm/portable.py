@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairc.compiler.files import content
-from fairc.runtime.host import clean, supervisor
-from fairc.runtime.store import archive
+from fairc.runtime.host import archive, clean, supervisor
 
 from . import image, recipe
 

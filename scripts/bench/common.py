@@ -16,7 +16,7 @@ from fairc import dsl
 from fairc.compiler import Cell, compile
 from fairc.runtime.analysis.cells import analyse, write_series
 from fairc.runtime.engines.base import Engine
-from fairc.runtime.store import archive
+from fairc.runtime.host import archive
 from fairc.runtime.uml import confinement
 
 ROOT = Path(__file__).parents[2]

@@ -14,9 +14,8 @@ from pathlib import Path
 
 from fairc.runtime.analysis.cells import analyse, write_series
 from fairc.runtime.engines.uml import UmlEngine
-from fairc.runtime.host import bounds
+from fairc.runtime.host import archive, bounds
 from fairc.runtime.host.faults import EngineUnavailable
-from fairc.runtime.store import archive
 
 from .cells import CELL
 from .common import ALL_CORES, Figure, MemoryWatch, cpu_s, median, only_cell, whole_cell

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from fairc.runtime.engines import host
-from fairc.runtime.host import doctor
-from fairc.runtime.host.doctor import Finding
+from fairc.runtime.engines import doctor, host
+from fairc.runtime.engines.doctor import Finding
 from fairc.runtime.uml import kernel
 from fairc.runtime.vm import image, recipe, snapshot
 

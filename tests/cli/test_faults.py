@@ -60,7 +60,7 @@ def test_the_sweep_stops_and_resumes(
     target = {
         "running": "fairc.runtime.engines.fake.FakeEngine.run",
         "analysing": "fairc.runtime.run.analyst.analyse",
-        "storing": "fairc.runtime.store.archive.pack",
+        "storing": "fairc.runtime.host.archive.pack",
     }[where]
     module, _, name = target.rpartition(".")
     original = pytest.importorskip(module) if where != "running" else FakeEngine

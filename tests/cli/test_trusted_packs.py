@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from fairc.runtime.engines.base import RawResult
 from fairc.runtime.engines.vm import VmEngine
 from fairc.runtime.host.faults import EngineUnavailable, MachineFault
 from fairc.runtime.pack import checking, zipped
 from fairc.runtime.pack.checks import LONGEST, Checks
-from fairc.runtime.store.results import RawResult
 from fairc.runtime.vm.foreign import ProgramsFailed
 
 Fairc = Callable[..., Any]  # conftest.py

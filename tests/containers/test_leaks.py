@@ -15,11 +15,12 @@ from pathlib import Path
 
 from docker import errors
 
+from fairc.cli.clean import remove_containers
 from fairc.compiler import Cell
 from fairc.runtime.containers import job, leftovers
 from fairc.runtime.containers.client import Client
 from fairc.runtime.engines.docker import DockerEngine
-from fairc.runtime.host.clean import alive, marked, remove_containers
+from fairc.runtime.host.clean import alive, marked
 
 ROUNDS, AT_ONCE = 5, 4
 LONGEST_S = 3.0

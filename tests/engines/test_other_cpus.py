@@ -11,9 +11,9 @@ from specs import only_cell_of
 
 from fairc.compiler import Cell
 from fairc.runtime.engines import guest_job
+from fairc.runtime.engines.base import RawResult
 from fairc.runtime.engines.uml import UmlEngine
-from fairc.runtime.store import archive
-from fairc.runtime.store.results import RawResult
+from fairc.runtime.host import archive
 from fairc.runtime.vm import recipe
 
 # Short, for emulation is slow: TCP and QUIC, random losses, controllers that compute in floating point.

@@ -19,10 +19,10 @@ from specs import dumbbell, only_cell_of
 
 from fairc.compiler import Cell
 from fairc.runtime.engines import guest_job
+from fairc.runtime.engines.base import RawResult
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.host import bounds, supervisor
 from fairc.runtime.host.faults import EngineUnavailable, MachineFault
-from fairc.runtime.store.results import RawResult
 from fairc.runtime.uml import confinement, kernel, machine, memory
 
 ROOT = Path(__file__).parents[2]

@@ -17,10 +17,10 @@ from torture import tree
 
 from fairc.compiler import Cell
 from fairc.runtime.engines import guest_job, vm
+from fairc.runtime.engines.base import RawResult
 from fairc.runtime.engines.vm import VmEngine
 from fairc.runtime.host import bounds, supervisor
 from fairc.runtime.measurement import load
-from fairc.runtime.store.results import RawResult
 from fairc.runtime.vm import qemu, recipe
 
 ROOT = Path(__file__).parents[2]

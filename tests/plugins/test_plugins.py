@@ -38,7 +38,7 @@ from fairc.runtime.metrics import METRICS
 from fairc.runtime.report.figures import FIGURES
 print(find(["names"])[0].about, METRICS["flows_seen"].values[0].unit, "dots" in FIGURES)
 print(type(ENGINES["example"].make(print)).__name__)
-from fairc.runtime.host.doctor import plugged
+from fairc.runtime.engines.doctor import plugged
 print(sorted((finding.what, finding.well) for finding in plugged()))
 """
 

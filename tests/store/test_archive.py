@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from fairc.runtime.store import archive
+from fairc.runtime.host import archive
 
 
 def bomb(path: Path, files: dict[str, int], pax: dict[str, str] | None = None) -> None:

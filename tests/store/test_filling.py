@@ -13,6 +13,7 @@ from specs import compilation_of
 
 from fairc.cli.results import refresh
 from fairc.compiler import Cell, emit
+from fairc.runtime.engines.base import RawResult
 from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.run import filling, lock
 from fairc.runtime.run.progress import Silent
@@ -20,7 +21,6 @@ from fairc.runtime.run.sweep import Sweep
 from fairc.runtime.store import tables
 from fairc.runtime.store.columns import TABLES
 from fairc.runtime.store.folder import EMITTED, Store
-from fairc.runtime.store.results import RawResult
 from fairc.runtime.store.verdicts import Counts
 
 SPEC = """fexp 1

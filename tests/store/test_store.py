@@ -12,7 +12,7 @@ import zstandard
 from specs import compilation_of
 
 from fairc.compiler import Cell, emit, files
-from fairc.runtime.store import archive
+from fairc.runtime.host import archive
 from fairc.runtime.store.cell_folder import RAW
 from fairc.runtime.store.folder import Store, StoreError, key_of, read_plan
 from fairc.runtime.store.results import CellResult

@@ -8,8 +8,7 @@ import pytest
 
 from fairc.compiler import Cell
 from fairc.runtime.engines import guest_job
-from fairc.runtime.engines.base import Engine
-from fairc.runtime.store.results import RawResult
+from fairc.runtime.engines.base import Engine, RawResult
 
 FILL = """
 import sys

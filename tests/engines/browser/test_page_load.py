@@ -10,12 +10,11 @@ import pytest
 from specs import only_cell_of
 
 from fairc.compiler import Cell
-from fairc.runtime.engines.base import Engine
+from fairc.runtime.engines.base import Engine, RawResult
 from fairc.runtime.engines.guest_job import variant_of
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.engines.vm import VmEngine
 from fairc.runtime.host.faults import EngineUnavailable
-from fairc.runtime.store.results import RawResult
 from fairc.runtime.vm import recipe
 
 SPEC = """fexp 1

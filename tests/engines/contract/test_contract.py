@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from fairc.runtime.analysis.cells import analyse
-from fairc.runtime.engines.base import Engine
+from fairc.runtime.engines.base import Engine, RawResult
 from fairc.runtime.host.clean import marked
 from fairc.runtime.host.supervisor import mark
-from fairc.runtime.store.results import RawResult
 
 Subject = Any  # conftest.py
 

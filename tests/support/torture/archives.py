@@ -12,7 +12,7 @@ from pathlib import Path
 import hostile
 import zstandard
 
-from fairc.runtime.store import archive
+from fairc.runtime.host import archive
 from fairc.runtime.uml import source
 from fairc.runtime.vm import image, recipe
 

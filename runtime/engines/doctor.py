@@ -12,7 +12,6 @@ from functools import partial
 from fairc.compiler.targets import TARGETS
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.dsl.core import plugins
-from fairc.runtime.engines import ENGINES, host
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.uml import confinement, source, trial
 from fairc.runtime.uml import kernel as kernels
@@ -20,6 +19,8 @@ from fairc.runtime.vm import image, qemu, recipe, shipped
 from fairc.words.figures import FIGURES
 from fairc.words.metrics import METRICS
 from fairc.words.queues import QUEUES
+
+from . import ENGINES, host
 
 APT = "sudo apt-get install --no-install-recommends"
 SPACE_BYTES = 4 << 30
