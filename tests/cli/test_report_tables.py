@@ -83,7 +83,9 @@ def reported(
         Path(f"{name}.fexp").write_text(EVERY if name == "every" else ALONE)
         more = ["--set", "rate=[1Mbit/s, 2Mbit/s]"] if name == "every" else []
         with monkeypatch.context() as without:
-            without.setattr("fairc.runtime.report.build.build", lambda path, _: [path / "report.html"])
+            without.setattr(
+                "fairc.runtime.report.build.build", lambda path, _: [path / "report.html"]
+            )
             assert fairc("run", f"{name}.fexp", "-o", run, *more).status in (
                 0,
                 1,
