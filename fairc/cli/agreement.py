@@ -12,7 +12,7 @@ from typing import Any
 
 from fairc.runtime.compare.agreement import Agreed, Margin, agree
 from fairc.runtime.compare.comparison import Cells, Compared
-from fairc.runtime.report.formatting import count_head, number, scale_for
+from fairc.runtime.formatting import count_head, number, scale_for
 from fairc.runtime.statistics.agreement import AGREE
 from fairc.runtime.store.folder import Store
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from fairc.runtime.claims import Decided, Decision, decide
 from fairc.runtime.compare.comparison import IDENTICAL, SAME, Cells, Compared, compare_runs
+from fairc.runtime.formatting import escape_markdown
 from fairc.runtime.host.supervisor import temporary_prefix
 from fairc.runtime.pack import rebuilding
 from fairc.runtime.repetitions.reading import measured
-from fairc.runtime.report.page import escape_markdown
 from fairc.runtime.store.folder import Store, read_plan
 
 from . import console

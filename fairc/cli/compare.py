@@ -22,7 +22,7 @@ from fairc.runtime.compare.comparison import (
     Compared,
     compare_runs,
 )
-from fairc.runtime.report.page import escape_markdown
+from fairc.runtime.formatting import escape_markdown
 from fairc.runtime.store.spreadsheet import no_formula
 
 from . import agreement, console

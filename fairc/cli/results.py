@@ -9,11 +9,11 @@ from pathlib import Path
 from fairc.compiler.plan import Plan
 from fairc.compiler.record import recorded
 from fairc.runtime.compare.comparison import Compared
+from fairc.runtime.formatting import count_head, decimals_for, number, scale_for
+from fairc.runtime.formatting import escape_markdown as escape
 from fairc.runtime.metrics.registry import full_name, presentation
 from fairc.runtime.repetitions.reading import Measured, UnknownName, measured
 from fairc.runtime.repetitions.summaries import Row, summarise
-from fairc.runtime.report.formatting import count_head, decimals_for, number, scale_for
-from fairc.runtime.report.page import escape_markdown as escape
 from fairc.runtime.run import repair
 from fairc.runtime.store import hashes, tables
 from fairc.runtime.store.cell_folder import RESULT

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairc.cell.observation import PING_BYTES
 from fairc.runtime.measurement import Measurement
-from fairc.runtime.validity import loss_counts
+from fairc.runtime.validity import judge, loss_counts
 from fairc.runtime.validity.losses import pooled
 from fairc.runtime.validity.service import backlogged_rate
 
@@ -149,8 +149,6 @@ def buffer(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
 
 def trusted(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
     """Read the share of cells, at the edge of what the engine can do, that are valid or at least flagged."""
-    from fairc.runtime.validity import judge
-
     judged = [judge(cell)[0] for cell in cells]
     yield near(
         "cells that are valid or flagged",

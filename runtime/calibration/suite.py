@@ -15,6 +15,7 @@ from fairc.runtime import engines, statistics
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.host.supervisor import temporary_prefix
 from fairc.runtime.measurement import ArtefactError, Measurement, load
+from fairc.runtime.metrics import goodput
 from fairc.runtime.run import lock
 from fairc.runtime.run.progress import Progress
 from fairc.runtime.run.sweep import Sweep
@@ -188,8 +189,6 @@ def _half_speed(bench: Bench, engine: Engine, slower: Engine) -> Iterator[Readin
 
 
 def _goodputs(run: Iterable[tuple[str, list[Measurement]]]) -> dict[str, list[float]]:
-    from fairc.runtime.metrics import goodput
-
     found: dict[str, list[float]] = {}
     for _, measured in run:
         for cell in measured:

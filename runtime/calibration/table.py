@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from fairc.runtime.report.formatting import number
+from fairc.runtime.formatting import number
 
 from .reading import Reading
 from .suite import Calibration

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 from fairc.compiler.plan import Plan
+from fairc.runtime.formatting import escape_markdown
 from fairc.runtime.repetitions.reading import Measured
-from fairc.runtime.report.page import escape_markdown
 from fairc.runtime.store.folder import Store
 from fairc.runtime.store.ranges import missing
 from fairc.runtime.store.verdicts import Counts

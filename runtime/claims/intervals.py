@@ -21,7 +21,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from scipy.special import betaincinv, stdtrit
+
 from fairc.compiler.plan import ClaimUnit
+from fairc.runtime.statistics.agreement import shift
 from fairc.runtime.statistics.estimates import Estimate, skewed
 from fairc.runtime.statistics.repeated import FIXED, OF_MEANS, Repeated
 
@@ -150,8 +153,6 @@ def clopper_pearson(hits: int, n: int, level: float) -> tuple[float, float]:
     Source: Clopper and Pearson, The use of confidence or fiducial limits illustrated in the case of the
     binomial, Biometrika 26, 1934.
     """
-    from scipy.special import betaincinv
-
     tail = (1 - level) / 2
     low = float(betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
     high = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
@@ -227,8 +228,6 @@ def _independent(
     level: float,
     together: tuple[float, ...],
 ) -> Found:
-    from fairc.runtime.statistics.agreement import shift  # needs numpy
-
     first, second = unit.terms
     a, b = (list(found.values()) for found in values)
     if form == "ratio":
@@ -288,8 +287,6 @@ def _satterthwaite(
     remark = "; ".join(filter(None, remarks))
     if total == 0:
         return Found(Estimate(n, value, reason=CONSTANT, remark=remark), (), 0.5, "welch")
-    from scipy.special import stdtrit
-
     freedom = total**2 / math.fsum(v**2 / free for v, free in parts)
     half = float(stdtrit(freedom, (1 + level) / 2)) * math.sqrt(total)
     return Found(Estimate(n, value, value - half, value + half, remark=remark), (), 0.5, "welch")

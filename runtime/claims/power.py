@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from statistics import NormalDist
 
+from scipy.special import bdtr
+
 from fairc.runtime.statistics.estimates import quantile_ranks
 
 from .intervals import Found, clopper_pearson
@@ -88,8 +90,6 @@ def _order_statistics(p: float, share: float, level: float) -> int | None:
     p: share of values beyond the bound. share: the quantile, seen from the side of the bound: the lower end of
     its interval, of rank j, is beyond the bound if at most j - 1 of n values are not. None: no n, or more than MOST.
     """
-    from scipy.special import bdtr
-
     if p <= 1 - share:
         return None
     for n in range(2, EXACT + 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fairc.runtime.report.formatting import (
+from fairc.runtime.formatting import (
     Scale,
     counted,
     decimals_for,

@@ -12,6 +12,8 @@ from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Protocol
 
+import zstandard
+
 LEVEL = 3
 # Errors for names that no archive of ours contains: too long, already there, below a file.
 BAD_NAMES = (
@@ -43,8 +45,6 @@ def pack_several(
     folders: Mapping[str, Path], archive: Path, left_out: Container[str] = (), level: int = LEVEL
 ) -> None:
     """Write several folders to one archive, each below its name in `folders`. level: of the compression."""
-    import zstandard
-
     with (
         archive.open("wb") as file,
         zstandard.ZstdCompressor(level=level).stream_writer(file, closefd=False) as stream,
@@ -66,8 +66,6 @@ def unpack(archive: Path, folder: Path) -> None:
     Accepts only regular files below the folder, and not much more than `pack` ever packs. (The filters of tarfile
     came with Python 3.11.4; Debian 12 has 3.11.2.)
     """
-    import zstandard
-
     files = 0
     try:
         with (

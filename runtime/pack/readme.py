@@ -9,11 +9,10 @@ from fairc.compiler.emission import SPEC
 from fairc.compiler.plan import Plan
 from fairc.runtime.claims import decide
 from fairc.runtime.claims.wording import level_text, summed_up, unit_texts
+from fairc.runtime.formatting import counted, decimals_for, escape_markdown, number, scale_for
 from fairc.runtime.repetitions.reading import Measured, UnknownName, measured
 from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.report.asked import again_by
-from fairc.runtime.report.formatting import counted, decimals_for, number, scale_for
-from fairc.runtime.report.page import escape_markdown
 from fairc.runtime.report.run import Run
 from fairc.runtime.store.folder import Store
 

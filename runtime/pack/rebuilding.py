@@ -12,6 +12,7 @@ from pathlib import Path
 
 from fairc import compiler
 from fairc.compiler.record import FILES
+from fairc.runtime.report.build import build
 from fairc.runtime.run import phase
 from fairc.runtime.run.analyst import link_or_copy
 from fairc.runtime.run.wanted import every
@@ -55,8 +56,6 @@ def as_compiled(source: Path, place: Path, compilation: compiler.Compilation) ->
 
 def derive(store: Store, formats: list[str]) -> None:
     """Write what follows from the cells of a run: tables, report. Raises TableError, ReportError, StoreError."""
-    from fairc.runtime.report.build import build
-
     if (store.path / phase.FOLDER).is_dir():
         _tabulate(Store(store.path / phase.FOLDER))
     _tabulate(store)

@@ -11,6 +11,8 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from fairc.words.metrics import METRICS
+
 LEVEL = 0.05
 """Below it a p-value rejects; at or below it as many rejections are no chance."""
 
@@ -48,8 +50,6 @@ def moving(tests: Iterable[tuple[str, str, float]]) -> Moving:
 
 def is_level(metric: str) -> bool:
     """Return whether a value is a mean over time. metric: full name, or `NAME` for its first value."""
-    from fairc.words.metrics import METRICS
-
     name = metric.partition(".")[0]
     return name in METRICS and METRICS[name].is_level and metric not in METRICS[name].not_levels
 

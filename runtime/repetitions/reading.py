@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairc.compiler.plan import Cell, Plan
+from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.statistics.repeated import repeated
 from fairc.runtime.store import verdicts
 from fairc.runtime.store.opened import Opened
 from fairc.runtime.store.results import CellResult
+from fairc.runtime.store.tables import axis_columns, quoted
 
 from .moving import Moving, moving
 
@@ -150,8 +152,6 @@ class Measured(ABC):
 
         Raises UnknownName if there is none, or the run has not measured it.
         """
-        from fairc.runtime.metrics.registry import value_named  # loads numpy
-
         try:
             value = value_named(metric)
         except KeyError:
@@ -178,8 +178,6 @@ class InTables(Measured):
     @cached_property
     def outcomes(self) -> tuple[Outcome, ...]:
         """Every cell of the tables, in their order, which is the plan's."""
-        from fairc.runtime.store.tables import axis_columns, quoted  # loads numpy
-
         columns = "".join(f", {quoted(name)}" for name in axis_columns(self.axes).values())
         found = []
         for row in self._tables.rows(f"SELECT {_CELL}{columns} FROM cells"):
@@ -334,8 +332,6 @@ class Omissions:
 
 def _censoring(metric: str) -> str:
     """Return what had not ended, and how it counts, as text."""
-    from fairc.runtime.metrics.registry import value_named  # loads numpy
-
     try:
         found = value_named(metric).censoring
     except KeyError:  # of a plug-in that is not installed here

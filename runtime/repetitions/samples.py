@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from fairc.runtime.statistics.paired import Matched
 from fairc.runtime.statistics.repeated import Repeated
 
 from .mixtures import names_to_add, pools_cells, ticked
 from .moving import is_level, sentence
 from .reading import Measure, Measured, Omissions, Outcome, UnknownName, Value
-
-if TYPE_CHECKING:
-    from fairc.runtime.statistics.paired import Matched
 
 FLOW = "flow"
 REPETITION = "repetition"
@@ -92,8 +90,6 @@ class Group:
 
 def matched(first: Mapping[int, float], second: Mapping[int, float]) -> Matched:
     """Return the values of the repetitions that both have, in order; arguments: repetition -> value."""
-    from fairc.runtime.statistics.paired import Matched  # loads numpy
-
     both = [repetition for repetition in first if repetition in second]
     return Matched([first[r] for r in both], [second[r] for r in both])
 

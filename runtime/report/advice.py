@@ -34,11 +34,11 @@ from typing import TYPE_CHECKING
 from fairc.cell.queues import Queue
 from fairc.compiler.estimate import length, rates_bps
 from fairc.compiler.plan import Cell, Flow, LoadWorkload
+from fairc.runtime.formatting import counted, quantity
 from fairc.runtime.statistics.paired import comparisons_decided, pairs_needed
 from fairc.words.metrics import METRICS, MetricEntry
 
 from .comparisons import MAX_CONFIGURATIONS, MAX_ROWS, tested_names
-from .formatting import counted, quantity
 
 if TYPE_CHECKING:
     from fairc.dsl.experiment import Experiment

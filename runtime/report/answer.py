@@ -6,11 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from fairc.runtime.metrics.registry import full_name, presentation, title
-from fairc.runtime.repetitions.moving import sentence
-from fairc.runtime.repetitions.reading import Measure
-
-from .formatting import (
+from fairc.runtime.formatting import (
     Interval,
     Number,
     Scale,
@@ -21,6 +17,10 @@ from .formatting import (
     one_line,
     scale_for,
 )
+from fairc.runtime.metrics.registry import full_name, presentation, title
+from fairc.runtime.repetitions.moving import sentence
+from fairc.runtime.repetitions.reading import Measure
+
 from .run import Configuration, Run
 from .summary import EVERYWHERE, Results, Summary
 

@@ -9,9 +9,9 @@ from pathlib import PurePath
 from typing import Any, Literal
 
 from fairc.compiler.plan import Plan
+from fairc.runtime.formatting import counted, listed, one_line
 from fairc.runtime.run.history import DECLARED, INVOCATIONS, LOCKED, results_before
 
-from .formatting import counted, listed, one_line
 from .run import Run
 
 Kind = Literal["confirmatory", "exploratory", "not known"]

@@ -18,12 +18,7 @@ from fairc.runtime.claims.wording import (
 from fairc.runtime.store.folder import Store
 
 from .asked import when
-from .formatting import Interval, Number, counted, one_line, scaled
 from .run import Run
-
-if TYPE_CHECKING:
-    from fairc.runtime.claims.deciding import Decided, Decision, Unit
-    from fairc.runtime.claims.wording import UnitText
 
 SHOWN = 6
 """Rows of a claim that are seen at once; the others can be opened."""
@@ -51,8 +46,6 @@ class Row:
     @property
     def picture(self) -> Any:
         """The picture for a page that escapes texts."""
-        from markupsafe import Markup
-
         return Markup(self.svg)
 
 

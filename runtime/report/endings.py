@@ -12,7 +12,6 @@ from fairc.compiler.plan.looks import looks
 from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.repetitions.ending import Ending, Endings, Missed
 
-from .formatting import counted, listed, one_line, quantity
 from .run import Run
 
 SHOWN = 4

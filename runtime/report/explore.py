@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,14 +21,10 @@ from fairc.runtime.measurement import SLOT_S
 from fairc.runtime.repetitions.reading import Measure, Outcome
 
 from .answer import entry, format_of
-from .formatting import counted, number, one_line
 from .lead import leading
 from .links import capacity, changing, named
 from .run import Configuration, Run
 from .summary import Results
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 # Numbers in the series of a page: about 1.3 MB of text.
 BUDGET = 250_000

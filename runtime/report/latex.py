@@ -10,8 +10,9 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
+from fairc.runtime.formatting import MINUS, Cell, Number, one_line
+
 from .figures import Sheet
-from .formatting import MINUS, Cell, Number, one_line
 
 PACKAGES = r"\usepackage[T1]{fontenc}\usepackage{array,booktabs,graphicx}"
 

@@ -12,13 +12,13 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.formatting import counted
 from fairc.runtime.metrics.registry import figure_of, full_name, presentation
 from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.repetitions.samples import FLOW, LOAD
 
 from .answer import MAX_TILES, Answer, Entry, entry, format_of
 from .figures import FIGURES, SPECTRUM, Drawing, NothingToDraw, Sheet, Subject
-from .formatting import counted
 from .summary import Results, summarise
 
 if TYPE_CHECKING:

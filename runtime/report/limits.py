@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections import defaultdict
 from statistics import median
 
-from .formatting import counted, listed, one_line
+from fairc.runtime.formatting import counted, listed, one_line
+
 from .run import Run
 
 NOTABLE = 0.05

@@ -8,7 +8,8 @@ import numpy as np
 
 from fairc.compiler.plan import Cell, Interface, Node
 
-from .formatting import one_line
+from fairc.compiler.plan import Cell, Interface, Node
+from fairc.runtime.formatting import one_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

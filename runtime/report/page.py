@@ -8,6 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from fairc.runtime.formatting import count_head, escape_markdown, one_line
 from fairc.runtime.run.history import CLAIMED, DECLARED
 
 from . import explore
@@ -18,7 +22,6 @@ from .comparisons import comparisons
 from .differences import differences
 from .endings import ended
 from .figures import Drawing, Sheet
-from .formatting import count_head, one_line
 from .glossary import glossary, rules
 from .lead import SECTION, basis, tiles
 from .limits import limits
@@ -106,8 +109,6 @@ def context(
 
 def html(values: dict[str, Any], figures: Sequence[Rendered | Sheet]) -> str:
     """Return the page: one file without external requests; for a sweep with the script that explores it."""
-    from markupsafe import Markup
-
     style, script, data = _data("style.css") + _data("claims.css"), "", ""
     scripts = ""
     if values["explored"] is not None:
@@ -160,8 +161,6 @@ def _data(name: str) -> str:
 
 
 def _environment(*, html: bool) -> Any:
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
     environment = Environment(
         loader=FunctionLoader(_data),
         autoescape=html,
@@ -178,8 +177,6 @@ def _environment(*, html: bool) -> Any:
 
 def _code(text: str) -> Any:
     """Return text as HTML in which pairs of backticks set code."""
-    from markupsafe import Markup, escape
-
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)
@@ -187,12 +184,6 @@ def _code(text: str) -> Any:
         Markup("<code>{}</code>").format(part) if i % 2 else escape(part)
         for i, part in enumerate(parts)
     )
-
-
-def escape_markdown(text: str) -> str:
-    """Return text that Markdown shows as it is, also inside a table."""
-    escaped = "".join("\\" + c if c in r"\`*_[]|#!~" else c for c in one_line(text))
-    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _fence(text: str) -> str:

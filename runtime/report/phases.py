@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import LoadWorkload
 from fairc.compiler.targets.processing import DEFAULT_NS
@@ -13,12 +12,7 @@ from fairc.runtime.store.folder import StoreError
 from fairc.runtime.store.tables import TableError
 from fairc.runtime.vm import recipe
 
-from .formatting import Interval, Number, counted, listed, one_line, quantity, scale_for, scaled
 from .run import ReportError, Run
-
-if TYPE_CHECKING:
-    from fairc.runtime.run.phase import Findings, Result
-    from fairc.runtime.statistics.estimates import Estimate
 
 # The most rows of a table that anyone reads.
 MAX_ROWS = 60

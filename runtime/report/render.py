@@ -6,7 +6,8 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from matplotlib.backends.backend_pdf import PdfPages
 
 from fairc.compiler.record import Record
 
@@ -14,9 +15,6 @@ from .figures import Drawing
 from .figures.style import WIDTHS, Width, paper_style
 from .fonts import without_layout
 from .svg import tidy
-
-if TYPE_CHECKING:
-    from matplotlib.backends.backend_pdf import PdfPages
 
 FOLDER = "figures"
 _NAMELESS = {"CreationDate": None, "Creator": None, "Producer": None}
@@ -42,8 +40,6 @@ def render_all(
     """Draw figures at both widths; return them, and a PDF with all of them at page width."""
     if not pdf or not drawings:
         return tuple(_render(drawing, svg=svg, pages=None) for drawing in drawings), b""
-    from matplotlib.backends.backend_pdf import PdfPages
-
     book = io.BytesIO()
     with paper_style(), without_layout(), PdfPages(book, metadata=_NAMELESS) as pages:
         rendered = tuple(_render(drawing, svg=svg, pages=pages) for drawing in drawings)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from fairc.runtime.formatting import Cell, count, count_head, scaled
+
 from .answer import Answer, Entry, entry, format_of
 from .asked import Asked
 from .claims import Claims
@@ -12,7 +14,6 @@ from .comparisons import Difference
 from .endings import Ended
 from .explore import shown_values
 from .figures import Sheet
-from .formatting import Cell, count, count_head, scaled
 from .phases import Phases
 from .run import Run
 from .summary import Results

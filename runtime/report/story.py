@@ -9,7 +9,6 @@ from typing import Any
 from fairc.compiler.plan import Cell, Flow, Interface, Iperf3Workload, LoadWorkload, Queue
 from fairc.runtime.engines import ENGINES
 
-from .formatting import counted, listed, one_line, quantity
 from .run import Run
 
 VERDICTS = {

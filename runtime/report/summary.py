@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from fairc.runtime.formatting import Scale
 from fairc.runtime.metrics.registry import VALUES, full_name, presentation
 from fairc.runtime.repetitions.reading import Measure, Omissions, Outcome, Value
 from fairc.runtime.statistics.repeated import FIXED, Repeated
 
-from .formatting import Scale
 from .run import Configuration, Run
 
 EVERYWHERE = tuple(name for name, value in VALUES.items() if value.shown.column)

@@ -6,10 +6,10 @@ import csv
 import io
 import re
 
+from fairc.runtime.formatting import Number, one_line, prefixed
 from fairc.runtime.store.spreadsheet import no_formula
 
 from .figures import Sheet
-from .formatting import Number, one_line, prefixed
 
 _UNIT = re.compile(r"\(([^()]+)\)$")
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from fairc.runtime.formatting import Cell, counted, one_line, quantity
 from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.run.warmup import HALF, TWICE, revalued
 from fairc.runtime.store.folder import StoreError
 
 from .answer import entry, format_of
 from .figures import Sheet
-from .formatting import Cell, counted, one_line, quantity
 from .lead import leading
 from .run import ReportError, Run
 from .summary import Results, Summary, summarise

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
+
+from rich import progress
+from rich.console import Console
+from rich.progress import Progress as Bars
 
 from fairc.runtime.store.results import CellResult
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.progress import Progress as Bars
 
 LINE_EVERY_S = 10.0
 
@@ -132,8 +132,6 @@ class Bar:
 
     def begin(self, todo: int, kept: int) -> None:
         """Show the bar."""
-        from rich import progress
-
         self._tally.begin(todo)
         self._console.print(opening(todo, kept), highlight=False, markup=False)
         self._bars = progress.Progress(

@@ -14,6 +14,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
 
+from scipy.special import stdtrit
+
+from .bootstrap import MIN_VALUES, bca_mean
+
 CONFIDENCE = 0.95
 
 
@@ -101,8 +105,6 @@ def mean(values: Sequence[float], level: float = CONFIDENCE) -> Estimate:
     value = math.fsum(known) / n
     if reason := no_variance(known):
         return Estimate(n, value, reason=reason, remark=remark)
-    from scipy.special import stdtrit
-
     variance = math.fsum((x - value) ** 2 for x in known) / (n - 1)
     half = float(stdtrit(n - 1, (1 + level) / 2)) * math.sqrt(variance / n)
     return Estimate(n, value, value - half, value + half, remark=_joined(remark, skewed(known)))
@@ -128,8 +130,6 @@ def percentile(values: Sequence[float], p: float, level: float = CONFIDENCE) -> 
 
 def bootstrap(values: Sequence[float], level: float = CONFIDENCE) -> Estimate:
     """Return the mean with its BCa bootstrap interval (bootstrap.py); its remark as for `mean`."""
-    from .bootstrap import MIN_VALUES, bca_mean
-
     known, remark = _finite(values)
     n = len(known)
     if not n:

@@ -14,6 +14,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import stdtr
 
 from .estimates import CONFIDENCE, Estimate, of_ranks
 from .two_samples import Floats, midranks
@@ -99,8 +100,6 @@ def student(differences: Sequence[float]) -> float | None:
     d = np.array(differences, float)
     if len(d) < 2 or float(np.ptp(d)) == 0:
         return None
-    from scipy.special import stdtr
-
     t = float(d.mean() / (d.std(ddof=1) / math.sqrt(len(d))))
     return min(1.0, 2 * float(stdtr(len(d) - 1, -abs(t))))
 

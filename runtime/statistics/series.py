@@ -9,6 +9,7 @@ from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtrc
 
 Floats = NDArray[np.float64]
 MIN_AUTOCORRELATED = 6
@@ -64,8 +65,6 @@ def autocorrelation(values: Sequence[float]) -> Autocorrelation | str:
     lags = max(1, min(10, n // 5))
     r = [float(x[k:] @ x[:-k]) / power for k in range(1, lags + 1)]
     q = n * (n + 2) * math.fsum(r_k**2 / (n - k) for k, r_k in enumerate(r, 1))
-    from scipy.special import chdtrc
-
     return Autocorrelation(
         tuple(r), NormalDist().inv_cdf(0.975) / math.sqrt(n), float(chdtrc(lags, q))
     )

@@ -12,6 +12,7 @@ from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
 
 Floats = NDArray[np.float64]
 # C(60, 30) subsets still fit into 64 bits.
@@ -62,8 +63,6 @@ def welch(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> W
     v_a, v_b = float(x.var(ddof=1)) / len(x), float(y.var(ddof=1)) / len(y)
     if v_a + v_b == 0:
         return "neither sample varies"
-    from scipy.special import stdtr, stdtrit
-
     error = math.sqrt(v_a + v_b)
     df = (v_a + v_b) ** 2 / (v_a**2 / (len(x) - 1) + v_b**2 / (len(y) - 1))
     difference = float(x.mean() - y.mean())

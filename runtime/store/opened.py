@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import duckdb
-    from numpy.typing import NDArray
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from .tables import TableError, connect
 
 
 class Opened:
@@ -20,8 +22,6 @@ class Opened:
 
     @cached_property
     def _connection(self) -> duckdb.DuckDBPyConnection:
-        from .tables import connect  # loads numpy
-
         return connect(self._folder)
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
@@ -39,10 +39,6 @@ class Opened:
         self._connection.register(name, columns)
 
     def _execute(self, sql: str, parameters: Sequence[object]) -> duckdb.DuckDBPyConnection:
-        import duckdb
-
-        from .tables import TableError
-
         try:
             return self._connection.execute(sql, list(parameters))
         except duckdb.Error as error:
@@ -52,8 +48,6 @@ class Opened:
 
 def _unmasked(column: NDArray[Any]) -> NDArray[Any]:
     """Return a column of DuckDB as a plain array."""
-    import numpy as np
-
     if not np.ma.is_masked(column):
         return np.asarray(column)
     plain = column.astype(object if column.dtype == object else float)

@@ -11,8 +11,9 @@ from contextlib import closing
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import duckdb
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
@@ -25,16 +26,12 @@ from fairc.runtime.measurement.series import Series
 
 from . import swept
 from .columns import TABLES
+from .folder import Store
 from .identity import mismatch
 from .occupant import PARTIAL
 from .results import CellResult
 from .schema import SEPARATOR, Column, Stored, Table
 from .swept import Swept
-
-if TYPE_CHECKING:
-    import duckdb
-
-    from .folder import Store
 
 # One thread, and fixed compression and row groups: the same rows give the same bytes.
 _CONFIG = {"threads": "1", "autoinstall_known_extensions": "false"}
@@ -127,8 +124,6 @@ class Filling:
 
     def _database(self, place: str) -> duckdb.DuckDBPyConnection:
         """Return a database at a place, with empty tables."""
-        import duckdb
-
         rows = duckdb.connect(place, config=dict(_CONFIG))
         for name, table in TABLES.items():
             columns = _in_order(table, self._added[name])
@@ -171,8 +166,6 @@ def write(
     axes: swept names in file order. begun: tables that already hold the cells before these; they are
     closed. scratch: as `folder` of Filling; None: in `folder`, where nobody else keeps files. Raises TableError.
     """
-    import duckdb
-
     try:
         with closing(begun or Filling(scratch or folder / PARTIAL, axes)) as filling:
             for stored in cells:
@@ -209,8 +202,6 @@ def connect(folder: Path) -> duckdb.DuckDBPyConnection:
 
     Otherwise a query that joins tables would have to qualify them. Raises TableError.
     """
-    import duckdb
-
     connection = duckdb.connect(":memory:", config=dict(_CONFIG))
     for name in TABLES:
         file = str(folder / f"{name}.parquet").replace("'", "''")
@@ -236,8 +227,6 @@ def connect(folder: Path) -> duckdb.DuckDBPyConnection:
 
 def current(folder: Path) -> bool:
     """Return whether the tables in a folder have every column of this version; False if one cannot be read."""
-    import duckdb
-
     connection = duckdb.connect(":memory:", config=dict(_CONFIG))
     try:
         for name, table in TABLES.items():
@@ -254,8 +243,6 @@ def current(folder: Path) -> bool:
 
 def same(mine: Path, theirs: Path) -> bool:
     """Return whether two tables have the same columns and rows in the same order: another DuckDB writes other bytes."""
-    import duckdb
-
     if mine.read_bytes() == theirs.read_bytes():
         return True
     config: dict[str, Any] = {**_CONFIG, "memory_limit": "2GB"}

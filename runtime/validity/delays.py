@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from fairc.compiler.plan import Impairment
 
@@ -26,8 +27,6 @@ def _uniform(u: Floats) -> Floats:
 
 
 def _normal(u: Floats) -> Floats:
-    from scipy.special import ndtri
-
     cut: Floats = np.clip(ndtri(u), -4.0, 4.0)
     return cut
 

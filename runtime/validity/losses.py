@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import bdtr, bdtrc, ndtr
 
 from fairc.compiler.plan import GilbertElliott
 
@@ -41,8 +42,6 @@ class LossCount:
 
     def _tails(self) -> tuple[float, float]:
         """Return the probabilities of at most, and of at least, the observed number of losses."""
-        from scipy.special import bdtr, bdtrc
-
         if self.bursts is not None:
             return tails(self.bursts, self.sent, self.lost)
         at_least = 1.0
@@ -71,8 +70,6 @@ def tails(chain: GilbertElliott, sent: int, lost: int) -> tuple[float, float]:
     ours less correlated, so for p + r < 1 the tails are not too small.
     """
     if sent > EXACT_PACKETS:
-        from scipy.special import ndtr
-
         mean, deviation = moments(chain, sent)
         return (
             float(ndtr((lost + 0.5 - mean) / deviation)),

@@ -11,10 +11,10 @@ import duckdb
 import numpy as np
 import pytest
 
+from fairc.runtime.formatting import Number, number
 from fairc.runtime.report.build import _Report
 from fairc.runtime.report.figures import course, histogram, pairs
 from fairc.runtime.report.figures.base import Sheet, Subject
-from fairc.runtime.report.formatting import Number, number
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import Results
 

@@ -11,9 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fairc.runtime.report.answer import MAX_COLUMNS, answer, dominance, entries
-from fairc.runtime.report.build import build
-from fairc.runtime.report.formatting import (
+from fairc.runtime.formatting import (
     MINUS,
     decimals_for,
     listed,
@@ -22,6 +20,8 @@ from fairc.runtime.report.formatting import (
     quantity,
     scale_for,
 )
+from fairc.runtime.report.answer import MAX_COLUMNS, answer, dominance, entries
+from fairc.runtime.report.build import build
 from fairc.runtime.report.lead import basis, leading, tiles
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import Results, summarise

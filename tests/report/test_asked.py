@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from asked_figures import SWEEP, Maker, asked, planned, run_of, texts_of, values_of
 
+from fairc.runtime.formatting import Number
 from fairc.runtime.report.build import build
 from fairc.runtime.report.figures import (
     Drawing,
@@ -24,7 +25,6 @@ from fairc.runtime.report.figures import (
     line,
 )
 from fairc.runtime.report.figures.style import VARIABLES
-from fairc.runtime.report.formatting import Number
 from fairc.runtime.report.render import render
 from fairc.runtime.report.run import Run
 from fairc.runtime.statistics import median

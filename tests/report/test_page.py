@@ -178,7 +178,7 @@ def test_errors_are_clear(make_run: Maker, tmp_path: Path) -> None:
 
 def test_importing_what_writes_numbers_is_light() -> None:
     code = (
-        "import sys, fairc.runtime.report.formatting;"
+        "import sys, fairc.runtime.formatting;"
         "print([m for m in ('numpy', 'matplotlib', 'duckdb', 'scipy') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -11,6 +11,7 @@ import pytest
 from fairc.compiler.plan import FigureRequest, Selection
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.engines.fake import FakeEngine
+from fairc.runtime.formatting import Number
 from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.report.build import build
 from fairc.runtime.report.comparisons import comparisons
@@ -23,7 +24,6 @@ from fairc.runtime.report.figures import (
     loads,
 )
 from fairc.runtime.report.figures.sequence import _curves, _scale
-from fairc.runtime.report.formatting import Number
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import Results
 from fairc.runtime.store import tables

@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from matplotlib.axes import Axes
+from matplotlib.ticker import NullLocator
 
 from fairc.compiler.plan import FigureRequest, Plan
-from fairc.runtime.report.formatting import one_line
+from fairc.runtime.formatting import one_line
 
 from .base import NothingToDraw
 from .layout import apart
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # From this ratio of largest to smallest on, values can be distinguished on a logarithmic axis only.
 LOG_RATIO = 30

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,12 +13,6 @@ from fairc.runtime.report.summary import Results
 from fairc.words.figures import FIGURES, FigureEntry
 
 from .style import Width
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from numpy.typing import ArrayLike
-
-    from fairc.compiler.plan import FigureRequest
 
 
 @dataclass(frozen=True, slots=True)

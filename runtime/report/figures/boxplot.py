@@ -6,14 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 import numpy as np
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.formatting import listed, one_line, quantity
 from fairc.runtime.repetitions.mixtures import pools_cells
 from fairc.runtime.repetitions.samples import PROTOCOL, Sample
-from fairc.runtime.report.formatting import listed, one_line, quantity
 from fairc.runtime.statistics import Estimate
 from fairc.runtime.statistics.multiple import holm
 from fairc.runtime.statistics.paired import signed_rank, student
@@ -36,10 +39,6 @@ from .cases import (
 )
 from .layout import cut, fitted, fitting, thin
 from .style import INK, MUTED, SERIES, WIDTHS, Width, logarithmic
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _NARROW = 18  # boxes of a column above which its panels stand in twos
 _ROW, _NOTE = 0.43, 0.17  # inches, of which the label of a box takes the upper part
@@ -289,8 +288,6 @@ def _tested(test: TestOf | None, pooled: bool, by: tuple[str, ...]) -> str:
 
 
 def _draw(cases: Cases, panels: list[Panel], width: Width, log: bool) -> Figure:
-    from matplotlib.figure import Figure
-
     full = WIDTHS[width]
     boxes = sum(isinstance(row, Box) for panel in panels for row in panel.rows)
     across = 2 if len(panels) > 1 and (width == "page" or boxes > _NARROW) else 1

@@ -14,7 +14,6 @@ from fairc.runtime.repetitions.moving import sentence
 from fairc.runtime.repetitions.reading import Measure, Omissions, Outcome
 from fairc.runtime.repetitions.samples import FLOW, LOAD, PROTOCOL, REPETITION, Sample, group
 from fairc.runtime.report.endings import cells_waiting
-from fairc.runtime.report.formatting import Scale, counted, listed, one_line, scale_for
 from fairc.runtime.report.run import Configuration
 from fairc.runtime.statistics import Estimate
 from fairc.runtime.statistics.repeated import FIXED, Repeated

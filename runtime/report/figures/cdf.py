@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.formatting import between, listed, one_line, quantity
+from fairc.runtime.formatting import between, listed, one_line, quantity
 
 from . import within
 from .axis import wants_log

@@ -9,13 +9,17 @@ them there is no spread left, however few they are. The outer band is exact (`su
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 import numpy as np
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.formatting import counted, listed, quantity
 from fairc.runtime.repetitions.samples import Sample
-from fairc.runtime.report.formatting import counted, listed, quantity
 from fairc.runtime.statistics import median
 from fairc.runtime.statistics.subsets import drawn_ranks, enough
 
@@ -24,10 +28,6 @@ from .cases import Cases, by_text, load, names_of, number_of, replicates, separa
 from .layout import WIDE_LEFT, Key, fitting, panels_for
 from .style import MUTED, SERIES, Width
 from .summing import ordinal
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
 MIN_CONFIGURATIONS = 4
 SIZES = 12

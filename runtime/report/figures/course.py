@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.formatting import number
 from fairc.runtime.repetitions.reading import Outcome
-from fairc.runtime.report.formatting import number
 from fairc.runtime.report.run import Configuration, Run
 
 from . import rates

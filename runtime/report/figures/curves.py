@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.measurement.series import Curve
 from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.repetitions.samples import REPETITION
-from fairc.runtime.report.formatting import one_line
 from fairc.runtime.report.run import Run
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, few, limits

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.formatting import MINUS, number, one_line
 from fairc.runtime.metrics.fairness import JAIN_SESSION, JAIN_SLOTS, F
 from fairc.runtime.repetitions.reading import Measure
-from fairc.runtime.report.formatting import MINUS, number, one_line
 from fairc.runtime.report.run import Configuration
 from fairc.runtime.report.summary import Results, Summary
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject
 from .layout import fitted, short
 from .style import INK, LIMIT, MUTED, SERIES, WIDTHS, Width
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # More rows would make a strip that nobody reads; the table has all of them.
 MAX_ROWS = 16
@@ -101,8 +99,6 @@ def _alt(panels: list[tuple[Measure, list[Row]]]) -> str:
 def _draw(
     panels: list[tuple[Measure, list[Row]]], sessions: tuple[str, ...], width: Width
 ) -> Figure:
-    from matplotlib.figure import Figure
-
     labels = [row.label for _, rows in panels for row in rows]
     stacked = width == "column" or len(panels) == 1
     above, below, left, gap = 0.4, 0.34, 0.12, 0.3

@@ -8,11 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.formatting import between, counted, decimals_for, listed, number, one_line
 from fairc.runtime.metrics.registry import presentation
-from fairc.runtime.report.formatting import between, counted, decimals_for, listed, number, one_line
 
 from .axis import thinned
 from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
@@ -31,11 +36,6 @@ from .colours import FAIR_TO_UNFAIR, UNIFORM, ink_on
 from .layout import Key, columns_for, draw_keys, fitted, fitting, key_height, short
 from .style import INK, MUTED, WIDTHS, Width, pick
 from .summing import Summing
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.colors import Colormap, Normalize
-    from matplotlib.figure import Figure
 
 _CELL = 0.22  # inches
 _BOTTOM, _TOP, _BETWEEN, _BAR = 0.36, 0.2, 0.14, 0.42
@@ -194,8 +194,6 @@ def _sides_text(tiles: list[Tile], sides: tuple[str, ...]) -> str:
 def _draw(
     cases: Cases, axes_names: Place, maps: list[Map], sides: tuple[str, ...], width: Width
 ) -> Figure:
-    from matplotlib.figure import Figure
-
     rows, columns = (cases.orders[name] for name in axes_names)
     full = WIDTHS[width]
     across = _across(width, len(maps), len(columns))
@@ -247,9 +245,6 @@ def _across(width: Width, maps: int, columns: int) -> int:
 
 
 def _colours(cases: Cases, maps: list[Map], signed: bool) -> tuple[Colormap, Normalize]:
-    from matplotlib import colormaps
-    from matplotlib.colors import LinearSegmentedColormap, Normalize
-
     if signed:
         # Always the whole range, so that maps of different runs compare.
         return LinearSegmentedColormap.from_list("fair", FAIR_TO_UNFAIR), Normalize(0, 0.5)
@@ -269,8 +264,6 @@ def _tiles(
     map_width: float,
     signed: bool,
 ) -> None:
-    from matplotlib.patches import Rectangle
-
     rows, columns = orders
     tile = map_width / len(columns)
     known = [t.value for t in found.tiles.values()]

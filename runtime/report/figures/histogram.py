@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 import numpy as np
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.formatting import listed, one_line, quantity
+from fairc.runtime.formatting import listed, one_line, quantity
 
 from .base import Drawing, FigureKind, Subject, few, limits
 from .cases import Cases, by_text, load, names_of, number_of, separated, stem, worded
 from .layout import fitting, panels_for
 from .pairs import pair_of, sessions_of
 from .style import MUTED, SERIES, Width
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 K = "fmp.K"
 
@@ -95,8 +95,6 @@ def _peak(panel: Panel, edges: list[float]) -> float:
 
 
 def _draw(cases: Cases, panels: list[Panel], edges: list[float], width: Width) -> Figure:
-    from matplotlib.ticker import MaxNLocator
-
     layout = panels_for(width, [panel.heading for panel in panels], (1.4, 0.95))
     top = max(max(p.counts) for p in panels)
     for axes, panel in zip(layout.panels, panels, strict=True):

@@ -5,17 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairc.runtime.report.formatting import one_line
 
 from .style import WIDTHS, Dash, Width
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Inches.
 _LEFT = 0.46
@@ -63,8 +58,6 @@ class Grid:
 
 def fitted(figure: Figure) -> Figure:
     """Return a figure squeezed to `MAX_HEIGHT`, its text made smaller, where it is higher."""
-    from matplotlib.text import Text
-
     share = MAX_HEIGHT / float(figure.get_figheight())
     if share < 1:
         figure.set_figheight(MAX_HEIGHT)
@@ -116,10 +109,6 @@ def cut(text: str, most: int) -> str:
 
 def label_room(labels: Iterable[str]) -> float:
     """Return the width in inches that labels at the right edge need, inside `paper_style`."""
-    from matplotlib import rcParams
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import TextToPath
-
     font = FontProperties(family=rcParams["font.family"], size=rcParams["font.size"])
     measure = TextToPath().get_text_width_height_descent
     points = [measure(short(label), font, ismath=False)[0] for label in labels]
@@ -146,8 +135,6 @@ def grid(
     of each panel. share: whether the horizontal axis is shared; then
     only the lowest panel of each column shows its numbers.
     """
-    from matplotlib.figure import Figure
-
     full = WIDTHS[width]
     gap = _ABOVE if headings else 0.12
     top = above + (_TOP if headings else 0.06)
@@ -219,8 +206,6 @@ def key_height(keys: Sequence[Key], width: Width) -> float:
 
 def draw_keys(figure: Figure, keys: Sequence[Key], width: Width) -> None:
     """Write a legend into the room of `key_height` at the top of a figure."""
-    from matplotlib.lines import Line2D
-
     full, total = WIDTHS[width], float(figure.get_figheight())
     for index, row in enumerate(_key_rows(keys, full) if keys else []):
         y = 1 - (0.04 + (index + 0.5) * _KEY_LINE) / total

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 import numpy as np
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.formatting import between, listed, one_line, quantity, scale_for
+from fairc.runtime.formatting import between, listed, one_line, quantity, scale_for
 
 from . import overtime
 from .axis import NamedAxis, named_axis, wants_log
@@ -30,10 +34,6 @@ from .layout import WIDE_LEFT, fitting, label_room, panels_for, short
 from .points import Point
 from .style import MUTED, Width, colour, dash, label_ends, logarithmic, pick
 from .summing import Summing, summing
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 TIME = "time"
 

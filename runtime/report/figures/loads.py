@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.formatting import Cell, Scale, count, decimals_for, one_line, scaled
 from fairc.runtime.metrics import plt, ttr
 from fairc.runtime.repetitions.reading import Measure
-from fairc.runtime.report.formatting import Cell, Scale, count, decimals_for, one_line, scaled
 from fairc.runtime.report.run import Configuration, in_list
 from fairc.runtime.report.summary import Results, Summary
 

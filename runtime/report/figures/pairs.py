@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from math import ceil
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.formatting import Cell, Number, count, decimals_for, number, one_line
 from fairc.runtime.repetitions.samples import Sample
-from fairc.runtime.report.formatting import Cell, Number, count, decimals_for, number, one_line
 from fairc.runtime.report.run import Run
 from fairc.runtime.statistics.bootstrap import quantile_interval
 from fairc.runtime.statistics.estimates import Estimate, no_variance, percentile

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.formatting import Scale, scale_for
 from fairc.runtime.repetitions.reading import Outcome
-from fairc.runtime.report.formatting import Scale, scale_for
 from fairc.runtime.report.links import named
 from fairc.runtime.report.run import Configuration, Run
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 import numpy as np
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.formatting import Scale, counted, quantity, scale_for
+from fairc.runtime.formatting import Scale, counted, quantity, scale_for
 from fairc.runtime.report.links import capacity, changing
 from fairc.runtime.report.run import Configuration, Run, in_list
 
@@ -18,10 +22,6 @@ from .base import Drawing, FigureKind, NothingToDraw, Subject, panel_names
 from .layout import columns_for, fitting, grid, label_room, short
 from .style import LIMIT, Width, colour, dash, label_ends
 from .traces import shade
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
 # A line is drawn through at most this many means, so that a 100 ms slot's packets do not hide it.
 MAX_BINS = 240

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.figure import Figure
 
 import numpy as np
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.formatting import listed, one_line, quantity, scale_for
 from fairc.runtime.repetitions.samples import LOAD, REPETITION, Sample
-from fairc.runtime.report.formatting import listed, one_line, quantity, scale_for
 from fairc.runtime.report.run import Run, in_list
 
 from .base import Drawing, FigureKind, Subject, few, limits
 from .cases import Cases, by_text, grouped, headed, load, names_of, separated, stem, valued, worded
 from .layout import WIDE_LEFT, Key, fitting, panels_for
 from .style import INK, Width, colour, dash
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # Points of a line: more cannot be distinguished at a page's width.
 MOST_POINTS = 150

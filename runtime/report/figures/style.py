@@ -6,10 +6,11 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from math import log
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 Width = Literal["column", "page"]
 Dash = Literal["-"] | tuple[int, tuple[float, ...]]
@@ -133,8 +134,6 @@ def _overlap(a: tuple[float, list[int]], b: tuple[float, list[int]], gap: float)
 
 def logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:
     """Make an axis logarithmic, with plain numbers: `0.1`, not a power in mathematical type."""
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
     axes.set(**{f"{which}scale": "log"})
     axis = axes.xaxis if which == "x" else axes.yaxis
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=4))

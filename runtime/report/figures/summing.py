@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.formatting import counted, listed, one_line
 from fairc.runtime.repetitions.samples import Sample
-from fairc.runtime.report.formatting import counted, listed, one_line
 from fairc.runtime.statistics import Estimate
 from fairc.runtime.statistics.repeated import FIXED
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.formatting import Cell, Number, count, decimals_for, one_line, scaled
+from fairc.runtime.formatting import Cell, Number, count, decimals_for, one_line, scaled
 
 from .base import FigureKind, Sheet, Subject, few, limits
 from .cases import by_text, load, names_of, separated, stem

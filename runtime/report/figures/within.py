@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.formatting import between, listed, one_line, quantity, scale_for
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.metrics.base import Distribution
 from fairc.runtime.repetitions.samples import LOAD, PROTOCOL, REPETITION, Sample
-from fairc.runtime.report.formatting import between, listed, one_line, quantity, scale_for
 from fairc.runtime.statistics import Estimate
 from fairc.runtime.statistics.repeated import FIXED, Repeated
 from fairc.words import metrics as words
@@ -272,8 +272,6 @@ def _draw(
     things: str,
     log: bool,
 ) -> Figure:
-    from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
-
     keys = [Key(one_line(g), colour(i), dash(i)) for i, g in enumerate(groups) if g]
     layout = panels_for(width, [panel.heading for panel in panels], (1.6, 1.15), keys)
     x = [place / cases.scale.factor for place in places]

@@ -1,4 +1,4 @@
-"""Numbers and lists as text: SI prefixes, significant digits, intervals; no markup."""
+"""Numbers and lists as text: SI prefixes, significant digits, intervals; and text for Markdown."""
 
 from __future__ import annotations
 
@@ -135,3 +135,9 @@ def one_line(text: str) -> str:
     """Return text fit for a figure or a table cell: no line ends, no control characters."""
     shown = " ".join(text.split())
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown)
+
+
+def escape_markdown(text: str) -> str:
+    """Return text that Markdown shows as it is, also inside a table."""
+    escaped = "".join("\\" + c if c in r"\`*_[]|#!~" else c for c in one_line(text))
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
