@@ -3,12 +3,12 @@
 In order of control flow:
 
 run          runs what is missing: sweep, progress, lock, clusters, phase check
-engines      what runs a cell: `base` is the contract; uml, vm, mininet, docker, fake
+engines      what runs a cell: `base` is the contract; uml, vm, mininet, docker, fake; doctor: what this machine offers them
 uml          the kernel as a program: its build, its confinement, a run of it
 vm           the image of both engines in virtual time, snapshot, and exchange of files
 containers   images and containers of the engine `docker`
-host         this machine: what it offers, supervised commands, what crashed runs left
-store        the run folder, raw artefacts in one file, tidy tables
+host         this machine: its faults, supervised commands, folders in one file, what crashed runs left
+store        the run folder, provenance, tidy tables
 analysis     one cell: all of the next three, and page loads as HTTP archives
 measurement  raw artefacts to arrays
 metrics      arrays to numbers; deviations: the analysis of the metric of that name
@@ -21,4 +21,5 @@ pack         a study as one file, and whether it is what it says
 report       the page and its figures
 calibration  what an engine measures of known networks
 documents    the generated parts of docs/
+formatting   numbers and lists as text, for all who print them
 """

@@ -11,10 +11,10 @@ import click
 from fairc.compiler.engine_choice import VIRTUAL_TIME
 from fairc.runtime import engines
 from fairc.runtime.calibration.cases import CASES
-from fairc.runtime.calibration.kept import keep
 from fairc.runtime.calibration.suite import Bench, obstacle, slower_than
 from fairc.runtime.calibration.suite import calibrate as measure
 from fairc.runtime.calibration.table import as_json, as_markdown, as_text
+from fairc.runtime.engines.kept_calibration import keep
 
 from . import console, interruption
 from .failures import Status, Wrong

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from fairc.compiler.plan import Cell, MetricRequest
 from fairc.runtime import validity
 from fairc.runtime.measurement import ArtefactError, FlowRecord, Measurement, load
+from fairc.runtime.measurement.results import FlowCondition, FlowLimit, FlowResult, MetricValue
 from fairc.runtime.measurement.series import Series, collect
 from fairc.runtime.metrics import METRICS, goodput, limited, stationarity
 from fairc.runtime.metrics.split import known_traces, known_values
-from fairc.runtime.store.results import FlowCondition, FlowLimit, FlowResult, MetricValue
 
 from . import har
 from .conditions import conditions

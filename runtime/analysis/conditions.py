@@ -16,8 +16,8 @@ import numpy as np
 from fairc.compiler.plan import Cell, LoadWorkload
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.pcap import TCP, UDP
+from fairc.runtime.measurement.results import FlowCondition
 from fairc.runtime.measurement.slow_start import is_split
-from fairc.runtime.store.results import FlowCondition
 
 # Windows within this share of the planned one count as equal to it.
 ROUNDED = 0.01

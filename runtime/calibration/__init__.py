@@ -8,5 +8,4 @@ programs       readings of iperf3 compared with the endpoints
 reading        one reading: measured, expected, and the accepted range
 suite          runs the suite on an engine
 table          a calibration as text, Markdown and JSON
-kept           where calibrations are kept, and what a lock says of them
 """

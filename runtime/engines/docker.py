@@ -17,11 +17,11 @@ from fairc.compiler.targets.binary import EndpointsMissing
 from fairc.runtime.containers import foreign, image, job, leftovers
 from fairc.runtime.containers.client import INSTEAD, Client, connect, translated
 from fairc.runtime.containers.janitor import Janitor
-from fairc.runtime.containers.probe import probe
 from fairc.runtime.host.faults import EngineUnavailable
 
 from . import host
 from .base import RawResult, digest_of, result
+from .container_probe import probe
 from .script import ending
 
 # From the first container to the epoch, draining queues and statistics after the end.

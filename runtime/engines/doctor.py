@@ -188,8 +188,10 @@ def mininet() -> Iterator[Finding]:
 def docker() -> Iterator[Finding]:
     """Yield what containers need; what the kernel offers them is tried out in one."""
     try:
-        from fairc.runtime.containers import client, probe
+        from fairc.runtime.containers import client
         from fairc.runtime.containers import image as images
+
+        from . import container_probe
     except ModuleNotFoundError as error:
         remedy = "pip install 'fairc[containers]'"
         yield Finding("Docker SDK for Python", False, f"no module {error.name}", remedy)
@@ -202,7 +204,7 @@ def docker() -> Iterator[Finding]:
             )
             image = images.require(found)
             yield Finding("image", True, image.name)
-            there = probe.probe(found, image, host.QDISCS, WANTED_CCAS)
+            there = container_probe.probe(found, image, host.QDISCS, WANTED_CCAS)
     except EngineUnavailable as error:
         yield Finding("containers", False, "; ".join(error.missing), error.remedy)
         return

@@ -11,8 +11,8 @@ from functools import update_wrapper
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.series import Curve, Trace
-from fairc.runtime.store.results import MetricValue
 
 UNSEEN = "the bottleneck is on the server itself, so packets are not seen before its queue"
 

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.series import Trace
-from fairc.runtime.store.results import MetricValue
 
 from .base import Course, Distribution, Metric, Presentation, Value
 from .distribution import percentile_values, percentiles

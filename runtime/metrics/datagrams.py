@@ -25,7 +25,7 @@ from statistics import fmean
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import US
-from fairc.runtime.store.results import MetricValue
+from fairc.runtime.measurement.results import MetricValue
 
 from .base import Metric, Value
 

@@ -36,8 +36,8 @@ from fairc.runtime.deviations.curves import curves as drawn
 from fairc.runtime.deviations.rounds import entries, rounds
 from fairc.runtime.deviations.study import MODELS, NO_THEORY, Model, Study, study
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.series import Curve
-from fairc.runtime.store.results import MetricValue
 from fairc.words.metrics import SCALES
 
 from .base import Metric, Presentation, Value, window

@@ -46,7 +46,7 @@ import numpy as np
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
-from fairc.runtime.store.results import MetricValue
+from fairc.runtime.measurement.results import MetricValue
 
 from .base import Metric, Presentation, Value
 from .sharing import Floats, dominant, epsilon_fairness, jain, no_slot, product, share

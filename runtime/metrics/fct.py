@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
-from fairc.runtime.store.results import MetricValue
+from fairc.runtime.measurement.results import MetricValue
 
 from .base import Distribution, Metric, Presentation, Value
 from .distribution import PERCENTILES, percentile_values

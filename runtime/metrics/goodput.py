@@ -17,7 +17,7 @@ import numpy as np
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
-from fairc.runtime.store.results import MetricValue
+from fairc.runtime.measurement.results import MetricValue
 
 from .base import Course, Metric, Presentation, Value, window
 from .groups import rates

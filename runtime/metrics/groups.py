@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from fairc.runtime.measurement import FlowRecord, Measurement
-from fairc.runtime.store.results import MetricValue
+from fairc.runtime.measurement.results import MetricValue
 
 from .base import Value
 

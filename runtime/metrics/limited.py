@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 
 from fairc.compiler.plan import LoadWorkload
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.samples import Samples
-from fairc.runtime.store.results import MetricValue
 
 from .base import Metric, Value, per_flow
 

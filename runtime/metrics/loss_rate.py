@@ -14,7 +14,7 @@ Unit: 1. Source: RFC 7680, section 4.1 (one-way loss ratio); measurement.md, rul
 from __future__ import annotations
 
 from fairc.runtime.measurement import FlowRecord, Measurement
-from fairc.runtime.store.results import MetricValue
+from fairc.runtime.measurement.results import MetricValue
 
 from .base import UNSEEN, Metric, Presentation, Value, per_flow
 from .policing import policed_loss

@@ -12,7 +12,7 @@ from fairc.compiler.plan import LoadWorkload, MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import NS
 from fairc.runtime.measurement.loads import PageLoad
-from fairc.runtime.store.results import MetricValue
+from fairc.runtime.measurement.results import MetricValue
 
 from .base import Metric, Value, of_module
 

@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
 from fairc.runtime.measurement.policers import PolicerRecord, unexposed_losses
+from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.series import Trace
-from fairc.runtime.store.results import MetricValue
 
 from .base import Metric, Value, per_flow
 

@@ -20,8 +20,8 @@ import numpy as np
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.series import Curve, Floats
-from fairc.runtime.store.results import MetricValue
 
 from .base import UNSEEN, Distribution, Metric, Value, per_flow
 from .distribution import distribution, percentile_values, percentiles

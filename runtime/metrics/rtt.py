@@ -27,8 +27,8 @@ import numpy as np
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
+from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.series import Curve, Floats, Trace
-from fairc.runtime.store.results import MetricValue
 
 from .base import Course, Distribution, Metric, Value, per_flow
 from .distribution import distribution, percentile_values, percentiles

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.series import Trace
-from fairc.runtime.store.results import MetricValue
 
 AT_THE_BOTTLENECK = frozenset(
     {

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairc.runtime.measurement import FlowRecord, Measurement
-from fairc.runtime.store.results import MetricValue
+from fairc.runtime.measurement.results import MetricValue
 
 from .base import Course, Distribution, Metric, Value, per_flow
 from .distribution import percentile_values, percentiles

@@ -27,9 +27,9 @@ import numpy as np
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
+from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.series import Floats
 from fairc.runtime.statistics.series import Stationarity, kpss
-from fairc.runtime.store.results import MetricValue
 
 from .base import Metric, Value
 

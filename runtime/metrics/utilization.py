@@ -17,8 +17,8 @@ import numpy as np
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.slots import apportion
-from fairc.runtime.store.results import MetricValue
 
 from .base import Metric, Value
 

@@ -8,7 +8,7 @@ from statistics import fmean
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.applications import Video
-from fairc.runtime.store.results import MetricValue
+from fairc.runtime.measurement.results import MetricValue
 
 from .base import Metric, Value, of_module
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairc.compiler.plan import Cell, Plan
+from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.statistics.repeated import repeated
 from fairc.runtime.store import verdicts
 from fairc.runtime.store.opened import Opened
-from fairc.runtime.store.results import CellResult
 from fairc.runtime.store.tables import axis_columns, quoted
 
 from .moving import Moving, moving

@@ -18,8 +18,8 @@ from fairc.compiler.plan import Cell, MetricRequest
 from fairc.compiler.plan.base import Model
 from fairc.runtime.analysis.cells import ArtefactError, analyse, write_files, write_series
 from fairc.runtime.host import archive, faults
+from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.store.cell_folder import CONSOLE, RAW, SERIES
-from fairc.runtime.store.results import CellResult
 
 REQUESTS = TypeAdapter(tuple[MetricRequest, ...])
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.host import faults, supervisor
-from fairc.runtime.store.results import CellResult
+from fairc.runtime.measurement.results import CellResult
 
 from .analyst import REQUESTS, Answer, Job, derive
 

@@ -26,6 +26,7 @@ from fairc.compiler.files import content, sync
 from fairc.compiler.plan import Cell, Plan
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.host import supervisor
+from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.store import cell_folder, provenance
 from fairc.runtime.store.cell_folder import ORIGIN, RESULT
 from fairc.runtime.store.copying import require_genuine
@@ -37,7 +38,6 @@ from fairc.runtime.store.folder import (
     key_of,
     read_cell,
 )
-from fairc.runtime.store.results import CellResult
 
 from . import history, lock
 from .progress import Silent

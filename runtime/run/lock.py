@@ -14,8 +14,8 @@ from typing import Any
 import fairc.runtime
 from fairc.compiler.plan import MetricRequest
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
-from fairc.runtime.calibration.kept import kept as kept_calibration
 from fairc.runtime.engines.base import Engine
+from fairc.runtime.engines.kept_calibration import kept as kept_calibration
 from fairc.runtime.store.folder import CELLS, PLAN, read_cells, read_plan
 
 LIBRARIES = ("click", "duckdb", "jinja2", "lark", "matplotlib", "numpy", "pydantic", "scipy")
@@ -26,7 +26,6 @@ ANALYSIS = (
     "measurement",
     "metrics",
     "statistics",
-    "store/results.py",
     "validity",
 )
 

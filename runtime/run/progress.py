@@ -11,7 +11,7 @@ from rich import progress
 from rich.console import Console
 from rich.progress import Progress as Bars
 
-from fairc.runtime.store.results import CellResult
+from fairc.runtime.measurement.results import CellResult
 
 LINE_EVERY_S = 10.0
 

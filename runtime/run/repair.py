@@ -13,11 +13,11 @@ from fairc.compiler.plan import Cell
 from fairc.compiler.record import recorded
 from fairc.runtime.engines.elsewhere import Elsewhere
 from fairc.runtime.host import archive
+from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.store import damage, hashes
 from fairc.runtime.store.cell_folder import RAW, RESULT
 from fairc.runtime.store.folder import Store
 from fairc.runtime.store.identity import differences
-from fairc.runtime.store.results import CellResult
 
 from . import lock
 from .analyst import Job

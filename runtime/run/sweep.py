@@ -23,10 +23,10 @@ from fairc.compiler.record import Ran
 from fairc.runtime.engines.base import Engine, RawResult
 from fairc.runtime.host import faults
 from fairc.runtime.host.faults import EngineUnavailable
+from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.store import damage
 from fairc.runtime.store.cell_folder import RAW
 from fairc.runtime.store.folder import EMITTED, Store, key_of
-from fairc.runtime.store.results import CellResult
 from fairc.runtime.store.verdicts import Counts
 
 from . import lock

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from fairc.compiler.plan import Cell
 from fairc.runtime.measurement import ArtefactError, load
+from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.metrics.split import known_values
 from fairc.runtime.store.folder import Store, StoreError
-from fairc.runtime.store.results import MetricValue
 from fairc.runtime.store.verdicts import counts
 
 HALF, TWICE = "half", "twice"

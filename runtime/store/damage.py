@@ -9,11 +9,11 @@ from pathlib import Path
 from fairc.compiler.files import content
 from fairc.compiler.plan import Cell
 from fairc.compiler.record import FILES, Ran, recorded
+from fairc.runtime.measurement.results import CellResult
 
 from . import hashes
 from .cell_folder import RAW, RESULT, SERIES
 from .identity import mismatch
-from .results import CellResult
 
 
 def of_cell(cell: Cell, folder: Path, thorough: bool = False) -> dict[str, str]:

@@ -19,11 +19,11 @@ from fairc.compiler.files import IrregularError, content, sync
 from fairc.compiler.plan import Cell, Plan
 from fairc.compiler.record import FILES, File, Ran, Record, Recorded, of_file, recorded
 from fairc.runtime.host import archive, faults
+from fairc.runtime.measurement.results import CellResult
 
 from . import cell_folder, occupant, provenance
 from .cell_folder import RAW, RESULT
 from .occupant import PARTIAL
-from .results import CellResult
 
 PLAN, CELLS, LOCK = "plan.json", "cells.jsonl", "lock.json"
 EMITTED = "emitted.json"

@@ -11,10 +11,10 @@ from pathlib import Path
 from fairc.compiler.cells.grid import genuine
 from fairc.compiler.files import content
 from fairc.compiler.plan import Cell
+from fairc.runtime.measurement.results import CellResult
 
 from .cell_folder import RESULT, SERIES, ours
 from .folder import key_of
-from .results import CellResult
 
 OF_THE_HOST = {"wall_s", "analysis"}
 """Fields of a result that differ where the cell did the same: wall time, and the version that analysed it."""

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import Cell
+from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.measurement.series import Series
-
-from .results import CellResult
 
 # Between the entries of a list on its way into DuckDB; no human-readable text contains it.
 SEPARATOR = "\x1f"

@@ -22,6 +22,7 @@ from fairc.compiler.files import content
 from fairc.compiler.plan import Cell, Plan
 from fairc.runtime.host import faults
 from fairc.runtime.measurement import ArtefactError
+from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.measurement.series import Series
 
 from . import swept
@@ -29,7 +30,6 @@ from .columns import TABLES
 from .folder import Store
 from .identity import mismatch
 from .occupant import PARTIAL
-from .results import CellResult
 from .schema import SEPARATOR, Column, Stored, Table
 from .swept import Swept
 

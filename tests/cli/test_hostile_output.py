@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from fairc.runtime.host import supervisor
+from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.run.progress import failure
-from fairc.runtime.store.results import CellResult
 from fairc.runtime.store.spreadsheet import no_formula
 
 Fairc = Callable[..., Any]  # conftest.py

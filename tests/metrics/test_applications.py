@@ -15,8 +15,8 @@ from madecell import MS, PAYLOAD
 
 from fairc.compiler.plan import VideoWorkload
 from fairc.runtime.measurement import load
+from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.metrics.fct import percentile
-from fairc.runtime.store.results import MetricValue
 
 
 def test_completion_times_of_files(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from fairc.runtime.claims import intervals
 from fairc.runtime.claims.values import Values
 from fairc.runtime.compare.comparison import compare_groups
 from fairc.runtime.measurement import load
+from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.statistics.agreement import shift
 from fairc.runtime.statistics.estimates import bootstrap, mean, median, percentile
@@ -30,7 +31,6 @@ from fairc.runtime.statistics.paired import Matched, walsh_shift
 from fairc.runtime.statistics.sequential import at_any_time, at_look
 from fairc.runtime.statistics.verdicts import compare
 from fairc.runtime.store import tables
-from fairc.runtime.store.results import MetricValue
 from fairc.runtime.store.schema import Stored
 
 INF = math.inf

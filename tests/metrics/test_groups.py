@@ -11,10 +11,10 @@ from madecell import FULL, MS, PAYLOAD
 
 from fairc.compiler.plan import Flow, MetricRequest
 from fairc.runtime.measurement import Measurement, load
+from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.metrics.convergence_time import fair_windows
 from fairc.runtime.metrics.groups import named
-from fairc.runtime.store.results import MetricValue
 
 METRIC = {metric.name: metric for metric in METRICS}
 

@@ -22,11 +22,11 @@ from storedcells import of
 from fairc.compiler.plan import LoadWorkload
 from fairc.runtime.analysis.cells import write_series
 from fairc.runtime.measurement import load
+from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.measurement.slow_start import slow_start_s
 from fairc.runtime.metrics.cpu import busy_share
 from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.store import tables
-from fairc.runtime.store.results import CellResult
 from fairc.runtime.store.schema import Stored
 
 

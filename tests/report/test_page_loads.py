@@ -12,6 +12,7 @@ from fairc.compiler.plan import FigureRequest, Selection
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.formatting import Number
+from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.report.build import build
 from fairc.runtime.report.comparisons import comparisons
@@ -28,7 +29,6 @@ from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import Results
 from fairc.runtime.store import tables
 from fairc.runtime.store.folder import read_cells, read_plan
-from fairc.runtime.store.results import CellResult
 from fairc.runtime.store.schema import Stored
 
 from pageplans import ACCESSES, HTTP, METRICS, SECOND, TARGETS, write_plan  # isort: skip

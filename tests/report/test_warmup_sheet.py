@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from fairc.compiler.plan import Goal, Precision
+from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import Results
 from fairc.runtime.report.warmup import warmup_sheet
 from fairc.runtime.run import warmup
 from fairc.runtime.store.folder import read_cells, read_plan
-from fairc.runtime.store.results import MetricValue
 
 GOODPUT = "goodput"
 

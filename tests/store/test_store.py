@@ -13,9 +13,9 @@ from specs import compilation_of
 
 from fairc.compiler import Cell, emit, files
 from fairc.runtime.host import archive
+from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.store.cell_folder import RAW
 from fairc.runtime.store.folder import Store, StoreError, key_of, read_plan
-from fairc.runtime.store.results import CellResult
 
 SPEC = """fexp 1
 experiment small {

@@ -14,12 +14,12 @@ from fairc.compiler import Cell, emit
 from fairc.runtime.engines.base import RawResult
 from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.host.faults import EngineUnavailable
+from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.run import analysts, lock
 from fairc.runtime.run.progress import Lines, Silent
 from fairc.runtime.run.sweep import Sweep
 from fairc.runtime.store.cell_folder import CONSOLE
 from fairc.runtime.store.folder import Store
-from fairc.runtime.store.results import CellResult
 from fairc.runtime.store.verdicts import Counts
 
 SPEC = """fexp 1

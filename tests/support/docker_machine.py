@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fairc.compiler import Compilation, emit
 from fairc.compiler.targets.binary import find_endpoints
-from fairc.runtime.containers.probe import TRY
+from fairc.runtime.engines.container_probe import TRY
 from fairc.runtime.engines.host import QDISCS, trial
 from fairc.runtime.host import supervisor
 from fairc.runtime.vm import exchange, image, qemu, recipe, snapshot

@@ -8,8 +8,8 @@ from madeartefacts import Made
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import Measurement, load
+from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.metrics import METRICS
-from fairc.runtime.store.results import MetricValue
 
 
 def values(

@@ -10,9 +10,9 @@ import numpy as np
 
 from fairc.compiler.plan import Axis, Plan
 from fairc.runtime.measurement import pages
+from fairc.runtime.measurement.results import CellResult, FlowResult, MetricValue
 from fairc.runtime.measurement.series import Series
 from fairc.runtime.repetitions.reading import Measured, measured
-from fairc.runtime.store.results import CellResult, FlowResult, MetricValue
 from fairc.runtime.store.schema import Stored
 
 from madecell import made_cell  # isort: skip

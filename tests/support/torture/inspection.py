@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from fairc.runtime.store.results import CellResult
+from fairc.runtime.measurement.results import CellResult
 
 ENDS = {".html": b"</html>", ".svg": b"</svg>", ".pdf": b"%%EOF", ".parquet": b"PAR1", ".npz": b""}
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.metrics.base import Metric, Value
-from fairc.runtime.store.results import MetricValue
 
 SEEN = Value("flows_seen", "1", "number of flows")
 

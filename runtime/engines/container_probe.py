@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable
 
 from fairc.compiler.targets.containers import CAPABILITIES
-from fairc.runtime.engines.host import ACCURATE_ECN, trial
+from fairc.runtime.containers.client import Client, translated
+from fairc.runtime.containers.image import Image
+from fairc.runtime.containers.leftovers import label
 
-from .client import Client, translated
-from .image import Image
-from .leftovers import label
+from .host import ACCURATE_ECN, trial
 
 TRY = """
 import json, os, socket, subprocess, sys

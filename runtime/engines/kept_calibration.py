@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from fairc.compiler.files import whole
-from fairc.runtime.engines.base import Engine
 from fairc.runtime.vm.recipe import cache_directory
+
+from .base import Engine
 
 
 def keep(engine: str, identity: str, document: str) -> Path:
