@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from fairc.runtime.claims.deciding import decide
+from markupsafe import Markup
+
+from fairc.runtime.claims.deciding import Decided, Decision, Unit, decide
 from fairc.runtime.claims.wording import (
     METHODS,
+    UnitText,
     format_of,
     in_order,
     level_text,
     summed_up,
     unit_texts,
 )
+from fairc.runtime.formatting import Interval, Number, counted, one_line, scaled
 from fairc.runtime.store.folder import Store
 
 from .asked import when

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING
 
-from fairc.compiler.plan import Axis, FigureRequest
 from fairc.runtime.formatting import (
     MINUS,
     Interval,
@@ -30,6 +30,11 @@ from fairc.runtime.statistics.verdicts import compare
 from .answer import entries, format_of
 from .run import Configuration, Run
 from .summary import Results
+
+if TYPE_CHECKING:
+    from fairc.compiler.plan import Axis, FigureRequest
+    from fairc.runtime.statistics.paired import Matched
+    from fairc.runtime.statistics.verdicts import Comparison
 
 # More configurations make more pairs than anyone reads, and Holm's correction decides none of them.
 MAX_CONFIGURATIONS = 4

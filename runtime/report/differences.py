@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fairc.runtime.analysis.conditions import CONDITIONS
+from fairc.runtime.formatting import listed
 
-from .formatting import listed
 from .run import Run
 
 # Values that a cell of the table names before it says "and N more".

@@ -9,6 +9,7 @@ from functools import cache
 
 from fairc.compiler.plan import Goal, Precision
 from fairc.compiler.plan.looks import looks
+from fairc.runtime.formatting import counted, listed, one_line, quantity
 from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.repetitions.ending import Ending, Endings, Missed
 

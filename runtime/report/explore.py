@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairc.runtime.formatting import counted, number, one_line
 from fairc.runtime.measurement import SLOT_S
 from fairc.runtime.repetitions.reading import Measure, Outcome
 
@@ -25,6 +26,9 @@ from .lead import leading
 from .links import capacity, changing, named
 from .run import Configuration, Run
 from .summary import Results
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # Numbers in the series of a page: about 1.3 MB of text.
 BUDGET = 250_000

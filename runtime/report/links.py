@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairc.compiler.plan import Cell, Interface, Node
-
-from fairc.compiler.plan import Cell, Interface, Node
 from fairc.runtime.formatting import one_line
 
 if TYPE_CHECKING:

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import LoadWorkload
 from fairc.compiler.targets.processing import DEFAULT_NS
 from fairc.runtime.engines import ENGINES, guest_job
+from fairc.runtime.formatting import (
+    Interval,
+    Number,
+    counted,
+    listed,
+    one_line,
+    quantity,
+    scale_for,
+    scaled,
+)
 from fairc.runtime.run.phase import findings
 from fairc.runtime.store.folder import StoreError
 from fairc.runtime.store.tables import TableError
 from fairc.runtime.vm import recipe
 
 from .run import ReportError, Run
+
+if TYPE_CHECKING:
+    from fairc.runtime.run.phase import Findings, Result
+    from fairc.runtime.statistics.estimates import Estimate
 
 # The most rows of a table that anyone reads.
 MAX_ROWS = 60

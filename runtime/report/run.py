@@ -7,10 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from fairc.compiler.plan import Cell, Queue
@@ -19,6 +17,10 @@ from fairc.runtime.repetitions.reading import InTables, Outcome
 from fairc.runtime.store.columns import TABLES
 from fairc.runtime.store.folder import Store, StoreError, read_plan
 from fairc.runtime.store.opened import Opened
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 # A cell's line names its configuration before anything that a user can write.
 _CONFIGURATION = re.compile(r'"configuration":\s*"([^"]*)"')

@@ -8,6 +8,7 @@ from typing import Any
 
 from fairc.compiler.plan import Cell, Flow, Interface, Iperf3Workload, LoadWorkload, Queue
 from fairc.runtime.engines import ENGINES
+from fairc.runtime.formatting import counted, listed, one_line, quantity
 
 from .run import Run
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.formatting import between, listed, number
 from fairc.runtime.repetitions.samples import REPETITION, Sample
-from fairc.runtime.report.formatting import between, listed, number
 from fairc.runtime.statistics.series import autocorrelation
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, few, limits
 from .cases import by_text, load, names_of, replicates, separated, stem, worded
 from .layout import columns_for, fitting, grid
 from .style import LIMIT, MUTED, SERIES, Width
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from fairc.runtime.statistics.series import Autocorrelation
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,8 +46,6 @@ class NamedAxis:
 
         The ticks are at the values that were run, in the words of the experiment.
         """
-        from matplotlib.ticker import NullLocator
-
         low, high = min(self.places.values()), max(self.places.values())
         if self.log:
             axes.set_xscale("log")

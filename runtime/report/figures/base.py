@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fairc.runtime.report.formatting import Cell
+from fairc.runtime.formatting import Cell
 from fairc.runtime.report.run import Configuration, Run
 from fairc.runtime.report.summary import Results
 from fairc.words.figures import FIGURES, FigureEntry
 
 from .style import Width
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
+
+    from fairc.compiler.plan import FigureRequest
 
 
 @dataclass(frozen=True, slots=True)

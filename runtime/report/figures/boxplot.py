@@ -11,8 +11,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-import numpy as np
-
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.formatting import listed, one_line, quantity
 from fairc.runtime.repetitions.mixtures import pools_cells

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from math import fsum, isfinite
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.formatting import Scale, counted, listed, one_line, scale_for
 from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.repetitions.mixtures import names_to_add, pools_cells, ticked
 from fairc.runtime.repetitions.moving import sentence

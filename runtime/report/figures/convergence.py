@@ -9,11 +9,7 @@ them there is no spread left, however few they are. The outer band is exact (`su
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +24,10 @@ from .cases import Cases, by_text, load, names_of, number_of, replicates, separa
 from .layout import WIDE_LEFT, Key, fitting, panels_for
 from .style import MUTED, SERIES, Width
 from .summing import ordinal
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
 MIN_CONFIGURATIONS = 4
 SIZES = 12

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.runtime.formatting import one_line
 from fairc.runtime.measurement.series import Curve
 from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.repetitions.samples import REPETITION

@@ -10,8 +10,6 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-import numpy as np
-
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.formatting import listed, one_line, quantity
 

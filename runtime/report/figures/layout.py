@@ -7,8 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from matplotlib import rcParams
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
+from matplotlib.textpath import TextToPath
 
-from fairc.runtime.report.formatting import one_line
+from fairc.runtime.formatting import one_line
 
 from .style import WIDTHS, Dash, Width
 
@@ -265,8 +272,6 @@ def panels_for(
 
 def thin(dots: object) -> None:
     """Leave out dots that lie on others, so that a figure of many cells stays small."""
-    from matplotlib.lines import Line2D
-
     assert isinstance(dots, Line2D)
     x, y = (np.asarray(v, dtype=float) for v in dots.get_data())
     if len(x) > 50:

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
-
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -34,6 +30,10 @@ from .layout import WIDE_LEFT, fitting, label_room, panels_for, short
 from .points import Point
 from .style import MUTED, Width, colour, dash, label_ends, logarithmic, pick
 from .summing import Summing, summing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 TIME = "time"
 

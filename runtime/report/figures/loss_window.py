@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import numpy as np
-from matplotlib.axes import Axes
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .curves import MODELS, Look, Panel, figure
 from .layout import Key
 from .style import SERIES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _MANY = 120  # windows beyond which bars would hide each other
 

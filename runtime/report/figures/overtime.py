@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairc.runtime.formatting import quantity
 from fairc.runtime.measurement import SLOT_S
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.repetitions.samples import REPETITION, Sample
@@ -16,6 +17,9 @@ from .base import NothingToDraw, Subject
 from .cases import Cases, mixture
 from .points import Point
 from .summing import Summing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MAX_BINS = 150
 _STEPS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)

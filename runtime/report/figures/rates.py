@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
-
-import numpy as np
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +18,10 @@ from .base import Drawing, FigureKind, NothingToDraw, Subject, panel_names
 from .layout import columns_for, fitting, grid, label_room, short
 from .style import LIMIT, Width, colour, dash, label_ends
 from .traces import shade
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
 # A line is drawn through at most this many means, so that a 100 ms slot's packets do not hide it.
 MAX_BINS = 240

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-import numpy as np
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +17,9 @@ from .base import Drawing, FigureKind, Subject, few, limits
 from .cases import Cases, by_text, grouped, headed, load, names_of, separated, stem, valued, worded
 from .layout import WIDE_LEFT, Key, fitting, panels_for
 from .style import INK, Width, colour, dash
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # Points of a line: more cannot be distinguished at a page's width.
 MOST_POINTS = 150

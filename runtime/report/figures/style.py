@@ -81,8 +81,6 @@ _RC: dict[Any, Any] = {
 @contextmanager
 def paper_style() -> Iterator[None]:
     """Apply the style to everything that is drawn and saved inside the block."""
-    import matplotlib
-
     with matplotlib.rc_context(), warnings.catch_warnings():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_RC)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.formatting import between, listed, one_line, quantity, scale_for
