@@ -92,7 +92,7 @@ def test_what_is_missing_is_said(runs: Fairc) -> None:
 
 
 def test_what_is_missing_is_not_said_for_ever(runs: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairc.cli.results.SHOWN_ROWS", 2)
+    monkeypatch.setattr("fairc.cli.compare.SHOWN_ROWS", 2)
     other = text_of("other.fexp", ("[1Mbit/s, 2Mbit/s]", "[3Mbit/s]"))
     assert runs("run", other, "-o", "other").status == 0
     called = runs("compare", "one", "other")

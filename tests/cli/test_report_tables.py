@@ -94,7 +94,7 @@ def reported(
         formats = [word for suffix in ("html", *SUFFIXES) for word in ("--format", suffix)]
         with monkeypatch.context() as with_phases:
             if name == "every":
-                with_phases.setattr("fairc.runtime.run.phase.findings", lambda _: PHASES)
+                with_phases.setattr("fairc.runtime.report.phases.findings", lambda _: PHASES)
             assert fairc("report", run, *formats, *warmup).status == 0
     return run
 
