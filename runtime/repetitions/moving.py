@@ -57,28 +57,19 @@ def is_level(metric: str) -> bool:
 def sentence(
     metric: str, flows: Collection[str], configurations: Iterable[str], found: Moving
 ) -> str:
-    """Say which flows still move; empty if none does, or the metric does not depend on it.
+    """Say whether flows still move; empty if none does, or the metric does not depend on it.
 
     flows: the flow of the value; empty: of a whole cell, on which all of its flows have an influence. A name that is
-    not a flow's, as that of a group of users, stands for all.
+    not a flow's, as that of a group of users, stands for all. The table `flows` has the test of each.
     """
     if not is_level(metric):
         return ""
-    moves: dict[str, Moves] = {}
-    for configuration in dict.fromkeys(configurations):
+    moved: set[str] = set()
+    for configuration in configurations:
         of = found.get(configuration, {})
-        own = [flow for flow in of if flow in flows] or list(of)
-        for flow in own:
-            if of[flow].is_found:
-                last = moves.get(flow, Moves(0, 0))
-                moves[flow] = Moves(
-                    last.rejections + of[flow].rejections, last.tests + of[flow].tests
-                )
-    if not moves:
+        own = [flow for flow in of if flow in flows] or of
+        moved |= {flow for flow in own if of[flow].is_found}
+    if not moved:
         return ""
-    shown = [
-        f"{'' if flow in flows else f'{flow} '}in {m.rejections} of {m.tests} repetitions"
-        for flow, m in moves.items()
-    ]
-    more = f" and {len(shown) - 3} more flows" if len(shown) > 3 else ""
-    return f"still moving {', '.join(shown[:3])}{more} (KPSS): it depends on when it was taken"
+    whose = "" if moved <= set(flows) else "flows are "
+    return f"{whose}still moving (KPSS): it depends on when it was taken"

@@ -56,10 +56,10 @@ def test_whose_flows_are_named() -> None:
     p = {"a": (0.01, 0.01), "b": (0.01, 0.10)}
     found = moving(("x", flow, value) for flow, values in p.items() for value in values)
     assert found == {"x": {"a": Moves(2, 2), "b": Moves(1, 2)}}
-    moves = "(KPSS): it depends on when it was taken"
-    assert sentence("goodput", {"a"}, ["x"], found) == f"still moving in 2 of 2 repetitions {moves}"
+    moves = "still moving (KPSS): it depends on when it was taken"
+    assert sentence("goodput", {"a"}, ["x"], found) == moves
     assert sentence("goodput", {"b"}, ["x"], found) == ""
-    of_all = f"still moving a in 2 of 2 repetitions {moves}"
+    of_all = f"flows are {moves}"
     assert sentence("fairness.F", (), ["x"], found) == of_all
     assert sentence("goodput.group", {"users"}, ["x"], found) == of_all
     assert sentence("goodput", {"a"}, ["y"], found) == ""
@@ -101,7 +101,7 @@ def test_tables_and_claims_say_so(tmp_path: Path) -> None:
     """Four repetitions: two reject; an invalid one does not count."""
     cells = [moved(n, 0.01 if n < 3 else 0.1) for n in range(1, 5)]
     tables.write(tmp_path, AXES, [*cells, moved(5, 0.01, verdict="invalid")])
-    remark = "still moving in 2 of 4 repetitions (KPSS): it depends on when it was taken"
+    remark = "still moving (KPSS): it depends on when it was taken"
     measured = of(tmp_path, AXES)
     assert [row["remark"] for row in summarise(measured, "goodput")] == [remark, remark]
     term = ClaimTerm(statistic="median", metric="goodput", cells=("0%", "x"), flow="a", factor=1)
