@@ -1,7 +1,7 @@
 """The program that runs one cell of an experiment: standard library only, nothing of fairc.
 
-It runs next to an emitted program, in a container, and in the guest of an engine in virtual time. Its lowest
-Python is 3.11, that of Debian 12. In order of control flow:
+It runs next to an emitted program, in a container, and in the guest of an engine in virtual time.
+Its lowest Python is 3.11, that of Debian 12. In order of control flow:
 
     part           what a part of a plan is
     numbers, text  the types of fields, with the bounds that a plan from outside must keep
@@ -16,9 +16,12 @@ Python is 3.11, that of Debian 12. In order of control flow:
     expansion      an experiment, and all that follows from it, as a document
     document       the types of that document: plain data, the same as JSON
     nodes          what a node can do, wherever it is: the protocol
-    namespaces     nodes that are network namespaces of this machine; netlink: such that one program sets up
-    topology       Mininet's topology and command line around such nodes; `run` of an emitted program
-    containers     nodes that are containers; node: what each of them runs; image: third-party QUIC stacks
+    namespaces     nodes that are network namespaces of this machine; netlink: such that one program
+                   sets up
+    topology       Mininet's topology and command line around such nodes; `run` of an emitted
+                   program
+    containers     nodes that are containers; node: what each of them runs; image: third-party QUIC
+                   stacks
     clock          real or virtual time
     conductor      configure, start, observe, change, end, collect
     configuration, kernel   what is set in each node, and in the kernel for all of them

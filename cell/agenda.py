@@ -1,4 +1,6 @@
-"""What is due at given times while the flows run: changes of links, starts and stops of iperf3's clients."""
+"""What is due at given times while the flows run: changes of links, starts and stops of iperf3's
+clients.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +40,8 @@ class Agenda:
     def wake_ns(self, until_ns: int) -> int:
         """Return when to look again: before what is due next, until_ns at the latest.
 
-        poll() may come late by up to 0.5 % of its wait (Linux, select_estimate_accuracy()): a longer
-        wait ends 1 % early, and it waits again for the rest.
+        poll() may come late by up to 0.5 % of its wait (Linux, select_estimate_accuracy()): a
+        longer wait ends 1 % early, and it waits again for the rest.
         """
         if self.next is None or self.next[0] >= until_ns:
             return until_ns
@@ -67,7 +69,10 @@ class ByTc:
         }
 
     def carry_out(self, node: str, lines: Sequence[str]) -> None:
-        """Have tc carry out lines; it answers the one after them when that is done. Raises Failed."""
+        """Have tc carry out lines; it answers the one after them when that is done.
+
+        Raises Failed.
+        """
         tc = self.tc[node]
         assert tc.stdin and tc.stdout and tc.stderr
         try:

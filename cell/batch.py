@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 _LINE = re.compile(r"[!-~]+(?: [!-~]+)*", re.ASCII)
 _OBEYED = frozenset("\"'\\#;|&$`<>(){}*?~!^")
-"""What a batch of iproute2 (quotes, backslash, comments), or a shell, would read as more than itself."""
+"""What a batch of iproute2 (quotes, backslash, comments), or a shell, would read as more than
+itself.
+"""
 
 
 def line(text: str) -> str:
@@ -33,7 +35,9 @@ def word(value: str) -> str:
 
 
 BEYOND_TC = frozenset({"dualpi2"})
-"""Disciplines that the `tc` of Debian 13 does not know: the endpoints' program adds them, and reads them back."""
+"""Disciplines that the `tc` of Debian 13 does not know: the endpoints' program adds them, and reads
+them back.
+"""
 
 
 def is_beyond_tc(text: str) -> bool:
@@ -60,7 +64,8 @@ def cable_lines(cables: list[tuple[End, End]], paths: dict[str, str]) -> list[st
     /dev/fd and /proc/self do not do: another process reads them.
     """
     return [
-        f"link add name {word(a['interface'])} address {word(a['mac'])} netns {paths[a['node']]} type veth"
+        f"link add name {word(a['interface'])} address {word(a['mac'])} netns"
+        f" {paths[a['node']]} type veth"
         f" peer name {word(b['interface'])} address {word(b['mac'])} netns {paths[b['node']]}"
         for a, b in cables
     ]

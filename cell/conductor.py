@@ -1,4 +1,6 @@
-"""The conductor: configures the nodes, starts programs, observes, changes links, ends it all, collects."""
+"""The conductor: configures the nodes, starts programs, observes, changes links, ends it all,
+collects.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +44,8 @@ def conduct(
 ) -> int:
     """Run a cell in the current folder, whatever happens; return the exit status of this program.
 
-    nodes: makes them. place: where the endpoints are looked for. instead: what is done with the network,
-    once it is up, instead of running the flows. In the end cell.json says how it went.
+    nodes: makes them. place: where the endpoints are looked for. instead: what is done with the
+    network, once it is up, instead of running the flows. In the end cell.json says how it went.
     """
     allow_open_files()
     clock = RealTime() if document["epoch_ns"] is None else VirtualTime(document["epoch_ns"])
@@ -139,7 +141,9 @@ class Cell:
         write_json("ping.json", ping_all(nodes, document["pings"]))
 
     def _run_flows(self, nodes: Nodes) -> None:
-        """Start captures and endpoints, wait for the end, let the network drain, end the captures."""
+        """Start captures and endpoints, wait for the end, let the network drain, end the
+        captures.
+        """
         document, processes = self.document, self.processes
         epoch_ns = self.outcome["epoch_ns"] = self.clock.epoch_ns(document["lead_ns"])
         programs = Programs(nodes, processes, epoch_ns, self.place)

@@ -1,4 +1,6 @@
-"""What is set in each node: sysctls, interfaces, addresses, routes, offloads, queues; and read back."""
+"""What is set in each node: sysctls, interfaces, addresses, routes, offloads, queues; and read
+back.
+"""
 
 from __future__ import annotations
 
@@ -92,9 +94,11 @@ def configure(
     lay_cables: Callable[[], None],
     sysctls: Callable[[dict[str, str]], dict[str, str | None]] = set_sysctls,
 ) -> InForce:
-    """Set up all nodes by `ip -batch` and `tc -batch` in each; return what is then in force. Raises Failed.
+    """Set up all nodes by `ip -batch` and `tc -batch` in each; return what is then in force. Raises
+    Failed.
 
-    endpoints: the program that adds queues that tc does not know. lay_cables: connects them. sysctls: sets or checks those of a node, in it.
+    endpoints: the program that adds queues that tc does not know. lay_cables: connects them.
+    sysctls: sets or checks those of a node, in it.
     """
     in_force: InForce = {"sysctl": {}, "offloads": {}}
     for node in network["nodes"]:

@@ -1,4 +1,6 @@
-"""Nodes that are containers: each calls the conductor, a container of its own, and does what that says."""
+"""Nodes that are containers: each calls the conductor, a container of its own, and does what that
+says.
+"""
 
 from __future__ import annotations
 
@@ -145,7 +147,10 @@ class Containers:
         return (self._nodes[name] for name in self._addresses)
 
     def set_up(self, network: NetworkDocument, endpoints: str) -> InForce:
-        """Configure all nodes, whose sysctls the container engine has set; return what is in force. Raises Failed."""
+        """Configure all nodes, whose sysctls the container engine has set; return what is in force.
+
+        Raises Failed.
+        """
         return configure(self, network, endpoints, lambda: self._lay_cables(network), check_sysctls)
 
     def queues(self, endpoints: str, beyond: Iterable[str]) -> Queues:

@@ -11,7 +11,8 @@ from typing import Any, Literal, NotRequired, TypedDict
 class Interface(TypedDict):
     """An interface of a node. address: with the length of its prefix. mac: its own.
 
-    lower: the interface that it lies on (macvlan in passthru mode), null where it is one end of a cable.
+    lower: the interface that it lies on (macvlan in passthru mode), null where it is one end of a
+    cable.
     """
 
     name: str
@@ -32,8 +33,8 @@ class Neighbour(TypedDict):
 class Route(TypedDict):
     """A route, through a next hop (`via`) or an interface.
 
-    local: packets to it stay on the node. initcwnd, initrwnd: first windows of TCP, packets; such a route
-    replaces one to the same destination, if that is there.
+    local: packets to it stay on the node. initcwnd, initrwnd: first windows of TCP, packets; such a
+    route replaces one to the same destination, if that is there.
     """
 
     destination: str
@@ -50,7 +51,9 @@ Side = Literal["dport", "sport"]
 
 
 class Rule(TypedDict):
-    """TCP packets that come in at an interface, to (`dport`) or from (`sport`) a port, have a table."""
+    """TCP packets that come in at an interface, to (`dport`) or from (`sport`) a port, have a
+    table.
+    """
 
     interface: str
     side: Side
@@ -61,7 +64,8 @@ class Rule(TypedDict):
 class Node(TypedDict):
     """A namespace, and all that is set in it. qdiscs: lines of `tc -batch`.
 
-    beyond_tc: lines for queues that tc does not know; the endpoints' program takes them (role `qdiscs`).
+    beyond_tc: lines for queues that tc does not know; the endpoints' program takes them (role
+    `qdiscs`).
     """
 
     name: str
@@ -90,14 +94,18 @@ class Network(TypedDict):
 
 
 class InForce(TypedDict):
-    """What has been set up: node -> sysctl -> value (null: the kernel has none); node -> interface -> offload."""
+    """What has been set up: node -> sysctl -> value (null: the kernel has none); node -> interface
+    -> offload.
+    """
 
     sysctl: dict[str, dict[str, str | None]]
     offloads: dict[str, dict[str, dict[str, str]]]
 
 
 class Program(TypedDict):
-    """A program in a node: a role of fairc-endpoints (or `browser`, `image`) and its description."""
+    """A program in a node: a role of fairc-endpoints (or `browser`, `image`) and its
+    description.
+    """
 
     name: str
     node: str
@@ -122,7 +130,9 @@ class Iperf3Test(TypedDict):
 
 
 class Changes(TypedDict):
-    """Lines of `tc -batch`, one change after the other, and their times; they come again after repeat_ns."""
+    """Lines of `tc -batch`, one change after the other, and their times; they come again after
+    repeat_ns.
+    """
 
     node: str
     interface: str
@@ -152,10 +162,12 @@ class Ping(TypedDict):
 class Document(TypedDict):
     """A cell. epoch_ns: on a virtual clock, ns after 1970; null: as soon as all has been started.
 
-    lead_ns: from the start of the first program to the epoch. drain_ns: after the end, for what still
-    waits in queues. proxies and policers have `patience_ns` to get ready. modules: (module, parameter, value).
+    lead_ns: from the start of the first program to the epoch. drain_ns: after the end, for what
+    still waits in queues. proxies and policers have `patience_ns` to get ready. modules: (module,
+    parameter, value).
     window_bytes: the largest socket buffer that the kernel has to allow, 0: none beyond its own.
-    slack_ns: how late timers may be. objects: CCAs as BPF struct_ops objects, compressed (zlib), in base64.
+    slack_ns: how late timers may be. objects: CCAs as BPF struct_ops objects, compressed (zlib), in
+    base64.
     """
 
     id: str

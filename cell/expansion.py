@@ -43,8 +43,8 @@ Place = tuple[str, str]
 class _Lookup:
     """What is asked of a network again and again: by node, and by node and interface.
 
-    own: interfaces in the order of the links. peers: the other end of the link. lower: what packets pass below
-    an interface, in order: the processing of a host, and the transmitter of a link.
+    own: interfaces in the order of the links. peers: the other end of the link. lower: what packets
+    pass below an interface, in order: the processing of a host, and the transmitter of a link.
     """
 
     own: dict[str, list[End]]
@@ -172,7 +172,8 @@ def _changes(experiment: Experiment, at: _Lookup, slack_ns: int) -> Iterator[doc
             _frame(egress, at.mtus),
             len(at.lower.get((egress.node, egress.interface), ())),
         )
-        # Before the first change of a round there is the last one of the round before, or what began.
+        # Before the first change of a round there is the last one of the round before, or what
+        # began.
         ahead = [egress.changes[-1].in_force if egress.repeat_ns else _initial(egress)]
         ahead += [change.in_force for change in egress.changes]
         yield document.Changes(
@@ -240,9 +241,11 @@ def processing_netem(bound_ns: int, seed: int | None) -> Impairment:
 
 
 def lower(experiment: Experiment) -> dict[Place, tuple[Impairment, ...]]:
-    """Return what packets pass below interfaces: the processing of a host, then the transmitter of a link.
+    """Return what packets pass below interfaces: the processing of a host, then the transmitter of
+    a link.
 
-    One netem does both. Where the rate changes there are two: a change restarts a netem's random stream.
+    One netem does both. Where the rate changes there are two: a change restarts a netem's random
+    stream.
     """
     processing, found = experiment.processing, dict[Place, tuple[Impairment, ...]]()
     if processing is not None:
@@ -333,7 +336,9 @@ def _drain_ns(experiment: Experiment, mtus: dict[Place, int]) -> int:
 
 
 def _refuse(made: Document) -> None:
-    """Raise ValueError for what could be more than data: a line that is not words, a name that is a path."""
+    """Raise ValueError for what could be more than data: a line that is not words, a name that is a
+    path.
+    """
     for node in made["network"]["nodes"]:
         for _ in node_lines(node):
             pass

@@ -1,7 +1,7 @@
 """What an emitted program says: a network and an experiment in it, typed.
 
-Nothing is here that follows from the rest (`expansion`). Times are ns, after the epoch where nothing else is
-said; an address that is not given is that of the node's first interface.
+Nothing is here that follows from the rest (`expansion`). Times are ns, after the epoch where
+nothing else is said; an address that is not given is that of the node's first interface.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ class TransportOptions(Part):
     """Options of a transport, defaults written out.
 
     initial_window_packets: initial congestion window. receive_window_bytes: the largest window that
-    the receiver advertises; None: as its buffer allows. accurate_ecn: the receiver counts marks for the sender
-    (AccECN, over TCP); left out where it does not. pacing: for TCP, by TCP itself.
+    the receiver advertises; None: as its buffer allows. accurate_ecn: the receiver counts marks for
+    the sender (AccECN, over TCP); left out where it does not. pacing: for TCP, by TCP itself.
     """
 
     initial_window_packets: InitialWindow = 10
@@ -103,9 +103,12 @@ class TransportOptions(Part):
 class Flow:
     """A flow: who sends what to whom; the server sends the data.
 
-    starts_ns: of each connection. mtu: the smallest on the way. buffer_bytes: of each connection, both ends;
-    send_buffer_bytes, receive_buffer_bytes: instead of it. rate_bps: limit at the generator, bit/s of IP.
-    cca_parameters: over TCP for the whole kernel, over QUIC all of them. image: a third-party QUIC stack.
+    starts_ns: of each connection. mtu: the smallest on the way. buffer_bytes: of each connection,
+    both ends;
+    send_buffer_bytes, receive_buffer_bytes: instead of it. rate_bps: limit at the generator, bit/s
+    of IP.
+    cca_parameters: over TCP for the whole kernel, over QUIC all of them. image: a third-party QUIC
+    stack.
     gaps_seed: a source over UDP at a constant rate varies its gaps.
     """
 
@@ -157,8 +160,9 @@ class Flow:
 class Capture:
     """A packet capture of an interface, of one direction or `both`.
 
-    It writes what `tcpdump -i INTERFACE -Q DIRECTION -s 96 --time-stamp-precision=nano -w NAME.pcap` would (tcpdump
-    says `inout` for both). Of the form `headers` it writes NAME.headers: what round trips need of TCP and UDP.
+    It writes NAME.pcap as `tcpdump -i INTERFACE -Q DIRECTION -s 96 --time-stamp-precision=nano`
+    would (tcpdump says `inout` for both). Of the form `headers` it writes NAME.headers: what round
+    trips need of TCP and UDP.
     """
 
     node: str
@@ -170,7 +174,8 @@ class Capture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pep(Part):
-    """A split TCP connection: two transparent proxies (RFC 3135), one at each end of a link (docs/build/endpoints.md).
+    """A split TCP connection: two transparent proxies (RFC 3135), one at each end of a link
+    (docs/build/endpoints.md).
 
     terminal, gateway: the nodes on the clients' and on the servers' side; terminal_address,
     gateway_address: those of their interfaces on the link between them, where the middle
@@ -179,8 +184,8 @@ class Pep(Part):
     mtu: of the link between them; left out where it is 1500.
     pool: number of middle connections kept open for clients. window_bytes: the window with
     which each of them starts, in both directions, instead of slow start. rate_bps: (down, up), the
-    pacing limit of a middle connection, the rate of the link. buffer_bytes: send and receive buffer of
-    each of the three connections. source: `file:line` of the statement that it comes from.
+    pacing limit of a middle connection, the rate of the link. buffer_bytes: send and receive buffer
+    of each of the three connections. source: `file:line` of the statement that it comes from.
     """
 
     name: FlowName
@@ -249,10 +254,11 @@ class Processing:
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """One cell. It ends when all flows have, or the `first` one, or after a fixed duration_ns; by deadline_ns.
+    """One cell. It ends when all flows have, or the `first` one, or after a fixed duration_ns; by
+    deadline_ns.
 
-    repetition: the first one times a browser alone. routes: of each node. objects: CCAs as BPF struct_ops
-    objects, compressed, in base64.
+    repetition: the first one times a browser alone. routes: of each node. objects: CCAs as BPF
+    struct_ops objects, compressed, in base64.
     """
 
     id: str

@@ -1,7 +1,7 @@
 """Sizes of packets and frames.
 
-A link has an MTU, the largest IP packet in bytes; the size of a full packet on the wire determines the
-sizes of its shaper, its queue and its hop.
+A link has an MTU, the largest IP packet in bytes; the size of a full packet on the wire determines
+the sizes of its shaper, its queue and its hop.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ ETHERNET_BYTES = 14
 FRAME_BYTES = MTU + ETHERNET_BYTES  # a full Ethernet frame without preamble: 1514
 
 TCP_IP_BYTES = 20 + 20 + 12  # headers of IPv4 and TCP, with timestamps
-# Of a full packet of this QUIC stack (endpoints/src/quic/transport.rs): headers of IPv4 and UDP, short
-# header with a connection id of 8 and a packet number of 2, frame type, stream id, offset of 4, and tag.
+# Of a full packet of this QUIC stack (endpoints/src/quic/transport.rs): headers of IPv4 and UDP,
+# short header with a connection id of 8 and a packet number of 2, frame type, stream id, offset of
+# 4, and tag.
 QUIC_OVERHEAD_BYTES = (20 + 8) + (1 + 8 + 2) + (1 + 1 + 4) + 16
-# Memory that Linux takes for a TCP segment in addition to its IP packet: structures and room for headers;
-# measured with cake at MTUs of 576, 1500, 4000 and 9000 on Linux 6.12.
+# Memory that Linux takes for a TCP segment in addition to its IP packet: structures and room for
+# headers; measured with cake at MTUs of 576, 1500, 4000 and 9000 on Linux 6.12.
 SEGMENT_MEMORY_BYTES = 844
 
 

@@ -26,7 +26,9 @@ EVERYWHERE = {
 }
 
 ACCURATE_ECN = "3"
-"""tcp_ecn: AccECN is offered and asked for (Linux, ip-sysctl.rst); other ends get what they know."""
+"""tcp_ecn: AccECN is offered and asked for (Linux, ip-sysctl.rst); other ends get what they
+know.
+"""
 ECN_OPTION = "2"
 """tcp_ecn_option: its option, which counts bytes, goes with packets that have room for it."""
 
@@ -49,7 +51,9 @@ Interfaces = Sequence[tuple[str, str]]
 
 
 def is_tuned(flow: Flow) -> bool:
-    """Whether a flow's client leaves its receive buffer to the kernel: browsers, iperf3 without a window."""
+    """Whether a flow's client leaves its receive buffer to the kernel: browsers, iperf3 without a
+    window.
+    """
     if isinstance(flow.workload, Iperf3Workload):
         return flow.transport == "tcp" and flow.workload.window_bytes is None
     return flow.browser
@@ -129,8 +133,8 @@ def pep_routes(
 ) -> Iterator[document.Route]:
     """Yield the routes of a node with a proxy.
 
-    One keeps on the node what the proxy intercepts; that to the other proxy has the window with which a
-    middle connection begins, its receive window twice that.
+    One keeps on the node what the proxy intercepts; that to the other proxy has the window with
+    which a middle connection begins, its receive window twice that.
     """
     for pep, _, other, _ in _ends(name, peps):
         yield document.Route(destination="0.0.0.0/0", interface="lo", local=True, table=PEP_TABLE)
@@ -141,7 +145,9 @@ def pep_routes(
 
 
 def pep_rules(name: str, interfaces: Interfaces, peps: Sequence[Pep]) -> Iterator[document.Rule]:
-    """Yield the rules by which a proxy gets packets of its ports, from all interfaces but that to the other one."""
+    """Yield the rules by which a proxy gets packets of its ports, from all interfaces but that to
+    the other one.
+    """
     for pep, own, _, side in _ends(name, peps):
         for interface, address in interfaces:
             if str(ip_interface(address).ip) == own:
@@ -151,7 +157,9 @@ def pep_rules(name: str, interfaces: Interfaces, peps: Sequence[Pep]) -> Iterato
 
 
 def _ends(name: str, peps: Sequence[Pep]) -> Iterator[tuple[Pep, str, str, document.Side]]:
-    """Yield the proxies of a node: with its own address, the other one's, and which port of packets counts."""
+    """Yield the proxies of a node: with its own address, the other one's, and which port of packets
+    counts.
+    """
     for pep in peps:
         if name == pep.terminal:
             yield pep, pep.terminal_address, pep.gateway_address, "dport"

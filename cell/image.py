@@ -1,7 +1,9 @@
-"""Runs next to a third-party QUIC image, in the container of its node: starts the image and writes its events.
+"""Runs next to a third-party QUIC image, in the container of its node: starts the image and writes
+its events.
 
-The image's container has the network of the node. Whoever made the containers starts it when there is
-a file NAME.begin, and says in NAME.ended how it ended. Its contract is that of quic-interop-runner.
+The image's container has the network of the node. Whoever made the containers starts it when there
+is a file NAME.begin, and says in NAME.ended how it ended. Its contract is that of
+quic-interop-runner.
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ class Image:
             self.say("summoned", time.time_ns())
 
     def ending(self) -> dict[str, Any] | None:
-        """Return how the container ended: its exit status and its last words; None while it runs."""
+        """Return how the container ended: its exit status and its last words; None while it
+        runs.
+        """
         try:
             with open(self.name + ".ended") as file:
                 ended: dict[str, Any] | None = json.loads(file.read() or "null")

@@ -1,7 +1,7 @@
 """What flows of the workload `iperf3` run: its own command lines, and when.
 
-The flow's port is that of iperf3's server. With `--reverse` that is the flow's server, which sends, so
-that a client asks for data as in every other flow; without, the flow's client.
+The flow's port is that of iperf3's server. With `--reverse` that is the flow's server, which sends,
+so that a client asks for data as in every other flow; without, the flow's client.
 """
 
 from __future__ import annotations
@@ -25,13 +25,19 @@ CONNECT_TIMEOUT_MS = 30_000
 UDP_IP_BYTES = 20 + 8
 TCP_IP_BYTES = 20 + 20 + 12  # headers of IPv4 and TCP, with timestamps
 START_UP_NS = 6_000_000
-"""From the start of the program to its first packet, in the virtual machine (5.9 ms once it is cached)."""
+"""From the start of the program to its first packet, in the virtual machine (5.9 ms once it is
+cached).
+"""
 
 LINUX_BUFFER_MAX = 212_992
-"""net.core.wmem_max and rmem_max of an untouched kernel, bytes; a larger window is refused by iperf3."""
+"""net.core.wmem_max and rmem_max of an untouched kernel, bytes; a larger window is refused by
+iperf3.
+"""
 
 CONTROL_RTTS = 3
-"""Round trips from iperf3's first packet to its first stream's: connect, parameters, "create streams"."""
+"""Round trips from iperf3's first packet to its first stream's: connect, parameters, "create
+streams".
+"""
 
 
 def uses(flow: Flow) -> bool:
@@ -63,10 +69,11 @@ def tests(flows: Sequence[Flow]) -> Iterator[Iperf3Test]:
 
 
 def begin_ns(flow: Flow) -> int:
-    """Return when a client is started, ns after the epoch, so that its streams begin at the flow's start.
+    """Return when a client is started, ns after the epoch, so that its streams begin at the flow's
+    start.
 
-    On an idle path the last of its streams, opened one after the other, is opened at the flow's start,
-    like a connection of any other flow; over UDP the first datagram leaves then.
+    On an idle path the last of its streams, opened one after the other, is opened at the flow's
+    start, like a connection of any other flow; over UDP the first datagram leaves then.
     """
     half_rtts = 2 * (CONTROL_RTTS + flow.connections - 1)
     if flow.transport == "udp":

@@ -1,4 +1,6 @@
-"""What belongs to the kernel and not to a node: parameters of CCAs, limits of buffers, CCAs in BPF."""
+"""What belongs to the kernel and not to a node: parameters of CCAs, limits of buffers, CCAs in
+BPF.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,10 @@ def versions() -> dict[str, str]:
 
 
 def write_parameter(module: str, name: str, value: str) -> tuple[str, str]:
-    """Write a parameter of a kernel module; return its value before, and the one now in force. Raises Failed."""
+    """Write a parameter of a kernel module; return its value before, and the one now in force.
+
+    Raises Failed.
+    """
     path = f"/sys/module/{module}/parameters/{name}"
     if module == CORE:
         path = f"/proc/sys/net/core/{name}"
@@ -68,7 +73,10 @@ def set_modules(
 
 
 def allow_windows(window_bytes: int, before: list[Parameter]) -> None:
-    """Let iperf3 have the socket buffers that it asks for; they are limited for the whole kernel. Raises Failed."""
+    """Let iperf3 have the socket buffers that it asks for; they are limited for the whole kernel.
+
+    Raises Failed.
+    """
     for name in ("wmem_max", "rmem_max"):
         with open(f"/proc/sys/net/core/{name}") as limit:
             if int(limit.read()) >= window_bytes:
@@ -91,7 +99,8 @@ def restore(before: Iterable[Parameter]) -> list[str]:
 
 
 def register_ccas(objects: Mapping[str, str]) -> None:
-    """Load the user's own CCAs into the kernel: that of fairc's virtual machine, never a host's. Raises Failed.
+    """Load the user's own CCAs into the kernel: that of fairc's virtual machine, never a host's.
+    Raises Failed.
 
     objects: name -> BPF struct_ops object, compressed, in base64.
     """

@@ -11,16 +11,20 @@ from .numbers import Buffer, Packets, Probability, Rate, Seed, TimeNs
 from .part import UNLESS_ABSENT, UNLESS_OFF, Part
 from .queues import Queue, queue_bytes, queue_lines
 
-# A kernel in real time wakes a shaper up to 100 us late now and then, and what its bucket cannot hold
-# until then is lost: 50 Mbit/s became 49.1 with a slack of 20 us, and 49.93 with this one.
+# A kernel in real time wakes a shaper up to 100 us late now and then, and what its bucket cannot
+# hold until then is lost: 50 Mbit/s became 49.1 with a slack of 20 us, and 49.93 with this one.
 REAL_TIME_SLACK_NS = 100_000
 EMULATED_SLACK_NS = 20_000
 """On a clock that advances by the instructions that an emulated processor executes."""
 VIRTUAL_SLACK_NS = 1_000
-"""On a clock that advances only while nothing computes, but for a nanosecond at each reading of the time."""
+"""On a clock that advances only while nothing computes, but for a nanosecond at each reading of the
+time.
+"""
 
 TRANSMITTER_PACKETS = 1_000_000
-"""The limit of a netem that transmits what a shaper lets pass, or that delays a host's packets: never reached."""
+"""The limit of a netem that transmits what a shaper lets pass, or that delays a host's packets:
+never reached.
+"""
 
 # With a rate of its own netem sends no packet before the one that came ahead of it; this one is so
 # high that a full frame takes 12 ns.
@@ -31,10 +35,11 @@ IN_ORDER_BPS = 1_000_000_000_000
 class Shaper(Part):
     """The rate of a link, bit/s of frames, at the interface that has its queue.
 
-    It lets a frame begin when the one ahead of it has been sent. transmitter: what keeps each frame for its
-    length / rate: the netem of the `hop` behind the queue, a netem `below` the interface, or `here` a netem that takes
-    the place of shaper and queue (and drops nothing, or the cell is invalid). None: a token bucket of one frame and a
-    slack for late timers (`transmit = bucket`), behind which frames take no time.
+    It lets a frame begin when the one ahead of it has been sent. transmitter: what keeps each frame
+    for its length / rate: the netem of the `hop` behind the queue, a netem `below` the interface,
+    or `here` a netem that takes the place of shaper and queue (and drops nothing, or the cell is
+    invalid). None: a token bucket of one frame and a slack for late timers (`transmit = bucket`),
+    behind which frames take no time.
     burst_bytes: in plans of versions whose links were all such buckets; left out in others.
     """
 
@@ -60,8 +65,9 @@ def bucket_bytes(rate_bps: int, frame_bytes: int, slack_ns: int) -> int:
 class GilbertElliott(Part):
     """Losses in bursts: a Markov chain of a good and a bad state, one step per packet.
 
-    p: probability of going from good to bad; r: from bad to good, p + r > 0; h, k: probability that a packet
-    passes in the bad and in the good state (Elliott, Bell System Technical Journal 42, 1963).
+    p: probability of going from good to bad; r: from bad to good, p + r > 0; h, k: probability that
+    a packet passes in the bad and in the good state (Elliott, Bell System Technical Journal 42,
+    1963).
     """
 
     p: Probability
@@ -77,7 +83,8 @@ class GilbertElliott(Part):
 
 @dataclass(frozen=True, slots=True)
 class Impairment(Part):
-    """What a netem does to packets that leave through an interface: it delays, loses and transmits them.
+    """What a netem does to packets that leave through an interface: it delays, loses and transmits
+    them.
 
     delay_ns: one-way delay, ns. loss: probability that a packet is lost; independently of other
     packets, or the stationary loss of the chain `bursts`. limit_packets: netem's own
@@ -88,8 +95,8 @@ class Impairment(Part):
     in_order: a packet never overtakes another one; one with less delay waits for those before it.
     reorder: probability that a packet skips the delay and overtakes packets in flight.
     duplicate: probability that a packet is sent twice; the copy can also be lost.
-    rate_bps: of the link whose frames it transmits, one after the other, before their delay; left out where
-    that is done elsewhere.
+    rate_bps: of the link whose frames it transmits, one after the other, before their delay; left
+    out where that is done elsewhere.
     """
 
     delay_ns: TimeNs = 0
@@ -145,8 +152,8 @@ class Change(Part):
     """A change at at_ns after the cell's epoch, to a shaper's rate or to an impairment.
 
     rate_bps: > 0; a link that stops has the rate at which one full frame takes the whole stop.
-    is_rest: whether it is a later part of a stop, so that a frame that begins now ends with the stop; the link carries
-    no more for that. Left out where it is not.
+    is_rest: whether it is a later part of a stop, so that a frame that begins now ends with the
+    stop; the link carries no more for that. Left out where it is not.
     impairment: all of its fields, with its own seed.
     """
 
@@ -168,8 +175,8 @@ class Change(Part):
 class Egress:
     """What packets that leave a node by an interface meet: a shaper and its queue, or a netem.
 
-    bottleneck: whether it is the slowest link of some flow's data path. changes: in order of time; repeat_ns: the
-    period with which they repeat.
+    bottleneck: whether it is the slowest link of some flow's data path. changes: in order of time;
+    repeat_ns: the period with which they repeat.
     """
 
     node: str
@@ -183,7 +190,8 @@ class Egress:
 
     @property
     def netem(self) -> Impairment | None:
-        """The netem at its root, if there is one: the impairment, or what stands for shaper and queue.
+        """The netem at its root, if there is one: the impairment, or what stands for shaper and
+        queue.
 
         In the latter what is in service counts, and not in the queue.
         """
@@ -224,7 +232,9 @@ def egress_lines(egress: Egress, frame_bytes: int, slack_ns: int) -> list[str]:
 
 
 def lower_lines(interface: str, netems: Sequence[Impairment]) -> list[str]:
-    """Return the lines of `tc -batch` for what is below an interface; a packet passes the netems in order."""
+    """Return the lines of `tc -batch` for what is below an interface; a packet passes the netems in
+    order.
+    """
     places = ("root handle 1:", "parent 1:1 handle 2:")
     return [
         line(f"qdisc add dev {lower_name(interface)} {place} {netem.words()}")
@@ -243,7 +253,8 @@ def change_lines(
     """Return the lines of `tc -batch` that carry out a change; before: what held until then.
 
     below: how many netems are below the interface, of which the last one transmits.
-    Where a rate falls the shaper goes first, and where it rises the transmitter: no frame ever waits between them.
+    Where a rate falls the shaper goes first, and where it rises the transmitter: no frame ever
+    waits between them.
     """
     if isinstance(now, Impairment):
         return [line(f"qdisc change dev {egress.interface} root handle 1: {now.words()}")]
@@ -264,13 +275,15 @@ def transmitter(rate_bps: int) -> Impairment:
 def _rate_line(verb: str, egress: Egress, rate_bps: int, frame_bytes: int, slack_ns: int) -> str:
     """Return the line that gives a shaper its rate.
 
-    A token bucket (tbf) looks at a frame before its time has come, so an AQM decides one frame early, and it is
-    full again whenever it is changed; this one (htb) takes a frame when the one ahead of it is paid for. So its
-    burst is the slack for late timers alone. tc would derive the quantum from the rate: there is only one class.
+    A token bucket (tbf) looks at a frame before its time has come, so an AQM decides one frame
+    early, and it is full again whenever it is changed; this one (htb) takes a frame when the one
+    ahead of it is paid for. So its burst is the slack for late timers alone. tc would derive the
+    quantum from the rate: there is only one class.
     """
     bucket = egress.shaper is not None and egress.shaper.transmitter is None
     slack_ns = max(slack_ns, EMULATED_SLACK_NS) if bucket else slack_ns
-    # tc has whole bytes, and one of them may be more than such a slack; this line is for the endpoints' program.
+    # tc has whole bytes, and one of them may be more than such a slack; this line is for the
+    # endpoints' program.
     burst = (
         f"{slack_ns}ns" if slack_ns <= VIRTUAL_SLACK_NS else max(1, bytes_in(slack_ns, rate_bps))
     )

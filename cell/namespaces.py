@@ -1,4 +1,6 @@
-"""Nodes that are network namespaces of this machine: no other program sees them, and they end with this program."""
+"""Nodes that are network namespaces of this machine: no other program sees them, and they end with
+this program.
+"""
 
 from __future__ import annotations
 
@@ -107,7 +109,10 @@ class Namespaces:
         return iter(self._nodes.values())
 
     def set_up(self, network: Network, endpoints: str) -> InForce:
-        """Connect and configure all nodes by `ip` and `tc`; return what is then in force. Raises Failed."""
+        """Connect and configure all nodes by `ip` and `tc`; return what is then in force.
+
+        Raises Failed.
+        """
         return configure(self, network, endpoints, lambda: self._lay_cables(network))
 
     def queues(self, endpoints: str, beyond: Iterable[str]) -> Queues:

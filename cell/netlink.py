@@ -1,7 +1,7 @@
 """Nodes that one program sets up over netlink: the namespaces are its own, and others enter them.
 
-It is the role `network` of fairc-endpoints: what `ip` and `tc` do in dozens of processes elsewhere, from the
-same lines. It then waits for orders: changes of links, and what queues have counted.
+It is the role `network` of fairc-endpoints: what `ip` and `tc` do in dozens of processes elsewhere,
+from the same lines. It then waits for orders: changes of links, and what queues have counted.
 """
 
 from __future__ import annotations
@@ -132,7 +132,10 @@ class NetlinkNodes(Namespaces):
         }
 
     def queues(self, endpoints: str, beyond: Iterable[str]) -> Queues:
-        """Return what the qdiscs of every node have counted, in the form of `tc -s -j qdisc show`. Raises Failed."""
+        """Return what the qdiscs of every node have counted, in the form of `tc -s -j qdisc show`.
+
+        Raises Failed.
+        """
         assert self._role, "set_up comes first"
         found: Queues = self._role.ask({"order": "qdiscs"}, "qdiscs")["nodes"]
         for name in self._left():
@@ -162,7 +165,8 @@ class NetlinkNodes(Namespaces):
 def main() -> None:
     """Run the cell of `document.json`, next to this program, in the folder given as argument.
 
-    That is a machine of its own, in virtual time: when it is switched off nothing of the cell is left.
+    That is a machine of its own, in virtual time: when it is switched off nothing of the cell is
+    left.
     """
     place = os.path.dirname(os.path.abspath(sys.argv[0]))
     with open(os.path.join(place, "document.json")) as file:

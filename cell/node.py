@@ -24,7 +24,10 @@ MESSAGE_BYTES = 200_000
 
 
 def check_sysctls(settings: dict[str, str]) -> dict[str, str | None]:
-    """Return the kernel options of the node that are in force: the container engine has set them. Raises Failed."""
+    """Return the kernel options of the node that are in force: the container engine has set them.
+
+    Raises Failed.
+    """
     in_force: dict[str, str | None] = {}
     for name, value in settings.items():
         with open("/proc/sys/" + name.replace(".", "/")) as option:
@@ -35,7 +38,10 @@ def check_sysctls(settings: dict[str, str]) -> dict[str, str | None]:
 
 
 def name_interfaces(interfaces: Sequence[tuple[str, str, str]]) -> None:
-    """Give the interfaces of this node the names and MAC addresses of the plan, and no IP address. Raises Failed."""
+    """Give the interfaces of this node the names and MAC addresses of the plan, and no IP address.
+
+    Raises Failed.
+    """
     command = ["ip", "-j", "address", "show"]
     show = subprocess.run(command, capture_output=True, text=True, check=True)
     found = {
@@ -110,8 +116,8 @@ def obey(
 ) -> dict[str, Any]:
     """Carry out an order of the conductor; return the answer.
 
-    running: receives a descriptor that signals the end of a started process, the process, and where to
-    write its exit status.
+    running: receives a descriptor that signals the end of a started process, the process, and where
+    to write its exit status.
     """
     try:
         if "call" in order:

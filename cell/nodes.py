@@ -1,4 +1,6 @@
-"""What the conductor asks of a node, wherever it is: a namespace of this machine, or a container."""
+"""What the conductor asks of a node, wherever it is: a namespace of this machine, or a
+container.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ if TYPE_CHECKING:
             ...
 
         def popen(self, command: Sequence[str], **streams: Any) -> Process:
-            """Start a program in the node; streams: stdin, stdout, stderr as subprocess has them."""
+            """Start a program in the node; streams: stdin, stdout, stderr as subprocess has
+            them.
+            """
             ...
 
         def run(self, command: Sequence[str], lines: Sequence[str] = ()) -> str:
@@ -64,7 +68,10 @@ if TYPE_CHECKING:
         """What changes links while the flows run."""
 
         def carry_out(self, node: str, lines: Sequence[str]) -> None:
-            """Carry out lines of `tc -batch` in a node; when this returns it is done. Raises Failed."""
+            """Carry out lines of `tc -batch` in a node; when this returns it is done.
+
+            Raises Failed.
+            """
             ...
 
         def end(self) -> None:
@@ -86,7 +93,8 @@ if TYPE_CHECKING:
             ...
 
         def queues(self, endpoints: str, beyond: Iterable[str]) -> Queues:
-            """Return what the queues of every node have counted, as `tc -s -j qdisc show` has it. Raises Failed.
+            """Return what the queues of every node have counted, as `tc -s -j qdisc show` has it.
+            Raises Failed.
 
             beyond: nodes with queues that tc does not know.
             """

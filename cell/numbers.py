@@ -11,7 +11,8 @@ from typing import Annotated, Any, Final
 class Range:
     """The bounds of a finite number, both inclusive, or of a tuple's length: an annotation.
 
-    Nothing here checks them. pydantic does where a value comes from outside, and asks the annotation how.
+    Nothing here checks them. pydantic does where a value comes from outside, and asks the
+    annotation how.
     low, high: None: no bound. open_low, open_high: whether a bound itself is outside.
     """
 

@@ -60,7 +60,8 @@ def queues_by_tc(nodes: Nodes, endpoints: str, beyond: Iterable[str]) -> Queues:
 def read_queues(node: Node) -> list[dict[str, Any]]:
     """Return `tc -s -j qdisc show` of a node.
 
-    tc writes `[Unknown qdisc, optlen=112]` for the options of a queue that it does not know, which is not JSON.
+    tc writes `[Unknown qdisc, optlen=112]` for the options of a queue that it does not know, which
+    is not JSON.
     """
     text = node.run(["tc", "-s", "-j", "qdisc", "show"])
     queues: list[dict[str, Any]] = json.loads(re.sub(r"\[Unknown qdisc, optlen=\d+\]", "", text))
@@ -68,7 +69,9 @@ def read_queues(node: Node) -> list[dict[str, Any]]:
 
 
 def role_qdiscs(node: Node, endpoints: str, lines: Sequence[str]) -> list[dict[str, Any]]:
-    """Have the endpoints' program add queues to a node, or none; return what is then there, as of tc. Raises Failed."""
+    """Have the endpoints' program add queues to a node, or none; return what is then there, as of
+    tc. Raises Failed.
+    """
     description = json.dumps({"lines": [*lines]})
     try:
         said = json.loads(node.run([endpoints, "qdiscs", "--epoch-ns", "0", description]))
@@ -106,7 +109,8 @@ def ping_all(nodes: Nodes, pings: Sequence[Ping]) -> list[dict[str, Any]]:
 def ping(
     address: str, identifier: int, expected_ns: int, every_ns: int = PING_EVERY_NS
 ) -> list[int]:
-    """Send small ICMP echo requests; return the round trips in ns (fewer than sent when some are lost).
+    """Send small ICMP echo requests; return the round trips in ns (fewer than sent when some are
+    lost).
 
     The arrival is the kernel's timestamp.
     """

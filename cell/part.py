@@ -11,8 +11,8 @@ from .frames import MTU
 class Part:
     """A part of a plan: a frozen dataclass, the same in a plan, an emitted program and a conductor.
 
-    Where a plan is read or written pydantic checks it as this says: nothing unknown, nothing converted, and
-    what a compiler has made as well as what comes from outside.
+    Where a plan is read or written pydantic checks it as this says: nothing unknown, nothing
+    converted, and what a compiler has made as well as what comes from outside.
     """
 
     __slots__ = ()
@@ -43,4 +43,6 @@ def _unless(left_out: Callable[[object], bool]) -> dict[str, Any]:
 
 
 UNLESS_ABSENT, UNLESS_OFF, UNLESS_USUAL = map(_unless, (absent, off, usual))
-"""Metadata of fields that are not in the JSON where they have no value, so that they leave identities alone."""
+"""Metadata of fields that are not in the JSON where they have no value, so that they leave
+identities alone.
+"""

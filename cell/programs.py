@@ -1,4 +1,6 @@
-"""The endpoints' programs in the nodes: started, waited for, stopped, and what they said when they failed."""
+"""The endpoints' programs in the nodes: started, waited for, stopped, and what they said when they
+failed.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,10 @@ class Programs:
                 raise Failed(f"capture {name}: {last_words(name)}")
 
     def stop_captures(self, captures: Sequence[Program]) -> None:
-        """End captures; each writes its last packets, and says how many it wrote and missed. Raises Failed."""
+        """End captures; each writes its last packets, and says how many it wrote and missed.
+
+        Raises Failed.
+        """
         self.processes.signal(names(captures), signal.SIGTERM)
         for name in names(captures):
             stream = self.processes.running[name].stdout
@@ -108,7 +113,10 @@ class Programs:
                         raise Failed(f"{ended} ended before it was ready: {last_words(ended)}")
 
     def stop(self, programs: Sequence[Program]) -> None:
-        """End programs that stand in the way of packets; they write what they still have to say. Raises Failed."""
+        """End programs that stand in the way of packets; they write what they still have to say.
+
+        Raises Failed.
+        """
         self.processes.signal(names(programs), signal.SIGTERM)
         for name in self.processes.wait(names(programs), 2_000_000_000):
             raise Failed(f"{name} did not end on SIGTERM")

@@ -1,4 +1,6 @@
-"""Queue disciplines: their parameters, and what `tc` takes for each, every parameter written out."""
+"""Queue disciplines: their parameters, and what `tc` takes for each, every parameter written
+out.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ def _check_one_limit(limit_bytes: int | None, limit_packets: int | None) -> None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fifo(Part):
-    """First in, first out, drop-tail. It has one limit, of bytes of waiting frames or of packets."""
+    """First in, first out, drop-tail.
+
+    It has one limit, of bytes of waiting frames or of packets.
+    """
 
     limit_bytes: QueueBytes | None = None
     limit_packets: Packets | None = None
@@ -45,14 +50,14 @@ class Fifo(Part):
 class Red(Part):
     """Random Early Detection over the average queue, as Linux's `gred` with one queue.
 
-    min_bytes, max_bytes: the average at which dropping begins, and at which its probability reaches `probability`;
-    above max_bytes every packet is dropped (or marked). average_packet_bytes, burst_packets: tc derives the
-    weight of the average from them. ecn: mark ECN-capable packets.
+    min_bytes, max_bytes: the average at which dropping begins, and at which its probability reaches
+    `probability`; above max_bytes every packet is dropped (or marked). average_packet_bytes,
+    burst_packets: tc derives the weight of the average from them. ecn: mark ECN-capable packets.
 
-    `gred` is RED that notices when the link falls idle. Linux's `red` counts a link as idle from when it is asked
-    for a packet and has none. Shapers look first (peek) and never ask, so beneath one the average stays as it was
-    while nothing waits, and goes down by the packet alone: it went on to drop on an empty link for seconds. `gred`
-    counts from the last packet.
+    `gred` is RED that notices when the link falls idle. Linux's `red` counts a link as idle from
+    when it is asked for a packet and has none. Shapers look first (peek) and never ask, so beneath
+    one the average stays as it was while nothing waits, and goes down by the packet alone: it went
+    on to drop on an empty link for seconds. `gred` counts from the last packet.
     """
 
     limit_bytes: QueueBytes
@@ -242,11 +247,12 @@ class Cake(InPackets):
 class DualPi2(InPackets):
     """Coupled queues for L4S and classic packets (RFC 9332); the limit, in packets, is of both.
 
-    alpha, beta: gains as the kernel takes them, in units of 1/256 Hz. step_ns, step_packets: one of them is
-    set: the delay, or number of packets, from which on every L4S packet is marked. protection_percent: smallest share
-    of the link for classic packets. l4s: packets with ECT(1) or CE, or `any` ECN-capable packet. drop:
-    where packets are dropped and marked. overload: whether L4S packets are dropped where all of them
-    are marked.
+    alpha, beta: gains as the kernel takes them, in units of 1/256 Hz. step_ns, step_packets: one of
+    them is
+    set: the delay, or number of packets, from which on every L4S packet is marked.
+    protection_percent: smallest share of the link for classic packets. l4s: packets with ECT(1) or
+    CE, or `any` ECN-capable packet. drop: where packets are dropped and marked. overload: whether
+    L4S packets are dropped where all of them are marked.
     """
 
     kind: Literal["dualpi2"] = "dualpi2"
@@ -273,10 +279,13 @@ class DualPi2(InPackets):
         """Return the arguments as `tc` of an iproute2 that has it takes them; gains in Hz."""
         step = f"{self.step_packets}p" if self.step_ns is None else duration(self.step_ns)
         return (
-            f"limit {self.limit_packets} memlimit {self.memory_bytes} target {duration(self.target_ns)}"
-            f" tupdate {duration(self.update_ns)} alpha {self.alpha / 256:.6f} beta {self.beta / 256:.6f}"
+            f"limit {self.limit_packets} memlimit {self.memory_bytes} target"
+            f" {duration(self.target_ns)}"
+            f" tupdate {duration(self.update_ns)} alpha {self.alpha / 256:.6f} beta"
+            f" {self.beta / 256:.6f}"
             f" step_thresh {step} min_qlen_step 0 coupling_factor {self.coupling}"
-            f" {_OVERLOAD[self.overload]} drop_{self.drop} classic_protection {self.protection_percent}"
+            f" {_OVERLOAD[self.overload]} drop_{self.drop} classic_protection"
+            f" {self.protection_percent}"
             f" {_L4S[self.l4s]} no_split_gso"
         )
 
@@ -287,10 +296,11 @@ _L4S = {"ect1": "l4s_ect", "any": "any_ect"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Qdisc(Part):
-    """A discipline without a class here: one from another package, or one that only needs arguments of tc.
+    """A discipline without a class here: one from another package, or one that only needs arguments
+    of tc.
 
-    discipline: its name in tc and the kernel. It has one limit, the most that it holds. arguments: those of tc,
-    the limit included: a name, and its number or word (None: the name alone).
+    discipline: its name in tc and the kernel. It has one limit, the most that it holds. arguments:
+    those of tc, the limit included: a name, and its number or word (None: the name alone).
     """
 
     limit_bytes: QueueBytes | None = None

@@ -19,9 +19,10 @@ from .frames import frame_bytes
 from .workloads import FileWorkload, LoadWorkload, OnOffWorkload
 
 SNAPLEN = 96
-# Packets that a capture holds between two readings, of which one may come late: 250 ms of the smallest frames that
-# pass a bottleneck or that sources with a rate send, and the first windows, within these bounds. A bottleneck's
-# smallest frames are its full ones at 23 times its rate, as bursts in front of it may come.
+# Packets that a capture holds between two readings, of which one may come late: 250 ms of the
+# smallest frames that pass a bottleneck or that sources with a rate send, and the first windows,
+# within these bounds. A bottleneck's smallest frames are its full ones at 23 times its rate, as
+# bursts in front of it may come.
 RING_S, SMALLEST_FRAME_BYTES, RING_PACKETS = 0.25, 64, (5_000, 25_000)
 CONNECTIONS_OF_A_LOAD = 6  # of a page over HTTP/1.1
 
@@ -29,7 +30,9 @@ WEB_NAME = "web.fairc"
 """The name of every web server, in its certificate and in what clients ask for."""
 
 BROWSER, IMAGE = "browser", "image"
-"""No roles of fairc-endpoints: the program that drives a browser, and the companion of a third-party image."""
+"""No roles of fairc-endpoints: the program that drives a browser, and the companion of a
+third-party image.
+"""
 
 Fields = dict[str, Any]
 
@@ -138,7 +141,8 @@ def policer(
 ) -> PolicerProgram:
     """Return a policer.
 
-    macs: of what leaves: the neighbour's, and that of the policer's own interface. mtu: of its link.
+    macs: of what leaves: the neighbour's, and that of the policer's own interface. mtu: of its
+    link.
     """
     description = {
         "policer": policer.name,

@@ -1,8 +1,9 @@
 """The text types of a plan, restricted so that no text can turn into code, options or paths.
 
-A plan may come from a stranger, and its texts end up in programs that run as root, in file names and
-on terminals. Every type here is a pattern that pydantic checks in compiled code; no free text contains a
-control character or one that reorders what a reader sees (as in the language: dsl/text/slips.py).
+A plan may come from a stranger, and its texts end up in programs that run as root, in file names
+and on terminals. Every type here is a pattern that pydantic checks in compiled code; no free text
+contains a control character or one that reorders what a reader sees (as in the language:
+dsl/text/slips.py).
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from typing import Annotated, Any, Literal
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What a text must match, and its greatest length in characters (None: any): an annotation, as Range is."""
+    """What a text must match, and its greatest length in characters (None: any): an annotation, as
+    Range is.
+    """
 
     pattern: str
     max_length: int | None = None
@@ -50,7 +53,7 @@ Document = Annotated[str, Pattern(rf"^(?:{_SEEN}|[\t\r\n])*$", 1_000_000)]
 Line = Annotated[str, Pattern(rf"^{_SEEN}*$", 400)]
 """`file:line` of a statement."""
 
-FileName = Annotated[str, Pattern(r"^[^/\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*$", 255)]  # fmt: skip
+FileName = Annotated[str, Pattern(r"^[^/\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*$", 255)]
 """The name of a file without its folders."""
 
 Word = Annotated[str, Pattern(r"^[A-Za-z_][A-Za-z0-9_]*$", 80)]

@@ -1,7 +1,8 @@
 """Mininet's topology, nodes and command line: `run` is what an emitted program ends with.
 
-Nodes are namespaces without a shell (a process less for each, and nothing that could compute alongside the
-flows); Mininet's command line gives them one. What an interface is given, the conductor sets.
+Nodes are namespaces without a shell (a process less for each, and nothing that could compute
+alongside the flows); Mininet's command line gives them one. What an interface is given, the
+conductor sets.
 """
 
 from __future__ import annotations
@@ -119,7 +120,8 @@ def network(topology: Topo) -> Network:
 
 
 def run(topology: Topo, experiment: Experiment) -> None:
-    """Run the cell; what it leaves is in the folder that is given, else in one with its id as its name.
+    """Run the cell; what it leaves is in the folder that is given, else in one with its id as its
+    name.
 
     With `--cli`, have Mininet's command line instead of flows.
     """

@@ -32,7 +32,9 @@ MOST_STREAMS = 128
 """The largest number of streams of one iperf3 (iperf.h, MAX_STREAMS)."""
 
 LEAST_PART = 0.99e-6
-"""Least share of a flow in shared arrivals: the language's limit (dsl/traffic/arrivals.py) less rounding."""
+"""Least share of a flow in shared arrivals: the language's limit (dsl/traffic/arrivals.py) less
+rounding.
+"""
 
 
 class Carrier(Protocol):
@@ -74,8 +76,9 @@ class Transfer(Part):
     """A workload: its parameters are its fields, and this is what every one declares in addition.
 
     greedy: whether a server always has data to send until everything has been sent. paced: whether
-    waiting for the send buffer is part of the workload. transports: over which it can run. by_images: whether
-    third-party images can move it. only_in_packets: whether it can be measured only from captured packets.
+    waiting for the send buffer is part of the workload. transports: over which it can run.
+    by_images: whether third-party images can move it. only_in_packets: whether it can be measured
+    only from captured packets.
     """
 
     greedy: ClassVar[bool] = False
@@ -87,7 +90,9 @@ class Transfer(Part):
     kind: str
 
     def plain(self) -> dict[str, Any]:
-        """Return it as endpoints take it (docs/build/endpoints.md, "Workloads"): its kind, then its parameters."""
+        """Return it as endpoints take it (docs/build/endpoints.md, "Workloads"): its kind, then its
+        parameters.
+        """
         return _plain(self)
 
     @property
@@ -96,7 +101,10 @@ class Transfer(Part):
         return frozenset()
 
     def contradiction(self, flow: Carrier, intercepted: Collection[int]) -> str:
-        """Return what it cannot have in a flow; empty if there is nothing. intercepted: the ports of proxies."""
+        """Return what it cannot have in a flow; empty if there is nothing.
+
+        intercepted: the ports of proxies.
+        """
         return ""
 
     def total_bytes(self, connections: int) -> int | None:
@@ -104,11 +112,15 @@ class Transfer(Part):
         return None
 
     def own_s(self, connections: int, rate_bps: int | None) -> float:
-        """Return how long it takes if the network does not limit it, s; rate_bps: the flow's own limit."""
+        """Return how long it takes if the network does not limit it, s; rate_bps: the flow's own
+        limit.
+        """
         return 0.0
 
     def offered_bps(self, connections: int, rate_bps: int | None) -> float | None:
-        """Return the average offered load of all connections, bit/s; None: as much as the network carries."""
+        """Return the average offered load of all connections, bit/s; None: as much as the network
+        carries.
+        """
         return None if rate_bps is None else float(rate_bps) * connections
 
 
@@ -177,8 +189,8 @@ class Distribution(Part):
 class VideoWorkload(Transfer):
     """A progressive download and its player.
 
-    burst_ns of playing time are sent at full speed, then one chunk after the other at `factor` times the
-    bit rate. The player starts with play_ns buffered, and stalls below stall_ns.
+    burst_ns of playing time are sent at full speed, then one chunk after the other at `factor`
+    times the bit rate. The player starts with play_ns buffered, and stalls below stall_ns.
     """
 
     paced = True
@@ -203,10 +215,12 @@ class VideoWorkload(Transfer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedArrivals(Part):
-    """A flow's share of an arrival process that several flows split; its clients draw the whole process.
+    """A flow's share of an arrival process that several flows split; its clients draw the whole
+    process.
 
     seed: of the process: its intervals, and a mark for each arrival, uniform in (0, 1). low, high:
-    the flow has the arrivals with marks from `low` to below `high`; its connections divide this range equally.
+    the flow has the arrivals with marks from `low` to below `high`; its connections divide this
+    range equally.
     """
 
     seed: Seed
@@ -221,10 +235,12 @@ class SharedArrivals(Part):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestsWorkload(Transfer):
-    """Requests for answers of `size` (bytes), at random intervals `every` (s), the first at the start.
+    """Requests for answers of `size` (bytes), at random intervals `every` (s), the first at the
+    start.
 
-    seed: of both streams of random numbers; each connection has its own pair. shared: the flow's share of an
-    arrival process, of which `every` is then the interval; left out where there is none.
+    seed: of both streams of random numbers; each connection has its own pair. shared: the flow's
+    share of an arrival process, of which `every` is then the interval; left out where there is
+    none.
     """
 
     kind: Literal["requests"] = "requests"
@@ -234,7 +250,9 @@ class RequestsWorkload(Transfer):
     shared: SharedArrivals | None = field(default=None, metadata=UNLESS_ABSENT)
 
     def contradiction(self, flow: Carrier, intercepted: Collection[int]) -> str:
-        """Report a share of an arrival process that is too small, because each stream draws all of it."""
+        """Report a share of an arrival process that is too small, because each stream draws all of
+        it.
+        """
         if self.shared is None:
             return ""
         part = (self.shared.high - self.shared.low) / flow.connections
@@ -305,7 +323,9 @@ class LoadWorkload(Transfer):
     quic_parameters: dict[ParameterName, Setting] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Raise ValueError for objects that do not make a page, and loads without a pause of their own."""
+        """Raise ValueError for objects that do not make a page, and loads without a pause of their
+        own.
+        """
         for number, item in enumerate(self.page):
             if (item.parent is None) != (number == 0) or (item.parent or 0) > max(0, number - 1):
                 raise ValueError("an object of a page comes after the one that names it")
@@ -328,9 +348,11 @@ class LoadWorkload(Transfer):
 class Iperf3Workload(Transfer):
     """The program iperf3, with the flow's connections as parallel streams.
 
-    time_s, bytes: when it ends, bytes counted over all streams; with neither it lasts as long as the flow.
-    window_bytes: socket buffers of both ends; None: as the kernel tunes them. packet_bytes: IP bytes of
-    a datagram; None over TCP. reverse: the flow's client is iperf3's client (`--reverse`), else its server.
+    time_s, bytes: when it ends, bytes counted over all streams; with neither it lasts as long as
+    the flow.
+    window_bytes: socket buffers of both ends; None: as the kernel tunes them. packet_bytes: IP
+    bytes of a datagram; None over TCP. reverse: the flow's client is iperf3's client (`--reverse`),
+    else its server.
     """
 
     transports = ("tcp", "udp")
@@ -389,7 +411,9 @@ Workload = (
 
 
 def _plain(part: Any) -> dict[str, Any]:
-    """Return a dataclass as JSON has it: what is left out of a plan where it is absent is left out."""
+    """Return a dataclass as JSON has it: what is left out of a plan where it is absent is left
+    out.
+    """
     found = {}
     for each in fields(part):
         value = getattr(part, each.name)

@@ -9,7 +9,8 @@ In order of control flow:
     plan           the contract: Plan and Cell; schema: as JSON Schema
     estimate       time and disk space of a run; costs: of cells on each engine
     targets        what can be emitted
-    emission       a folder with the plan and the emitted programs; queue_table: the arguments of `tc`, for the docs
+    emission       a folder with the plan and the emitted programs; queue_table: the arguments of
+                   `tc`, for the docs
 """
 
 from importlib import import_module
@@ -32,7 +33,9 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Return what the room offers; on demand, since the plan in it is what the words are lowered to."""
+    """Return what the room offers; on demand, since the plan in it is what the words are lowered
+    to.
+    """
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -36,7 +36,10 @@ def compile(experiment: Experiment, engine: str | None = None) -> Compilation:
 
 
 class Compilation:
-    """A compilation in progress. Equal input gives an equal plan and equal cells, in the same order."""
+    """A compilation in progress.
+
+    Equal input gives an equal plan and equal cells, in the same order.
+    """
 
     def __init__(self, experiment: Experiment, engine: str | None = None) -> None:
         self._experiment = experiment
@@ -62,7 +65,8 @@ class Compilation:
     def diagnostics(self) -> Diagnostics:
         """Everything found so far, by the front end too; complete when `cells()` is exhausted.
 
-        Without warnings that concern another engine than the one that runs what was examined so far.
+        Without warnings that concern another engine than the one that runs what was examined so
+        far.
         """
         try:
             engine = self.choice_so_far().engine
@@ -74,7 +78,10 @@ class Compilation:
 
     @cached_property
     def plan(self) -> Plan:
-        """The header. Raises CompileError when the grid cannot be counted, or no engine can run it."""
+        """The header.
+
+        Raises CompileError when the grid cannot be counted, or no engine can run it.
+        """
         with within_bounds():
             return self._header()
 
@@ -132,7 +139,8 @@ class Compilation:
 
     @cached_property
     def choice(self) -> Choice:
-        """The engine that runs every cell, and why no faster one does; examines every configuration if necessary.
+        """The engine that runs every cell, and why no faster one does; examines every configuration
+        if necessary.
 
         Raises CompileError when the requested engine cannot run them, or none can.
         """
@@ -141,7 +149,10 @@ class Compilation:
         return self.choice_so_far()
 
     def choice_so_far(self) -> Choice:
-        """Return the choice for the configurations that were examined so far. Raises CompileError like `choice`."""
+        """Return the choice for the configurations that were examined so far.
+
+        Raises CompileError like `choice`.
+        """
         if self._engine is None:
             return engine_choice.choose(self._asks)
         return engine_choice.given(self._engine, self._asks)
@@ -180,9 +191,11 @@ class Compilation:
         return self._experiment
 
     def representatives(self, most: int) -> Iterator[tuple[Cell, int]]:
-        """Yield one cell of each of at most `most` configurations, evenly spread, and how many it has.
+        """Yield one cell of each of at most `most` configurations, evenly spread, and how many it
+        has.
 
-        For checks and estimates: nothing but these configurations is lowered; of large ones, fewer than `most`.
+        For checks and estimates: nothing but these configurations is lowered; of large ones, fewer
+        than `most`.
         Raises CompileError.
         """
         parts = max(map(_parts, self._experiment.some(2)), default=1)
@@ -222,7 +235,9 @@ class Compilation:
         return in_order(self._variations)
 
     def _common(self) -> tuple[str, ...]:
-        """Return as text what all configurations of a repetition draw alike; empty for a single configuration."""
+        """Return as text what all configurations of a repetition draw alike; empty for a single
+        configuration.
+        """
         experiment = self._experiment
         if experiment.count().configurations < 2 or not (experiment.common or experiment.paired):
             return ()
@@ -244,7 +259,9 @@ class Compilation:
             self._report(warning)
 
     def _note(self, configuration: Configuration) -> None:
-        """Record what a configuration varies and reads, its hosts' time per packet, and what it requires of engines."""
+        """Record what a configuration varies and reads, its hosts' time per packet, and what it
+        requires of engines.
+        """
         self._variations |= variations(configuration.scenario)
         if configuration.scenario.processing_ns is not None:
             self._processing_ns.add(configuration.scenario.processing_ns)

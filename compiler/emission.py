@@ -28,17 +28,18 @@ def emit(
     targets: Iterable[str] = ("mininet",),
     single_file: bool = False,
 ) -> None:
-    """Write `plan.json`, `cells.jsonl`, `spec/`, what each target adds, and `files.json`; byte-identical each time.
+    """Write `plan.json`, `cells.jsonl`, `spec/`, what each target adds, and `files.json`;
+    byte-identical each time.
 
     single_file: write each Mininet program and everything that runs it into one file.
-    directory: is empty, or holds an earlier plan of this experiment, whose files are replaced; its parent is created.
-    Whatever else is there stays: the user's files, and results of cells, which are stored by the cells' content, so
-    those of unchanged cells also count for the new plan.
-    Everything is written into a sibling first. An interruption leaves the old state; one while the files of an
-    earlier plan are replaced leaves no `plan.json`, and the same command completes it. Raises CompileError
-    (what is wrong with the file or with a target's name), EndpointsMissing, ForeignFileError for a file that the
-    user wrote or changed, FileExistsError when the folder holds something else (a run directory, another
-    experiment), OSError.
+    directory: is empty, or holds an earlier plan of this experiment, whose files are replaced; its
+    parent is created. Whatever else is there stays: the user's files, and results of cells, which
+    are stored by the cells' content, so those of unchanged cells also count for the new plan.
+    Everything is written into a sibling first. An interruption leaves the old state; one while the
+    files of an earlier plan are replaced leaves no `plan.json`, and the same command completes it.
+    Raises CompileError (what is wrong with the file or with a target's name), EndpointsMissing,
+    ForeignFileError for a file that the user wrote or changed, FileExistsError when the folder
+    holds something else (a run directory, another experiment), OSError.
     """
     found = [in_one_file(target) if single_file else target for target in find(targets)]
     _refuse_other(directory, compilation.experiment.name)

@@ -1,11 +1,12 @@
 """Which engine runs an experiment: what each cannot run, and the fastest that can run every cell.
 
 The plan alone decides, not the machine on which it is compiled, nor `--where`, nor which cells
-are missing. So an experiment has one engine wherever it is run, and its header records it. An engine itself
-reports what a machine lacks for it when it prepares to run there.
+are missing. So an experiment has one engine wherever it is run, and its header records it. An
+engine itself reports what a machine lacks for it when it prepares to run there.
 
 A word of the language that an engine cannot run is a field of `Asks` and a `Limit` of that engine:
-nothing else compares names of engines. (No word of the language says yet that the hosts' processors matter.)
+nothing else compares names of engines. (No word of the language says yet that the hosts' processors
+matter.)
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ VIRTUAL_TIME = ("uml", "vm")
 CHOICES = (*VIRTUAL_TIME, "docker")
 """No real-time engine is chosen by default, except for images, which no other engine can run.
 
-Every other engine must be requested by name, whatever a plan from somebody else says: `mininet` runs as root on
-this machine's kernel, and what a plug-in does is unknown here.
+Every other engine must be requested by name, whatever a plan from somebody else says: `mininet`
+runs as root on this machine's kernel, and what a plug-in does is unknown here.
 """
 
 KERNEL = ("tcp", "web")
@@ -39,10 +40,10 @@ KERNEL = ("tcp", "web")
 class Asks:
     """What a flow, a pair of proxies or a link requires that not every engine has.
 
-    who: its name in messages. line: of the file, or 0. bpf: whether its CCA is a BPF program. image: the
-    container image that it runs. browser: whether it loads pages in a browser. parameters: whether
-    its CCA has parameters that are those of a whole kernel. iperf3: whether it runs that program. syscall_cost: whether system calls take a virtual
-    time of their own.
+    who: its name in messages. line: of the file, or 0. bpf: whether its CCA is a BPF program.
+    image: the container image that it runs. browser: whether it loads pages in a browser.
+    parameters: whether its CCA has parameters that are those of a whole kernel. iperf3: whether it
+    runs that program. syscall_cost: whether system calls take a virtual time of their own.
     queue: the discipline of a link's queue, where not every engine's kernel has it.
     """
 
@@ -209,7 +210,9 @@ def of_cell(cell: Cell) -> Iterator[Asks]:
 
 
 def of_scenario(scenario: model.Scenario) -> Iterator[Asks]:
-    """Yield the same before anything has been lowered; proxies count even where they split nothing."""
+    """Yield the same before anything has been lowered; proxies count even where they split
+    nothing.
+    """
     for flow in scenario.flows:
         yield _of_flow(flow, flow.span.line, flow.own_cca is not None)
     if scenario.syscall_cost_ns is not None:
@@ -257,8 +260,8 @@ def cannot(engine: str, asked: Iterable[Asks]) -> Iterator[Reason]:
 def may_matter(engine: str | None, mentions: Callable[[str], bool]) -> bool:
     """Whether the choice can depend on what flows require, as far as their texts show.
 
-    engine: the requested one, or None. mentions: whether a word occurs in any of the texts. If the choice
-    cannot depend on it, a grid of millions of configurations need not be examined.
+    engine: the requested one, or None. mentions: whether a word occurs in any of the texts. If the
+    choice cannot depend on it, a grid of millions of configurations need not be examined.
     """
     if engine is None:
         looked_at = [CHOICES[0]]
@@ -269,7 +272,10 @@ def may_matter(engine: str | None, mentions: Callable[[str], bool]) -> bool:
 
 
 def choose(asked: Iterable[Asks]) -> Choice:
-    """Return the first engine of `CHOICES` that can do everything. Raises CompileError if none can."""
+    """Return the first engine of `CHOICES` that can do everything.
+
+    Raises CompileError if none can.
+    """
     everything = tuple(asked)
     reasons: list[Reason] = []
     for engine in CHOICES:

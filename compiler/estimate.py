@@ -23,8 +23,9 @@ UNSHAPED_BPS = 100_000_000
 PAGE_RTTS, BROWSER_VIRTUAL_S = 8, 5.0
 # Compressed bytes per packet in one capture; and of everything else, per flow and second.
 CAPTURED_BYTES, LOGGED_BYTES_PER_S = 22, 800
-# Artefacts before compression, bytes: a packet in a capture, at senders with its share of an ACK with blocks; the records of a
-# policer and of a QUIC server; a line about a connection at each sample or tick (long ones: most are shorter).
+# Artefacts before compression, bytes: a packet in a capture, at senders with its share of an ACK
+# with blocks; the records of a policer and of a QUIC server; a line about a connection at each
+# sample or tick (long ones: most are shorter).
 RECORD_BYTES, HEADERS_BYTES, POLICED_BYTES, LOGGED_PACKET_BYTES, LINE_BYTES = (
     16 + 96,
     64,
@@ -37,9 +38,9 @@ RECORD_BYTES, HEADERS_BYTES, POLICED_BYTES, LOGGED_PACKET_BYTES, LINE_BYTES = (
 class Estimate:
     """Running sums over cells, so that memory does not grow with their number.
 
-    jobs: cells that run at once; None: one per core. engine: the engine that runs them. longest_s: wall seconds of the
-    slowest cell, on its own core. browsers: whether any cell starts one. largest_bytes: the largest output
-    of a cell, before compression.
+    jobs: cells that run at once; None: one per core. engine: the engine that runs them. longest_s:
+    wall seconds of the slowest cell, on its own core. browsers: whether any cell starts one.
+    largest_bytes: the largest output of a cell, before compression.
     """
 
     def __init__(self, jobs: int | None = None, engine: str = "vm") -> None:
@@ -84,7 +85,9 @@ class Estimate:
 
 
 def cell_s(costs: Costs, cell: Cell, length_s: float, sent: float) -> float:
-    """Return the wall seconds on one core of a cell with this length (s) and number of data packets."""
+    """Return the wall seconds on one core of a cell with this length (s) and number of data
+    packets.
+    """
     each_s = costs.per_packet_s + costs.per_quic_packet_s * quic_share(cell, length_s)
     each_s += costs.per_policed_packet_s if cell.policers else 0.0
     own_s = costs.fixed_s + (costs.image_s if any(flow.image for flow in cell.flows) else 0.0)
@@ -105,8 +108,8 @@ def length(cell: Cell) -> float:
     """Return how long a cell lasts if every bottleneck is always busy and shared equally, s.
 
     A flow's file needs its frames' time at the rate times the flows that share the bottleneck; the
-    last of several equal flows ends when all of their bytes have passed. A video lasts as long as it
-    plays.
+    last of several equal flows ends when all of their bytes have passed. A video lasts as long as
+    it plays.
     """
     limits = [ns for ns in (cell.duration_ns, cell.deadline_ns) if ns is not None]
     if cell.duration_ns is not None:
@@ -181,12 +184,16 @@ def browser_load_s(costs: Costs, workload: LoadWorkload) -> float:
 
 
 def offered_bps(flow: Flow) -> float | None:
-    """Return the average offered load of a flow without an end, bit/s; None: as much as the network carries."""
+    """Return the average offered load of a flow without an end, bit/s; None: as much as the network
+    carries.
+    """
     return flow.workload.offered_bps(flow.connections, flow.rate_bps)
 
 
 def work_s(flow: Flow, rate_bps: int) -> float:
-    """Return the time of a flow's bytes alone on its bottleneck of this rate, s; 0 if there is no end."""
+    """Return the time of a flow's bytes alone on its bottleneck of this rate, s; 0 if there is no
+    end.
+    """
     frames = (wanted_bytes(flow) or 0) / segment_bytes(flow.mtu)
     return frames * flow.frame_bytes * 8 / rate_bps
 
@@ -202,7 +209,9 @@ def packets(cell: Cell, length_s: float) -> float:
 
 
 def captured(cell: Cell) -> float:
-    """Return how often a data packet is captured, in whole captures: all senders together capture its headers once."""
+    """Return how often a data packet is captured, in whole captures: all senders together capture
+    its headers once.
+    """
     senders = sum(capture.point == "sender" for capture in cell.captures)
     return len(cell.captures) - senders + bool(senders) * HEADERS_BYTES / RECORD_BYTES
 
@@ -226,7 +235,9 @@ def sent_by(flow: Flow, length_s: float) -> float | None:
 
 
 def quic_share(cell: Cell, length_s: float) -> float:
-    """Return the fraction of data packets that go over QUIC, 0 to 1; flows without an end count equally."""
+    """Return the fraction of data packets that go over QUIC, 0 to 1; flows without an end count
+    equally.
+    """
     wanted = [sent_by(flow, length_s) for flow in cell.flows]
     weights = [1.0 if None in wanted or sent is None else sent for sent in wanted]
     over = sum(weight * quic_part(flow) for weight, flow in zip(weights, cell.flows, strict=True))

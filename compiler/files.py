@@ -1,4 +1,6 @@
-"""Files on the disk: documents are read up to a bound, and files are written completely or not at all."""
+"""Files on the disk: documents are read up to a bound, and files are written completely or not at
+all.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ class IrregularError(OSError):
 
 
 def content(path: Path) -> bytes:
-    """Return the content of a document, which must be a regular file of limited size. Raises OSError."""
+    """Return the content of a document, which must be a regular file of limited size.
+
+    Raises OSError.
+    """
     if path.exists() and not path.is_file():
         raise IrregularError(errno.EINVAL, "it is not a regular file", str(path))
     with path.open("rb") as file:

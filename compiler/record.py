@@ -1,7 +1,9 @@
-"""The record of a folder: the files in it that fairc wrote. It replaces and removes these, and no others.
+"""The record of a folder: the files in it that fairc wrote. It replaces and removes these, and no
+others.
 
-`files.json` names them, with their hashes; a file that is being written has none yet. A file is on record before it is
-written, so a killed command leaves nothing that the next one would take for the user's.
+`files.json` names them, with their hashes; a file that is being written has none yet. A file is on
+record before it is written, so a killed command leaves nothing that the next one would take for the
+user's.
 """
 
 from __future__ import annotations
@@ -26,11 +28,16 @@ Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class ForeignFileError(Exception):
-    """Something that fairc did not write is where it would write a file; the message says what to do."""
+    """Something that fairc did not write is where it would write a file; the message says what to
+    do.
+    """
 
 
 class File(Model):
-    """A file as it was written. user: by the user, with the content that fairc needs; it stays when fairc's are removed."""
+    """A file as it was written.
+
+    user: by the user, with the content that fairc needs; it stays when fairc's are removed.
+    """
 
     bytes: Annotated[int, Field(ge=0)]
     sha256: Sha256
@@ -48,8 +55,8 @@ class Ran(Model):
 class Recorded(Model):
     """A record as it is stored.
 
-    files: by their names below the folder; None: it is being written. ran: only of a cell that an engine ran to
-    its end. packs: hashes of the packs made of a run; the next one may replace them.
+    files: by their names below the folder; None: it is being written. ran: only of a cell that an
+    engine ran to its end. packs: hashes of the packs made of a run; the next one may replace them.
     """
 
     files: dict[Name, File | None]
@@ -67,7 +74,9 @@ class Recorded(Model):
 
 
 def recorded(folder: Path) -> Recorded | None:
-    """Return what is recorded of a folder; None if nothing is, or if the record itself is damaged."""
+    """Return what is recorded of a folder; None if nothing is, or if the record itself is
+    damaged.
+    """
     try:
         return Recorded.model_validate_json(content(folder / FILES))
     except (FileNotFoundError, NotADirectoryError, IrregularError, ValidationError):
@@ -100,7 +109,8 @@ class Record:
             path = self._folder / name
             if not self._reached(name) or (os.path.lexists(path) and not self._is_ours(name)):
                 raise ForeignFileError(
-                    f"{path} is not a file that fairc wrote, and would be replaced: move or remove it"
+                    f"{path} is not a file that fairc wrote, and would be replaced: move or"
+                    f" remove it"
                 )
 
     def _is_ours(self, name: str) -> bool:
@@ -130,7 +140,8 @@ class Record:
         return of_file(path).sha256 == file.sha256
 
     def theirs(self, source: Path, names: Iterable[str]) -> dict[str, File]:
-        """Return the files that the user wrote here with the content of those of the same names in another folder.
+        """Return the files that the user wrote here with the content of those of the same names in
+        another folder.
 
         Raises ForeignFileError for one that the user wrote or changed, and that has other content.
         """
@@ -161,10 +172,11 @@ class Record:
         self.save()
 
     def move(self, source: Path, names: Iterable[str], edited: Container[str] = ()) -> None:
-        """Move files from another folder on the same file system to the same names here, in this order.
+        """Move files from another folder on the same file system to the same names here, in this
+        order.
 
-        edited: names of files that users edit: one that is not as fairc wrote it is not replaced, and stays the
-        user's if it has the new content. Raises ForeignFileError, OSError.
+        edited: names of files that users edit: one that is not as fairc wrote it is not replaced,
+        and stays the user's if it has the new content. Raises ForeignFileError, OSError.
         """
         new = list(names)
         theirs = self.theirs(source, (name for name in new if name in edited))
@@ -177,7 +189,10 @@ class Record:
         self.end(ours)
 
     def write(self, name: str, data: bytes) -> Path:
-        """Write a file, completely or not at all; return its path. Raises ForeignFileError, OSError."""
+        """Write a file, completely or not at all; return its path.
+
+        Raises ForeignFileError, OSError.
+        """
         self.begin([name])
         path = self._folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -187,7 +202,9 @@ class Record:
         return path
 
     def remove(self, names: Iterable[str]) -> None:
-        """Remove files, and folders that they leave empty; what the user wrote or changed stays, off the record."""
+        """Remove files, and folders that they leave empty; what the user wrote or changed stays,
+        off the record.
+        """
         for name in list(names):
             path = self._folder / name
             if self._reached(name) and _is_file(path) and self._is_unchanged(name):

@@ -2,7 +2,8 @@
 
 In order of control flow:
 
-core          sources and spans, diagnostics, units, values, kinds, registries, seeds: what everything else builds on
+core          sources and spans, diagnostics, units, values, kinds, registries, seeds: what
+              everything else builds on
 text          a file's bytes to a syntax tree, and the canonical layout of `fairc fmt`
 loading       source to experiment: what `load` does; imports: what other files declare
 checker       tree to experiment, part by part, collecting every error

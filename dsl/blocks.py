@@ -130,7 +130,9 @@ class Block:
         self.settings = {**self.settings, setting.key.text: setting}
 
     def read(self, scope: Scope, gather: Gather) -> Settings:
-        """Return the values of all valid settings; `gather` collects what is wrong with the others."""
+        """Return the values of all valid settings; `gather` collects what is wrong with the
+        others.
+        """
         read = Settings(self)
         for name in self.settings:
             with gather.attempt():

@@ -121,7 +121,7 @@ class Checker:
         bindings = [b for s in self._of(syntax.Sweep) for b in s.bindings]
         block = Block(
             experiment.name.span, self._of(syntax.Setting), keys.EXPERIMENT, "an experiment"
-        )  # fmt: skip
+        )
         self._try(self._overrides.apply, bindings, lets, block)
         self._try(block.checked)
         static = Scope({}, lets)
@@ -413,9 +413,7 @@ class Checker:
             self.diagnostics.add(warning)
 
     def _warn(self, code: str, message: str, span: Span, help: str) -> None:
-        self.diagnostics.add(
-            Diagnostic(code, message, span, help=help, severity=Severity.WARNING)
-        )  # fmt: skip
+        self.diagnostics.add(Diagnostic(code, message, span, help=help, severity=Severity.WARNING))
 
     def _count(self, block: Block, key: Parameter[Quantity], scope: Scope) -> int:
         value = self._try(block.get, key, scope)

@@ -22,11 +22,12 @@ from .scenarios import Builder
 class Experiment:
     """An experiment without errors; `not-yet` warnings may remain in `diagnostics`.
 
-    title, citation: `title` and `source` of the file, or empty. axes: the swept names in file order. repeat: the
-    (largest) number of repetitions of each configuration, >= 1; precision: what ends them earlier. common:
-    whether starts, arrivals, sizes and pauses are the same for every value of the sweep; paired: whether losses
-    are, too. diagnostics: warnings so far; making configurations may add to them. settings: what
-    `--set` replaced, by name. deviates: what differs from the publication that `citation` names.
+    title, citation: `title` and `source` of the file, or empty. axes: the swept names in file
+    order. repeat: the (largest) number of repetitions of each configuration, >= 1; precision: what
+    ends them earlier. common: whether starts, arrivals, sizes and pauses are the same for every
+    value of the sweep; paired: whether losses are, too. diagnostics: warnings so far; making
+    configurations may add to them. settings: what `--set` replaced, by name. deviates: what differs
+    from the publication that `citation` names.
     """
 
     name: str
@@ -52,18 +53,20 @@ class Experiment:
     deviates: tuple[str, ...] = ()
 
     def configurations(self, repetition: int = 1) -> Iterator[model.Configuration]:
-        """Yield every configuration that is drawn and keeps a repetition, in the order in which they run.
+        """Yield every configuration that is drawn and keeps a repetition, in the order in which
+        they run.
 
-        repetition: with `order = shuffled` each has a different order; otherwise it is file order. Equal
-        configurations are yielded once. Raises CompileError, also for what cannot run yet: nothing is ever
-        half-run.
+        repetition: with `order = shuffled` each has a different order; otherwise it is file order.
+        Equal configurations are yielded once. Raises CompileError, also for what cannot run yet:
+        nothing is ever half-run.
         """
         return (build() for _, build in self.points(repetition))
 
     def points(
         self, repetition: int
     ) -> Iterator[tuple[dict[str, str], Callable[[], model.Configuration]]]:
-        """Yield the bindings of the same configurations, each with a function that builds it on demand.
+        """Yield the bindings of the same configurations, each with a function that builds it on
+        demand.
 
         Raises CompileError like `configurations`.
         """
@@ -108,7 +111,9 @@ class Experiment:
         return found
 
     def mentions(self, word: str) -> bool:
-        """Return whether a word occurs in the file, in what it imports, or in what `--set` gives."""
+        """Return whether a word occurs in the file, in what it imports, or in what `--set`
+        gives.
+        """
         return any(word in text for text in self.texts)
 
     def count(self) -> model.Count:

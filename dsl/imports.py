@@ -1,4 +1,6 @@
-"""`import`: the `let`s and topologies of other files, all of them in or below the first one's folder."""
+"""`import`: the `let`s and topologies of other files, all of them in or below the first one's
+folder.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,11 @@ FILE_LIMIT = 100
 
 
 def imported(file: syntax.File) -> tuple[list[syntax.Let | syntax.Topology], list[Source]]:
-    """Return the declarations of all files that a file imports, each file once and in order, and these files.
+    """Return the declarations of all files that a file imports, each file once and in order, and
+    these files.
 
-    Raises CompileError for paths that leave the folder, import loops, and what is wrong in the files.
+    Raises CompileError for paths that leave the folder, import loops, and what is wrong in the
+    files.
     """
     root = Path(file.span.source.name).parent
     loader = _Loader(root)
@@ -83,7 +87,10 @@ class _Loader:
         )
 
     def _confined(self, statement: syntax.Import, folder: Path) -> Path:
-        """Return the path of an import. Raises CompileError if it leaves the first file's folder."""
+        """Return the path of an import.
+
+        Raises CompileError if it leaves the first file's folder.
+        """
         text = statement.path.value
         path = inside(text, folder, self._root)
         if path is None or not text.endswith(".fexp"):

@@ -164,7 +164,9 @@ class Builder:
     def _with_pairs(
         self, network: model.Network, flows: list[model.Flow]
     ) -> tuple[model.Network, list[model.Flow]]:
-        """Return network and flows with hosts for each flow; the same objects for the same arguments."""
+        """Return network and flows with hosts for each flow; the same objects for the same
+        arguments.
+        """
         key = (id(network), *map(id, flows))
         if key not in self._paired:
             if len(self._paired) >= MEMO_LIMIT:

@@ -1,7 +1,7 @@
 """The command line: `fairc`, or `python -m fairc`. What it promises: docs/run/cli.md.
 
-A command is imported when it is called, so `fairc --help` imports click alone. Ctrl-C is handled before any of
-these imports; only during Python's own start-up does it still give a traceback.
+A command is imported when it is called, so `fairc --help` imports click alone. Ctrl-C is handled
+before any of these imports; only during Python's own start-up does it still give a traceback.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def fairc() -> None:
 
 def main() -> None:
     """Run the command line and exit with its status."""
-    # A command makes millions of objects that live until it ends; searching them for cycles at the usual
-    # rate takes a fifth of its time.
+    # A command makes millions of objects that live until it ends; searching them for cycles at the
+    # usual rate takes a fifth of its time.
     gc.set_threshold(100_000, 20, 20)
     interruption.begin()
     console.prepare()

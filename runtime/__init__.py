@@ -3,11 +3,13 @@
 In order of control flow:
 
 run          runs what is missing: sweep, progress, lock, clusters, phase check
-engines      what runs a cell: `base` is the contract; uml, vm, mininet, docker, fake; doctor: what this machine offers them
+engines      what runs a cell: `base` is the contract; uml, vm, mininet, docker, fake; doctor: what
+             this machine offers them
 uml          the kernel as a program: its build, its confinement, a run of it
 vm           the image of both engines in virtual time, snapshot, and exchange of files
 containers   images and containers of the engine `docker`
-host         this machine: its faults, supervised commands, folders in one file, what crashed runs left
+host         this machine: its faults, supervised commands, folders in one file, what crashed runs
+             left
 store        the run folder, provenance, tidy tables
 analysis     one cell: all of the next three, and page loads as HTTP archives
 measurement  raw artefacts to arrays

@@ -1,7 +1,8 @@
-"""The generated blocks of docs/: tables that follow from the declarations that the code itself uses.
+"""The generated blocks of docs/: tables that follow from the declarations that the code itself
+uses.
 
-A page has a block between `<!-- generated: NAME -->` and `<!-- end -->`; all other text is written by hand.
-`python -m fairc.runtime.documents docs` brings the blocks of all pages up to date.
+A page has a block between `<!-- generated: NAME -->` and `<!-- end -->`; all other text is written
+by hand. `python -m fairc.runtime.documents docs` brings the blocks of all pages up to date.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTA
 
 
 def current(page: str) -> str:
-    """Return a page with its blocks up to date. Raises KeyError for a block that nothing generates."""
+    """Return a page with its blocks up to date.
+
+    Raises KeyError for a block that nothing generates.
+    """
     return BLOCK.sub(lambda found: f"{found[1]}\n{BLOCKS[found[2]]().strip()}\n\n{found[3]}", page)
 
 

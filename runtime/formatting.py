@@ -45,7 +45,8 @@ def prefixed() -> dict[str, str]:
 
 
 def scale_for(unit: str, values: Iterable[float]) -> Scale:
-    """Return the scale that prints the largest of the values with one to three integer digits; from 0.1 Mbit/s on, Mbit/s.
+    """Return the scale that prints the largest of the values with one to three integer digits; from
+    0.1 Mbit/s on, Mbit/s.
 
     unit: SI base unit (`bit/s`, `B`, `s`, `1`, ...); a unit without prefixes stays as it is.
     """

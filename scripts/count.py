@@ -2,12 +2,14 @@
 
 Only files that git tracks count, as they are in the working tree.
 
-    imports in functions   statements `import` and `from ... import` in the body of a function, at any depth
-    caches                 uses of `functools.cache` and `lru_cache`, and memos by hand: `if key not in table:` that
-                           fills `table[key]`, where the table is an attribute or a name of the module.
-                           Cached properties do not count: they live and die with their object
-    Python                 *.py outside folders called tests. Code: lines with a token that is neither a comment
-                           nor a docstring
+    imports in functions   statements `import` and `from ... import` in the body of a function, at
+    any depth
+    caches                 uses of `functools.cache` and `lru_cache`, and memos by hand:
+                           `if key not in table:` that fills `table[key]`, where the table is an
+                           attribute or a name of the module. Cached properties do not count: they
+                           live and die with their object
+    Python                 *.py outside folders called tests. Code: lines with a token that is
+                           neither a comment nor a docstring
     Rust                   *.rs in endpoints/src
     tests                  *.py and *.md in tests, but for tests/golden
 """
@@ -58,7 +60,10 @@ def tracked() -> Iterator[tuple[str, str]]:
 
 
 def archived(commit: str) -> Iterator[tuple[str, str]]:
-    """Yield the path and the text of each file of a commit that counts. Raises CalledProcessError."""
+    """Yield the path and the text of each file of a commit that counts.
+
+    Raises CalledProcessError.
+    """
     packed = subprocess.run(
         ["git", "archive", "--format=tar", commit], cwd=ROOT, check=True, capture_output=True
     )

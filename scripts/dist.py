@@ -1,7 +1,7 @@
 """Make a release: two wheels and the sources of what is under the GPL in them (`make dist`).
 
-Run in `scripts/` as `python -m dist FOLDER` from a clean tree whose endpoints, kernel and image have been built. The same commit and the
-same kernel and image give the same bytes.
+Run in `scripts/` as `python -m dist FOLDER` from a clean tree whose endpoints, kernel and image
+have been built. The same commit and the same kernel and image give the same bytes.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def git(*arguments: str) -> str:
 
 
 def version() -> str:
-    """Return the version of the commit: that of its tag `vX.Y.Z`, else one that pip takes for older than any release.
+    """Return the version of the commit: that of its tag `vX.Y.Z`, else one that pip takes for older
+    than any release.
 
     Raises SystemExit for a tree with changes, and for a tag that is not the program's version.
     """
@@ -155,7 +156,9 @@ def read_wheel(wheel: Path) -> tuple[Files, dict[str, bytes]]:
 
 
 def machine(folder: Path, version: str, built: kernel.Kernel, root: image.Image) -> Path:
-    """Write the wheel `fairc-machine`: the kernel without the archive of its source, and the image of `uml`."""
+    """Write the wheel `fairc-machine`: the kernel without the archive of its source, and the image
+    of `uml`.
+    """
     with tempfile.TemporaryDirectory() as scratch:
         bare = Path(scratch, "kernel")
         shutil.copytree(
@@ -178,11 +181,15 @@ def machine(folder: Path, version: str, built: kernel.Kernel, root: image.Image)
         content = packed.read_bytes()
     if len(content) > MOST_MACHINE_BYTES:
         sys.exit(
-            f"error: the machine has {len(content) / 1e6:.0f} MB, more than {MOST_MACHINE_BYTES / 1e6:.0f}"
+            f"error: the machine has {len(content) / 1e6:.0f} MB, more than"
+            f" {MOST_MACHINE_BYTES / 1e6:.0f}"
         )
     packages = (root.folder / "packages.txt").read_text()
     licence = LICENCE.format(version=version, kernel=built.version, packages=packages)
-    init = '"""The machine of fairc\'s engine uml: a Linux kernel and a root file system, in one file."""\n'
+    init = (
+        '"""The machine of fairc\'s engine uml: a Linux kernel and a root file system, in one'
+        ' file."""\n'
+    )
     files: Files = {
         f"{shipped.PACKAGE}/__init__.py": (init.encode(), FILE),
         f"{shipped.PACKAGE}/{shipped.FILE}": (content, FILE),
@@ -256,7 +263,8 @@ def main() -> None:
         except EngineUnavailable as error:
             lines = "\n".join(f"error: {each}" for each in error.missing)
             sys.exit(
-                f"{lines}\nhelp: publish nothing of {folder} without these. Debian keeps only the newest version of a package:"
+                f"{lines}\nhelp: publish nothing of {folder} without these. Debian keeps only"
+                f" the newest version of a package:"
                 " after `fairc image rm`, `make dist` makes kernel and image of today's packages"
             )
     for name, sha256 in told(paths).items():

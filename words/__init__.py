@@ -1,14 +1,17 @@
-"""The words of the language, with a file for each family or word: queue, loss model, CCA, workload, metric, ...
+"""The words of the language, with a file for each family or word: queue, loss model, CCA, workload,
+metric, ...
 
-An entry declares its parameters with their kinds and defaults, and what it becomes in the plan; parts that must
-be elsewhere are in files of the same stem (docs/build/architecture.md). Each family has a list in its `__init__`.
+An entry declares its parameters with their kinds and defaults, and what it becomes in the plan;
+parts that must be elsewhere are in files of the same stem (docs/build/architecture.md). Each family
+has a list in its `__init__`.
 
 blocks         the keys of `experiment`, `flow`, `link`, ...
 presets        the topologies that ship with fairc; policers, peps
 queues         queueing disciplines; sizes: amounts of data that may depend on the path
 losses         loss models; jitter, trace: what else a link does; packet_sizes: its MTU
 workloads      what connections move; pages: what a load loads
-transports     and ccas, by transport; distributions: of random values; draws: from them; processing: the time that hosts take
+transports     and ccas, by transport; distributions: of random values; draws: from them;
+               processing: the time that hosts take
 metrics        and figures: what is known about them by their names
 reference      the tables of docs/learn/language.md; manual: what `fairc show` says
 """

@@ -1,4 +1,6 @@
-"""The statistics of claims: what is estimated from a metric over the repetitions of a configuration."""
+"""The statistics of claims: what is estimated from a metric over the repetitions of a
+configuration.
+"""
 
 from __future__ import annotations
 

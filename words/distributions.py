@@ -102,7 +102,10 @@ class Random:
         return self.quantity.dimensions
 
     def take(self, value: Value, use: str, at: Span | None = None) -> Quantity | Use[Entry]:
-        """Return the value. Raises CompileError unless it, or what is drawn from it, is such a quantity."""
+        """Return the value.
+
+        Raises CompileError unless it, or what is drawn from it, is such a quantity.
+        """
         if isinstance(value, Quantity):
             return self.quantity.take(value, use, at)
         if not isinstance(value, Symbol | Applied):

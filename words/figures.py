@@ -1,4 +1,6 @@
-"""The figures of `report`: a line for each, with its limits; runtime/report/figures has a module of each name."""
+"""The figures of `report`: a line for each, with its limits; runtime/report/figures has a module of
+each name.
+"""
 
 from __future__ import annotations
 
@@ -70,10 +72,11 @@ MAX_LINES = 12
 class FigureEntry(Entry):
     """A figure of `report`, and how much it can show and still be read.
 
-    panels: at most this many; groups: at most this many in all panels; lines: at most this many per panel
-    if its groups share it, else 0.
-    shows_curves: whether it shows a metric's curves, not its numbers. module: where it is drawn, if not in
-    the module of its name in runtime/report/figures. over_time: its parameter that can be `time`; empty: none.
+    panels: at most this many; groups: at most this many in all panels; lines: at most this many per
+    panel if its groups share it, else 0.
+    shows_curves: whether it shows a metric's curves, not its numbers. module: where it is drawn, if
+    not in the module of its name in runtime/report/figures. over_time: its parameter that can be
+    `time`; empty: none.
     has_panels: whether `facet` makes panels.
     """
 
@@ -224,7 +227,10 @@ FIGURES: Registry[FigureEntry] = Registry(
         ),
         _figure(
             "pairs",
-            "A percentile over the configurations of each pair of sessions, with its bootstrap interval",
+            (
+                "A percentile over the configurations of each pair of sessions, with its"
+                " bootstrap interval"
+            ),
             _METRIC,
             _BY,
             P("percentile", _A_PERCENT, "which percentile", "10"),

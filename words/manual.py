@@ -17,7 +17,9 @@ from .sizes import Sizes
 from .statements import STATEMENTS
 
 KEYS = "keys"
-"""The family of all keys of all blocks; its names do not hide a family: `cca` means the family of CCAs."""
+"""The family of all keys of all blocks; its names do not hide a family: `cca` means the family of
+CCAs.
+"""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,9 @@ class Field:
 
 @dataclass(frozen=True)
 class Page:
-    """A word: its family, a line about it, its fields; values and unit of a metric; a preset's text."""
+    """A word: its family, a line about it, its fields; values and unit of a metric; a preset's
+    text.
+    """
 
     name: str
     family: str

@@ -1,4 +1,5 @@
-"""The metrics: a line for each, with its sub-values and whatever else is known about it by its name.
+"""The metrics: a line for each, with its sub-values and whatever else is known about it by its
+name.
 
 runtime/metrics has a module of each name with its formula, unit and source.
 """
@@ -84,14 +85,16 @@ _RESENDS = Need("retransmits", _any(lambda flow: flow.transport != "udp"))
 class MetricEntry(Entry):
     """A metric.
 
-    need: what it applies to; None: anything. per_load: whether each load of a page has a value, distinguished by
-    `load` and `protocol`. over_time: whether `line` can show it with `x: time`; else it is one number per cell or
-    flow. has_curves: whether it has curves, which have figures of their own. every: its parameter for the time
-    between samples of connections, if it is computed from them. of_cell: whether it is of all flows of a cell
-    together. units: SI units of sub-values whose unit differs from the first one's. module: where it is computed,
-    if not in the module of its name in runtime/metrics. signed: the values, by their names in `measure`, that may be
-    negative. is_level: whether it is a mean over time, so that it depends on when it was taken while bulk flows still move; not_levels: the values
-    that are not, by their names in `measure`. of_transfers: whether its percentiles are over transfers.
+    need: what it applies to; None: anything. per_load: whether each load of a page has a value,
+    distinguished by `load` and `protocol`. over_time: whether `line` can show it with `x: time`;
+    else it is one number per cell or flow. has_curves: whether it has curves, which have figures of
+    their own. every: its parameter for the time between samples of connections, if it is computed
+    from them. of_cell: whether it is of all flows of a cell together. units: SI units of sub-values
+    whose unit differs from the first one's. module: where it is computed, if not in the module of
+    its name in runtime/metrics. signed: the values, by their names in `measure`, that may be
+    negative. is_level: whether it is a mean over time, so that it depends on when it was taken
+    while bulk flows still move; not_levels: the values that are not, by their names in `measure`.
+    of_transfers: whether its percentiles are over transfers.
     """
 
     need: Need | None = None
@@ -386,7 +389,10 @@ METRICS: Registry[MetricEntry] = Registry(
     slips={
         "latency": LATENCY,
         "delay": LATENCY,
-        "jitter": "`datagrams.jitter` is that of a flow over UDP; for TCP and QUIC see `rtt` and `queue_delay`",
+        "jitter": (
+            "`datagrams.jitter` is that of a flow over UDP; for TCP and QUIC see `rtt` and"
+            " `queue_delay`"
+        ),
         "bandwidth": "payload received in time is `goodput`, bytes on the wire `throughput`",
         "loss": "the share of packets that a flow lost is `loss_rate`",
     },

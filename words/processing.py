@@ -1,4 +1,6 @@
-"""`processing` and `syscall_cost` of `hosts`: the time that a host takes for a packet, and for a system call."""
+"""`processing` and `syscall_cost` of `hosts`: the time that a host takes for a packet, and for a
+system call.
+"""
 
 from __future__ import annotations
 

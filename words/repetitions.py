@@ -29,7 +29,10 @@ class Repetitions:
     phrase: str = "a whole number or a range such as `8..30`"
 
     def take(self, value: Value, use: str, at: Span | None = None) -> Repeat:
-        """Return least and most. Raises CompileError unless the value is a number or a range, of at least 1."""
+        """Return least and most.
+
+        Raises CompileError unless the value is a number or a range, of at least 1.
+        """
         if isinstance(value, ListValue) and value.items:
             first, last = value.items[0], value.items[-1]
             # The numbers of a range have its span; those of a list have spans of their own.

@@ -16,43 +16,96 @@ class Statement(NamedTuple):
 
 STATEMENTS: tuple[Statement, ...] = (
     Statement("fexp", "The version of the language", "the first line", "fexp 1"),
-    Statement("import", "Imports the `let`s and topologies of another file", "a file",
-              'import "networks.fexp"'),
+    Statement(
+        "import",
+        "Imports the `let`s and topologies of another file",
+        "a file",
+        'import "networks.fexp"',
+    ),
     Statement("let", "Names a value", "a file", "let slow = 1Mbit/s"),
-    Statement("experiment", "What is run and measured; one per file", "a file",
-              "experiment NAME {\n  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)\n"
-              "  flow a { cca = cubic  workload = file(10MB) }\n  measure = [goodput]\n}"),
-    Statement("topology", "A network: with a name in a file, without one in an experiment",
-              "a file or `experiment`",
-              "topology NAME(rate = 1Mbit/s) {\n  node s, c\n  router r\n"
-              "  link s -- r { rate = 100Mbit/s }\n  link r -> c { rate = rate  delay = 25ms }\n"
-              "  link c -> r { rate = rate  delay = 25ms }\n}"),
+    Statement(
+        "experiment",
+        "What is run and measured; one per file",
+        "a file",
+        "experiment NAME {\n  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)\n"
+        "  flow a { cca = cubic  workload = file(10MB) }\n  measure = [goodput]\n}",
+    ),
+    Statement(
+        "topology",
+        "A network: with a name in a file, without one in an experiment",
+        "a file or `experiment`",
+        "topology NAME(rate = 1Mbit/s) {\n  node s, c\n  router r\n"
+        "  link s -- r { rate = 100Mbit/s }\n  link r -> c { rate = rate  delay = 25ms }\n"
+        "  link c -> r { rate = rate  delay = 25ms }\n}",
+    ),
     Statement("node", "A host: flows start and end here", "`topology`", "node server, client"),
     Statement("router", "Forwards packets", "`topology`", "router left, right"),
-    Statement("link", "Connects two nodes, both ways (`--`) or one (`->`)", "`topology`",
-              "link left -> right { rate = 1Mbit/s  delay = 25ms  queue = fifo(2bdp)  loss = 1% }"),
+    Statement(
+        "link",
+        "Connects two nodes, both ways (`--`) or one (`->`)",
+        "`topology`",
+        "link left -> right { rate = 1Mbit/s  delay = 25ms  queue = fifo(2bdp)  loss = 1% }",
+    ),
     Statement("at", "Changes a link at a given time", "`link`", "at 10s { rate = 2Mbit/s }"),
     Statement("down", "Takes a link down for some time", "`link`", "down from 10s to 12s"),
-    Statement("sweep", "Runs the experiment with every combination of some values", "`experiment`",
-              "sweep {\n  cca           = [cubic, bbr]\n  (rate, depth) = [(1Mbit/s, 1bdp),"
-              " (10Mbit/s, 2bdp)]\n}"),
-    Statement("exclude", "Leaves out the cells for which a condition holds", "`experiment`",
-              "exclude cca == bbr and repetition > 2"),
-    Statement("precision", "Ends a range of repetitions when values are precise enough, or all claims decided",
-              "`experiment`",
-              "repeat = 8..30\nprecision {\n  goodput    = 5%\n  fairness.F = 0.02\n  claims     = decided\n}"),
-    Statement("flow", "One session: its CCA, its ends, its workload", "`experiment`",
-              "flow NAME { cca = cubic  workload = file(10MB) }"),
-    Statement("users", "A group of hosts, each with the flows that run on it", "`experiment`",
-              "users heavy { count = 5 }\nflow h { users = heavy  cca = cubic  workload = bulk }"),
+    Statement(
+        "sweep",
+        "Runs the experiment with every combination of some values",
+        "`experiment`",
+        "sweep {\n  cca           = [cubic, bbr]\n  (rate, depth) = [(1Mbit/s, 1bdp),"
+        " (10Mbit/s, 2bdp)]\n}",
+    ),
+    Statement(
+        "exclude",
+        "Leaves out the cells for which a condition holds",
+        "`experiment`",
+        "exclude cca == bbr and repetition > 2",
+    ),
+    Statement(
+        "precision",
+        "Ends a range of repetitions when values are precise enough, or all claims decided",
+        "`experiment`",
+        (
+            "repeat = 8..30\nprecision {\n  goodput    = 5%\n  fairness.F = 0.02\n  claims     ="
+            " decided\n}"
+        ),
+    ),
+    Statement(
+        "flow",
+        "One session: its CCA, its ends, its workload",
+        "`experiment`",
+        "flow NAME { cca = cubic  workload = file(10MB) }",
+    ),
+    Statement(
+        "users",
+        "A group of hosts, each with the flows that run on it",
+        "`experiment`",
+        "users heavy { count = 5 }\nflow h { users = heavy  cca = cubic  workload = bulk }",
+    ),
     Statement("hosts", "Settings for every host", "`experiment`", "hosts { ecn = on }"),
-    Statement("report", "The figures of the report", "`experiment`",
-              "report {\n  line(goodput, x: rate, by: cca)\n  table(queue_delay.p95, by: cca)\n}"),
-    Statement("claim", "What the results are to show; the run decides it", "`experiment`",
-              'claim "bbr takes more than its share" {\n  where = loss == 0%\n  for   = each\n'
-              "  holds = median(fairness.F) > 0.2\n}"),
-    Statement("pep", "Two proxies that split connections on a link", "`topology`",
-              "pep NAME { terminal = terminal  gateway = gateway  mode = split }"),
-    Statement("policer", "Polices the traffic through a router", "`topology`",
-              "policer NAME { at = left  to = right  mode = conex(5pkt/s, 45pkt) }"),
-)  # fmt: skip
+    Statement(
+        "report",
+        "The figures of the report",
+        "`experiment`",
+        "report {\n  line(goodput, x: rate, by: cca)\n  table(queue_delay.p95, by: cca)\n}",
+    ),
+    Statement(
+        "claim",
+        "What the results are to show; the run decides it",
+        "`experiment`",
+        'claim "bbr takes more than its share" {\n  where = loss == 0%\n  for   = each\n'
+        "  holds = median(fairness.F) > 0.2\n}",
+    ),
+    Statement(
+        "pep",
+        "Two proxies that split connections on a link",
+        "`topology`",
+        "pep NAME { terminal = terminal  gateway = gateway  mode = split }",
+    ),
+    Statement(
+        "policer",
+        "Polices the traffic through a router",
+        "`topology`",
+        "policer NAME { at = left  to = right  mode = conex(5pkt/s, 45pkt) }",
+    ),
+)

@@ -1,7 +1,9 @@
-"""`trace("file")`: a recorded rate in Mahimahi's format, as chances to send in bins of equal length.
+"""`trace("file")`: a recorded rate in Mahimahi's format, as chances to send in bins of equal
+length.
 
-One line for each chance to deliver a packet of 1500 bytes: its time in ms after the start, ascending;
-after the last one the trace repeats (Netravali et al., Mahimahi, USENIX ATC 2015, section 3).
+One line for each chance to deliver a packet of 1500 bytes: its time in ms after the start,
+ascending; after the last one the trace repeats (Netravali et al., Mahimahi, USENIX ATC 2015,
+section 3).
 """
 
 from __future__ import annotations
@@ -105,7 +107,9 @@ def _refuse(data: bytes, number: int, name: Text, what: str) -> None:
 
 
 def _binned(file: model.Input, times_ms: list[int], every_ns: int, span: Span) -> model.Trace:
-    """Count the chances of each bin; one at time t belongs to the bin that ends at t or after it."""
+    """Count the chances of each bin; one at time t belongs to the bin that ends at t or after
+    it.
+    """
     period_ns = times_ms[-1] * 10**6
     bins = -(-period_ns // every_ns)
     if bins > BIN_LIMIT:

@@ -45,8 +45,8 @@ NOT_IN_IDENTITY: Any = {
 class Settings:
     """The settings of an experiment that apply to all of its cells.
 
-    paired: all configurations of a repetition draw everything alike. common: they draw starts, arrivals,
-    sizes and pauses alike.
+    paired: all configurations of a repetition draw everything alike. common: they draw starts,
+    arrivals, sizes and pauses alike.
     """
 
     experiment: str
@@ -57,7 +57,9 @@ class Settings:
 
 
 class Lowered:
-    """A lowered configuration: `cell(repetition)` gives its cells, which share everything that no seed changes."""
+    """A lowered configuration: `cell(repetition)` gives its cells, which share everything that no
+    seed changes.
+    """
 
     def __init__(self, settings: Settings, configuration: Configuration, draft: Draft) -> None:
         self.repetitions = configuration.repetitions
@@ -214,7 +216,9 @@ def _drawn_ns(start: Distribution, seed: int, flow: str, connection: int) -> int
 
 
 def _later_ns(draft: Draft, starts_ns: Sequence[Sequence[int]], seed: int) -> int:
-    """Return by how much drawn starts and pauses move the deadline, ns, where the file sets no end."""
+    """Return by how much drawn starts and pauses move the deadline, ns, where the file sets no
+    end.
+    """
     scenario = draft.scenario
     if scenario.duration_ns is not None or scenario.deadline_ns is not None:
         return 0

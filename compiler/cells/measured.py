@@ -26,7 +26,9 @@ class Measured:
         ]
 
     def warnings(self) -> Iterator[Diagnostic]:
-        """Yield a warning for each metric that no flow has a value of, once all have been examined."""
+        """Yield a warning for each metric that no flow has a value of, once all have been
+        examined.
+        """
         for request in self._open:
             need = _need(request)
             named = ", ".join(f"`{session}`" for session in request.sessions)

@@ -1,7 +1,7 @@
 """Requirements of metrics over a connection's samples: the sampling interval, and enough rounds.
 
-`sample_every_ns` sets the interval of a flow. `check_scales` checks `deviations` as far as the plan allows:
-a round trip lasts at least the base RTT, so their number has an upper bound.
+`sample_every_ns` sets the interval of a flow. `check_scales` checks `deviations` as far as the plan
+allows: a round trip lasts at least the base RTT, so their number has an upper bound.
 """
 
 from __future__ import annotations
@@ -45,9 +45,15 @@ def check_scales(
         if SCALES in METRICS[request.name].parameters:
             scales = _scales(request)
             if len(scales) > MOST_SCALES:
-                report(_error(request, "too-many", f"`deviations` has more than {MOST_SCALES}"
-                " scales",
-                              "", "name fewer"))  # fmt: skip
+                report(
+                    _error(
+                        request,
+                        "too-many",
+                        f"`deviations` has more than {MOST_SCALES} scales",
+                        "",
+                        "name fewer",
+                    )
+                )
             for flow in draft.flows:
                 if flow.flow.transport != "udp" and _of(request, flow.flow):
                     for found in _of_flow(draft, request, flow, scales):

@@ -1,4 +1,6 @@
-"""Requirements of percentiles over transfers: how many a percentile needs, and about how many a flow makes."""
+"""Requirements of percentiles over transfers: how many a percentile needs, and about how many a
+flow makes.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,10 @@ def report_few(
             "few-transfers",
             f"`{value}` has no value for `{name}`{others}",
             request.span,
-            note=f"it needs {least} transfers after the warm-up, and about {float(count):.3g} are made",
+            note=(
+                f"it needs {least} transfers after the warm-up, and about {float(count):.3g} are"
+                f" made"
+            ),
             help=f"{measure}{instead}",
             severity=Severity.WARNING,
         )
@@ -81,7 +86,9 @@ def report_few(
 
 
 def expected(draft: Draft, flow: model.Flow) -> Fraction | None:
-    """Return how many transfers of a flow begin after the warm-up, on average; None if it makes none with an end."""
+    """Return how many transfers of a flow begin after the warm-up, on average; None if it makes
+    none with an end.
+    """
     warmup_ns, start_ns = draft.scenario.warmup_ns, flow.start_ns or 0
     if isinstance(flow.workload, File):
         return Fraction(flow.connections if start_ns >= warmup_ns else 0)

@@ -19,7 +19,9 @@ def _drawn_starts(scenario: Scenario) -> bool:
 
 
 def draws_workload(flow: Flow) -> bool:
-    """Whether any part of a flow's workload is drawn: sizes, intervals, on and off times, pauses."""
+    """Whether any part of a flow's workload is drawn: sizes, intervals, on and off times,
+    pauses.
+    """
     return flow.workload.is_drawn or _draws_pauses(flow)
 
 

@@ -1,7 +1,8 @@
 """The passes over one configuration: `lower` lists them in order, `draft` is what they work on.
 
 wiring      nodes, cables, hops, interface names, addresses; dynamics: rates and losses over time
-routing     static routes; the path and base RTT of every flow; extra_rtts: extra delay of some flows
+routing     static routes; the path and base RTT of every flow; extra_rtts: extra delay of some
+            flows
 packets     path MTUs, and flows whose packets do not fit
 flows       bottlenecks, socket buffers, the deadline
 ports       the ports of every flow

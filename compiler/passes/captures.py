@@ -13,9 +13,9 @@ from .policers import policed_ends, policer_at
 def place_captures(draft: Draft) -> None:
     """Capture `entry`, `exit` and `delivered` of each bottleneck (measurement.md, rule 14).
 
-    Also capture data and ACKs where their senders transmit the former and receive the latter; datagrams of UDP
-    have no ACKs. And capture arrivals at the client of each page load and of each third-party image, and what the latter's
-    client sends: nothing else shows when it began.
+    Also capture data and ACKs where their senders transmit the former and receive the latter;
+    datagrams of UDP have no ACKs. And capture arrivals at the client of each page load and of each
+    third-party image, and what the latter's client sends: nothing else shows when it began.
     """
     egresses = dict.fromkeys(flow.bottleneck for flow in draft.flows if flow.bottleneck)
     for egress in egresses:
@@ -101,7 +101,9 @@ def _add(
     direction: Literal["in", "out", "both"],
     point: Literal["entry", "exit", "delivered", "client", "policer", "sender"],
 ) -> None:
-    """Add one capture, named after its queue, its point and its interface; a host's after its own."""
+    """Add one capture, named after its queue, its point and its interface; a host's after its
+    own.
+    """
     name = f"{point}.{egress.node}.{egress.name}"
     if point == "entry":
         name += f".{end.name}"

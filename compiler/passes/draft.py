@@ -22,8 +22,8 @@ class End:
     """One end of a cable: an interface, its address, and its egress.
 
     shaped: the direction of a link whose rate and queue are on this egress.
-    impaired: the direction whose loss and delay are on this egress (a hop's). carried: the direction whose frames
-    leave a hop of its own by this egress, impaired or not.
+    impaired: the direction whose loss and delay are on this egress (a hop's). carried: the
+    direction whose frames leave a hop of its own by this egress, impaired or not.
     link: index of the link in the scenario; forward: whether the egress leads from a to b.
     mtu: of the link, bytes.
     """
@@ -62,7 +62,9 @@ class DraftNode:
 
 @dataclass(slots=True)
 class DraftFlow:
-    """A flow, the egresses that its data and its acks pass in order, and values derived from them."""
+    """A flow, the egresses that its data and its acks pass in order, and values derived from
+    them.
+    """
 
     flow: Flow
     data: tuple[End, ...] = ()

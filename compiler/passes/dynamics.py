@@ -1,10 +1,11 @@
 """Links that change: rates over time for a shaper, impairments over time for a hop.
 
 Linux's shaper has no rate of zero. A stop is lowered to the rate at which one full frame takes as
-long as the rest of the stop, anew in each of its parts: one frame (or as many bytes in small ones) begins in a stop and
-arrives as the stop ends, late by one part at most if it came within the stop. In a trace, whose parts are its bins,
-the following bins are reduced by that frame, so that the total number of bytes does not change. The delivery
-opportunities of a trace are packets of 1500 bytes (1514 in their frame) by definition, whatever the MTU of the link.
+long as the rest of the stop, anew in each of its parts: one frame (or as many bytes in small ones)
+begins in a stop and arrives as the stop ends, late by one part at most if it came within the stop.
+In a trace, whose parts are its bins, the following bins are reduced by that frame, so that the
+total number of bytes does not change. The delivery opportunities of a trace are packets of 1500
+bytes (1514 in their frame) by definition, whatever the MTU of the link.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ def rate_changes(way: Direction) -> tuple[tuple[plan.Change, ...], int | None]:
 
 
 def ways(way: Direction) -> Iterator[tuple[int, Direction, bool]]:
-    """Yield the link's state after each change of delay, loss or state: time, ns; link; whether it is up."""
+    """Yield the link's state after each change of delay, loss or state: time, ns; link; whether it
+    is up.
+    """
     is_up = True
     for change in way.changes:
         if change.delay_ns is None and change.loss is None and change.is_up is None:
@@ -76,7 +79,9 @@ def most_delay_ns(way: Direction) -> int:
 
 
 def most_loss(way: Direction) -> float:
-    """Return the highest probability of a random loss that a link ever has; 1 where it goes down."""
+    """Return the highest probability of a random loss that a link ever has; 1 where it goes
+    down.
+    """
     losses = (1.0 if change.is_up is False else change.loss or 0.0 for change in way.changes)
     return max([way.loss, *losses])
 
@@ -87,7 +92,9 @@ def touches_hop(changes: tuple[Change, ...]) -> bool:
 
 
 def stop_bps(length_ns: int, frame: int = FRAME_BYTES) -> int:
-    """Return the rate at which one full frame lasts as long as a stop, in whole bytes per second."""
+    """Return the rate at which one full frame lasts as long as a stop, in whole bytes per
+    second.
+    """
     length_ns = min(max(length_ns, 1), LONGEST_FRAME_NS)
     return 8 * max(1, frame * NS // length_ns)
 
@@ -96,8 +103,8 @@ def stop_bps(length_ns: int, frame: int = FRAME_BYTES) -> int:
 def _of_trace(trace: Trace) -> tuple[plan.Change, ...]:
     """Return the rates of a trace's bins, with equal neighbours merged.
 
-    A bin of n opportunities has the rate n frames per bin. A stop lets one frame pass, by which the bins
-    after it, including those of the next round, are reduced.
+    A bin of n opportunities has the rate n frames per bin. A stop lets one frame pass, by which the
+    bins after it, including those of the next round, are reduced.
     """
     chances = _repaid(trace.chances)
     bins = []

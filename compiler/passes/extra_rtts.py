@@ -10,7 +10,8 @@ from .draft import Draft
 
 
 def lengthen(draft: Draft) -> None:
-    """Add the `rtt` of each flow to the link of its client, or else of its server, half in each direction.
+    """Add the `rtt` of each flow to the link of its client, or else of its server, half in each
+    direction.
 
     The host must belong to this flow alone and have one link, so that no other flow is delayed.
     """

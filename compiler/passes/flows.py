@@ -24,10 +24,11 @@ NS = 10**9
 def find_bottlenecks(draft: Draft) -> None:
     """Find the slowest egress of each flow's data path.
 
-    Among equals the one that most flows cross, and among these the first. A path that takes no time is refused
-    on every engine: with a clock that advances only while nothing computes, two ends that answer each other
-    at once would stop it forever, and on any other clock they would measure the computer that runs them. A
-    delay alone does not help: a whole window would still be transferred in no time.
+    Among equals the one that most flows cross, and among these the first. A path that takes no time
+    is refused on every engine: with a clock that advances only while nothing computes, two ends
+    that answer each other at once would stop it forever, and on any other clock they would measure
+    the computer that runs them. A delay alone does not help: a whole window would still be
+    transferred in no time.
     """
     crossing = Counter(end.place for flow in draft.flows for end in flow.data)
     for flow in draft.flows:
@@ -47,7 +48,9 @@ def find_bottlenecks(draft: Draft) -> None:
 
 
 def _refuse_timeless(draft: Draft, flow: DraftFlow) -> None:
-    """Report a path without delay whose slowest link takes less than a nanosecond for a full packet."""
+    """Report a path without delay whose slowest link takes less than a nanosecond for a full
+    packet.
+    """
     frame_bits = 8 * frame_bytes(flow.mtu)
     if flow.base_rtt_ns or frame_bits * NS >= flow.most_bps:
         return
@@ -93,7 +96,8 @@ def size_buffers(draft: Draft) -> None:
 
 
 def _overhead(mtu: int) -> float:
-    """Return the factor by which socket buffers must grow because small segments take more memory, >= 1.
+    """Return the factor by which socket buffers must grow because small segments take more memory,
+    >= 1.
 
     Linux doubles a buffer, which pays for segments that take up to twice their payload.
     """
@@ -139,7 +143,9 @@ def start_range_ns(flow: DraftFlow) -> int:
 
 
 def fair_share_ns(draft: Draft) -> dict[Place, int]:
-    """Return, for each bottleneck, the time that all files and videos across it take at its rate, ns."""
+    """Return, for each bottleneck, the time that all files and videos across it take at its rate,
+    ns.
+    """
     bytes_across: dict[Place, int] = defaultdict(int)
     rates_bps: dict[Place, int] = {}
     for flow in draft.flows:

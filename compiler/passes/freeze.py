@@ -37,7 +37,8 @@ def netem_packets(rate_bps: int, delay_ns: int, frame: int = FRAME_BYTES) -> int
 
 @dataclass(frozen=True, slots=True)
 class Densest:
-    """The capacity that a hop needs: the fastest link of the network, in frames of the smallest MTU.
+    """The capacity that a hop needs: the fastest link of the network, in frames of the smallest
+    MTU.
 
     A path's smallest MTU may be that of another link, and its packets are no larger on this one.
     """
@@ -120,7 +121,8 @@ def _hop(end: End, densest: Densest) -> plan.Impairment | None:
 
 
 def _lasting(way: Direction, densest: Densest) -> tuple[int, bool]:
-    """Return what no change of a hop changes: its limit in packets, and whether it keeps them in order.
+    """Return what no change of a hop changes: its limit in packets, and whether it keeps them in
+    order.
 
     An unshaped link is assumed to be as fast as the fastest one.
     """

@@ -1,8 +1,8 @@
 """Passes `limit_packets` and `check_packets`: no packet is larger than its path allows.
 
 Every sender on a flow's path learns the smallest MTU of the remaining path from its route (`ip
-route ... mtu N`), like a path MTU that was discovered earlier (RFC 1191): TCP uses it for its segments
-and announces it, so nothing is ever fragmented or rejected on the way.
+route ... mtu N`), like a path MTU that was discovered earlier (RFC 1191): TCP uses it for its
+segments and announces it, so nothing is ever fragmented or rejected on the way.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def _limit(node: DraftNode, destination: str, via: End, mtu: int) -> None:
 
 
 def check_packets(draft: Draft) -> None:
-    """Refuse flows whose packets do not fit their path; warn where QUIC's are smaller than it allows."""
+    """Refuse flows whose packets do not fit their path; warn where QUIC's are smaller than it
+    allows.
+    """
     for flow in draft.flows:
         transport, workload = flow.flow.transport, flow.flow.workload
         path = f"the smallest MTU on its path is {flow.mtu} bytes"

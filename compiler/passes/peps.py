@@ -1,4 +1,6 @@
-"""Passes `reach` and `split`: the pairs of proxies of split connections, and the flows that they split."""
+"""Passes `reach` and `split`: the pairs of proxies of split connections, and the flows that they
+split.
+"""
 
 from __future__ import annotations
 

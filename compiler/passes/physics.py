@@ -98,7 +98,10 @@ def _warn_limits(draft: Draft, flow: DraftFlow) -> None:
             "video-too-fast",
             f"the video of `{declared.name}` has a higher bit rate than its bottleneck",
             declared.span,
-            f"{workload.plan.bitrate_bps / 1e6:g} Mbit/s over a bottleneck of {flow.rate_bps / 1e6:g} Mbit/s",
+            (
+                f"{workload.plan.bitrate_bps / 1e6:g} Mbit/s over a bottleneck of"
+                f" {flow.rate_bps / 1e6:g} Mbit/s"
+            ),
             "it stalls whatever the network does: lower the bit rate, or make the link faster",
         )
     cca = declared.cca or ""
@@ -123,7 +126,10 @@ def _warn_limits(draft: Draft, flow: DraftFlow) -> None:
             "window-below-bdp",
             f"the windows of `{declared.name}` are too small to fill its bottleneck",
             declared.span,
-            f"{window} bytes per connection, and a BDP of {bdp} bytes: at most {most_mbps:.3g} Mbit/s",
+            (
+                f"{window} bytes per connection, and a BDP of {bdp} bytes: at most {most_mbps:.3g}"
+                f" Mbit/s"
+            ),
             "keep it if you want this limit; otherwise leave out the window or the buffer",
         )
 

@@ -71,7 +71,9 @@ def policer_at(draft: Draft, egress: End) -> model.Policer:
 def _refuse_quic(
     draft: Draft, policer: model.Policer, crossing: list[DraftFlow], users: bool
 ) -> bool:
-    """Refuse flows whose losses and marks no node on the path can read; return whether there are any."""
+    """Refuse flows whose losses and marks no node on the path can read; return whether there are
+    any.
+    """
     refused = False
     for flow in crossing:
         declared = flow.flow
@@ -148,7 +150,9 @@ def _marks_at(draft: Draft, end: End) -> bool:
 def _check_way_back(
     draft: Draft, policer: model.Policer, egress: End, ours: list[DraftFlow]
 ) -> None:
-    """Refuse flows whose acknowledgements return by another path where the policer must read them."""
+    """Refuse flows whose acknowledgements return by another path where the policer must read
+    them.
+    """
     back = draft.peer(egress)
     for flow in ours:
         if back not in flow.acks:

@@ -1,13 +1,15 @@
-"""Where the frames of a link are transmitted: each takes its length / rate, and the next one begins no earlier.
+"""Where the frames of a link are transmitted: each takes its length / rate, and the next one begins
+no earlier.
 
-A shaper lets a frame begin when the one ahead of it has ended; a netem with a `rate` behind it keeps the frame until its
-last bit has been sent. The netem of a hop does both this and the delay, as long as nothing in it varies: with a rate it
-keeps packets in order, it would transmit copies again, and each change would restart its random stream. Elsewhere
-the transmitter is a netem of its own below the interface that has the queue (cell/batch.py: `lower`).
+A shaper lets a frame begin when the one ahead of it has ended; a netem with a `rate` behind it
+keeps the frame until its last bit has been sent. The netem of a hop does both this and the delay,
+as long as nothing in it varies: with a rate it keeps packets in order, it would transmit copies
+again, and each change would restart its random stream. Elsewhere the transmitter is a netem of its
+own below the interface that has the queue (cell/batch.py: `lower`).
 
-A router's queue that only counts packets, and drops none in a valid cell, needs neither shaper nor transmitter: a netem
-whose limit counts the frame in service as well is the same queue. Not at a host, whose TCP limits what waits in its own
-queue (TSQ) and takes netem for the wire.
+A router's queue that only counts packets, and drops none in a valid cell, needs neither shaper nor
+transmitter: a netem whose limit counts the frame in service as well is the same queue. Not at a
+host, whose TCP limits what waits in its own queue (TSQ) and takes netem for the wire.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ Transmitter = Literal["hop", "below", "here"]
 
 
 def transmitter(draft: Draft, end: End, bottlenecks: set[Place]) -> Transmitter | None:
-    """Return where the frames of a link are transmitted whose queue is at `end`; None: they take no time."""
+    """Return where the frames of a link are transmitted whose queue is at `end`; None: they take no
+    time.
+    """
     way = end.shaped
     assert way is not None, "a link has a queue at its end"
     if way.transmit == "bucket":
@@ -39,7 +43,9 @@ def transmitter(draft: Draft, end: End, bottlenecks: set[Place]) -> Transmitter 
 
 
 def carried_rate_bps(end: End) -> int | None:
-    """Return the rate at which a hop transmits the frames that leave it by `end`; None: it does not."""
+    """Return the rate at which a hop transmits the frames that leave it by `end`; None: it does
+    not.
+    """
     way = end.carried
     if way is None or way.transmit == "bucket" or not is_steady(way):
         return None

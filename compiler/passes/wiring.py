@@ -1,16 +1,18 @@
 """Pass `wire`: nodes, cables, names and addresses; a hop in every link that delays or loses.
 
-A packet that crosses a link passes, in this order: the queue and the shaper (at the sending end), the
-transmitter, the loss, the delay. Shaper and queue stay at the link's own end; loss and delay go onto a separate
-node in the middle (kind `hop`, a router that only forwards), so that netem's limit never
-counts packets waiting in the queue, and the sender's stack never sees packets that netem holds. Where frames are
+A packet that crosses a link passes, in this order: the queue and the shaper (at the sending end),
+the transmitter, the loss, the delay. Shaper and queue stay at the link's own end; loss and delay go
+onto a separate node in the middle (kind `hop`, a router that only forwards), so that netem's limit
+never counts packets waiting in the queue, and the sender's stack never sees packets that netem
+holds. Where frames are
 transmitted: passes/transmitters.py.
 
 Where a direction of a link is policed, its shaper and queue are on a separate hop next to the
 router (`a-policer`), whose program forwards the packets of one direction, before the queue.
 
 Where proxies split connections at the ends of a link, shaper and queue are on separate hops next
-to them (`a-modem`), so that their packets can be captured before the queue, and their stack never sees it.
+to them (`a-modem`), so that their packets can be captured before the queue, and their stack never
+sees it.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ A plan is a header (`plan.json`, a `Plan`) and its cells as JSON Lines (`cells.j
 per line), so that 100,000 of them can be streamed. Each cell is complete: readers need neither the
 language nor the header. Integers carry their unit in the name: ns, bit/s, bytes.
 
-Queues, links, workloads, proxies, policers, routes and options of transports are the classes that a cell runs with
-(fairc.cell: queues, links, workloads, experiment; numbers, text: the types of
+Queues, links, workloads, proxies, policers, routes and options of transports are the classes that a
+cell runs with (fairc.cell: queues, links, workloads, experiment; numbers, text: the types of
 their fields). From the smallest part to the whole:
 
     base       what all parts have in common

@@ -59,7 +59,9 @@ MAX_PROCESSING_NS = 4_000_000_000
 MAX_SYSCALL_COST_NS = 100_000
 
 SAMPLE_EVERY_NS = 100_000_000
-"""How often endpoints sample a connection unless a metric requests more (measurement.md, rule 19)."""
+"""How often endpoints sample a connection unless a metric requests more (measurement.md, rule
+19).
+"""
 
 
 def unhurried(value: object) -> bool:
@@ -68,7 +70,10 @@ def unhurried(value: object) -> bool:
 
 
 SampleEvery = Annotated[int, Field(ge=100_000, le=SAMPLE_EVERY_NS, exclude_if=unhurried)]
-"""Between samples of a connection, ns; not in the JSON where it is 100 ms. Endpoints take 100 us and more."""
+"""Between samples of a connection, ns; not in the JSON where it is 100 ms.
+
+Endpoints take 100 us and more.
+"""
 
 
 def complete(value: object) -> bool:
@@ -77,7 +82,11 @@ def complete(value: object) -> bool:
 
 
 Captured = Annotated[Literal["full", "none"], Field(exclude_if=complete)]
-"""Whether packets are captured; not in the JSON where they are, so that it leaves identities alone."""
+"""Whether packets are captured; not in the JSON where they are, so that it leaves identities
+alone.
+"""
 
 Mtu = Annotated[MtuBytes, Field(exclude_if=usual)]
-"""Largest IP packet, bytes; not in the JSON where it is 1500, so that it leaves identities alone."""
+"""Largest IP packet, bytes; not in the JSON where it is 1500, so that it leaves identities
+alone.
+"""

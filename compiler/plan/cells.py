@@ -23,8 +23,9 @@ class Capture(Model):
     direction: what comes in, what goes out, or both.
     point: `entry` (arriving at the bottleneck's router), `exit` (leaving the bottleneck queue),
     `delivered` (after the loss), `client` (arriving at the client of a page load; for a third-party
-    image, also leaving it), `policer` (packets that a policer sees and no other point shows), `sender`
-    (data and ACKs at the interface of a host that sends; each belongs to the queue of its first flow).
+    image, also leaving it), `policer` (packets that a policer sees and no other point shows),
+    `sender` (data and ACKs at the interface of a host that sends; each belongs to the queue of its
+    first flow).
     queue: the (node, interface) of the bottleneck it belongs to.
     """
 
@@ -40,16 +41,18 @@ class Cell(Model):
     """One configuration and one repetition: everything that an engine needs to run it.
 
     id: SHA-256 of the cell's JSON without white space, fields in the schema's order, without `id`,
-    `bindings`, `captures`, every `source`, and `peps` and `policers` where there are none; its first 16 hexadecimal digits.
+    `bindings`, `captures`, every `source`, and `peps` and `policers` where there are none; its
+    first 16 hexadecimal digits.
     configuration: the same over the bindings, keys sorted; so repetitions share it.
     bindings: swept name -> canonical value. stop: the condition on which the cell ends.
     duration_ns: a fixed length after the epoch, or None. deadline_ns: the latest end.
-    processing_ns: a host delays each packet that it sends by a random time in [0, processing_ns], after
-    its link's queue and shaper, in order; constant-rate sources vary their gaps. 0: neither. Left out
-    where the file does not set it: then as the engine needs it (targets/processing.py).
-    syscall_cost_ns: the virtual time of each system call, where computation takes none; left out where the file
-    does not set it: then as the engine needs it.
-    captured: `none`: no packets are captured, and there are no `captures`; left out where it is `full`.
+    processing_ns: a host delays each packet that it sends by a random time in [0, processing_ns],
+    after its link's queue and shaper, in order; constant-rate sources vary their gaps. 0: neither.
+    Left out where the file does not set it: then as the engine needs it (targets/processing.py).
+    syscall_cost_ns: the virtual time of each system call, where computation takes none; left out
+    where the file does not set it: then as the engine needs it.
+    captured: `none`: no packets are captured, and there are no `captures`; left out where it is
+    `full`.
     """
 
     id: Identity

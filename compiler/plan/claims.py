@@ -24,9 +24,10 @@ Tested = Literal["", "<", "<=", ">", ">="]
 class ClaimTerm(Model):
     """A statistic of a metric over the repetitions of one configuration.
 
-    flow: the flow or group of users; empty: the cell. load: the page load, from 1; 0: the metric has
-    none. share: the quantile of `percentile`. relation, bound: for `count`, which is the share of repetitions in which
-    the metric meets the bound (SI unit). factor: of the statistic in its sum; in a ratio, of the first term only.
+    flow: the flow or group of users; empty: the cell. load: the page load, from 1; 0: the metric
+    has none. share: the quantile of `percentile`. relation, bound: for `count`, which is the share
+    of repetitions in which the metric meets the bound (SI unit). factor: of the statistic in its
+    sum; in a ratio, of the first term only.
     cells: the configuration, by its value on each axis in canonical text.
     """
 
@@ -42,7 +43,9 @@ class ClaimTerm(Model):
 
 
 class ClaimUnit(Model):
-    """A quantity and its bounds (SI unit, None: open): shift plus the sum of its terms, or their ratio."""
+    """A quantity and its bounds (SI unit, None: open): shift plus the sum of its terms, or their
+    ratio.
+    """
 
     terms: Annotated[tuple[ClaimTerm, ...], Field(min_length=1, max_length=2)]
     shift: Real = 0.0
@@ -53,9 +56,10 @@ class ClaimUnit(Model):
 class Claim(Model):
     """A hypothesis that the run decides.
 
-    text: the claim's title. over: whether it must hold in each unit, or for their mean. condition, holds: as written. form:
-    how the terms of a unit are combined. relation: of the quantity to its bounds; `in` includes both. unit: SI unit of
-    the quantity. shared: the axes that distinguish units.
+    text: the claim's title. over: whether it must hold in each unit, or for their mean. condition,
+    holds: as written. form: how the terms of a unit are combined. relation: of the quantity to its
+    bounds; `in` includes both. unit: SI unit of the quantity. shared: the axes that distinguish
+    units.
     """
 
     text: Text
@@ -82,8 +86,10 @@ def contradiction(claim: Claim, axes: tuple[tuple[str, frozenset[str]], ...]) ->
         if claim.form == "ratio" and len(unit.terms) != 2:
             return "is a ratio of other than two statistics"
         if (unit.low is None, unit.high is None) != {
-            "in": (False, False), "<": (True, False), "<=": (True, False)
-        }.get(claim.relation, (False, True)):  # fmt: skip
+            "in": (False, False),
+            "<": (True, False),
+            "<=": (True, False),
+        }.get(claim.relation, (False, True)):
             return "has bounds that do not belong to its relation"
         if unit.low is not None and unit.high is not None and unit.low > unit.high:
             return "has an empty range"

@@ -214,7 +214,10 @@ def _captures(cell: Cell, parts: Parts) -> str:
             return "a cell without captures has captures"
         for flow in cell.flows:
             if flow.image or flow.workload.only_in_packets:
-                return f"the flow `{flow.name}` can be measured only from captured packets, and the cell has no captures"
+                return (
+                    f"the flow `{flow.name}` can be measured only from captured packets, and the"
+                    f" cell has no captures"
+                )
     if len({capture.name for capture in cell.captures}) != len(cell.captures):
         return "two captures have the same name"
     others = {f"{flow.name}.{side}" for flow in cell.flows for side in ("server", "client")}
@@ -238,7 +241,9 @@ def _reaches(node: Node, address: str) -> bool:
 
 @lru_cache(4096)
 def _pair(a: str, b: str) -> tuple[str, str]:
-    """Return two addresses without their prefixes; nothing twice if they are in different networks."""
+    """Return two addresses without their prefixes; nothing twice if they are in different
+    networks.
+    """
     one, other = IPv4Interface(a), IPv4Interface(b)
     return (str(one.ip), str(other.ip)) if one.network == other.network else ("", "")
 
@@ -258,7 +263,9 @@ def _covers(prefix: str, address: str) -> bool:
 
 
 def _settings(knobs: Mapping[str, Knob], given: Mapping[str, float | bool], user: str) -> str:
-    """Report what is wrong with parameters of a CCA: those of a kernel apply to the whole machine."""
+    """Report what is wrong with parameters of a CCA: those of a kernel apply to the whole
+    machine.
+    """
     for name, value in given.items():
         knob = knobs.get(name)
         if knob is None or isinstance(value, bool) != isinstance(knob.initial, bool):

@@ -38,16 +38,18 @@ class Flow(Model):
     buffer_bytes: send and receive buffer of each connection.
     declared: the name in the file, `name` unless it is one of several users' flows; users: their
     group. Neither is part of the cell's identity.
-    cca: None over UDP, and where an image brings its own. cca_parameters: over TCP those that the file sets, named as under
-    /sys/module/tcp_<cca>/parameters, for the whole kernel; over QUIC all of them.
+    cca: None over UDP, and where an image brings its own. cca_parameters: over TCP those that the
+    file sets, named as under /sys/module/tcp_<cca>/parameters, for the whole kernel; over QUIC all
+    of them.
     rate_bps: limit of the sending rate at the source, bit/s of IP.
     send_buffer_bytes, receive_buffer_bytes: instead of buffer_bytes, where the file sets them.
     transport: `web`: HTTP over TCP, over QUIC, or over both, as the loads of a page require.
     qlog: whether a QUIC server writes one. cca_object: the BPF struct_ops
     object that registers the CCA, compressed (zlib), in base64.
-    image: the container image of a third-party QUIC stack, both server and client; left out where there
-    is none.
-    sample_every_ns: interval at which the sender samples a connection's state; left out where it is 100 ms.
+    image: the container image of a third-party QUIC stack, both server and client; left out where
+    there is none.
+    sample_every_ns: interval at which the sender samples a connection's state; left out where it is
+    100 ms.
     """
 
     name: FlowName

@@ -43,8 +43,8 @@ class Axis(Model):
 class MetricRequest(Model):
     """An entry of `measure`: metric name, flows named by position, keyword options (SI units).
 
-    values: the sub-values named in the file, such as `queue_delay.p95`; the metric's own name stands for its first
-    value. Left out where only that is named. All values are computed.
+    values: the sub-values named in the file, such as `queue_delay.p95`; the metric's own name
+    stands for its first value. Left out where only that is named. All values are computed.
     """
 
     name: MetricName
@@ -59,9 +59,11 @@ class MetricRequest(Model):
 
 
 class Goal(Model):
-    """The precision that a value must reach before repetitions stop: `metric` as in `measure` (`fairness.F`).
+    """The precision that a value must reach before repetitions stop: `metric` as in `measure`
+    (`fairness.F`).
 
-    within: the largest half-width of its interval; relative: as a fraction of the value, else in its SI unit.
+    within: the largest half-width of its interval; relative: as a fraction of the value, else in
+    its SI unit.
     """
 
     metric: MetricName
@@ -70,10 +72,13 @@ class Goal(Model):
 
 
 class Precision(Model):
-    """When repetitions stop: after `least` of them or later, at the first interim analysis with every goal reached.
+    """When repetitions stop: after `least` of them or later, at the first interim analysis with
+    every goal reached.
 
-    per: the axes whose values distinguish the groups that stop together; empty: all configurations stop together.
-    claims: whether every claim must be decided as well; then `goals` may be empty. Left out where it need not.
+    per: the axes whose values distinguish the groups that stop together; empty: all configurations
+    stop together.
+    claims: whether every claim must be decided as well; then `goals` may be empty. Left out where
+    it need not.
     """
 
     least: Repetition
@@ -108,7 +113,9 @@ class FigureRequest(Model):
 
 
 class Setting(Model):
-    """What `--set` replaced: a name, its value as given, and what the file says (empty: nothing)."""
+    """What `--set` replaced: a name, its value as given, and what the file says (empty:
+    nothing).
+    """
 
     name: Word
     value: Text
@@ -123,7 +130,9 @@ class Input(Model):
 
 
 OUTDATED = "links without transmission time: run again"
-"""Of runs of versions whose links sent a frame in no time: they are too fast for short transfers and small packets."""
+"""Of runs of versions whose links sent a frame in no time: they are too fast for short transfers
+and small packets.
+"""
 
 
 class Plan(Model):
@@ -131,22 +140,26 @@ class Plan(Model):
 
     varied: as text, what differs between repetitions (measurement.md, rule 11).
     source: the text of the file itself, so that a run directory is self-explanatory.
-    processing_ns: the limits of the time that hosts take for a packet, over all configurations, where the file
-    sets them; left out where it does not, and the engine decides.
-    excluded, unsampled: the number of cells that `exclude` drops, and of the remaining ones that `sample` drops.
-    engine: the engine that runs every cell; a plan of an earlier version names none, and means `vm`.
+    processing_ns: the limits of the time that hosts take for a packet, over all configurations,
+    where the file sets them; left out where it does not, and the engine decides.
+    excluded, unsampled: the number of cells that `exclude` drops, and of the remaining ones that
+    `sample` drops.
+    engine: the engine that runs every cell; a plan of an earlier version names none, and means
+    `vm`.
     engine_reasons: as text, what in the file prevents faster engines.
-    engine_asked: whether another engine was requested than the one that the file alone would get; left out where
-    it was not.
+    engine_asked: whether another engine was requested than the one that the file alone would get;
+    left out where it was not.
     settings: what the command line replaced in the file, by name; left out where nothing was.
-    common: as text, the part of `varied` that all configurations of a repetition draw alike, so that they are compared
-    repetition by repetition; left out where there is none: with one configuration, or with `draws = own`.
+    common: as text, the part of `varied` that all configurations of a repetition draw alike, so
+    that they are compared repetition by repetition; left out where there is none: with one
+    configuration, or with `draws = own`.
     claims: the hypotheses that the run decides, in file order; left out where there are none.
-    deviates: the differences from the publication that `citation` names; left out where the file lists none.
-    repeat: the number of repetitions; with `precision` the largest one. precision: what can stop them earlier; left
-    out where nothing does.
-    transmission: that frames take their time on links, unless the file says `transmit = bucket`; left out in plans of
-    versions in which they never did.
+    deviates: the differences from the publication that `citation` names; left out where the file
+    lists none.
+    repeat: the number of repetitions; with `precision` the largest one. precision: what can stop
+    them earlier; left out where nothing does.
+    transmission: that frames take their time on links, unless the file says `transmit = bucket`;
+    left out in plans of versions in which they never did.
     """
 
     format: Literal["fairc-plan"] = "fairc-plan"

@@ -24,8 +24,8 @@ class Interface(Model):
     mtu: the largest IP packet, the same at both ends of a cable; left out where it is 1500.
     shaper, queue: on its egress; impairment: instead of them, on a delay hop.
     bottleneck: whether this egress is the slowest link of some flow's data path.
-    changes: of shaper or impairment, in order of time; repeat_ns: the period with which they repeat.
-    Before the first one, the shaper's rate and the impairment apply.
+    changes: of shaper or impairment, in order of time; repeat_ns: the period with which they
+    repeat. Before the first one, the shaper's rate and the impairment apply.
     source: `file:line` of the statement that it comes from.
     """
 

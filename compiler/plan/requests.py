@@ -1,4 +1,6 @@
-"""Consistency of a header: duplicate axes, figures that lack an option or name no axis, and claims."""
+"""Consistency of a header: duplicate axes, figures that lack an option or name no axis, and
+claims.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """What can be emitted from a plan: one module per target, `TARGETS` is the set of their names.
 
-A target writes something for every cell (`begin`), something for the whole plan (`finish`), or both.
+A target writes something for every cell (`begin`), something for the whole plan (`finish`), or
+both.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ Finish = Callable[[Path, Plan, Estimate], None]
 class Target:
     """A target by name.
 
-    begin: prepares a folder and returns a function that writes one cell into it. finish: writes the parts
-    for the whole plan into the folder, after its cells have been estimated one by one.
+    begin: prepares a folder and returns a function that writes one cell into it. finish: writes the
+    parts for the whole plan into the folder, after its cells have been estimated one by one.
     """
 
     name: str
@@ -70,7 +71,9 @@ TARGETS.accept("fairc.targets")
 
 
 def in_one_file(target: Target) -> Target:
-    """Return the target with each program and everything that runs it in one file, if it supports that."""
+    """Return the target with each program and everything that runs it in one file, if it supports
+    that.
+    """
     if target.begin is mininet.begin:
         return replace(target, begin=partial(mininet.begin, alone=True))
     return target

@@ -22,10 +22,11 @@ class EndpointsMissing(Exception):
 
 
 def find_endpoints() -> Path:
-    """Return the path of `fairc-endpoints`: from FAIRC_ENDPOINTS, the checkout's build, the package, or PATH.
+    """Return the path of `fairc-endpoints`: from FAIRC_ENDPOINTS, the checkout's build, the
+    package, or PATH.
 
-    Its hash is compared with the one that was recorded next to it when it was built, if it was. Raises
-    EndpointsMissing.
+    Its hash is compared with the one that was recorded next to it when it was built, if it was.
+    Raises EndpointsMissing.
     """
     program = _look()
     if damaged(program):

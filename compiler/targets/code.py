@@ -37,8 +37,8 @@ Comment = Callable[[object], str]
 class Code:
     """A value as an expression that makes it.
 
-    flat: on one line. opening, parts, closing: on several; parts: (comment, what precedes it, part). A value
-    that has no parts has no opening.
+    flat: on one line. opening, parts, closing: on several; parts: (comment, what precedes it,
+    part). A value that has no parts has no opening.
     """
 
     flat: str

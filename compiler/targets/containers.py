@@ -1,6 +1,7 @@
 """Target `containers`: a Compose file per cell, and the program that its conductor runs.
 
-Templates: `compose.yaml.j2`, `containers.py.j2`, `Dockerfile`. What all containers run is in their image: `cell/`.
+Templates: `compose.yaml.j2`, `containers.py.j2`, `Dockerfile`. What all containers run is in their
+image: `cell/`.
 """
 
 from __future__ import annotations
@@ -120,7 +121,9 @@ def begin(directory: Path) -> Callable[[Cell], None]:
 
 
 def obstacles(cell: Cell) -> Iterator[Diagnostic]:
-    """Yield what a cell requires that containers cannot have, because they share the host's kernel."""
+    """Yield what a cell requires that containers cannot have, because they share the host's
+    kernel.
+    """
     what = experiment(processing.resolved(cell, computing_is_free=False))
     for module, name, _ in modules(what.flows, what.peps):
         yield Diagnostic(

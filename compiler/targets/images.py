@@ -1,8 +1,9 @@
-"""Third-party images: what containers a flow's two ends are, by the contract of quic-interop-runner.
+"""Third-party images: what containers a flow's two ends are, by the contract of
+quic-interop-runner.
 
-github.com/quic-interop/quic-interop-runner, README: an image is a server or a client as ROLE says; the
-server serves /www on port 443 with the certificate of /certs; the client downloads REQUESTS into
-/downloads and exits with 0, or with 127 when it does not know the TESTCASE.
+github.com/quic-interop/quic-interop-runner, README: an image is a server or a client as ROLE says;
+the server serves /www on port 443 with the certificate of /certs; the client downloads REQUESTS
+into /downloads and exits with 0, or with 127 when it does not know the TESTCASE.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ CERTIFICATES = Path(__file__).with_name("certificates")
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A folder or file of a cell's results, by its path from there, and where a container sees it."""
+    """A folder or file of a cell's results, by its path from there, and where a container sees
+    it.
+    """
 
     path: str
     inside: str

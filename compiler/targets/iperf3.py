@@ -1,4 +1,6 @@
-"""The parts of the workload `iperf3` that matter outside the cell's program (`cell/iperf3.py` has its commands)."""
+"""The parts of the workload `iperf3` that matter outside the cell's program (`cell/iperf3.py` has
+its commands).
+"""
 
 from __future__ import annotations
 

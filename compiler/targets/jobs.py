@@ -14,14 +14,15 @@ from fairc.compiler.plan import Plan
 
 from .mininet import comment
 
-# What a cell leaves behind, the raw artefacts and their archive (for the vm engine runtime/vm has the first).
+# What a cell leaves behind, the raw artefacts and their archive (for the vm engine runtime/vm has
+# the first).
 DISK_MIB = 4096
 # A cluster's processor can be this much slower than the one of docs/trust/benchmarks.md.
 SLOWER = 5
 LEAST_LIMIT_S = 900
 AT_ONCE = 100
-# Memory for results up to the first is in that of every job; what is beyond is held by the guest, by the
-# file that it hands over, and by the analysis.
+# Memory for results up to the first is in that of every job; what is beyond is held by the guest,
+# by the file that it hands over, and by the analysis.
 RESULTS_MIB, BEYOND_FACTOR = 512, 3
 
 
@@ -30,8 +31,8 @@ class Jobs:
     """A plan's cells as jobs: job N has the cells N * chunk to (N + 1) * chunk - 1, if they exist.
 
     limit_s: wall seconds after which a job is taken to hang, whole minutes. at_once: how many jobs
-    may run at the same time. memory_mib: what a job needs, MiB. browsers: whether any cell needs the
-    machine with a browser.
+    may run at the same time. memory_mib: what a job needs, MiB. browsers: whether any cell needs
+    the machine with a browser.
     """
 
     count: int
@@ -68,7 +69,9 @@ def job_name(plan: Plan) -> str:
 
 
 def render(template: str, **values: object) -> bytes:
-    """Fill in a template: every value goes through `json` or `comment`, or is a number or a name."""
+    """Fill in a template: every value goes through `json` or `comment`, or is a number or a
+    name.
+    """
     environment = Environment(
         loader=PackageLoader("fairc.compiler.targets"),
         undefined=StrictUndefined,

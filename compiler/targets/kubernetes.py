@@ -1,4 +1,5 @@
-"""Target `kubernetes`: an Indexed Job whose pods run the cells (template: `kubernetes-job.yaml.j2`).
+"""Target `kubernetes`: an Indexed Job whose pods run the cells (template:
+`kubernetes-job.yaml.j2`).
 
 How it is used: docs/run/cluster.md. Pods have no privileges: engines in virtual time need none.
 """

@@ -1,4 +1,6 @@
-"""Target `mininet`: one Mininet program per cell (template: `mininet.py.j2`), and `cell/`, which runs it."""
+"""Target `mininet`: one Mininet program per cell (template: `mininet.py.j2`), and `cell/`, which
+runs it.
+"""
 
 from __future__ import annotations
 
@@ -58,10 +60,11 @@ def begin(directory: Path, alone: bool = False) -> Callable[[Cell], None]:
 
 
 class Programs:
-    """Writes the programs of many cells: `render` is called once for those that differ only in a few numbers.
+    """Writes the programs of many cells: `render` is called once for those that differ only in a
+    few numbers.
 
-    Repetitions of a configuration have the same text but for their names, their seeds and when their flows
-    start, if nothing else of them is drawn.
+    Repetitions of a configuration have the same text but for their names, their seeds and when
+    their flows start, if nothing else of them is drawn.
     """
 
     def __init__(self) -> None:
@@ -88,7 +91,8 @@ KEPT = 2000
 
 
 def _drawn(cell: Cell) -> Iterator[str]:
-    """Yield what differs between the programs of a configuration's repetitions, in order: whole lines.
+    """Yield what differs between the programs of a configuration's repetitions, in order: whole
+    lines.
 
     That of a flow's starts is one, because no flow is short enough to be written on one line.
     """
@@ -115,7 +119,9 @@ def _rest(cell: Cell) -> object:
 
 
 def _between(program: str, drawn: list[str]) -> list[str] | None:
-    """Return what stands before, between and after these texts; None where one of them is not there."""
+    """Return what stands before, between and after these texts; None where one of them is not
+    there.
+    """
     pieces = []
     for text in drawn:
         before, found, program = program.partition(text)
@@ -216,7 +222,9 @@ def literal(value: object) -> str:
 
 
 def _links(nodes: tuple[Node, ...], net: values.Network) -> list[tuple[str, str]]:
-    """Return (line of the file, statement) for each cable; interfaces have Mininet's names if they can."""
+    """Return (line of the file, statement) for each cable; interfaces have Mininet's names if they
+    can.
+    """
     sources = _sources(nodes)
     ports = dict.fromkeys(net.nodes, 0)
     found, last = [], ""

@@ -1,14 +1,16 @@
 """What packets pass below an interface: a host's processing time, and the transmitter of a link.
 
-An emulated host whose computation takes no time answers at the instant at which a request arrives. Packets of several
-hosts then arrive at the same nanosecond, and the order of events in the kernel decides which one gets the last place in
-a full queue, always in the same way. A real host takes a few microseconds, and never the same time: a random delay
-after its link's queue and shaper, in order.
+An emulated host whose computation takes no time answers at the instant at which a request arrives.
+Packets of several hosts then arrive at the same nanosecond, and the order of events in the kernel
+decides which one gets the last place in a full queue, always in the same way. A real host takes a
+few microseconds, and never the same time: a random delay after its link's queue and shaper, in
+order.
 
 Both are netem's, on a separate interface below the one through which the packets leave, so that a
-packet waits for its link first, as it would without them: TCP counts packets in the host's queue, and netem
-removes them from that account (skb_orphan_partial() in the kernel's sch_netem.c) as the wire does. The
-upper interface is a macvlan in passthru mode: it uses the lower one exclusively, with its MAC address.
+packet waits for its link first, as it would without them: TCP counts packets in the host's queue,
+and netem removes them from that account (skb_orphan_partial() in the kernel's sch_netem.c) as the
+wire does. The upper interface is a macvlan in passthru mode: it uses the lower one exclusively,
+with its MAC address.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ DEFAULT_NS = 10_000
 class Nic:
     """The lower interface: its name, whose it is, and what it does to packets.
 
-    delay: the host's processing; None: there is none. rate_bps: of the link that it transmits for, before any change;
-    None: it transmits for none.
+    delay: the host's processing; None: there is none. rate_bps: of the link that it transmits for,
+    before any change; None: it transmits for none.
     """
 
     node: str
@@ -40,7 +42,8 @@ class Nic:
 
 
 def describe(bounds_ns: tuple[int, ...]) -> str:
-    """Describe the hosts' processing time per packet; bounds_ns: the limits in the file, none where it sets none.
+    """Describe the hosts' processing time per packet; bounds_ns: the limits in the file, none where
+    it sets none.
 
     >>> describe(()), describe((0, 2_500_000))
     ('up to 10us where computing takes no time, else nothing', 'nothing, or up to 2500us')
@@ -58,9 +61,11 @@ def resolved(cell: Cell, computing_is_free: bool) -> Cell:
 
 
 def nics(cell: Cell) -> dict[tuple[str, str], Nic]:
-    """Return (node, interface) -> what is below it, in a resolved cell; interfaces without are left out.
+    """Return (node, interface) -> what is below it, in a resolved cell; interfaces without are left
+    out.
 
-    Every interface of a host has a random stream of its own, named after the host and the interface's number.
+    Every interface of a host has a random stream of its own, named after the host and the
+    interface's number.
     """
     found = {}
     for node in cell.nodes:
@@ -78,7 +83,9 @@ def nics(cell: Cell) -> dict[tuple[str, str], Nic]:
 
 
 def gaps_seed(flow: Flow, cell: Cell) -> int | None:
-    """Return the seed by which a source over UDP at a constant rate varies its gaps; None: it does not."""
+    """Return the seed by which a source over UDP at a constant rate varies its gaps; None: it does
+    not.
+    """
     if not cell.processing_ns or isinstance(flow.workload, OnOffWorkload):
         return None
     return stream_seed(cell.seed, "gaps", flow.name)

@@ -1,4 +1,6 @@
-"""The program that runs cells, `cell/`: finds it, copies it next to emitted programs, identifies it."""
+"""The program that runs cells, `cell/`: finds it, copies it next to emitted programs, identifies
+it.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def identity() -> str:
 
 
 def meaning(source: bytes) -> str:
-    """Return a text that is the same for sources which differ in comments, docstrings and layout."""
+    """Return a text that is the same for sources which differ in comments, docstrings and
+    layout.
+    """
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(

@@ -43,7 +43,9 @@ sys.meta_path.insert(0, Bundled())
 
 
 def single_file(program: str) -> str:
-    """Return a program that needs no package next to it; program: what the target `mininet` writes."""
+    """Return a program that needs no package next to it; program: what the target `mininet`
+    writes.
+    """
     first = next(s for s in ast.parse(program).body if isinstance(s, ast.ImportFrom)).lineno
     lines = program.splitlines(keepends=True)
     modules = "".join(
@@ -61,7 +63,10 @@ def _modules() -> list[tuple[str, bytes]]:
 
 
 def _raw(text: str) -> str:
-    """Return a text for a raw string in three single quotes. Raises ValueError where it cannot be."""
+    """Return a text for a raw string in three single quotes.
+
+    Raises ValueError where it cannot be.
+    """
     if "'''" in text or text.endswith(("'", "\\")):
         raise ValueError("a module of cell/ has three single quotes")
     return text

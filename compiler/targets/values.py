@@ -1,4 +1,6 @@
-"""A cell of the plan as the typed values of `cell/`: the content of emitted programs, without anything derivable."""
+"""A cell of the plan as the typed values of `cell/`: the content of emitted programs, without
+anything derivable.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ def document(
 ) -> Document:
     """Return everything that a conductor needs.
 
-    slack_ns, epoch_ns: as in `expand`. computing_is_free: whether the hosts' computation takes no time on
-    that clock; then by default they delay the packets that they send.
+    slack_ns, epoch_ns: as in `expand`. computing_is_free: whether the hosts' computation takes no
+    time on that clock; then by default they delay the packets that they send.
     """
     resolved = processing.resolved(cell, computing_is_free)
     return expand(network(resolved), experiment(resolved), slack_ns, epoch_ns)
@@ -97,7 +99,8 @@ def first_addresses(cell: plan.Cell) -> dict[str, str]:
 def flow(
     flow: plan.Flow, cell: plan.Cell | None = None, first: Mapping[str, str] | None = None
 ) -> values.Flow:
-    """Return a flow of a resolved cell (None: one of no cell, whose hosts take no time for packets).
+    """Return a flow of a resolved cell (None: one of no cell, whose hosts take no time for
+    packets).
 
     first: addresses that can be left out.
     """

@@ -1,1 +1,3 @@
-"""What everything else builds on: sources and spans, diagnostics, units, values, kinds, registries."""
+"""What everything else builds on: sources and spans, diagnostics, units, values, kinds,
+registries.
+"""

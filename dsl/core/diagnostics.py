@@ -35,7 +35,8 @@ class Diagnostic:
     labels: other places that explain it.
     notes: why.
     help: what to do.
-    about: what it is about, if other places can say the same of it; reported once for each, at the first place.
+    about: what it is about, if other places can say the same of it; reported once for each, at the
+    first place.
     """
 
     code: str

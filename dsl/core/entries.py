@@ -25,8 +25,9 @@ class Parameter(Generic[T]):
 
     default: what applies if it is omitted, as a literal of the language; `fallback` is its value.
     otherwise: the same in prose, where it depends on something else. required: must be given.
-    repeated: takes all remaining positional arguments, or exactly `count` of them; a repeated key may be
-    given several times, as if its values were one list. runs: False if it cannot be used yet.
+    repeated: takes all remaining positional arguments, or exactly `count` of them; a repeated key
+    may be given several times, as if its values were one list. runs: False if it cannot be used
+    yet.
     """
 
     name: str
@@ -71,7 +72,8 @@ E_co = TypeVar("E_co", bound=Entry, covariant=True)
 
 @dataclass(frozen=True)
 class Use(Generic[E_co]):
-    """An entry with checked arguments; `repeated` has all values of a repeated parameter, `typed` the last.
+    """An entry with checked arguments; `repeated` has all values of a repeated parameter, `typed`
+    the last.
 
     use[PARAMETER] is its value, or its default; use.given(PARAMETER) is None if it is not given.
     places: where each argument is given, at its name if it has one.
@@ -249,7 +251,10 @@ class Either(Generic[Q, E]):
     bare: bool = True
 
     def take(self, value: Value, use: str, at: Span | None = None) -> Q | Use[E]:
-        """Return either. Raises CompileError unless the value is such a quantity or a word that fits."""
+        """Return either.
+
+        Raises CompileError unless the value is such a quantity or a word that fits.
+        """
         if isinstance(value, Quantity) or (isinstance(value, Symbol) and not self.bare):
             return self.quantity.take(value, use, at)
         if not isinstance(value, Symbol | Applied):

@@ -100,7 +100,10 @@ class Quantities:
         return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
     def take(self, value: Value, use: str, at: Span | None = None) -> Quantity:
-        """Return the value. Raises CompileError unless it has one of the dimensions and is within limits."""
+        """Return the value.
+
+        Raises CompileError unless it has one of the dimensions and is within limits.
+        """
         if isinstance(value, Symbol):
             near = suggest(value.name, value.known())
             fail(

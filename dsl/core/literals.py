@@ -13,7 +13,10 @@ _TOKEN = re.compile(r"\s*(?:([0-9.]+)([A-Za-z%/]*)|([A-Za-z_]\w*)|([\[\](),]))")
 
 
 def literal(text: str) -> Value:
-    """Return the value that a literal of the language stands for. Raises ValueError if it is not one."""
+    """Return the value that a literal of the language stands for.
+
+    Raises ValueError if it is not one.
+    """
     tokens = list(_TOKEN.finditer(text))
     value, rest = _value(tokens, Span(Source("<default>", text), 0, len(text)))
     if rest or "".join(token[0] for token in tokens) != text:

@@ -1,7 +1,8 @@
-"""Entries that other packages add to the registries through entry points: `fairc.queues`, `fairc.metrics`, ...
+"""Entries that other packages add to the registries through entry points: `fairc.queues`,
+`fairc.metrics`, ...
 
-An entry point names an object of the type that the registry holds (docs/build/plugins.md). What cannot be loaded is left
-out, kept here, and reported by `fairc check` and `fairc doctor`.
+An entry point names an object of the type that the registry holds (docs/build/plugins.md). What
+cannot be loaded is left out, kept here, and reported by `fairc check` and `fairc doctor`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """An entry point that was found: its group, name and package; why: the reason it cannot be used, if any."""
+    """An entry point that was found: its group, name and package; why: the reason it cannot be
+    used, if any.
+    """
 
     group: str
     name: str
@@ -49,7 +52,9 @@ def failed() -> list[Plugin]:
 
 
 def load(group: str, kind: type) -> Iterator[tuple[EntryPoint, object]]:
-    """Yield a group's entry points with their objects of one type; note what is wrong with the rest."""
+    """Yield a group's entry points with their objects of one type; note what is wrong with the
+    rest.
+    """
     for point in sorted(entry_points(group=group), key=lambda point: point.name):
         try:
             found = point.load()
@@ -74,7 +79,8 @@ def attempt(group: str, name: str, build: Callable[[], T]) -> T | None:
 
 
 def members(entries: Iterable[Modular], group: str, package: str, member: str) -> Iterator[Any]:
-    """Yield a member of each entry's module: the one that the entry gives, or the one of its name in a package.
+    """Yield a member of each entry's module: the one that the entry gives, or the one of its name
+    in a package.
 
     A plug-in's module that fails is noted and left out.
     """

@@ -25,7 +25,8 @@ def fail(
 def not_yet(what: str, span: Span, instead: str | None = None) -> Diagnostic:
     """Describe a construct of the language that cannot run yet.
 
-    A warning, until `runnable` makes it an error; a caller that gets it must not build the scenario.
+    A warning, until `runnable` makes it an error; a caller that gets it must not build the
+    scenario.
     """
     return Diagnostic(
         "not-yet",

@@ -68,8 +68,8 @@ COMPARED = 200
 class Registry(Generic[T]):
     """Entries of one kind by name.
 
-    word: what an entry is called in messages (`CCA`); code: errors have the code `unknown-<code>`. slips: words
-    that belong elsewhere, with the help that shows the right line.
+    word: what an entry is called in messages (`CCA`); code: errors have the code `unknown-<code>`.
+    slips: words that belong elsewhere, with the help that shows the right line.
     """
 
     def __init__(
@@ -156,7 +156,9 @@ def listed(names: Sequence[str]) -> str:
 
 
 def suggest(word: str, choices: Iterable[str]) -> str | None:
-    """Return the choice that other tools call so, or the one nearest to a word; None if none is near enough."""
+    """Return the choice that other tools call so, or the one nearest to a word; None if none is
+    near enough.
+    """
     choices = set(choices)
     for other in ELSEWHERE.get(word.lower(), ()):
         if other in choices:

@@ -1,4 +1,6 @@
-"""Diagnostics as text: in full with the source, one line each, or JSON; `runnable` makes them strict."""
+"""Diagnostics as text: in full with the source, one line each, or JSON; `runnable` makes them
+strict.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def render_concise(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
-    """Return a JSON array with one object per diagnostic; docs/reference/diagnostics.md has the schema."""
+    """Return a JSON array with one object per diagnostic; docs/reference/diagnostics.md has the
+    schema.
+    """
     return json.dumps([_object(d) for d in diagnostics], indent=2, ensure_ascii=False) + "\n"
 
 

@@ -43,8 +43,8 @@ def cell_seed(seed: int, bindings: Mapping[str, str], repetition: int, *, paired
 def draws_seed(seed: int, repetition: int) -> int:
     """Return the seed of the draws that all configurations of a repetition share, 63 bits.
 
-    seed: the experiment's. It is the seed that the cell would have without a sweep, so that sweeping a name
-    later does not change the draws of a repetition.
+    seed: the experiment's. It is the seed that the cell would have without a sweep, so that
+    sweeping a name later does not change the draws of a repetition.
     """
     return cell_seed(seed, {}, repetition, paired=False)
 

@@ -158,7 +158,10 @@ SLIPS = {
     "kB/s": "kbit/s",
     "GB/s": "Gbit/s",
 }
-"""What people write for a unit of the language. `MB/s` also needs a factor of 8: see expressions/literals."""
+"""What people write for a unit of the language.
+
+`MB/s` also needs a factor of 8: see expressions/literals.
+"""
 
 
 def in_si(numbers: Iterable[Fraction], dimension: Dimension) -> tuple[tuple[float, ...], str]:

@@ -1,4 +1,7 @@
-"""What expressions evaluate to. Every value knows where it was written and has one canonical text."""
+"""What expressions evaluate to.
+
+Every value knows where it was written and has one canonical text.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,8 @@ class Quantity:
 class Symbol:
     """A word that stands for itself until something that knows its registry takes it.
 
-    known: returns the names that have a value where the word is written, in case it should be one of them.
+    known: returns the names that have a value where the word is written, in case it should be one
+    of them.
     """
 
     name: str

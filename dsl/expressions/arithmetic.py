@@ -81,11 +81,9 @@ def _mismatch(what: str, a: Quantity, b: Quantity, span: Span) -> NoReturn:
         "wrong-dimension",
         f"{what}, not {a.dimension} and {b.dimension}",
         span,
-        labels=tuple(
-            Label(q.span, str(q.dimension)) for q in (a, b) if q.span != span
-        ),
+        labels=tuple(Label(q.span, str(q.dimension)) for q in (a, b) if q.span != span),
         help=f"give the number a unit, as in `{unit}`" if bare and unit else None,
-    )  # fmt: skip
+    )
 
 
 _COMPARISONS: dict[str, Callable[[Fraction, Fraction], bool]] = {
@@ -97,7 +95,10 @@ _COMPARISONS: dict[str, Callable[[Fraction, Fraction], bool]] = {
 
 
 def compare(operator: str, a: Value, b: Value, span: Span, names: Names) -> bool:
-    """Return whether a comparison holds; words and lists can only be equal or not. Raises CompileError."""
+    """Return whether a comparison holds; words and lists can only be equal or not.
+
+    Raises CompileError.
+    """
     if isinstance(a, Quantity) and isinstance(b, Quantity) and a.dimension != b.dimension:
         _mismatch(f"`{operator}` compares two quantities of the same kind", a, b, span)
     if operator in ("==", "!="):

@@ -42,7 +42,9 @@ WEIGHT_LIMIT = 1_000_000
 
 
 STEP_LIMIT = 1_500_000
-"""How many expressions may be evaluated while a file is checked: seconds, where a study takes a few thousand."""
+"""How many expressions may be evaluated while a file is checked: seconds, where a study takes a few
+thousand.
+"""
 
 
 class Exhausted(Exception):

@@ -101,7 +101,9 @@ def _extreme(
 
 
 def _logspace(arguments: tuple[Argument, ...], span: Span) -> Value:
-    """Return n values from a to b with equal ratios; those between are rounded to 6 significant digits."""
+    """Return n values from a to b with equal ratios; those between are rounded to 6 significant
+    digits.
+    """
     values = _positional("logspace", arguments, span, 3)
     if len(values) > 3:
         fail("unknown-argument", "`logspace` takes a first value, a last value and a count", span)
@@ -120,12 +122,14 @@ def _logspace(arguments: tuple[Argument, ...], span: Span) -> Value:
     short = Context(prec=6)
     inner = [
         Quantity(
-            Fraction(short.plus(_EXACT.multiply(low, _EXACT.exp(_EXACT.multiply(step, Decimal(i)))))),
+            Fraction(
+                short.plus(_EXACT.multiply(low, _EXACT.exp(_EXACT.multiply(step, Decimal(i)))))
+            ),
             a.dimension,
             span,
         )
         for i in range(1, n - 1)
-    ]  # fmt: skip
+    ]
     return ListValue((a, *inner, b), span)
 
 

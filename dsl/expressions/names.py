@@ -34,7 +34,9 @@ def used_names(nodes: Iterable[syntax.Node], lets: Mapping[str, syntax.Expr]) ->
 
 
 def depending(lets: Mapping[str, syntax.Expr], names: Collection[str]) -> frozenset[str]:
-    """Return the lets that use one of the names, directly or through other lets; each is visited once."""
+    """Return the lets that use one of the names, directly or through other lets; each is visited
+    once.
+    """
     users: dict[str, list[str]] = {}
     for let, expression in lets.items():
         for name in mentioned(expression):

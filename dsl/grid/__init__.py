@@ -1,1 +1,3 @@
-"""The grid: axes, their product, and what `exclude`, `sample`, `--where` and `--set` leave of it."""
+"""The grid: axes, their product, and what `exclude`, `sample`, `--where` and `--set` leave of
+it.
+"""

@@ -1,4 +1,6 @@
-"""Draws the `sample` of a grid, and checks its `exclude`s for conditions without effect and values without cells."""
+"""Draws the `sample` of a grid, and checks its `exclude`s for conditions without effect and values
+without cells.
+"""
 
 from __future__ import annotations
 
@@ -87,10 +89,12 @@ def _warning(code: str, message: str, span: Span, help: str) -> Diagnostic:
 
 
 def occurring(grid: Grid, most: int) -> Iterator[Bindings]:
-    """Yield configurations that together have every swept value that occurs: those of `varied` that are kept.
+    """Yield configurations that together have every swept value that occurs: those of `varied` that
+    are kept.
 
-    One that an `exclude` drops is replaced by the first kept ones with its values, if the grid has at most
-    `most` cells; a value that never occurs is left out. So nothing is reported about what never runs.
+    One that an `exclude` drops is replaced by the first kept ones with its values, if the grid has
+    at most `most` cells; a value that never occurs is left out. So nothing is reported about what
+    never runs.
     """
     missing: set[tuple[str, str]] = set()
     seen: set[tuple[str, str]] = set()
@@ -114,7 +118,9 @@ def occurring(grid: Grid, most: int) -> Iterator[Bindings]:
 
 
 def _occurs(grid: Grid, bound: Bindings) -> bool:
-    """Return whether any repetition is kept; True if a condition is wrong, which is reported elsewhere."""
+    """Return whether any repetition is kept; True if a condition is wrong, which is reported
+    elsewhere.
+    """
     try:
         return bool(grid.kept(bound))
     except CompileError:

@@ -27,8 +27,10 @@ def most_loads(flows: Sequence[syntax.Flow], grid: Grid) -> int:
         for setting in flow.settings.items
         if setting.key.text == WORKLOAD
     ]
-    return max((_loads(node, grid.scope(bound)) for bound in grid.varied() for node in expressions),
-               default=0)  # fmt: skip
+    return max(
+        (_loads(node, grid.scope(bound)) for bound in grid.varied() for node in expressions),
+        default=0,
+    )
 
 
 def _loads(node: syntax.Expr, scope: Scope) -> int:

@@ -28,13 +28,19 @@ CELL_LIMIT = 10_000_000
 AXIS_LIMIT = 50
 
 CHECK_LIMIT = 1000
-"""How many values of one axis `check` examines in a small file; the others are checked when cells are made."""
+"""How many values of one axis `check` examines in a small file; the others are checked when cells
+are made.
+"""
 
 PART_LIMIT = 200_000
-"""How many parts of a file, times values, `check` examines: fewer values of an axis in a large file."""
+"""How many parts of a file, times values, `check` examines: fewer values of an axis in a large
+file.
+"""
 
 WALK_LIMIT = 3_000_000
-"""How many combinations of values may have to be decided one by one, times the parts of conditions and ten more."""
+"""How many combinations of values may have to be decided one by one, times the parts of conditions
+and ten more.
+"""
 
 RESERVED = ("repetition", "load", "time")
 
@@ -165,7 +171,9 @@ class Grid:
             )
 
     def _walked(self) -> list[Group]:
-        """Return the groups on which an `exclude` or another list depends: they cannot be multiplied."""
+        """Return the groups on which an `exclude` or another list depends: they cannot be
+        multiplied.
+        """
         names = {name for _, used in self._excludes for name in used}
         dependent = {n for g in self.groups if g.rows is None for n in g.names}
         return self._needed(names | dependent)
@@ -278,7 +286,9 @@ class Grid:
         return tuple(r for r in everything if not any(self._holds(c, bound, r) for c in each))
 
     def _drops(self, condition: syntax.Expr, names: frozenset[str], bound: Bindings) -> bool:
-        """Return whether a condition holds for a configuration; evaluated once for equal values of its names."""
+        """Return whether a condition holds for a configuration; evaluated once for equal values of
+        its names.
+        """
         key = (condition.span.start, *(bound[name].canonical for name in bound if name in names))
         if key not in self._known:
             if len(self._known) >= KNOWN_LIMIT:

@@ -1,4 +1,5 @@
-"""The checked experiment: what the front end hands to the compiler. No syntax, SI units, spans kept.
+"""The checked experiment: what the front end hands to the compiler. No syntax, SI units, spans
+kept.
 
 A configuration is one point of the sweep; its scenario is the network and the flows with every
 name resolved. Sizes that depend on the path (`2bdp`, `100ms`, `10pkt`) stay symbolic, because

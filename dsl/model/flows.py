@@ -48,8 +48,8 @@ class Flow:
 
     cca: None over UDP, and if an image brings its own. cca_parameters: over TCP those that the file
     gives, by the kernel's names; over QUIC all of them.
-    start_ns: ns after the start of the cell; None: drawn for each connection from `random_start` (s),
-    or without one 0 plus the seeded offset of measurement.md.
+    start_ns: ns after the start of the cell; None: drawn for each connection from `random_start`
+    (s), or without one 0 plus the seeded offset of measurement.md.
     stop_ns: ns after the start of the cell, or None.
     declared: the name of the statement it comes from: `name`, unless there are users.
     users: the group of users that it belongs to, or None.

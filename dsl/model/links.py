@@ -87,10 +87,10 @@ class Direction:
     delay_ns: one-way delay, ns, >= 0.
     loss: loss probability, 0 <= loss < 1: independent for each packet (Bernoulli), or the
     stationary one of `bursts`. reorder: probability that a packet skips the delay. duplicate:
-    probability that it arrives twice. changes: in chronological order. trace: what the rate follows;
-    rate_bps is then its mean. mtu: the largest IP packet, bytes; the same both ways. policer: in front
-    of the queue. transmit: `frames`: each frame takes its length / rate; `bucket`: a token bucket of one frame lets
-    them pass, and they take no time.
+    probability that it arrives twice. changes: in chronological order. trace: what the rate
+    follows; rate_bps is then its mean. mtu: the largest IP packet, bytes; the same both ways.
+    policer: in front of the queue. transmit: `frames`: each frame takes its length / rate;
+    `bucket`: a token bucket of one frame lets them pass, and they take no time.
     """
 
     rate_bps: int | None

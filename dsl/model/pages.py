@@ -13,8 +13,8 @@ from .inputs import Input
 class PageObject:
     """An object of a web page.
 
-    path: where it is served. type: its MIME type. parent: the position of the object that refers to it, less
-    than its own; None for the document, which is the first object.
+    path: where it is served. type: its MIME type. parent: the position of the object that refers to
+    it, less than its own; None for the document, which is the first object.
     """
 
     path: str

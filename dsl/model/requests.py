@@ -14,7 +14,8 @@ class MetricRequest:
 
     sessions: the flows named by position (`fairness(tcp, quic)`); empty means all.
     options: keyword arguments, times in seconds, sizes in bytes. span: where it is written.
-    values: the sub-values that are named (`queue_delay.p95`, and `queue_delay` for its first one); empty: the first.
+    values: the sub-values that are named (`queue_delay.p95`, and `queue_delay` for its first one);
+    empty: the first.
     """
 
     name: str

@@ -1,4 +1,6 @@
-"""What the connections of a flow transfer: the interface of all workloads (words/workloads has each)."""
+"""What the connections of a flow transfer: the interface of all workloads (words/workloads has
+each).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ class Distribution:
 
 
 class OnPath(Protocol):
-    """A flow on its path: the smallest MTU, bytes; the bottleneck's rate, bit/s; the base RTT, ns."""
+    """A flow on its path: the smallest MTU, bytes; the bottleneck's rate, bit/s; the base RTT,
+    ns.
+    """
 
     flow: Flow
     base_rtt_ns: int
@@ -95,5 +99,6 @@ class Workload(ABC):
     def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> Any:
         """Return its part of the plan.
 
-        seed: of the cell. shared: the parts of the process of arrivals, by the names of their flows.
+        seed: of the cell. shared: the parts of the process of arrivals, by the names of their
+        flows.
         """

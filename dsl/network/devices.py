@@ -18,7 +18,9 @@ def require_node(name: str, span: Span, nodes: Mapping[str, model.Node]) -> None
 
 
 def require_router(name: str, span: Span, nodes: Mapping[str, model.Node], what: str) -> None:
-    """Raise CompileError unless a node is a router; what: subject and verb, such as `proxies run`."""
+    """Raise CompileError unless a node is a router; what: subject and verb, such as
+    `proxies run`.
+    """
     require_node(name, span, nodes)
     if nodes[name].kind != "router":
         fail(

@@ -105,10 +105,11 @@ def expand(
 def pair_up(
     network: model.Network, flows: Sequence[model.Flow]
 ) -> tuple[model.Network, list[model.Flow]]:
-    """Return the network with a pair of hosts for each flow without users, and the flows between these hosts.
+    """Return the network with a pair of hosts for each flow without users, and the flows between
+    these hosts.
 
-    `client` and `server` stay if users are still to be copied from them. Raises CompileError if there are
-    too many nodes.
+    `client` and `server` stay if users are still to be copied from them. Raises CompileError if
+    there are too many nodes.
     """
     plain = [flow for flow in flows if flow.users is None]
     kept = len(plain) < len(flows)

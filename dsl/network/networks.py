@@ -251,7 +251,9 @@ def _given(
     arguments: Iterable[Argument],
     gather: Gather,
 ) -> dict[str, Value]:
-    """Return the arguments of a topology by their names, without those that do not fit its parameters."""
+    """Return the arguments of a topology by their names, without those that do not fit its
+    parameters.
+    """
     values: dict[str, Value] = {}
     order = list(names)
     for argument in arguments:
@@ -326,7 +328,10 @@ def argument_scope(
     first: list[CompileError] = []
 
     def circular(circle: tuple[str, ...]) -> NoReturn:
-        """Refuse defaults that need each other: one of them must be given. Reported once per call."""
+        """Refuse defaults that need each other: one of them must be given.
+
+        Reported once per call.
+        """
         if first:
             raise first[0]
         listed = " or ".join(f"`{name}`" for name in circle)

@@ -1,4 +1,5 @@
-"""What a claim compares: statistics, their sums and ratios, as an algebra over the places where they are written.
+"""What a claim compares: statistics, their sums and ratios, as an algebra over the places where
+they are written.
 
     sum     f1 s1 + f2 s2 + shift     ratio     f s1 / s2 + shift
 
@@ -123,7 +124,8 @@ def _refused(span: Span) -> CompileError:
                 "this has no confidence interval that could decide a claim",
                 span,
                 SHAPES,
-                help="for example `median(plt, where: cca == bbr) / median(plt, where: cca == cubic)"
+                help="for example `median(plt, where: cca == bbr) / median(plt, where: cca =="
+                " cubic)"
                 " < 0.9`",
             )
         ]

@@ -32,8 +32,10 @@ TESTS = ("<", "<=", ">", ">=")
 class ClaimFacts:
     """What claims are checked against; fields not described here are those of figures.Facts.
 
-    measured: the requests of `measure`, or None if that is already wrong. flows: those without users;
-    on_users: the others; groups: of users. common: whether configurations of a repetition share their draws.
+    measured: the requests of `measure`, or None if that is already wrong. flows: those without
+    users;
+    on_users: the others; groups: of users. common: whether configurations of a repetition share
+    their draws.
     """
 
     axes: Sequence[Axis]
@@ -56,9 +58,11 @@ class ClaimFacts:
 
 @dataclass(frozen=True)
 class Reading:
-    """A checked statistic, as written. Its numbers may depend on swept names, so they are expressions.
+    """A checked statistic, as written. Its numbers may depend on swept names, so they are
+    expressions.
 
-    share: of `percentile`, else None. test: of `count`, its comparison and bound. where: chooses configurations.
+    share: of `percentile`, else None. test: of `count`, its comparison and bound. where: chooses
+    configurations.
     """
 
     statistic: Statistic
@@ -104,9 +108,16 @@ def read(call: syntax.Call, facts: ClaimFacts) -> Reading:
     gather.finish()
     name = f"{metric.name}.{value}" if value else metric.name
     return Reading(
-        cast(Statistic, entry.name), name, flow, load, metric.unit_of(value), call.span,
-        share=given.get(words.P.name), test=test, where=where,
-    )  # fmt: skip
+        cast(Statistic, entry.name),
+        name,
+        flow,
+        load,
+        metric.unit_of(value),
+        call.span,
+        share=given.get(words.P.name),
+        test=test,
+        where=where,
+    )
 
 
 def _tested(node: syntax.Expr) -> tuple[syntax.Expr, tuple[Tested, syntax.Expr]]:
@@ -247,7 +258,10 @@ def _flow(
             "unknown-flow",
             f"`{metric.name}` has a value for each host of `{node.text}`",
             node.span,
-            help=f"`{metric.name}.user` is what one user of a group gets, `{metric.name}.group` what all get",
+            help=(
+                f"`{metric.name}.user` is what one user of a group gets, `{metric.name}.group`"
+                f" what all get"
+            ),
         )
     raise CompileError([unknown("flow", "flow", node.text, known, node.span)])
 

@@ -26,14 +26,18 @@ WALK_LIMIT = 100_000
 """At most this many configurations are examined to find those that a claim is about."""
 
 PAIR_LIMIT = 1000
-"""At most this many pairs of claim and configuration: more would need 17 repetitions, and nobody would read them."""
+"""At most this many pairs of claim and configuration: more would need 17 repetitions, and nobody
+would read them.
+"""
 
 FLIPPED: dict[Relation, Relation] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 @dataclass(frozen=True)
 class Point:
-    """A configuration: its bindings, its values in the order of the axes, and its number of repetitions."""
+    """A configuration: its bindings, its values in the order of the axes, and its number of
+    repetitions.
+    """
 
     bound: Bindings
     row: tuple[str, ...]
@@ -43,8 +47,8 @@ class Point:
 class Resolved:
     """One claim while its units are resolved.
 
-    relation: of the quantity to its bounds, once `units` is exhausted; least: the fewest repetitions of any
-    configuration; kinds: the intervals that decide, each with its quantile.
+    relation: of the quantity to its bounds, once `units` is exhausted; least: the fewest
+    repetitions of any configuration; kinds: the intervals that decide, each with its quantile.
     """
 
     def __init__(
@@ -156,8 +160,12 @@ class Resolved:
                 require_same(found, end, self._holds.span)
                 ends.append(end)
             if ends[0].number > ends[1].number:
-                fail("empty-range", "this range is empty: its end is before its start", self._right.span,
-                     note=f"{ends[0].canonical} is more than {ends[1].canonical}")  # fmt: skip
+                fail(
+                    "empty-range",
+                    "this range is empty: its end is before its start",
+                    self._right.span,
+                    note=f"{ends[0].canonical} is more than {ends[1].canonical}",
+                )
             low, high = (_si(end) for end in ends)
             return found, low, high
         left, right = compared(self._left), compared(self._right)
@@ -187,11 +195,19 @@ class Resolved:
             )
         kinds = [reading.statistic for reading in readings]
         if len(places) > 2 or (len(places) == 2 and set(kinds) not in ({"median"}, {"mean"})):
-            fail("claim-form", "this has no confidence interval that could decide a claim", self._holds.span,
-                 note=f"{SHAPES}, both medians or both means")  # fmt: skip
+            fail(
+                "claim-form",
+                "this has no confidence interval that could decide a claim",
+                self._holds.span,
+                note=f"{SHAPES}, both medians or both means",
+            )
         if self.over == "mean" and not set(kinds) <= {"median", "mean"}:
-            fail("claim-form", f"`for = mean` takes `mean` or `median`, not `{kinds[0]}`",
-                 readings[0].span, help="write `for = each`")  # fmt: skip
+            fail(
+                "claim-form",
+                f"`for = mean` takes `mean` or `median`, not `{kinds[0]}`",
+                readings[0].span,
+                help="write `for = each`",
+            )
         if self.over == "mean" and "median" in kinds and not self._facts.common:
             fail(
                 "claim-form",
@@ -268,7 +284,10 @@ class Resolved:
             }:
                 fail(
                     "wrong-dimension",
-                    f"`{reading.metric}` is {reading.of_metric}, and is compared with {value.dimension}",
+                    (
+                        f"`{reading.metric}` is {reading.of_metric}, and is compared with"
+                        f" {value.dimension}"
+                    ),
                     node.span,
                 )
             bound = _si(value)
@@ -293,8 +312,12 @@ def _compared(holds: syntax.Expr) -> tuple[syntax.Expr, Relation, syntax.Expr]:
     if isinstance(node, syntax.Within):
         if isinstance(node.right, syntax.Interval):
             return node.left, "in", node.right
-        fail("claim-form", "a claim compares with a range here", node.right.span,
-             help="for example `in 1.8..2.2`")  # fmt: skip
+        fail(
+            "claim-form",
+            "a claim compares with a range here",
+            node.right.span,
+            help="for example `in 1.8..2.2`",
+        )
     if isinstance(node, syntax.Logic):
         fail(
             "claim-form",

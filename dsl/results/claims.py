@@ -29,7 +29,9 @@ LEVEL = 0.05
 
 @dataclass
 class _Checked:
-    """A claim, its place, the fewest repetitions that a unit of it has, and the intervals that decide it."""
+    """A claim, its place, the fewest repetitions that a unit of it has, and the intervals that
+    decide it.
+    """
 
     claim: Claim
     span: Span
@@ -47,10 +49,11 @@ def check_claims(
     is_end: bool,
     diagnostics: Diagnostics,
 ) -> tuple[Claim, ...]:
-    """Return the claims of an experiment that has no errors so far; add what is wrong to the diagnostics.
+    """Return the claims of an experiment that has no errors so far; add what is wrong to the
+    diagnostics.
 
-    common: whether the configurations of a repetition share their draws. is_range: whether the results end a
-    range of repetitions; is_end: whether the claims themselves do.
+    common: whether the configurations of a repetition share their draws. is_range: whether the
+    results end a range of repetitions; is_end: whether the claims themselves do.
     """
     if not nodes or diagnostics.errors:
         return ()
@@ -165,8 +168,12 @@ class ClaimChecker:
 
     def _check_text(self, text: str, span: Span) -> None:
         if not text:
-            fail("missing-argument", "a claim needs a text that states it", span,
-                 help='for example `claim "CUBIC takes more than its share" { ... }`')  # fmt: skip
+            fail(
+                "missing-argument",
+                "a claim needs a text that states it",
+                span,
+                help='for example `claim "CUBIC takes more than its share" { ... }`',
+            )
         if text in self._texts:
             fail(
                 "duplicate-claim",
@@ -178,7 +185,9 @@ class ClaimChecker:
         self._texts[text] = span
 
     def without_interval(self, is_end: bool) -> Iterator[Diagnostic]:
-        """Yield diagnostics for claims that no range of repetitions decides; is_end: whether claims end it."""
+        """Yield diagnostics for claims that no range of repetitions decides; is_end: whether claims
+        end it.
+        """
         for checked in self._checked:
             if any(kind == "mean" for kind, _ in checked.kinds):
                 yield Diagnostic(
@@ -194,7 +203,9 @@ class ClaimChecker:
                 )
 
     def warnings(self, is_range: bool) -> Iterator[Diagnostic]:
-        """Yield warnings for claims that the repetitions (of a range: the most) cannot decide, whatever the results."""
+        """Yield warnings for claims that the repetitions (of a range: the most) cannot decide,
+        whatever the results.
+        """
         pairs = self.pairs
         for checked in self._checked:
             needed = max(
@@ -222,11 +233,13 @@ class ClaimChecker:
 
 
 def _needed(kind: str, share: float, pairs: int, is_range: bool = False) -> int:
-    """Return the least number of repetitions that makes an interval at level 1 - 0.05/m finite, m = pairs.
+    """Return the least number of repetitions that makes an interval at level 1 - 0.05/m finite, m =
+    pairs.
 
-    Order statistics: minimum and maximum enclose a quantile q with probability 1 - q^n - (1 - q)^n; two
-    independent samples: the least p of the Mann-Whitney test is 2 / C(2n, n). For a range the confidence sequence of
-    a quantile is finite when (n + 1) max(q, 1 - q)^n is at most 0.05/m (sequential.py, `kept_counts`).
+    Order statistics: minimum and maximum enclose a quantile q with probability 1 - q^n - (1 - q)^n;
+    two independent samples: the least p of the Mann-Whitney test is 2 / C(2n, n). For a range the
+    confidence sequence of a quantile is finite when (n + 1) max(q, 1 - q)^n is at most 0.05/m
+    (sequential.py, `kept_counts`).
     """
     if is_range and kind in ("independent", "median", "percentile"):
         worst, n = max(share, 1 - share), 1

@@ -32,7 +32,9 @@ PROTOCOLS = 2
 """HTTP versions that the loads of one flow may use: with h3 the first one is over h2."""
 
 WALK_LIMIT = 100_000
-"""At most this many combinations of values are examined to find those for which a condition holds."""
+"""At most this many combinations of values are examined to find those for which a condition
+holds.
+"""
 
 
 @dataclass(frozen=True)
@@ -293,7 +295,9 @@ class FigureChecker:
                 )
 
     def _count(self, names: Collection[str], selection: Selection | None, limit: int) -> int:
-        """Count the combinations of some names' values, stopping once there are more than `limit`."""
+        """Count the combinations of some names' values, stopping once there are more than
+        `limit`.
+        """
         facts = self._facts
         swept = [axis.name for axis in facts.axes if axis.name in names]
         factor = 1

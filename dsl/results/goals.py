@@ -43,12 +43,13 @@ def check_precision(
     overridden: Collection[str],
     found: Diagnostics,
 ) -> Precision | None:
-    """Return what ends a range of repetitions; None for a fixed number, or on errors, which go to `found`.
+    """Return what ends a range of repetitions; None for a fixed number, or on errors, which go to
+    `found`.
 
     Whether claims can end it is checked with the claims (claims.py).
 
-    statements: of the experiment. repeat: None if it is itself wrong, which has been reported. measure: None if
-    something in it is wrong. overridden: the names that `--set` replaces.
+    statements: of the experiment. repeat: None if it is itself wrong, which has been reported.
+    measure: None if something in it is wrong. overridden: the names that `--set` replaces.
     """
     setting = settings.settings.get(REPEAT.name)
     at = setting.value.span if setting else None
@@ -93,7 +94,8 @@ def build_precision(
 ) -> Precision:
     """Return what ends a range of repetitions. Raises CompileError with everything wrong.
 
-    at: where `repeat` is given. measured: the metrics of `measure`; None if something is wrong with them.
+    at: where `repeat` is given. measured: the metrics of `measure`; None if something is wrong with
+    them.
     """
     gather = Gather()
     head = Span(block.span.source, block.span.start, block.span.start + len("precision"))
@@ -229,7 +231,10 @@ def _refuse_nothing_claimed(block: syntax.Precision, statements: Sequence[syntax
 
 
 def _refuse_range_alone(repeat: Repeat, at: Span | None, claims: bool) -> None:
-    """Raise CompileError for a range of repetitions that nothing ends. claims: whether there are claims."""
+    """Raise CompileError for a range of repetitions that nothing ends.
+
+    claims: whether there are claims.
+    """
     decided = ", `precision { claims = decided }`" if claims else ""
     fail(
         "range-without-precision",

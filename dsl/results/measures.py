@@ -71,7 +71,9 @@ def build_measures(
 
 
 def _parted(item: Value) -> tuple[Symbol | Applied, str]:
-    """Return a metric without its sub-value, and both together: `queue_delay`, `queue_delay.p95`."""
+    """Return a metric without its sub-value, and both together: `queue_delay`,
+    `queue_delay.p95`.
+    """
     if not isinstance(item, Symbol) or "." not in item.name:
         return cast(Symbol | Applied, item), ""
     name, *rest = item.name.split(".")
@@ -145,10 +147,8 @@ def _metric(item: Value, flows: Collection[str]) -> model.MetricRequest:
     sessions = tuple(v.name for v in use.repeated if isinstance(v, Symbol))
     repeated = {p.name for p in use.entry.parameters if p.repeated}
     options = {
-        name: _option(argument)
-        for name, argument in use.arguments.items()
-        if name not in repeated
-    }  # fmt: skip
+        name: _option(argument) for name, argument in use.arguments.items() if name not in repeated
+    }
     return model.MetricRequest(use.entry.name, sessions, options, item.span)
 
 

@@ -1,4 +1,6 @@
-"""Where the statements and blocks of a text begin and end, by its brackets and lines alone: it need not parse."""
+"""Where the statements and blocks of a text begin and end, by its brackets and lines alone: it need
+not parse.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ _CONTENT = re.compile(r"(?P<indent>[ \t]*)[^\s#)}\]]")
 
 
 class Outdented(NamedTuple):
-    """The brace that opens a block, and the beginning of a line that seems to be behind the block."""
+    """The brace that opens a block, and the beginning of a line that seems to be behind the
+    block.
+    """
 
     brace: int
     line: int
@@ -59,8 +63,9 @@ class Borders:
     def statement(self, offset: int) -> tuple[int, int]:
         """Return where the statement around an offset begins and ends.
 
-        It begins on the last line before the offset at which only the blocks around it are open, and ends with the
-        first line after it for which the same holds, or before the offset if the next statement begins there.
+        It begins on the last line before the offset at which only the blocks around it are open,
+        and ends with the first line after it for which the same holds, or before the offset if the
+        next statement begins there.
         """
         begin = 0
         stack: list[str] = []
@@ -122,6 +127,8 @@ class Borders:
         return None
 
     def _indent(self, line: int) -> int | None:
-        """Return the indentation of the line that begins at an offset; None if it only closes, or is empty."""
+        """Return the indentation of the line that begins at an offset; None if it only closes, or
+        is empty.
+        """
         match = _CONTENT.match(self._text, line)
         return len(match["indent"]) if match else None

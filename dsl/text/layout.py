@@ -22,11 +22,34 @@ NO_BREAK_BEFORE = frozenset(
     {"_EQUALS", "_COLON", "_COMMA", "_DOT", "_DOTDOT", "_LBRACE", "ARROW", "FROM", "TO"}
 )
 NO_BREAK_AFTER = frozenset(
-    {"_DOT", "_DOTDOT", "ARROW", "FEXP", "IMPORT", "LET", "TOPOLOGY", "EXPERIMENT", "FLOW",
-     "USERS", "SWEEP", "HOSTS", "REPORT", "CLAIM", "NODE", "ROUTER", "LINK", "PEP", "POLICER", "EXCLUDE",
-     "PRECISION",
-     "AT", "DOWN", "FROM", "TO"}
-)  # fmt: skip
+    {
+        "_DOT",
+        "_DOTDOT",
+        "ARROW",
+        "FEXP",
+        "IMPORT",
+        "LET",
+        "TOPOLOGY",
+        "EXPERIMENT",
+        "FLOW",
+        "USERS",
+        "SWEEP",
+        "HOSTS",
+        "REPORT",
+        "CLAIM",
+        "NODE",
+        "ROUTER",
+        "LINK",
+        "PEP",
+        "POLICER",
+        "EXCLUDE",
+        "PRECISION",
+        "AT",
+        "DOWN",
+        "FROM",
+        "TO",
+    }
+)
 TIGHT_BEFORE = frozenset({"_COMMA", "_COLON", "_RPAR", "_RSQB", "_DOT", "_DOTDOT"})
 TIGHT_AFTER = frozenset({"CALL", "_LPAR", "_LSQB", "_DOT", "_DOTDOT"})
 ENDS_A_VALUE = frozenset({"QUANTITY", "NAME", "STRING", "_RPAR", "_RSQB"})
@@ -183,7 +206,8 @@ class _Printer:
             written.append(text)
             for piece, column in zip(line.pieces, columns, strict=True):
                 apart = len(written) - (placed[-1].line if placed else 1)
-                # A comma that was added begins nothing; a place of its own makes it one that was written.
+                # A comma that was added begins nothing; a place of its own makes it one that was
+                # written.
                 start = piece.start if piece.start >= 0 else ADDED + len(placed)
                 placed.append(Piece(piece.kind, piece.text, start, apart, len(written), column))
         return "\n".join(written) + "\n", placed

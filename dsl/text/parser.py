@@ -1,4 +1,6 @@
-"""From text to syntax tree: runs the grammar, then builds the nodes with one plain method per rule."""
+"""From text to syntax tree: runs the grammar, then builds the nodes with one plain method per
+rule.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ SURPLUS_LIMIT = 3
 """A file with more surplus braces than this is not worth reading."""
 
 WORD_LIMIT = 90_000
-"""Names, numbers, texts and signs of one file: some seconds of work, and far more than the largest study needs."""
+"""Names, numbers, texts and signs of one file: some seconds of work, and far more than the largest
+study needs.
+"""
 
 _WORDS = re.compile(
     r'#[^\n]*|"(?:[^"\\\n]|\\.)*"|(?P<word>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?%?\w*(?:/s\b)?|\w+|[<>=!]=|--|->|<-|\.\.|[^\s\w])'
@@ -47,16 +51,21 @@ def parse_expression(source: Source, start: int = 0) -> syntax.Expr:
 
 
 def parse_with_tokens(source: Source) -> tuple[syntax.File, list[tuple[str, str, int]]]:
-    """Return the tree of a file, and the kind, the text and the offset of each token. Raises like `parse`."""
+    """Return the tree of a file, and the kind, the text and the offset of each token.
+
+    Raises like `parse`.
+    """
     tree = _whole(source, "start")
     node = cast(syntax.File, Builder(source).build(tree))
     return node, [(token.type, str(token), start_of(token)) for token in _tokens(tree)]
 
 
 def parse_leniently(source: Source) -> tuple[syntax.File | None, list[Diagnostic], list[str]]:
-    """Return the tree of a file without its broken statements, what is wrong in them, and what was left out.
+    """Return the tree of a file without its broken statements, what is wrong in them, and what was
+    left out.
 
-    The tree is None if nothing can be made of the rest. Raises CompileError where a file is not even read.
+    The tree is None if nothing can be made of the rest. Raises CompileError where a file is not
+    even read.
     """
     _refuse_unreadable(source)
     text = source.text
@@ -74,7 +83,10 @@ def parse_leniently(source: Source) -> tuple[syntax.File | None, list[Diagnostic
 
 
 def _whole(source: Source, rule: str, begin: int = 0) -> Tree[Token]:
-    """Return the parse tree of a text without errors, with every token in it. Raises CompileError."""
+    """Return the parse tree of a text without errors, with every token in it.
+
+    Raises CompileError.
+    """
     _refuse_unreadable(source)
     text = " " * begin + source.text[begin:]
     tree, errors = _attempt(source, rule, text)
@@ -85,7 +97,9 @@ def _whole(source: Source, rule: str, begin: int = 0) -> Tree[Token]:
 
 
 def _attempt(source: Source, rule: str, text: str) -> tuple[Tree[Token] | None, SyntaxErrors]:
-    """Return the tree of a text without its broken statements, if there is one, and what is wrong in them."""
+    """Return the tree of a text without its broken statements, if there is one, and what is wrong
+    in them.
+    """
     errors = SyntaxErrors(source, text)
     tree = errors.watch(lambda: grammar().parse(text, start=rule, on_error=errors.on_error))
     return tree, errors
@@ -119,8 +133,8 @@ def _end(node: Tree[Token] | Token) -> int:
 def grammar() -> Lark:
     """Return the parser that grammar.lark describes; importing lark takes a while.
 
-    Trees keep all tokens, so the extent of a node is that of its tokens: having lark record it takes half the time
-    of a parse.
+    Trees keep all tokens, so the extent of a node is that of its tokens: having lark record it
+    takes half the time of a parse.
     """
     from lark import Lark
 

@@ -52,7 +52,9 @@ class Marks:
 
 
 def pieces(source: Source, tokens: Iterable[tuple[str, str, int]]) -> list[Piece]:
-    """Return the pieces of a text; tokens: the kind, the text and the offset of each of its tokens."""
+    """Return the pieces of a text; tokens: the kind, the text and the offset of each of its
+    tokens.
+    """
     found: list[Piece] = []
     end = 0
     for kind, text, start in tokens:
@@ -95,9 +97,13 @@ def marks(tree: syntax.File, found: list[Piece]) -> Marks:
         if isinstance(node, syntax.Setting | syntax.Binding | syntax.Let | syntax.Parameter):
             keys.add(node.span.start)
     return Marks(
-        declarations, frozenset(statements), frozenset(items), frozenset(keys),
-        frozenset(spread), tuples,
-    )  # fmt: skip
+        declarations,
+        frozenset(statements),
+        frozenset(items),
+        frozenset(keys),
+        frozenset(spread),
+        tuples,
+    )
 
 
 def partners(found: list[Piece]) -> dict[int, int]:

@@ -1,4 +1,5 @@
-"""Reads a file with syntax errors without the statements that have them, so one error does not hide all others.
+"""Reads a file with syntax errors without the statements that have them, so one error does not hide
+all others.
 
 What follows from the absence of these statements is not news (`Recovered.is_news`).
 """
@@ -34,7 +35,8 @@ OF_NAMES = re.compile(r"unknown-(?:name|node|flow|users|topology|policer)|not-an
 class Recovered:
     """A file as far as it can be read; file: None if none of it can.
 
-    found: the syntax errors. named: the names in what was left out; lost: those that it may have declared.
+    found: the syntax errors. named: the names in what was left out; lost: those that it may have
+    declared.
     end: from here on, blocks may be other ones than they seem: one before it was not closed.
     """
 
@@ -45,7 +47,9 @@ class Recovered:
     end: int | None = None
 
     def is_news(self, diagnostic: Diagnostic) -> bool:
-        """Return whether a finding in the rest is independent, not a consequence of what was left out."""
+        """Return whether a finding in the rest is independent, not a consequence of what was left
+        out.
+        """
         if not self.found:
             return True
         if diagnostic.severity is not Severity.ERROR or OF_ABSENCE.fullmatch(diagnostic.code):

@@ -27,11 +27,25 @@ DEEPEST = 6
 SMART_QUOTES = "\u201c\u201d\u201e\u201f\u00ab\u00bb\u2018\u2019\u201a"
 
 LOOK_ALIKES = dict(
-    zip("\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0501\u03bf\u03b1\u03bd\u0131",
-        "aeopcyxijsdoavi", strict=True)
-) | {"\u2212": "-", "\u2013": "-", "\u2014": "--", "\u2192": "->", "\u2190": "<-",
-     "\u00d7": "*", "\u00f7": "/", "\u00a0": " ", "\u2026": ".."}  # fmt: skip
-"""Characters that look like those of the language, besides those that Unicode treats as the same."""
+    zip(
+        "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0501\u03bf\u03b1\u03bd\u0131",
+        "aeopcyxijsdoavi",
+        strict=True,
+    )
+) | {
+    "\u2212": "-",
+    "\u2013": "-",
+    "\u2014": "--",
+    "\u2192": "->",
+    "\u2190": "<-",
+    "\u00d7": "*",
+    "\u00f7": "/",
+    "\u00a0": " ",
+    "\u2026": "..",
+}
+"""Characters that look like those of the language, besides those that Unicode treats as the
+same.
+"""
 
 SIGNS = {
     "_EQUALS": "`=`",
@@ -77,8 +91,10 @@ def refuse_characters(source: Source) -> None:
     comments too: a file must mean what it looks like.
     """
     found = []
-    for match in re.finditer("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]",
-                             source.text):  # fmt: skip
+    for match in re.finditer(
+        "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]",
+        source.text,
+    ):
         name = unicodedata.name(match[0], f"control character {ord(match[0])}").lower()
         found.append(
             Diagnostic(
@@ -95,10 +111,12 @@ def refuse_characters(source: Source) -> None:
 
 
 class SyntaxErrors:
-    """Collects the syntax errors of one file while the parser runs, and lets it go on behind each of them.
+    """Collects the syntax errors of one file while the parser runs, and lets it go on behind each
+    of them.
 
-    A statement with an error is left out, so that one error does not hide the next. dropped: the parts of the text that
-    were left out. surplus: a brace that closes too much, without which the text should be parsed again.
+    A statement with an error is left out, so that one error does not hide the next. dropped: the
+    parts of the text that were left out. surplus: a brace that closes too much, without which the
+    text should be parsed again.
     """
 
     def __init__(self, source: Source, text: str) -> None:
@@ -160,7 +178,9 @@ class SyntaxErrors:
         return True
 
     def _leave_out(self, parser: InteractiveParser, start: int, end: int) -> None:
-        """Go on behind the statement with an error, as if it were not there; start, end: of what is wrong in it."""
+        """Go on behind the statement with an error, as if it were not there; start, end: of what is
+        wrong in it.
+        """
         first, behind = self._borders.statement(start)
         if not self.text[first:behind].strip():
             first, behind = start, end
@@ -180,7 +200,9 @@ class SyntaxErrors:
         state.line_ctr.char_pos = offset
 
     def _close(self, parser: InteractiveParser, accepts: frozenset[str]) -> bool:
-        """Report that the file ends too early, and close its blocks; return whether that makes it whole."""
+        """Report that the file ends too early, and close its blocks; return whether that makes it
+        whole.
+        """
         if not self.found or self._braces > 0:
             self.found.append(self._end(accepts))
         end = len(self.text)
@@ -191,7 +213,9 @@ class SyntaxErrors:
     def _mend_braces(
         self, parser: InteractiveParser, token: Token, accepts: frozenset[str]
     ) -> bool:
-        """Report a brace that is missing, or one too many, and go on as if it were right; return whether it is so."""
+        """Report a brace that is missing, or one too many, and go on as if it were right; return
+        whether it is so.
+        """
         start = token.start_pos or 0
         before = last_token(parser)
         unfinished = self._braces > 0 and before is not None and before.type in BLOCKS
@@ -245,7 +269,9 @@ class SyntaxErrors:
         return True
 
     def _feed(self, parser: InteractiveParser, kind: str, sign: str, at: int, until: str) -> bool:
-        """Feed a sign that is missing until the parser accepts what follows; return whether it does."""
+        """Feed a sign that is missing until the parser accepts what follows; return whether it
+        does.
+        """
         from lark import Token
 
         accepts = cast("Callable[[], set[str]]", parser.accepts)
@@ -337,7 +363,8 @@ class SyntaxErrors:
         )
 
     def _token(self, token: Token, accepts: frozenset[str], before: str) -> tuple[Diagnostic, bool]:
-        """Describe an unexpected token; the flag tells whether dropping or replacing it repairs the text.
+        """Describe an unexpected token; the flag tells whether dropping or replacing it repairs the
+        text.
 
         before: the kind of the token before it, if it is a part of the same statement.
         """
@@ -459,7 +486,10 @@ class SyntaxErrors:
         if token.type == "MINUS" and re.search(r"[A-Za-z_]\w*\Z", before) and "_LBRACE" in accepts:
             return "names consist of letters, digits and `_`"
         if re.search(r"\b(?:for|while|if)\Z", before):
-            return "there are no loops: `sweep { x = 1..3 }` varies a value, `count = 3` opens connections"
+            return (
+                "there are no loops: `sweep { x = 1..3 }` varies a value, `count = 3` opens"
+                " connections"
+            )
         if before.endswith("claim") and "STRING" in accepts:
             return 'a claim begins with what it states: `claim "BBR takes more than CUBIC" { ... }`'
         if before.endswith("sweep") and "_LBRACE" in accepts:
@@ -487,7 +517,9 @@ class SyntaxErrors:
 
 
 def last_token(parser: InteractiveParser) -> Token | None:
-    """Return the last thing that was read, if it is a token and no finished part of the tree yet."""
+    """Return the last thing that was read, if it is a token and no finished part of the tree
+    yet.
+    """
     from lark import Token
 
     stack = parser.parser_state.value_stack

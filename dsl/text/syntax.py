@@ -332,7 +332,9 @@ class Exclude(Node):
 
 @dataclass(frozen=True, slots=True)
 class Precision(Node):
-    """`precision { ... }`, perhaps with `per` and names; keys of its settings have dots (`fairness.F`)."""
+    """`precision { ... }`, perhaps with `per` and names; keys of its settings have dots
+    (`fairness.F`).
+    """
 
     per: Expr | None
     goals: tuple[Setting, ...]

@@ -12,7 +12,9 @@ from fairc.dsl.model import Flow
 from fairc.words.workloads import Requests
 
 LEAST_PART = Fraction(1, 10**6)
-"""The smallest share of one stream of requests: each draws all arrivals of the process to find its own."""
+"""The smallest share of one stream of requests: each draws all arrivals of the process to find its
+own.
+"""
 
 _AGREED: Mapping[str, Callable[[Flow], object]] = {
     "every": lambda flow: cast(Requests, flow.workload).every,

@@ -1,4 +1,6 @@
-"""From a flow block to a flow: every key is evaluated and checked, and refused if it cannot run yet."""
+"""From a flow block to a flow: every key is evaluated and checked, and refused if it cannot run
+yet.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def build_flow(
 
 
 class _Building:
-    """A flow being built: each step adds the errors it finds, and later ones do without what failed."""
+    """A flow being built: each step adds the errors it finds, and later ones do without what
+    failed.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,5 @@
-"""Third-party images: `over = quic(image: "my-quic:latest")`, by the contract of quic-interop-runner.
+"""Third-party images: `over = quic(image: "my-quic:latest")`, by the contract of
+quic-interop-runner.
 
 An image decides by itself what the options of a flow decide for fairc's own stack, so these are
 refused: fairc could not know whether it honours them.

@@ -1,4 +1,5 @@
-"""The workload `iperf3(...)`: which options the program supports, and which it does not, with the reason.
+"""The workload `iperf3(...)`: which options the program supports, and which it does not, with the
+reason.
 
 What is refused here, iperf3 (3.12, Debian 12) would silently ignore or change.
 """
@@ -64,15 +65,21 @@ def check_iperf3(
         )
     for wrong, word, help in (
         (udp and test.window_bytes, "window", "leave it out: UDP has no window"),
-        (not udp and test.packet_bytes, "packet", ("leave it out: TCP sizes its segments by the"
-        " path")),
+        (
+            not udp and test.packet_bytes,
+            "packet",
+            ("leave it out: TCP sizes its segments by the path"),
+        ),
         (
             udp and test.reverse and test.bytes,
             "bytes",
-            ("by default its client waits for every byte, and hangs after a loss: write `reverse: off`,"
-            " or use `time`"),
+            (
+                "by default its client waits for every byte, and hangs after a loss: write"
+                " `reverse: off`,"
+                " or use `time`"
+            ),
         ),
-    ):  # fmt: skip
+    ):
         if wrong:
             over = control.transport.upper()
             refuse(f"`{word}` of `iperf3` is not available over {over}", keys.WORKLOAD, help)

@@ -34,7 +34,8 @@ SENSELESS: Mapping[Parameter[Any], str] = {
 def control_of_load(
     load: Load, cca: Symbol | Applied | None, flow: Span
 ) -> tuple[Control, Mapping[str, Setting]]:
-    """Return what a load's flow runs over, and all parameters of its CCA over QUIC if it needs QUIC.
+    """Return what a load's flow runs over, and all parameters of its CCA over QUIC if it needs
+    QUIC.
 
     Raises CompileError for a CCA that does not exist on a side that is needed.
     """

@@ -21,7 +21,8 @@ NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")  # the kernel keeps 16 bytes, with th
 def own_cca(name: Text, called: Text | None, cca: Span) -> model.OwnCca:
     """Return the CCA in the object file `name`.
 
-    called: its name in the kernel; without one, the file's name up to its first dot. Raises CompileError.
+    called: its name in the kernel; without one, the file's name up to its first dot. Raises
+    CompileError.
     """
     content = attached(name, LIMIT_BYTES)
     if len(content) < 20 or content[:4] != b"\x7fELF" or _machine(content) != EM_BPF:

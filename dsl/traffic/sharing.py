@@ -1,4 +1,6 @@
-"""What flows of one cell must agree on: the kernel's CCAs, and what Linux sets per host or route."""
+"""What flows of one cell must agree on: the kernel's CCAs, and what Linux sets per host or
+route.
+"""
 
 from __future__ import annotations
 

@@ -58,7 +58,10 @@ def answer(
     margins: Sequence[str],
     form: str,
 ) -> int:
-    """Print whether two runs agree; return the exit status. Raises Wrong, TableError, StoreError."""
+    """Print whether two runs agree; return the exit status.
+
+    Raises Wrong, TableError, StoreError.
+    """
     general, special = read_margins(margins)
     found = agree(fresh_tables(first), fresh_tables(second), general, special)
     if unknown := sorted(set(special) - {row["metric"] for row in found}):

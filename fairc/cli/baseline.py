@@ -34,7 +34,10 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What changed. claims: those with another verdict; kept: how many have the same; rows: every value compared."""
+    """What changed.
+
+    claims: those with another verdict; kept: how many have the same; rows: every value compared.
+    """
 
     baseline: Path
     run: Path
@@ -55,7 +58,10 @@ class Changes:
 
 
 def against(run: Path, baseline: Path, form: str) -> int:
-    """Print what changed from a baseline to a run; return the exit status. Raises Wrong, PackError, StoreError."""
+    """Print what changed from a baseline to a run; return the exit status.
+
+    Raises Wrong, PackError, StoreError.
+    """
     with ExitStack() as stack:
         before = _folder(baseline, stack)
         for folder in dict.fromkeys((before, run)):
@@ -109,7 +115,10 @@ def as_text(found: Changes) -> Iterator[str]:
         f" {cells.identical}"
     )
     for change in found.claims:
-        yield f"claim: {change.claim}: {change.before or 'not there'} -> {change.after or 'not there'}"
+        yield (
+            f"claim: {change.claim}: {change.before or 'not there'} ->"
+            f" {change.after or 'not there'}"
+        )
     if found.kept:
         yield f"{found.kept} {'claim' if found.kept == 1 else 'claims'} as before"
     for row in found.metrics[:MAX_ROWS]:

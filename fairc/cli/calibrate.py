@@ -42,7 +42,8 @@ def calibrate(
 
     Rate, base RTT, jitter, loss, buffer; Reno's square-root law, fairness of equal flows, RTT
     unfairness, slow start; a load at the limit; half the guest's speed. Exit status 1 when a number
-    is outside its accepted range. The table of a whole suite is kept, and lock.json of later runs names it.
+    is outside its accepted range. The table of a whole suite is kept, and lock.json of later runs
+    names it.
     """
     known = [case.name for case in CASES]
     if unknown := [name for name in chosen if name not in known]:

@@ -46,7 +46,8 @@ def clean(runs: tuple[Path, ...], raw: bool) -> None:
 
 
 def remove_containers() -> list[str]:
-    """Remove containers and networks of fairc processes that no longer run; return a description of each.
+    """Remove containers and networks of fairc processes that no longer run; return a description of
+    each.
 
     None without a Docker engine for this user, or without the library that talks to it.
     """

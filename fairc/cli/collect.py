@@ -21,7 +21,10 @@ SHOWN = 10
 def collect(
     plan: Path, output: Path | None, machine: str | None, jobs: int, *, strict: bool = False
 ) -> int:
-    """Collect the results in a compiled plan's folder; return the exit status. Raises StoreError."""
+    """Collect the results in a compiled plan's folder; return the exit status.
+
+    Raises StoreError.
+    """
     if not plan.is_dir():
         raise Wrong(f"--collect takes the folder of a compiled plan, which {plan} is not")
     header = read_plan(plan)

@@ -65,9 +65,9 @@ def compare(
 ) -> None:
     """Compare two runs, metric by metric: identical, same, different, undecided or missing.
 
-    Between runs of two engines, or with --margin: agree, differ, or cannot tell, by the 95 % interval
-    of the shift from the first to the second. The exit status is 1 unless everything is identical or
-    the same, or agrees; with --baseline also when the verdict of a claim has changed.
+    Between runs of two engines, or with --margin: agree, differ, or cannot tell, by the 95 %
+    interval of the shift from the first to the second. The exit status is 1 unless everything is
+    identical or the same, or agrees; with --baseline also when the verdict of a claim has changed.
     """
     if baseline is not None:
         if second is not None or margins:
@@ -89,7 +89,9 @@ def compare(
 
 
 def as_text(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str]:
-    """Yield lines for people: the cells, a table of verdicts, and what is not identical or the same."""
+    """Yield lines for people: the cells, a table of verdicts, and what is not identical or the
+    same.
+    """
     yield f"first: {first}, {_counted(cells.first)}; second: {second}, {_counted(cells.second)}"
     if cells.both:
         same = "all" if cells.identical == cells.both else str(cells.identical)

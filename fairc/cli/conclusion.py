@@ -34,8 +34,8 @@ def conclude(
 ) -> int:
     """Write tables and report, and say how it went; return the exit status.
 
-    checked: how the cells of the phase check came out, if there was one. strict: whether an undecided claim
-    counts as failed. begun: as for `refresh`.
+    checked: how the cells of the phase check came out, if there was one. strict: whether an
+    undecided claim counts as failed. begun: as for `refresh`.
     """
     refresh(store, checked=True, begun=begun)
     page, *figures = build.build(store.path, ("html", "svg", "pdf"))

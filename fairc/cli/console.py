@@ -32,8 +32,8 @@ def is_quiet() -> bool:
 def prepare() -> None:
     """Replace characters that a stream cannot encode instead of ending the program.
 
-    A closed stream becomes /dev/null: otherwise the next file opened would get its descriptor, and output
-    would be written into that file.
+    A closed stream becomes /dev/null: otherwise the next file opened would get its descriptor, and
+    output would be written into that file.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -60,7 +60,10 @@ def result(text: str) -> None:
 
 
 def outcome(text: str) -> None:
-    """Say what a command that writes files has done, on standard output; nothing when quiet. Raises ReaderGoneError."""
+    """Say what a command that writes files has done, on standard output; nothing when quiet.
+
+    Raises ReaderGoneError.
+    """
     if not _quiet:
         result(text)
 
@@ -93,7 +96,9 @@ def complain(text: str) -> None:
 
 
 def diagnostics(text: str) -> None:
-    """Print rendered diagnostics, if there are any; `dsl.render` has made them safe and coloured."""
+    """Print rendered diagnostics, if there are any; `dsl.render` has made them safe and
+    coloured.
+    """
     if text:
         _complain(text.rstrip("\n"))
 
@@ -123,12 +128,16 @@ def finish() -> bool:
 
 
 def discard(stream: TextIO) -> None:
-    """Discard what a stream still holds and gets from now on: Python tries to flush it again at exit."""
+    """Discard what a stream still holds and gets from now on: Python tries to flush it again at
+    exit.
+    """
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def visible(text: str) -> str:
-    """Replace what a terminal would obey: results and logs quote what programs and strangers wrote."""
+    """Replace what a terminal would obey: results and logs quote what programs and strangers
+    wrote.
+    """
     return _OBEYED.sub("\N{REPLACEMENT CHARACTER}", text)
 
 

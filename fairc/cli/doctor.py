@@ -25,7 +25,8 @@ from .options import quiet
 def doctor(whole: bool) -> int:
     """Show what this machine offers each engine; exit status 3 when none can run.
 
-    With --verify, also check the hashes of what cells run on; exit status 3 when something is damaged.
+    With --verify, also check the hashes of what cells run on; exit status 3 when something is
+    damaged.
     """
     engines = examine()
     for engine in engines:
@@ -47,7 +48,9 @@ def doctor(whole: bool) -> int:
 
 
 def show(findings: Iterable[Finding], otherwise: str) -> None:
-    """Print findings in columns, then the remedies; otherwise: the word for findings that are not well."""
+    """Print findings in columns, then the remedies; otherwise: the word for findings that are not
+    well.
+    """
     found = list(findings)
     width = max(len(finding.what) for finding in found)
     for finding in found:

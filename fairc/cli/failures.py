@@ -228,7 +228,9 @@ def _log(error: Exception) -> Path:
 
 
 def _log_folder() -> Path | None:
-    """Return where logs go by the XDG base directory specification; None: where temporary files go."""
+    """Return where logs go by the XDG base directory specification; None: where temporary files
+    go.
+    """
     state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111
     folder = Path(state) / "fairc"
     try:

@@ -59,7 +59,9 @@ def fmt(files: tuple[Path, ...], check: bool, diff: bool) -> int:
 
 
 def replace(path: Path, text: str) -> None:
-    """Replace a file atomically, keeping its permissions; a symbolic link is followed to its target."""
+    """Replace a file atomically, keeping its permissions; a symbolic link is followed to its
+    target.
+    """
     target = path.resolve()
     descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:

@@ -60,7 +60,8 @@ def build(engine: str, browser: bool, kernel_source: Path | None) -> None:
     for variant in (usual(engine), *((recipe.BROWSER,) if browser else ())):
         built = images.build(variant, console.say)
         console.result(
-            f"{built.folder}: image {variant.name}, kernel {built.kernel}, {size(built.size_bytes())}"
+            f"{built.folder}: image {variant.name}, kernel {built.kernel},"
+            f" {size(built.size_bytes())}"
         )
 
 
@@ -122,7 +123,9 @@ def saved_parts(variant: Variant) -> list[Part]:
 @click.option("--browser", is_flag=True, help="The image with Chromium instead.")
 @quiet()
 def save(file: Path, engine: str, browser: bool) -> None:
-    """Write an image and the fast engine's kernel (with its source) to FILE, a new file, for other machines."""
+    """Write an image and the fast engine's kernel (with its source) to FILE, a new file, for other
+    machines.
+    """
     if engine == "docker":
         raise Wrong("Docker saves its own images", "docker image save")
     if os.path.lexists(file):
@@ -177,7 +180,8 @@ def load(file: Path, boot: bool, trust: bool) -> None:
 @click.argument("folder", type=type_path)
 @quiet()
 def source(folder: Path) -> None:
-    """Write the sources of the machine of uml to FOLDER: its kernel's, and those of the Debian packages in its image.
+    """Write the sources of the machine of uml to FOLDER: its kernel's, and those of the Debian
+    packages in its image.
 
     Where they cannot be had, it says which file of the release has them.
     """

@@ -1,10 +1,11 @@
-"""Ctrl-C, handled in one place: whatever is running at the time, the command says so and exits with 130.
+"""Ctrl-C, handled in one place: whatever is running at the time, the command says so and exits with
+130.
 
-An interruption reaches Python code as KeyboardInterrupt, and not all code passes that on: a finalizer
-loses it, DuckDB turns it into an error of its own, a library may swallow it. So it is recorded here when it
-comes, sent again if a finalizer has lost it, and decides how the command ends, whatever was raised.
-Before and after the command, when nothing is in progress, it ends the program at once.
-This is the first module of fairc to be imported, so it imports little itself.
+An interruption reaches Python code as KeyboardInterrupt, and not all code passes that on: a
+finalizer loses it, DuckDB turns it into an error of its own, a library may swallow it. So it is
+recorded here when it comes, sent again if a finalizer has lost it, and decides how the command
+ends, whatever was raised. Before and after the command, when nothing is in progress, it ends the
+program at once. This is the first module of fairc to be imported, so it imports little itself.
 """
 
 from __future__ import annotations
@@ -87,7 +88,9 @@ def _heard(number: int, frame: FrameType | None) -> None:
 
 
 def _lost(what: Any) -> bool:
-    """Resend an interruption that a finalizer or a callback could not pass on; return whether it was one."""
+    """Resend an interruption that a finalizer or a callback could not pass on; return whether it
+    was one.
+    """
     lost = issubclass(what.exc_type, KeyboardInterrupt) and _working
     if lost:
         import threading

@@ -41,8 +41,9 @@ KEPT = 100
 def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> None:
     """Write RUN as one zip file: spec, plan, lock, results, tables, figures, report, programs.
 
-    Tables, figures and report are written anew from the cells. Packing twice gives the same bytes; only an earlier pack of
-    RUN is replaced. `fairc verify`, `run` and `report` accept the file in place of RUN.
+    Tables, figures and report are written anew from the cells. Packing twice gives the same bytes;
+    only an earlier pack of RUN is replaced. `fairc verify`, `run` and `report` accept the file in
+    place of RUN.
     """
     plan = plan_of(run)
     path = output or Path(f"{plan.experiment}.zip")
@@ -73,7 +74,8 @@ def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> No
         require(store, with_raw)
         if absent := missing(store, {cell.id for cell, _ in store.finished()}):
             console.say(
-                f"warning: {len(absent)} of the plan's {plan.cells} cells have no result, and `fairc verify` will say so:"
+                f"warning: {len(absent)} of the plan's {plan.cells} cells have no result, and"
+                f" `fairc verify` will say so:"
                 f" fairc run {run} -o {run}"
             )
         built = as_packed(run, Path(scratch, "run"), with_raw)

@@ -22,10 +22,11 @@ def is_pack(target: Path) -> bool:
 
 
 def run_of(target: Path, output: Path | None = None) -> Path:
-    """Return a run directory: the target itself or, if it is a pack, the folder that it is unpacked into.
+    """Return a run directory: the target itself or, if it is a pack, the folder that it is unpacked
+    into.
 
-    output: that folder; None: `results/EXPERIMENT`, as for `fairc run`. A folder that already holds the same
-    plan is used as it is. Raises PackError, StoreError, Wrong.
+    output: that folder; None: `results/EXPERIMENT`, as for `fairc run`. A folder that already holds
+    the same plan is used as it is. Raises PackError, StoreError, Wrong.
     """
     if not is_pack(target):
         return target

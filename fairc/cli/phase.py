@@ -23,7 +23,8 @@ def check_phases(
 ) -> Counts:
     """Run what is missing from a run's phase check; return how its cells came out.
 
-    run: a store whose lock is held, with its cells. Raises StoreError, EngineUnavailable, KeyboardInterrupt.
+    run: a store whose lock is held, with its cells. Raises StoreError, EngineUnavailable,
+    KeyboardInterrupt.
     """
     with Store(run.path / phase.FOLDER) as store:
         configurations = phase.adopt(run, store, engine, phase.used(run, wanted))

@@ -19,7 +19,9 @@ from .options import engine, form, quiet, settings, type_path
 from .sources import compiled, show_warnings
 
 LOOKED_AT = 500
-"""At most this many configurations are compiled for the estimate: all of them in most experiments."""
+"""At most this many configurations are compiled for the estimate: all of them in most
+experiments.
+"""
 
 LABELS = (
     ("experiment", "experiment"),

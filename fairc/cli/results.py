@@ -32,9 +32,10 @@ SHOWN_METRICS = 4
 def refresh(store: Store, checked: bool = False, begun: Filling | None = None) -> None:
     """Rewrite the tables of a run from its stored cells; the store is locked.
 
-    checked: whether a sweep has just checked the cells; if not, damaged derived files are derived again here.
-    begun: tables that already hold the first cells; they are closed. Raises Wrong for a result that is broken, or of
-    another build.
+    checked: whether a sweep has just checked the cells; if not, damaged derived files are derived
+    again here.
+    begun: tables that already hold the first cells; they are closed. Raises Wrong for a result that
+    is broken, or of another build.
     """
     if not checked and (count := repair.rederive(store)):
         console.say(
@@ -83,7 +84,9 @@ def plan_of(run: Path) -> Plan:
 
 
 def fresh_tables(run: Path) -> Measured:
-    """Bring the tables of a run up to date if they are not, or lack columns; return what its cells measured."""
+    """Bring the tables of a run up to date if they are not, or lack columns; return what its cells
+    measured.
+    """
     plan = plan_of(run)
     if not (up_to_date(run) and whole_tables(run) and tables.current(run / TABLES)):
         with Store(run) as store:
@@ -116,7 +119,9 @@ def summary(run: Path, measured: Measured) -> Iterator[str]:
 
 
 def text(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield the lines of a table of one metric; its numbers share a unit prefix that suits them all."""
+    """Yield the lines of a table of one metric; its numbers share a unit prefix that suits them
+    all.
+    """
     head, body, names = columns(rows)
     yield from aligned([head, *body], left=names)
     yield from remarks(rows)
@@ -205,7 +210,9 @@ def aligned(rows: Sequence[Sequence[str]], left: int) -> Iterator[str]:
 
 
 def require_whole(run: Path) -> None:
-    """Raise Wrong if a cell of a run is not as stored: its recorded hashes would be compared, not its files."""
+    """Raise Wrong if a cell of a run is not as stored: its recorded hashes would be compared, not
+    its files.
+    """
     plan_of(run)
     if damaged := list(of_cells(run, Verified())):
         others = f", and {len(damaged) - 1} more files" if len(damaged) > 1 else ""
@@ -221,7 +228,9 @@ def of(by: Mapping[str, str | None]) -> str:
 
 
 def values_of(row: Compared) -> str:
-    """Write both medians, if there are two, in a unit that suits them, and by how much they differ."""
+    """Write both medians, if there are two, in a unit that suits them, and by how much they
+    differ.
+    """
     both = [m for m in (row["median_first"], row["median_second"]) if m is not None]
     if len(both) < 2:
         return ""
@@ -245,7 +254,9 @@ def medians_of(row: Compared) -> tuple[str, str]:
 
 
 def _shift(row: Compared, factor: float, decimals: int, unit: str) -> str:
-    """Write by how much the second of a pair is larger; empty if samples are not compared in pairs."""
+    """Write by how much the second of a pair is larger; empty if samples are not compared in
+    pairs.
+    """
     if row["shift"] is None:
         return ""
     ends = [

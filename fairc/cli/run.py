@@ -168,7 +168,8 @@ def sweep(
 ) -> int:
     """Run the missing cells of the store's plan, and report; return the exit status.
 
-    asked: what the lock keeps of this command (runtime/run/history.py). phases: also run the phase check.
+    asked: what the lock keeps of this command (runtime/run/history.py). phases: also run the phase
+    check.
     strict: as for `conclude`.
     """
     if not any(map(wanted, store.cells())):

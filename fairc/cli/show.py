@@ -94,7 +94,9 @@ def chosen(everything: dict[str, list[Page]], name: str | None) -> list[Page]:
 
 
 def with_definition(page: Page) -> Page:
-    """Return a metric's page with its definition and the rules that it cites; other pages unchanged."""
+    """Return a metric's page with its definition and the rules that it cites; other pages
+    unchanged.
+    """
     if page.family != "metrics" or not page.runs:
         return page
     metric = next(metric for metric in METRICS if metric.name == page.name)

@@ -72,7 +72,8 @@ def show_choice(plan: Plan) -> None:
 
 @contextmanager
 def offering(engine: str, cells: Callable[[], Iterable[Cell]], how: str) -> Iterator[None]:
-    """If this machine lacks what a virtual-time engine needs, name another one that can run the plan.
+    """If this machine lacks what a virtual-time engine needs, name another one that can run the
+    plan.
 
     cells: reads the plan's cells. how: how to run them on the engine `{}`.
     """
@@ -94,7 +95,10 @@ def show(diagnostics: Diagnostics) -> None:
 
 
 def selection(where: str | None, names: Iterable[str]) -> Callable[[Cell], bool]:
-    """Return the test for the cells that `--where` wants; names: the swept names. Raises CompileError."""
+    """Return the test for the cells that `--where` wants; names: the swept names.
+
+    Raises CompileError.
+    """
     if where is None:
         return every
     condition = dsl.condition(where)

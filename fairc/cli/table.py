@@ -46,7 +46,9 @@ from .results import fresh_tables, markdown, text
 def table(
     run: Path, metric: str, by: str | None, where: str | None, stat: str, tested: bool, form: str
 ) -> None:
-    """Print one table of METRIC (fairness.F, goodput, ...): value, n and 95 % confidence interval."""
+    """Print one table of METRIC (fairness.F, goodput, ...): value, n and 95 % confidence
+    interval.
+    """
     measured = fresh_tables(run)
     groups = None if by is None else _names(by)
     looked_at = measured, metric, groups, chosen(where, measured.axes)

@@ -27,9 +27,9 @@ Written = tuple["Plan", Callable[[Path], None]]
 class Ready:
     """What to run, before it has an engine.
 
-    axes: the swept names. engine: the one that a compiled plan is for; None for a file. on: an engine,
-    or None for the one that the plan chooses -> the plan's header, and a function that writes the plan
-    into a folder; raises CompileError.
+    axes: the swept names. engine: the one that a compiled plan is for; None for a file. on: an
+    engine, or None for the one that the plan chooses -> the plan's header, and a function that
+    writes the plan into a folder; raises CompileError.
     """
 
     experiment: str
@@ -48,7 +48,9 @@ def ready(target: Path, settings: dict[str, str]) -> Ready:
 
 
 def _refuse_settings(target: Path) -> NoReturn:
-    """Raise Wrong, naming the command that applies settings to the plan's file; StoreError if it is no plan."""
+    """Raise Wrong, naming the command that applies settings to the plan's file; StoreError if it is
+    no plan.
+    """
     spec = target / "spec" / read_plan(target).file
     into = f" -o {target}" if (target / LOCK).is_file() else ""
     raise Wrong(
@@ -105,9 +107,10 @@ def _folder(target: Path) -> Ready:
 def on_engine(what: Ready, kept: str | None, asked: str | None, wish: str | None) -> Written:
     """Return the plan on its engine: the one asked for, else the one with results, else the plan's.
 
-    kept: the engine whose results are in the run directory. wish: the engine for a file if nothing else
-    decides. Raises CompileError if the engine cannot run the plan, and Wrong if it runs as root and the
-    user has not asked for it: a plan or a run directory cannot ask, as a stranger may have written it.
+    kept: the engine whose results are in the run directory. wish: the engine for a file if nothing
+    else decides. Raises CompileError if the engine cannot run the plan, and Wrong if it runs as
+    root and the user has not asked for it: a plan or a run directory cannot ask, as a stranger may
+    have written it.
     """
     chosen = asked or kept or what.engine or wish
     wished_here = asked or (wish if what.engine is None else None)

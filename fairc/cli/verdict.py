@@ -25,8 +25,8 @@ from .results import fresh_tables
 def verdict(run: Path, form: str, strict: bool) -> int:
     """Decide the claims of a run, and count its valid cells.
 
-    The exit status is 1 when a claim fails or a cell is not valid; with --strict also when a claim is undecided
-    or cells of the plan were not run.
+    The exit status is 1 when a claim fails or a cell is not valid; with --strict also when a claim
+    is undecided or cells of the plan were not run.
     """
     run = run_of(run)
     read_plan(run)  # otherwise a mistyped name would become a directory

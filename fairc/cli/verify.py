@@ -33,7 +33,10 @@ SHOWN = 40
 @click.option(
     "--sample",
     type=click.IntRange(0),
-    help="How many cells to draw: of a pack to run again [default: 3], of a run to derive from raw artefacts [default: all].",
+    help=(
+        "How many cells to draw: of a pack to run again [default: 3], of a run to derive from raw"
+        " artefacts [default: all]."
+    ),
 )
 @click.option("--all", "everything", is_flag=True, help="For a pack: run every cell again.")
 @click.option(
@@ -48,13 +51,15 @@ SHOWN = 40
 def verify(
     target: Path, form: str, sample: int | None, everything: bool, jobs: int | None, trust: bool
 ) -> int:
-    """Check what is stored, and say what that proves. RUN is a run directory, PACK a file of `fairc pack`.
+    """Check what is stored, and say what that proves. RUN is a run directory, PACK a file of
+    `fairc pack`.
 
-    For a run directory: compare every file with the hash recorded when it was written, each cell with the plan, tables with
-    the cells, and results with what raw artefacts give; list what is damaged with its repair. Nothing is changed. For a
-    pack: compile its spec again, rebuild everything that follows from the results of its cells, decide its claims
-    again, and run some of its cells again, drawn at random; its own programs are run only with --trust. The exit
-    status is 1 when something is damaged, differs or is missing.
+    For a run directory: compare every file with the hash recorded when it was written, each cell
+    with the plan, tables with the cells, and results with what raw artefacts give; list what is
+    damaged with its repair. Nothing is changed. For a
+    pack: compile its spec again, rebuild everything that follows from the results of its cells,
+    decide its claims again, and run some of its cells again, drawn at random; its own programs are
+    run only with --trust. The exit status is 1 when something is damaged, differs or is missing.
     """
     if everything and sample is not None:
         raise Wrong("--all and --sample contradict each other")
@@ -90,7 +95,9 @@ def looked_at(target: Path, sample: int | None, jobs: int) -> Verified:
 
 
 def _derive(run: Path, found: Verified, sample: int | None, jobs: int) -> None:
-    """Derive results of a run, none of whose files is damaged, from raw artefacts again, and compare them."""
+    """Derive results of a run, none of whose files is damaged, from raw artefacts again, and
+    compare them.
+    """
     store = Store(run)
     cells = [(cell, folder) for cell, folder in stored(store) if (folder / RAW).is_file()]
     if sample is not None and sample < len(cells):

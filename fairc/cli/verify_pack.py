@@ -1,4 +1,6 @@
-"""`fairc verify PACK`: the plan compiled again, all that follows from the cells rebuilt, cells run again."""
+"""`fairc verify PACK`: the plan compiled again, all that follows from the cells rebuilt, cells run
+again.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ def verify_pack(
 ) -> int:
     """Check a pack; return the exit status.
 
-    sample: how many cells to run again; None: all. trust: also run the pack's own programs, in the engine vm.
+    sample: how many cells to run again; None: all. trust: also run the pack's own programs, in the
+    engine vm.
     """
     checks = Checks()
     with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("pack")) as scratch:
@@ -59,7 +62,9 @@ def verify_pack(
 def _rebuilt(
     folder: Path, compilation: Compilation, scratch: Path, jobs: int | None, checks: Checks
 ) -> Store | None:
-    """Build the run anew from the results in the pack, and compare the rest of it; None where the results are damaged."""
+    """Build the run anew from the results in the pack, and compare the rest of it; None where the
+    results are damaged.
+    """
     if not checking.results(folder, compilation.cells(), checks):
         return None
     console.say("rebuilding tables, claims and page from the cells")
@@ -94,7 +99,10 @@ def _run_again(
     *,
     trust: bool,
 ) -> None:
-    """Run cells of the pack again, and decide its claims from both results. store: the run as rebuilt."""
+    """Run cells of the pack again, and decide its claims from both results.
+
+    store: the run as rebuilt.
+    """
     again = scratch / "again"
     if store is None:
         checks.add(

@@ -107,7 +107,8 @@ def _flow(measurement: Measurement, flow: FlowRecord) -> FlowResult:
         end_s=endpoints.end_s,
         completed=endpoints.completed,
         bytes=endpoints.progress.total,
-        # Between its loads a flow has nothing to send, so a rate over its whole duration means nothing.
+        # Between its loads a flow has nothing to send, so a rate over its whole duration means
+        # nothing.
         goodput_bps=None if flow.loads_pages else goodput.of_flow(measurement, flow).value,
         stationarity_p=stationarity.bulk_p(measurement, flow),
     )

@@ -1,8 +1,8 @@
 """How transports may differ apart from their congestion control (measurement.md, rule 6).
 
-Each condition is given for every flow: as the endpoints report it if they do, else as planned or as the
-implementation is known to behave; for page loads, for each transport that they ran over. A condition in
-which two transports differ is a confounder: the report lists it.
+Each condition is given for every flow: as the endpoints report it if they do, else as planned or as
+the implementation is known to behave; for page loads, for each transport that they ran over. A
+condition in which two transports differ is a confounder: the report lists it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ Describe = Callable[[Side], str]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition: its name, its meaning in one line, and a function that describes it for a flow."""
+    """A condition: its name, its meaning in one line, and a function that describes it for a
+    flow.
+    """
 
     name: str
     meaning: str
@@ -137,7 +139,9 @@ def _initial_window(side: Side) -> str:
 
 
 def _packet(side: Side) -> str:
-    """Return the largest IP packet that left the bottleneck, after the initial size where it grew."""
+    """Return the largest IP packet that left the bottleneck, after the initial size where it
+    grew.
+    """
     flow = side.flow
     protocol = {"tcp": TCP, "quic": UDP}[side.transport]
     ours = flow.left & (flow.queue.left.protocol == protocol)

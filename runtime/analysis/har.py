@@ -1,7 +1,8 @@
 """HTTP archives (HAR 1.2) of page loads, the same for every client: one file for each load.
 
-HAR's unit is the millisecond; times here are exact to a microsecond. What a page load does not report
-(headers, cookies, sizes of headers) is empty or -1, HAR's values for unknowns; nothing is invented.
+HAR's unit is the millisecond; times here are exact to a microsecond. What a page load does not
+report (headers, cookies, sizes of headers) is empty or -1, HAR's values for unknowns; nothing is
+invented.
 
 Source: HAR 1.2 specification, http://www.softwareishard.com/blog/har-12-spec/.
 """

@@ -15,8 +15,8 @@ FOLDER = Path(__file__).parent / "suite"
 class Case:
     """An experiment of the suite (`suite/NAME.fexp`) and what is read from its cells.
 
-    exact: what is read instead where computing takes no time. fast: whether all other engines are too
-    slow for it.
+    exact: what is read instead where computing takes no time. fast: whether all other engines are
+    too slow for it.
     """
 
     name: str

@@ -25,7 +25,10 @@ LOSS_CONFIDENCE = 0.99
 def rate(
     setting: str, cells: Sequence[Measurement], share: float = RATE_SHARE
 ) -> Iterator[Reading]:
-    """Read the rate at which frames leave the bottleneck while others wait. share: how far it may be off."""
+    """Read the rate at which frames leave the bottleneck while others wait.
+
+    share: how far it may be off.
+    """
     for cell in cells:
         (queue,) = cell.queues
         _, slowest_bps, fastest_bps = backlogged_rate(queue, cell.processing.slack_ns * 1e-9)
@@ -106,7 +109,9 @@ def loss(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
 
 
 def buffer(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
-    """Read the largest backlog, the queue's limit to one packet, and the longest queueing delay, to two."""
+    """Read the largest backlog, the queue's limit to one packet, and the longest queueing delay, to
+    two.
+    """
     for cell in cells:
         (queue,) = cell.queues
         planned = queue.interface.queue
@@ -148,7 +153,9 @@ def buffer(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
 
 
 def trusted(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
-    """Read the share of cells, at the edge of what the engine can do, that are valid or at least flagged."""
+    """Read the share of cells, at the edge of what the engine can do, that are valid or at least
+    flagged.
+    """
     judged = [judge(cell)[0] for cell in cells]
     yield near(
         "cells that are valid or flagged",

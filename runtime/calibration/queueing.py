@@ -36,8 +36,8 @@ def link(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
 def lindley(arrival_s: Floats, service_s: Floats) -> Floats:
     """Return when each packet begins to be served, first come, first served, s; shape (packets,).
 
-    b[i] = max(a[i], b[i - 1] + s[i - 1]). Source: Lindley, Proceedings of the Cambridge Philosophical
-    Society 48(2), 1952.
+    b[i] = max(a[i], b[i - 1] + s[i - 1]). Source: Lindley, Proceedings of the Cambridge
+    Philosophical Society 48(2), 1952.
     """
     ahead_s = np.concatenate(([0.0], np.cumsum(service_s)[:-1]))
     return np.asarray(ahead_s + np.maximum.accumulate(arrival_s - ahead_s), np.float64)
@@ -67,7 +67,9 @@ def waits(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
 
 
 def transmission(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
-    """Read how far any packet's way from the queue to the other end is from length / rate and the delay."""
+    """Read how far any packet's way from the queue to the other end is from length / rate and the
+    delay.
+    """
     for cell in cells:
         (queue,) = cell.queues
         within_s = 2 * _late_s(cell)
@@ -92,8 +94,9 @@ def transmission(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading
 def mean_wait(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
     """Read the mean wait of Poisson arrivals: l E[S^2] / (2 (1 - l E[S])).
 
-    Accepted if its 99 % interval, from the means of batches, contains that. Source: Pollaczek and Khinchine; Kleinrock,
-    Queueing Systems, volume 1, equation 5.61 (M/G/1; of equal packets: M/D/1).
+    Accepted if its 99 % interval, from the means of batches, contains that. Source: Pollaczek and
+    Khinchine; Kleinrock, Queueing Systems, volume 1, equation 5.61 (M/G/1; of equal packets:
+    M/D/1).
     """
     for cell in cells:
         (queue,) = cell.queues
@@ -118,7 +121,8 @@ def mean_wait(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
 def losses(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
     """Read the share of Poisson arrivals that a short queue drops: M/D/1/K.
 
-    Accepted within 99 %, from batches of arrivals. Source: Brun and Garcia, Journal of Applied Probability 37(4), 2000.
+    Accepted within 99 %, from batches of arrivals. Source: Brun and Garcia, Journal of Applied
+    Probability 37(4), 2000.
     """
     for cell in cells:
         (queue,) = cell.queues
@@ -140,7 +144,8 @@ def losses(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
 
 
 def blocking(load: float, places: int) -> float:
-    """Return the probability that an arrival at M/D/1/K finds all places taken, the one in service included.
+    """Return the probability that an arrival at M/D/1/K finds all places taken, the one in service
+    included.
 
     With b_n = sum over k from 0 to n of (-1)^k / k! (n - k)^k e^((n - k) load) load^k, it is
     1 - b_(K-1) / (1 + load b_(K-1)). Source: Brun and Garcia 2000, theorem 1.

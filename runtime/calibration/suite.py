@@ -61,7 +61,8 @@ class Bench:
     def run(self, file: Path, engine: Engine, name: str) -> Iterator[tuple[str, list[Measurement]]]:
         """Run an experiment; yield each configuration as text, with its measured repetitions.
 
-        Failed cells go to `failures`. Raises StoreError if the run directory holds another engine's results.
+        Failed cells go to `failures`. Raises StoreError if the run directory holds another engine's
+        results.
         """
         compilation = compiled(file, engine)
         with Store(self.folder / name) as store:

@@ -1,4 +1,6 @@
-"""Readings of short transfers against store and forward, packet by packet: no queue, no loss, slow start."""
+"""Readings of short transfers against store and forward, packet by packet: no queue, no loss, slow
+start.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,8 @@ class Way:
 def completion_s(cell: Measurement, flow: FlowRecord, content_bytes: int) -> float:
     """Return how long a file takes over TCP, from the SYN to its last byte, s.
 
-    The client acknowledges every segment at once, as Linux does at first (TCP_MAX_QUICKACKS), and each acknowledgement
-    lets two more go (RFC 5681, section 3.1).
+    The client acknowledges every segment at once, as Linux does at first (TCP_MAX_QUICKACKS), and
+    each acknowledgement lets two more go (RFC 5681, section 3.1).
     """
     forward = Way(cell.paths, cell.paths.of(flow.plan))
     back = Way(cell.paths, cell.paths.back(flow.plan))
@@ -73,7 +75,10 @@ def completion_s(cell: Measurement, flow: FlowRecord, content_bytes: int) -> flo
 def completion(
     setting: str, cells: Sequence[Measurement], late_s: float = LATE_S
 ) -> Iterator[Reading]:
-    """Read the completion time of a file against store and forward. late_s: what computing may cost."""
+    """Read the completion time of a file against store and forward.
+
+    late_s: what computing may cost.
+    """
     for cell in cells:
         (flow,) = cell.flows
         assert isinstance(flow.plan.workload, FileWorkload), "this case transfers a file"

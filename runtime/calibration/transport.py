@@ -70,9 +70,9 @@ def equal_flows(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]
 def unequal_rtts(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
     """Read how flows with RTTs T1 < T2 and the same loss probability share: x1 / x2 = T2 / T1.
 
-    Both have the same mean window, so their rates are proportional to 1 / T. At a drop-tail queue, where
-    both lose packets at the same time, the ratio is larger: Lakshman and Madhow, IEEE/ACM ToN 5(3), 1997.
-    Source: Mathis, Semke, Mahdavi, Ott, ACM CCR 27(3), 1997, equation 3.
+    Both have the same mean window, so their rates are proportional to 1 / T. At a drop-tail queue,
+    where both lose packets at the same time, the ratio is larger: Lakshman and Madhow, IEEE/ACM ToN
+    5(3), 1997. Source: Mathis, Semke, Mahdavi, Ott, ACM CCR 27(3), 1997, equation 3.
     """
     exponents = []
     for cell in cells:
@@ -101,12 +101,14 @@ def _goodputs_bps(cell: Measurement) -> list[float]:
 def sawtooth(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
     """Read the utilization of one Reno whose queue is shorter than a BDP.
 
-    The window grows by one in each round from W / 2 to W = C + B: C packets fit into the path, B wait. Below C a
-    round lasts one base RTT T, above it w / C of that; so in a cycle 3 W^2 / 8 packets take
+    The window grows by one in each round from W / 2 to W = C + B: C packets fit into the path, B
+    wait. Below C a round lasts one base RTT T, above it w / C of that; so in a cycle 3 W^2 / 8
+    packets take
 
         (C - W / 2) T + (W^2 - C^2) / (2 C) T.
 
-    Source: Appenzeller, Keslassy, McKeown, SIGCOMM 2004, section 2, with a buffer below their rule of thumb.
+    Source: Appenzeller, Keslassy, McKeown, SIGCOMM 2004, section 2, with a buffer below their rule
+    of thumb.
     """
     for cell in cells:
         (flow,) = cell.flows
@@ -133,13 +135,14 @@ def sawtooth(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
 
 
 def timeouts(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
-    """Read the throughput of Reno without SACK against PFTK, which counts timeouts; nothing is tuned.
+    """Read the throughput of Reno without SACK against PFTK, which counts timeouts; nothing is
+    tuned.
 
         B = 1 / (T sqrt(2 b p / 3) + T0 min(1, 3 sqrt(3 b p / 8)) p (1 + 32 p^2))
 
-    with b = 1, as Linux grows the window by what was acknowledged, T the mean RTT and T0 = T + 0.2 s (Linux's
-    least variance, RTO_MIN). The deviation is to be seen; only its order of magnitude is checked.
-    Source: Padhye, Firoiu, Towsley, Kurose, IEEE/ACM ToN 8(2), 2000, equation 31.
+    with b = 1, as Linux grows the window by what was acknowledged, T the mean RTT and T0 = T + 0.2
+    s (Linux's least variance, RTO_MIN). The deviation is to be seen; only its order of magnitude is
+    checked. Source: Padhye, Firoiu, Towsley, Kurose, IEEE/ACM ToN 8(2), 2000, equation 31.
     """
     shares, expected = [], []
     for cell in cells:
@@ -167,11 +170,12 @@ def timeouts(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
 
 
 def red_exponent(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
-    """Read how flows of unequal RTT share a queue that drops at random: x1 sqrt(p1) / (x2 sqrt(p2)) = T2 / T1.
+    """Read how flows of unequal RTT share a queue that drops at random: x1 sqrt(p1) / (x2 sqrt(p2))
+    = T2 / T1.
 
-    T: base RTT and the mean time in the queue. p: the share that RED dropped of each flow; the source takes it to be the
-    same, but at twice the RTT it was 1.2 times as large, which alone moved the exponent from 1.05 to 1.19.
-    Source: Lakshman and Madhow, IEEE/ACM ToN 5(3), 1997.
+    T: base RTT and the mean time in the queue. p: the share that RED dropped of each flow; the
+    source takes it to be the same, but at twice the RTT it was 1.2 times as large, which alone
+    moved the exponent from 1.05 to 1.19. Source: Lakshman and Madhow, IEEE/ACM ToN 5(3), 1997.
     """
     exponents = []
     for cell in cells:
@@ -201,8 +205,8 @@ def red_exponent(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading
 def slow_start(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
     """Read the round trips from the first data until the window reaches the BDP: log2(BDP / IW).
 
-    Interpolated between two samples by the logarithm of the window, which grows by one per round trip.
-    Source: RFC 5681, section 3.1 (doubling), RFC 6928 (initial window of 10).
+    Interpolated between two samples by the logarithm of the window, which grows by one per round
+    trip. Source: RFC 5681, section 3.1 (doubling), RFC 6928 (initial window of 10).
     """
     for cell in cells:
         (flow,) = cell.flows

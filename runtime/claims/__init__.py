@@ -1,7 +1,8 @@
 """The claims of an experiment, decided from the stored results: docs/trust/claims.md.
 
 values     the values of each statistic, repetition by repetition
-intervals  the interval of each quantity: order statistics, Hodges-Lehmann, Welch-Satterthwaite, Clopper-Pearson
+intervals  the interval of each quantity: order statistics, Hodges-Lehmann, Welch-Satterthwaite,
+           Clopper-Pearson
 power      how many repetitions would decide an undecided claim
 deciding   verdicts of all claims of a run, from simultaneous intervals
 looks      claims still undecided at an interim analysis, which may end a range of repetitions

@@ -1,14 +1,16 @@
 """Verdicts of all claims of a run: from simultaneous intervals, never from points.
 
-Decided is over all cells that the plan declares: cells whose set-up is invalid are left out and counted, but where a
-repetition has no result, the claim is undecided, since its absence may be no accident.
+Decided is over all cells that the plan declares: cells whose set-up is invalid are left out and
+counted, but where a repetition has no result, the claim is undecided, since its absence may be no
+accident.
 
-With m pairs of claim and configuration, each interval is at 1 - 0.05/m (Bonferroni), so that with 95 % confidence
-none of them misses what it estimates. A claim holds in a configuration if the whole interval is within its bounds,
-fails if the whole interval is outside, and is undecided otherwise.
+With m pairs of claim and configuration, each interval is at 1 - 0.05/m (Bonferroni), so that with
+95 % confidence none of them misses what it estimates. A claim holds in a configuration if the whole
+interval is within its bounds, fails if the whole interval is outside, and is undecided otherwise.
 
-In a range of repetitions each interval is valid at that level at all interim analyses simultaneously (intervals.py),
-so the same applies to all pairs and all interim analyses, wherever the range ends, even if these verdicts end it.
+In a range of repetitions each interval is valid at that level at all interim analyses
+simultaneously (intervals.py), so the same applies to all pairs and all interim analyses, wherever
+the range ends, even if these verdicts end it.
 """
 
 from __future__ import annotations
@@ -43,8 +45,9 @@ class Unit:
     """One pair of claim and configuration.
 
     where: the swept names and values that identify it; empty: it is the only one, or the mean. low,
-    high: its bounds, in the SI unit. needed: how many repetitions would decide it; None if it is decided
-    or the number is unknown. reason: why there is no interval. remark: what biases it, or its interval.
+    high: its bounds, in the SI unit. needed: how many repetitions would decide it; None if it is
+    decided or the number is unknown. reason: why there is no interval. remark: what biases it, or
+    its interval.
     """
 
     where: tuple[tuple[str, str], ...]
@@ -66,7 +69,8 @@ class Unit:
 class Decided:
     """A claim with its verdict: it fails if one unit fails, and holds if all hold.
 
-    kind: whether it was made before there were results. declared: how many results existed then, and when it was.
+    kind: whether it was made before there were results. declared: how many results existed then,
+    and when it was.
     """
 
     claim: Claim
@@ -116,7 +120,8 @@ class Decision:
 def decide(measured: Measured, store: Store) -> Decision:
     """Decide the claims of a plan.
 
-    store: the run; its plan says which cells there have to be, its lock what was claimed before there were results.
+    store: the run; its plan says which cells there have to be, its lock what was claimed before
+    there were results.
     Raises TableError when the tables cannot be read, StoreError when the run cannot.
     """
     plan = measured.plan
@@ -151,7 +156,8 @@ def _gaps(measured: Measured, store: Store) -> Gaps:
 
 
 def undecided(plan: Plan, values: Values, claims: Iterable[Claim]) -> tuple[str, ...]:
-    """Return the texts of the claims that are undecided by these values, with the intervals that `decide` uses.
+    """Return the texts of the claims that are undecided by these values, with the intervals that
+    `decide` uses.
 
     claims: the plan's, perhaps with fewer units each.
     """
@@ -247,7 +253,10 @@ def _judged(
     high: float | None,
     level: float | None,
 ) -> Unit:
-    """Return a unit with its verdict. level: of the intervals, to estimate `needed`; None: do not estimate it."""
+    """Return a unit with its verdict.
+
+    level: of the intervals, to estimate `needed`; None: do not estimate it.
+    """
     estimate = found.estimate
     verdict = _verdict(claim.relation, estimate, low, high)
     open_ = needed(found, low, high, level) if verdict == "undecided" and level else None

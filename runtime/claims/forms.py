@@ -24,7 +24,10 @@ NONE = "\N{EN DASH}"
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """The numbers of cells by verdict. missing: cells of the plan without a result. reasons: of cells not valid."""
+    """The numbers of cells by verdict.
+
+    missing: cells of the plan without a result. reasons: of cells not valid.
+    """
 
     counts: Counts
     missing: int
@@ -134,7 +137,9 @@ def as_data(decided: Decided) -> dict[str, Any]:
 
 
 def as_junit(answer: Answer) -> Iterator[str]:
-    """Yield JUnit XML: a suite of claims, with a case for each configuration, and one of the cells' validity."""
+    """Yield JUnit XML: a suite of claims, with a case for each configuration, and one of the cells'
+    validity.
+    """
     root = ET.Element("testsuites", name=answer.plan.experiment)
     claims = ET.SubElement(root, "testsuite", name="claims")
     for decided in answer.decision.claims:

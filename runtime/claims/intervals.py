@@ -1,17 +1,21 @@
-"""The interval of one quantity of a claim at a given level, and the values that it is computed from.
+"""The interval of one quantity of a claim at a given level, and the values that it is computed
+from.
 
     one sample                            order statistics (median, percentile), Student (mean)
-    two, repetition by repetition         the same on their differences; for a ratio, on their log-ratios
-    two independent                       Hodges and Lehmann's; for a ratio, on logarithms; means: Welch's
+    two, repetition by repetition         the same on their differences; for a ratio, on their
+    log-ratios
+    two independent                       Hodges and Lehmann's; for a ratio, on logarithms; means:
+    Welch's
     share of the repetitions              Clopper and Pearson's
-    mean over configurations              of the quantity in each repetition; independent means: Welch-Satterthwaite
+    mean over configurations              of the quantity in each repetition; independent means:
+    Welch-Satterthwaite
 
-If a range of repetitions stopped depending on its results (`repeat = 8..30`), all of these miss too often. Then
-medians, percentiles and shares have confidence sequences, independent samples are compared pair by pair, and means
-have no interval.
+If a range of repetitions stopped depending on its results (`repeat = 8..30`), all of these miss too
+often. Then medians, percentiles and shares have confidence sequences, independent samples are
+compared pair by pair, and means have no interval.
 
-Repetitions are independent of each other, so the means over configurations within each repetition are one
-sample, however the configurations depend on each other.
+Repetitions are independent of each other, so the means over configurations within each repetition
+are one sample, however the configurations depend on each other.
 """
 
 from __future__ import annotations
@@ -46,8 +50,9 @@ ByRepetition = Mapping[int, float]
 class Found:
     """A quantity with its interval.
 
-    values: one for each repetition, if the quantity has one there; else (independent samples) one for each pair of
-    repetitions with the same number. share: the quantile that is estimated. method: of the interval.
+    values: one for each repetition, if the quantity has one there; else (independent samples) one
+    for each pair of repetitions with the same number. share: the quantile that is estimated.
+    method: of the interval.
     """
 
     estimate: Estimate
@@ -70,9 +75,11 @@ def of_unit(
     common: bool,
     repeated: Repeated = FIXED,
 ) -> Found:
-    """Return the quantity of a unit. values: of each of its terms; form: sum or ratio, as in the plan.
+    """Return the quantity of a unit. values: of each of its terms; form: sum or ratio, as in the
+    plan.
 
-    common: whether the configurations of a repetition draw alike; terms of one configuration always do.
+    common: whether the configurations of a repetition draw alike; terms of one configuration always
+    do.
     repeated: a fixed number of repetitions, or a range.
     """
     first = unit.terms[0]
@@ -143,15 +150,17 @@ def _sum(parts: Sequence[float]) -> float:
 
 
 def _log(x: float) -> float:
-    """Return the logarithm of a ratio, x >= 0: that of a number over an infinite one is minus infinity."""
+    """Return the logarithm of a ratio, x >= 0: that of a number over an infinite one is minus
+    infinity.
+    """
     return math.log(x) if x else -math.inf
 
 
 def clopper_pearson(hits: int, n: int, level: float) -> tuple[float, float]:
     """Return the interval of a share, given `hits` of n, 0 <= hits <= n, n >= 1.
 
-    Source: Clopper and Pearson, The use of confidence or fiducial limits illustrated in the case of the
-    binomial, Biometrika 26, 1934.
+    Source: Clopper and Pearson, The use of confidence or fiducial limits illustrated in the case of
+    the binomial, Biometrika 26, 1934.
     """
     tail = (1 - level) / 2
     low = float(betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
@@ -160,7 +169,8 @@ def clopper_pearson(hits: int, n: int, level: float) -> tuple[float, float]:
 
 
 def share_at_any_time(hits: int, n: int, level: float) -> tuple[float, float]:
-    """Return the interval of a share that is valid at all times simultaneously (sequential.py, `kept_counts`).
+    """Return the interval of a share that is valid at all times simultaneously (sequential.py,
+    `kept_counts`).
 
     A share p is kept while B(k + 1, n - k + 1) / (p^k (1 - p)^(n - k)) < 1 / (1 - level).
     Source: Robbins, Statistical methods related to the law of the iterated logarithm, 1970.
@@ -247,12 +257,12 @@ def _satterthwaite(
 ) -> Found:
     """Return the mean over units of sums of means of independent samples.
 
-    (sum c_k m_k) +- t(df) sqrt(sum v_k), v_k = c_k^2 s_k^2 / n_k, df = (sum v_k)^2 / sum(v_k^2 / (n_k - 1)).
-    Terms of one configuration are combined first, because they are not independent.
+    (sum c_k m_k) +- t(df) sqrt(sum v_k), v_k = c_k^2 s_k^2 / n_k, df = (sum v_k)^2 / sum(v_k^2 /
+    (n_k - 1)). Terms of one configuration are combined first, because they are not independent.
 
-    Source: Satterthwaite, An approximate distribution of estimates of variance components, Biometrics 2, 1946;
-    Welch, The generalization of Student's problem when several different population variances are involved,
-    Biometrika 34, 1947.
+    Source: Satterthwaite, An approximate distribution of estimates of variance components,
+    Biometrics 2, 1946; Welch, The generalization of Student's problem when several different
+    population variances are involved, Biometrika 34, 1947.
     """
     value, parts = 0.0, []
     remarks: dict[str, None] = {}

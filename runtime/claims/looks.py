@@ -1,4 +1,5 @@
-"""The claims that an interim analysis ("look") leaves undecided: a range of repetitions may end once there are none.
+"""The claims that an interim analysis ("look") leaves undecided: a range of repetitions may end
+once there are none.
 
 The intervals are those of the final verdicts (deciding.py): at the end of a range both use the same
 values, so they agree.
@@ -21,8 +22,8 @@ Row = tuple[str, ...]
 class Looks:
     """Decides the claims of a plan at each look.
 
-    bindings: configuration -> its swept values, for all that take part. Claims are examined only in these; a claim
-    about none of them, or about a mean that includes others, is left out.
+    bindings: configuration -> its swept values, for all that take part. Claims are examined only in
+    these; a claim about none of them, or about a mean that includes others, is left out.
     """
 
     def __init__(self, plan: Plan, bindings: Mapping[str, Mapping[str, str]]) -> None:
@@ -31,7 +32,10 @@ class Looks:
         self.claims = tuple(_within(plan.claims, rows))
 
     def undecided(self, cells: Iterable[CellValues]) -> tuple[str, ...]:
-        """Return the texts of the claims that are not decided. cells: all available ones, each once."""
+        """Return the texts of the claims that are not decided.
+
+        cells: all available ones, each once.
+        """
         return undecided(self._plan, Values(AtLook(self._plan, cells)), self.claims)
 
 

@@ -1,8 +1,9 @@
 """How many repetitions would decide an undecided claim with a power of 80 %, as a range.
 
-The share p of values beyond the bound determines how soon order statistics pass it: n repetitions decide with
-probability P(Binomial(n, p) reaches the rank). p is estimated from the available repetitions by its 95 % interval
-(Clopper and Pearson), and each end of that interval gives an end of the range.
+The share p of values beyond the bound determines how soon order statistics pass it: n repetitions
+decide with probability P(Binomial(n, p) reaches the rank). p is estimated from the available
+repetitions by its 95 % interval (Clopper and Pearson), and each end of that interval gives an end
+of the range.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ POWER = 0.8
 KNOWN = 0.95
 """Level of the interval of the share of values beyond a bound."""
 EXACT = 400
-"""Up to this many repetitions the binomial distribution is used, beyond them its normal approximation."""
+"""Up to this many repetitions the binomial distribution is used, beyond them its normal
+approximation.
+"""
 MOST = 1_000_000
 
 Needed = tuple[int, int | None]
@@ -85,10 +88,12 @@ def _of_bound(found: Found, bound: float, level: float) -> Needed | None:
 
 @lru_cache(maxsize=4096)
 def _order_statistics(p: float, share: float, level: float) -> int | None:
-    """Return the smallest n for which the interval of a quantile passes a bound with probability POWER.
+    """Return the smallest n for which the interval of a quantile passes a bound with probability
+    POWER.
 
-    p: share of values beyond the bound. share: the quantile, seen from the side of the bound: the lower end of
-    its interval, of rank j, is beyond the bound if at most j - 1 of n values are not. None: no n, or more than MOST.
+    p: share of values beyond the bound. share: the quantile, seen from the side of the bound: the
+    lower end of its interval, of rank j, is beyond the bound if at most j - 1 of n values are not.
+    None: no n, or more than MOST.
     """
     if p <= 1 - share:
         return None
@@ -101,7 +106,8 @@ def _order_statistics(p: float, share: float, level: float) -> int | None:
 
 
 def _rank_sum(p: float, level: float) -> int | None:
-    """Return how many values each of two samples needs. p: share of pairs whose difference is beyond the bound.
+    """Return how many values each of two samples needs. p: share of pairs whose difference is
+    beyond the bound.
 
     Source: Noether, Sample size determination for some common nonparametric tests, JASA 82, 1987.
     """
@@ -129,7 +135,9 @@ def _of_share(found: Found, bound: float, level: float) -> Needed | None:
 
 
 def _of_mean(found: Found, bound: float, level: float) -> Needed | None:
-    """Return the range for a mean: the mean's own interval crosses the bound, so the range has no end."""
+    """Return the range for a mean: the mean's own interval crosses the bound, so the range has no
+    end.
+    """
     estimate = found.estimate
     if estimate.low is None or estimate.high is None or estimate.value in (None, bound):
         return None

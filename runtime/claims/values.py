@@ -29,7 +29,9 @@ def chosen(term: ClaimTerm, here: Mapping[Place, T]) -> T | str | None:
 
 
 class Values:
-    """Values of terms, read once per metric; one that is larger than any that was observed is infinite."""
+    """Values of terms, read once per metric; one that is larger than any that was observed is
+    infinite.
+    """
 
     def __init__(self, measured: Measured) -> None:
         self._measured = measured

@@ -1,4 +1,6 @@
-"""Verdicts of claims as text: numbers in one unit per claim, bounds, and how many repetitions would decide."""
+"""Verdicts of claims as text: numbers in one unit per claim, bounds, and how many repetitions would
+decide.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,10 @@ SIGNS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥"}
 
 @dataclass(frozen=True, slots=True)
 class UnitText:
-    """A unit as text. interval: empty if there is none; then note has the reason. bound: such as `> 0.2`."""
+    """A unit as text.
+
+    interval: empty if there is none; then note has the reason. bound: such as `> 0.2`.
+    """
 
     where: str
     verdict: str
@@ -105,12 +110,13 @@ def summed_up(decision: Decision) -> str:
     parts = [
         f"{len(found)} {verb}"
         for verdict, one, several in (
-            ("holds", "holds", "hold"), ("fails", "fails", "fail"),
+            ("holds", "holds", "hold"),
+            ("fails", "fails", "fail"),
             ("undecided", "is undecided", "are undecided"),
         )
         if (found := [d for d in decision.claims if d.verdict == verdict])
         for verb in (one if len(found) == 1 else several,)
-    ]  # fmt: skip
+    ]
     return f"{counted(len(decision.claims), 'claim')}: {', '.join(parts)}"
 
 
@@ -126,7 +132,9 @@ def level_text(decision: Decision) -> str:
 
 
 def lines(decision: Decision, most: int = 8) -> Iterator[str]:
-    """Yield the verdicts for a terminal; the units of each claim that fail or are undecided come first."""
+    """Yield the verdicts for a terminal; the units of each claim that fail or are undecided come
+    first.
+    """
     if not decision.claims:
         return
     yield f"{summed_up(decision)} ({level_text(decision)})"
@@ -145,6 +153,8 @@ def lines(decision: Decision, most: int = 8) -> Iterator[str]:
 
 
 def in_order(rows: tuple[UnitText, ...]) -> list[UnitText]:
-    """Return failing units first, then undecided ones, then those that hold; each in the order of the grid."""
+    """Return failing units first, then undecided ones, then those that hold; each in the order of
+    the grid.
+    """
     order = ("fails", "undecided", "holds")
     return sorted(rows, key=lambda row: order.index(row.verdict))

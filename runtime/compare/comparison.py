@@ -23,13 +23,16 @@ VERDICTS = (IDENTICAL, SAME, DIFFERENT, UNDECIDED, MISSING)
 
 
 class Compared(TypedDict):
-    """The comparison of one value of a metric: medians in SI base units, of n_first and n_second values.
+    """The comparison of one value of a metric: medians in SI base units, of n_first and n_second
+    values.
 
-    by, by_second: what identifies the value on each side. p, p_holm: of the Mann-Whitney test, or of the
-    signed-rank test of pairs, by itself and after Holm's correction for all comparisons; None without a test.
-    cliffs_delta, hedges_g: positive if the first is larger. pairs: how many values were compared pair by
-    pair; None: as independent samples. shift, shift_low, shift_high: by how much the second of a pair is
-    larger, with its interval; correlation: of the pairs. What the verdicts mean: docs/trust/statistics.md.
+    by, by_second: what identifies the value on each side. p, p_holm: of the Mann-Whitney test, or
+    of the signed-rank test of pairs, by itself and after Holm's correction for all comparisons;
+    None without a test.
+    cliffs_delta, hedges_g: positive if the first is larger. pairs: how many values were compared
+    pair by pair; None: as independent samples. shift, shift_low, shift_high: by how much the second
+    of a pair is larger, with its interval; correlation: of the pairs. What the verdicts mean:
+    docs/trust/statistics.md.
     """
 
     metric: str
@@ -54,7 +57,9 @@ class Compared(TypedDict):
 
 
 class Mixture(Exception):
-    """A group that was to be tested holds values of several configurations or flows; the message helps."""
+    """A group that was to be tested holds values of several configurations or flows; the message
+    helps.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,9 @@ def compare_runs(first: Measured, second: Measured) -> tuple[Cells, list[Compare
 
 
 def sides(first: Measured, second: Measured) -> list[tuple[str, str, Side]]:
-    """Return metric, unit and both sides of all measurements of two runs, in the order of `compare_runs`."""
+    """Return metric, unit and both sides of all measurements of two runs, in the order of
+    `compare_runs`.
+    """
     found: list[tuple[str, str, Side]] = []
     for metric, unit in {**first.units, **second.units}.items():
         both = _groups(first, metric), _groups(second, metric)
@@ -108,8 +115,9 @@ def compare_groups(
 ) -> list[Compared]:
     """Compare every two groups of one run; arguments as for `repetitions.summaries.summarise`.
 
-    Groups of the same cells (their flows, their loads) are compared pair by pair, and so are all groups if the
-    configurations of a repetition draw alike. Raises UnknownName, Mixture and TableError.
+    Groups of the same cells (their flows, their loads) are compared pair by pair, and so are all
+    groups if the configurations of a repetition draw alike. Raises UnknownName, Mixture and
+    TableError.
     """
     name, unit, groups = samples(measured, metric, by, where)
     if mixed := next((group.mixed for group in groups if group.mixed), ""):

@@ -1,4 +1,6 @@
-"""Third-party images: found on this machine, run as containers next to a cell's nodes, and watched."""
+"""Third-party images: found on this machine, run as containers next to a cell's nodes, and
+watched.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,10 @@ class ThirdPartyImage:
 
 
 def require(client: Client, name: str) -> ThirdPartyImage:
-    """Return an image on this machine. Raises EngineUnavailable if it is not there: it is never pulled."""
+    """Return an image on this machine.
+
+    Raises EngineUnavailable if it is not there: it is never pulled.
+    """
     with translated():
         try:
             return ThirdPartyImage(name, client.api.inspect_image(name)["Id"])
@@ -68,14 +73,18 @@ class ThirdPartyContainer:
             self.thread.start()
 
     def finish(self) -> None:
-        """Stop the container, so that it writes its last logs, and wait until its end has been recorded."""
+        """Stop the container, so that it writes its last logs, and wait until its end has been
+        recorded.
+        """
         if self.thread is not None:
             with suppress(EngineUnavailable), translated():
                 self.client.api.stop(self.id, timeout=STOP_S)
             self.thread.join()
 
     def _run(self) -> None:
-        """Run the container to its end, which is the cell's at the latest, and record how it ended."""
+        """Run the container to its end, which is the cell's at the latest, and record how it
+        ended.
+        """
         try:
             with translated():
                 self.client.api.start(self.id)

@@ -33,7 +33,10 @@ LEFT_OUT = ("./boot/", "./usr/lib/modules/", "./lib/modules/", "./dev/", "./proc
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """A built image. digest: SHA-256 over its layers except the last, which is `cell/`; size: bytes."""
+    """A built image.
+
+    digest: SHA-256 over its layers except the last, which is `cell/`; size: bytes.
+    """
 
     name: str
     digest: str
@@ -41,7 +44,9 @@ class Image:
 
 
 def recipe_hash() -> str:
-    """Return the hash of what the base image is built from: that of the virtual machine without a browser."""
+    """Return the hash of what the base image is built from: that of the virtual machine without a
+    browser.
+    """
     return recipe.PLAIN.hash()
 
 
@@ -51,7 +56,10 @@ def base_name() -> str:
 
 
 def find(client: Client, name: str) -> Image | None:
-    """Return an image of the engine; None if it is missing or of an earlier recipe. Raises EngineUnavailable."""
+    """Return an image of the engine; None if it is missing or of an earlier recipe.
+
+    Raises EngineUnavailable.
+    """
     with translated():
         try:
             found = client.api.inspect_image(name)

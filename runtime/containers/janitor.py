@@ -15,8 +15,9 @@ from fairc.runtime.host.supervisor import MARK, mark
 from .client import connect
 from .leftovers import LABEL, label, remove
 
-# -P: it imports nothing from the folder that fairc was started in. Nor does it import anything before it has to.
-# It waits on a pipe: a byte means that all is well, the pipe's end without one that fairc was killed.
+# -P: it imports nothing from the folder that fairc was started in. Nor does it import anything
+# before it has to. It waits on a pipe: a byte means that all is well, the pipe's end without one
+# that fairc was killed.
 WAIT = """
 import sys
 if not sys.stdin.buffer.read(1):
@@ -47,7 +48,9 @@ class Janitor:
 
 
 def clean_up(owner: str) -> None:
-    """Remove what carries the label of a fairc that was killed, including what is still being created."""
+    """Remove what carries the label of a fairc that was killed, including what is still being
+    created.
+    """
     client = connect()
     give_up = time.monotonic() + GIVE_UP_S
     quiet = 0

@@ -29,7 +29,9 @@ PATIENCES_S = (0.1, 0.3, 1.0, 3.0)
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The identifiers of a cell's containers, by the name of their node; the conductor has its own."""
+    """The identifiers of a cell's containers, by the name of their node; the conductor has its
+    own.
+    """
 
     containers: dict[str, str]
 
@@ -81,7 +83,10 @@ def start(client: Client, cell: Cell, image: Image, folder: Path) -> Started:
 
 
 def _networked(making: _Making, cell: Cell, pool: ThreadPoolExecutor) -> target.Job:
-    """Create the networks of a cell in a free range, or another if a run takes it meanwhile. Raises APIError."""
+    """Create the networks of a cell in a free range, or another if a run takes it meanwhile.
+
+    Raises APIError.
+    """
     for patience_s in (*PATIENCES_S, None):
         job = target.describe(cell, free_range(making.client, len(cell.cables)))
         made = [pool.submit(making.network, network) for network in job.networks]

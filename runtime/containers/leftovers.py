@@ -16,7 +16,8 @@ from fairc.runtime.host.supervisor import mark, namespace, owner_runs
 from .client import Client, connect, translated
 
 LABEL = "org.fairc.run"
-# What the engine answers while somebody else is removing the same thing, or the containers of a network.
+# What the engine answers while somebody else is removing the same thing, or the containers of a
+# network.
 UNDER_WAY = ("already in progress", "has active endpoints")
 PATIENCE_S = 20.0
 AT_ONCE = 4  # half the work of creating or removing a container is waiting
@@ -34,7 +35,9 @@ def label() -> dict[str, str]:
 
 
 def is_left(value: str) -> bool:
-    """Return whether the fairc that created something has gone; False if that cannot be determined here."""
+    """Return whether the fairc that created something has gone; False if that cannot be determined
+    here.
+    """
     owner, _, where = value.partition("@")
     if where == place():
         return not owner_runs(owner)
@@ -62,12 +65,17 @@ def remove(client: Client, doomed: Callable[[str], bool]) -> list[str]:
 
 
 def sweep(client: Client) -> list[str]:
-    """Remove what killed runs have left behind; return a description of each. Raises EngineUnavailable."""
+    """Remove what killed runs have left behind; return a description of each.
+
+    Raises EngineUnavailable.
+    """
     return remove(client, is_left)
 
 
 def sweep_if_there() -> Iterator[str]:
-    """Remove what killed runs have left behind if this user has a Docker engine; yield a description of each."""
+    """Remove what killed runs have left behind if this user has a Docker engine; yield a
+    description of each.
+    """
     try:
         client = connect()
     except EngineUnavailable:
@@ -79,7 +87,9 @@ def sweep_if_there() -> Iterator[str]:
 
 
 def _unless_gone(remove: Callable[[str], None], what: str) -> None:
-    """Remove something that somebody else may be removing at the same time; return when it is gone."""
+    """Remove something that somebody else may be removing at the same time; return when it is
+    gone.
+    """
     give_up = time.monotonic() + PATIENCE_S
     while True:
         try:

@@ -1,6 +1,7 @@
 """The congestion window of Reno as a Markov chain, and its large-deviations spectrum.
 
-From w in {1 .. wmax} the chain goes to max(floor(w/2), 1) with probability p(w), else to min(w+1, wmax).
+From w in {1 .. wmax} the chain goes to max(floor(w/2), 1) with probability p(w), else to min(w+1,
+wmax).
 
     A(q)_ij   = exp(q j) P_ij
     Lambda(q) = ln(spectral radius of A(q))
@@ -8,11 +9,11 @@ From w in {1 .. wmax} the chain goes to max(floor(w/2), 1) with probability p(w)
     f(alpha)  = Lambda(q) - q alpha(q)                <= 0, and 0 only at the mean
 
 alpha is the derivative of Lambda (Hellmann-Feynman), so nothing is differentiated numerically.
-Perron vectors by Noda's iteration (Numerische Mathematik 17, 1971), which converges quadratically from
-above and needs one sparse factorisation per step.
+Perron vectors by Noda's iteration (Numerische Mathematik 17, 1971), which converges quadratically
+from above and needs one sparse factorisation per step.
 
-Source: Loiseau et al., Performance Evaluation 67, 2010; Dembo and Zeitouni, Large Deviations Techniques
-and Applications, section 3.1.2.
+Source: Loiseau et al., Performance Evaluation 67, 2010; Dembo and Zeitouni, Large Deviations
+Techniques and Applications, section 3.1.2.
 """
 
 from __future__ import annotations
@@ -97,7 +98,10 @@ class Chain:
         return self.at(0.0).alpha
 
     def at(self, q: float) -> Point:
-        """Return the point of the spectrum with slope q. Raises FloatingPointError if it is too steep."""
+        """Return the point of the spectrum with slope q.
+
+        Raises FloatingPointError if it is too steep.
+        """
         if q not in self._known:
             left, right, growth = self._perron(q)
             mass = left * right
@@ -121,16 +125,19 @@ class Chain:
         return found
 
     def observable(self, rounds: int, scale: int) -> tuple[Point, Point]:
-        """Return the points at alpha_min and alpha_max: k_n = floor(rounds / scale) = exp(-scale f).
+        """Return the points at alpha_min and alpha_max: k_n = floor(rounds / scale) = exp(-scale
+        f).
 
-        By root finding on q, each side on its own. Where no window average is too rare, the end of the
-        chain's range. scale: n, rounds.
+        By root finding on q, each side on its own. Where no window average is too rare, the end of
+        the chain's range. scale: n, rounds.
         """
         level = -math.log(rounds // scale) / scale
         return self._level(-1.0, level), self._level(1.0, level)
 
     def curve(self, low: Point, high: Point, points: int) -> list[Point]:
-        """Return points of the spectrum between two of its points, evenly spread over q on each side of 0."""
+        """Return points of the spectrum between two of its points, evenly spread over q on each
+        side of 0.
+        """
         half = points // 2
         slopes = {*np.linspace(low.q, 0.0, half + 1), *np.linspace(0.0, high.q, half + 1)}
         return [self.at(float(q)) for q in sorted(slopes)]
@@ -175,7 +182,10 @@ class Chain:
         return point
 
     def _perron(self, q: float) -> tuple[Floats, Floats, float]:
-        """Return left and right Perron vectors of A(q), and Lambda(q). Raises FloatingPointError."""
+        """Return left and right Perron vectors of A(q), and Lambda(q).
+
+        Raises FloatingPointError.
+        """
         from scipy.sparse import csc_array, eye_array
         from scipy.sparse.linalg import splu
 
@@ -191,7 +201,8 @@ class Chain:
             image = a @ right
             top = float((image / right).max())
             for _ in range(_STEPS):
-                # A little above, so that the matrix can be factored even if top is the eigenvalue itself.
+                # A little above, so that the matrix can be factored even if top is the eigenvalue
+                # itself.
                 shift = top * (1 + _CLOSE)
                 factors = splu(
                     csc_array(shift * identity - a), permc_spec="COLAMD", diag_pivot_thresh=0.0
@@ -207,8 +218,8 @@ class Chain:
                 top = min(top, closer)
                 if settled:
                     break
-            # The left vector has gone through as many steps with the same shifts. Windows that are hardly
-            # ever reached may be zero in it, which does not change the mean over l r.
+            # The left vector has gone through as many steps with the same shifts. Windows that are
+            # hardly ever reached may be zero in it, which does not change the mean over l r.
             scale = top * float(left @ right)
             missed = float(left @ np.abs(a @ right - top * right)) / scale
             missed += float(np.abs(a.T @ left - top * left) @ right) / scale

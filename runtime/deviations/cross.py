@@ -1,4 +1,5 @@
-"""Cross traffic of a flow as its plan describes it: mean and deviation at the time scale of the buffer.
+"""Cross traffic of a flow as its plan describes it: mean and deviation at the time scale of the
+buffer.
 
 M independent sources that send at rate r while ON and nothing while OFF, both times exponential:
 

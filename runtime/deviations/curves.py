@@ -20,7 +20,9 @@ _MOST_BINS = 200
 
 
 class Drawn(NamedTuple):
-    """A curve: its name, its scale (0: none), and x, y, low, high of shape (N,), NaN where absent."""
+    """A curve: its name, its scale (0: none), and x, y, low, high of shape (N,), NaN where
+    absent.
+    """
 
     name: str
     scale: int
@@ -33,9 +35,10 @@ class Drawn(NamedTuple):
 def curves(study: Study) -> Iterator[Drawn]:
     """Yield all curves of a study.
 
-    `spectrum` (x: alpha, y: f, low and high: the 95 % envelope of the chain with p(w) as counted) of each
-    scale, `range` (x: n, y: the mean, low and high: alpha_min and alpha_max), `loss` (x: w, y: p(w), low
-    and high: Wilson's interval); and `spectrum.NAME`, `range.NAME`, `loss.NAME` of each model.
+    `spectrum` (x: alpha, y: f, low and high: the 95 % envelope of the chain with p(w) as counted)
+    of each scale, `range` (x: n, y: the mean, low and high: alpha_min and alpha_max), `loss` (x: w,
+    y: p(w), low and high: Wilson's interval); and `spectrum.NAME`, `range.NAME`, `loss.NAME` of
+    each model.
     """
     models = {name: m for name in MODELS if isinstance(m := study.models[name], Model)}
     for scale in study.usable:
@@ -105,8 +108,10 @@ def _scales(study: Study) -> list[int]:
 def _range(study: Study, scales: list[int]) -> Drawn:
     means = [averages(study.rounds.window, n) for n in scales]
     return Drawn(
-        "range", 0, np.array(scales, float),
+        "range",
+        0,
+        np.array(scales, float),
         np.array([m.mean() for m in means]),
         np.array([m.min() for m in means]),
         np.array([m.max() for m in means]),
-    )  # fmt: skip
+    )

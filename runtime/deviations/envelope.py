@@ -1,10 +1,11 @@
 """Simulated chains of equal length, and the 95 % envelope of their spectra.
 
-Every simulated chain begins in the stationary distribution, lasts as many rounds as the flow, and is
-averaged and counted like it. The envelope holds for all bins of all scales together: the
+Every simulated chain begins in the stationary distribution, lasts as many rounds as the flow, and
+is averaged and counted like it. The envelope holds for all bins of all scales together: the
 simulated chains and the flow are ordered by their most extreme count, ties broken by the next one
-(extreme rank length), and the envelope is the range of the 95 % that are least extreme. So a flow that
-is such a chain is inside with a probability of 95 %, rather than of 95 % at each of a hundred bins.
+(extreme rank length), and the envelope is the range of the 95 % that are least extreme. So a flow
+that is such a chain is inside with a probability of 95 %, rather than of 95 % at each of a hundred
+bins.
 
 Source: Myllymaki, Mrkvicka, Grabarnik, Seijo and Hahn, Global envelope tests for spatial processes,
 JRSS B 79, 2017.
@@ -32,8 +33,9 @@ _BLOCK = 256  # rounds whose random numbers are drawn at once
 class Envelope:
     """The counts of 95 % of the simulated chains in each bin, by scale, and where the flow stands.
 
-    low, high: counts, shape (bins + 2,). p: share of all chains, the flow among them, that are at least
-    as extreme as the flow. inside: whether it is one of the 95 % that are least extreme: p > 0.05.
+    low, high: counts, shape (bins + 2,). p: share of all chains, the flow among them, that are at
+    least as extreme as the flow. inside: whether it is one of the 95 % that are least extreme: p >
+    0.05.
     """
 
     low: Mapping[int, Ints]
@@ -49,7 +51,8 @@ def simulate(
     seed: tuple[int, ...],
     chains: int = CHAINS,
 ) -> dict[int, Ints]:
-    """Return the counts of simulated chains, by scale, shape (chains, bins + 2); the same for the same seed.
+    """Return the counts of simulated chains, by scale, shape (chains, bins + 2); the same for the
+    same seed.
 
     grids: scale -> bins. All chains step together.
     """
@@ -76,7 +79,9 @@ def simulate(
 
 
 def envelope(simulated: Mapping[int, Ints], measured: Mapping[int, Ints]) -> Envelope:
-    """Return the envelope of simulated counts, and whether the measured ones are inside; both by scale."""
+    """Return the envelope of simulated counts, and whether the measured ones are inside; both by
+    scale.
+    """
     scales = sorted(simulated)
     own = np.concatenate([measured[scale] for scale in scales])
     curves = np.concatenate([simulated[scale] for scale in scales], axis=1)
@@ -97,7 +102,10 @@ def envelope(simulated: Mapping[int, Ints], measured: Mapping[int, Ints]) -> Env
 
 
 def _extremeness(curves: Ints) -> Ints:
-    """Return the rank of each curve by how extreme it is; equal curves share one. curves: (curves, bins)."""
+    """Return the rank of each curve by how extreme it is; equal curves share one.
+
+    curves: (curves, bins).
+    """
     from scipy.stats import rankdata
 
     ranks = rankdata(curves, axis=0)

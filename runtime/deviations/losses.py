@@ -1,15 +1,15 @@
 """Loss probability by window: p(w), counted with Wilson's interval, fitted, and modelled.
 
 Counted: rounds with an entry / rounds, of all rounds at w. Windows that were never visited are
-interpolated linearly between visited neighbours; below the smallest visited one, p is that window's.
-A window that was always left downwards would keep the chain below it, and the largest one, if it never
-had a loss, would trap it for ever, though the flow moved on: there p is the middle of Wilson's
-interval, (losses + z^2 / 2) / (visits + z^2).
+interpolated linearly between visited neighbours; below the smallest visited one, p is that
+window's. A window that was always left downwards would keep the chain below it, and the largest
+one, if it never had a loss, would trap it for ever, though the flow moved on: there p is the middle
+of Wilson's interval, (losses + z^2 / 2) / (visits + z^2).
 
 Bernoulli: p(w) = 1 - (1 - p_pkt)^w, p_pkt fitted by maximum likelihood to the rounds counted.
 
-Gaussian: p(w) = 1/2 (1 - erf((C - (w S / RTT + mu)) / (sigma sqrt 2))), cross traffic of mean mu and
-standard deviation sigma at the time scale of the buffer, both from the plan (`cross`).
+Gaussian: p(w) = 1/2 (1 - erf((C - (w S / RTT + mu)) / (sigma sqrt 2))), cross traffic of mean mu
+and standard deviation sigma at the time scale of the buffer, both from the plan (`cross`).
 
 Source: Wilson, JASA 22, 1927; Loiseau et al., Performance Evaluation 67, 2010.
 """
@@ -91,7 +91,9 @@ def bernoulli(p_packet: float, largest: int) -> Floats:
 
 
 def fit_bernoulli(found: Counted) -> float | str:
-    """Return the packet loss probability under which the rounds are most likely, or why there is none."""
+    """Return the packet loss probability under which the rounds are most likely, or why there is
+    none.
+    """
     from scipy.optimize import brentq
 
     w = np.arange(1, len(found.visits) + 1, dtype=np.float64)
@@ -119,8 +121,8 @@ def gaussian(
 ) -> Floats:
     """Return p(w) under cross traffic with a normal rate, shape (largest,).
 
-    round_bps: rate of a window of one packet, S / RTT. All rates are on the wire. With a deviation of
-    zero, p is a step.
+    round_bps: rate of a window of one packet, S / RTT. All rates are on the wire. With a deviation
+    of zero, p is a step.
     """
     from scipy.special import erf
 

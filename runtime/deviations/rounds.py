@@ -1,10 +1,11 @@
-"""A connection by its own clock: t(i+1) = t(i) + srtt(t(i)), its window in each round, and its losses.
+"""A connection by its own clock: t(i+1) = t(i) + srtt(t(i)), its window in each round, and its
+losses.
 
-The window of round i is the last sample at or before t(i). A loss is an entry into CWR, Recovery or Loss
-(the kernel's congestion states, include/uapi/linux/tcp.h): a sample in one of these states after one in
-another state; or in the same one with another slow-start threshold, which the kernel sets only at an
-entry, so that a state left and entered again between two samples is seen. An entry counts for the
-round in which it was first sampled, t(i) < t <= t(i+1), at most once per round.
+The window of round i is the last sample at or before t(i). A loss is an entry into CWR, Recovery or
+Loss (the kernel's congestion states, include/uapi/linux/tcp.h): a sample in one of these states
+after one in another state; or in the same one with another slow-start threshold, which the kernel
+sets only at an entry, so that a state left and entered again between two samples is seen. An entry
+counts for the round in which it was first sampled, t(i) < t <= t(i+1), at most once per round.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ REDUCING = (2, 3, 4)  # TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss
 class Rounds:
     """Round trips of one connection, each of shape (N,).
 
-    t_s: starts, s after the epoch. window: packets. lost: whether an entry fell into the round; None
-    where the samples do not say.
+    t_s: starts, s after the epoch. window: packets. lost: whether an entry fell into the round;
+    None where the samples do not say.
     """
 
     t_s: Floats
@@ -54,8 +55,8 @@ def rounds(
 ) -> Rounds | str:
     """Return the whole rounds between two times, or why there are none.
 
-    t_s, window (packets), srtt_s: samples of one connection in order of time; entered: which of them
-    are the first of an entry, None if unknown.
+    t_s, window (packets), srtt_s: samples of one connection in order of time; entered: which of
+    them are the first of an entry, None if unknown.
     """
     first = int(np.searchsorted(t_s, begin_s, side="left"))
     if first >= len(t_s):

@@ -1,4 +1,6 @@
-"""One connection's rounds against the chain: all that the metric, the table and the figures show."""
+"""One connection's rounds against the chain: all that the metric, the table and the figures
+show.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from .windows import Grid, averages, grid
 
 Floats = NDArray[np.float64]
 MODELS = ("theory", "bernoulli", "gaussian")
-"""The chain with p(w) as counted, of independent packet losses, and under Gaussian cross traffic."""
+"""The chain with p(w) as counted, of independent packet losses, and under Gaussian cross
+traffic.
+"""
 
 # Bins of means that are too rare to be expected. Where the range ends because the chain cannot go
 # farther, an open bin would not show a flow that does.
@@ -43,9 +47,9 @@ class Model:
 class Study:
     """What was found about one connection.
 
-    scales: as requested, ascending; usable: those with at least 30 windows. means: by scale, the mean
-    window of each average. losses: None where `unseen` says why. models: by name, or why there is
-    none. p_packet: fitted, or why not.
+    scales: as requested, ascending; usable: those with at least 30 windows. means: by scale, the
+    mean window of each average. losses: None where `unseen` says why. models: by name, or why there
+    is none. p_packet: fitted, or why not.
     """
 
     rounds: Rounds
@@ -80,9 +84,9 @@ def study(
 ) -> Study:
     """Compare a connection with the chain.
 
-    scales: rounds. no_theory: why the chain is not its model, empty where it is. cross: what competes with
-    it, or why that is unknown. round_bps: rate of a window of one packet, on the wire. seed: of the
-    simulated chains.
+    scales: rounds. no_theory: why the chain is not its model, empty where it is. cross: what
+    competes with it, or why that is unknown. round_bps: rate of a window of one packet, on the
+    wire. seed: of the simulated chains.
     """
     ordered = tuple(sorted(set(scales)))
     means = {n: averages(rounds.window, n) for n in ordered}
@@ -92,9 +96,14 @@ def study(
     compared = Study(rounds, ordered, means, found, unseen, p_packet)
     if no_theory or found is None:
         return Study(
-            rounds, ordered, means, found, unseen, p_packet,
+            rounds,
+            ordered,
+            means,
+            found,
+            unseen,
+            p_packet,
             dict.fromkeys(MODELS, no_theory or unseen),
-        )  # fmt: skip
+        )
     largest = len(found.visits)
     modelled: dict[str, Floats | str] = {
         "theory": found.p,
@@ -112,7 +121,9 @@ def study(
 
 
 def _model(study: Study, p: Floats | str, seed: tuple[int, ...]) -> Model | str:
-    """Return the chain with a loss probability and its verdict on the flow, or why there is none."""
+    """Return the chain with a loss probability and its verdict on the flow, or why there is
+    none.
+    """
     if isinstance(p, str):
         return p
     total = len(study.rounds.window)

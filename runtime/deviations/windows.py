@@ -1,7 +1,8 @@
 """Averages of the window over n rounds, and their empirical spectrum.
 
     k_n = floor(N / n) disjoint windows of n rounds, from the first round on
-    f_n(alpha) = ln(count of windows with their mean in the bin of alpha / k_n) / n, less its maximum
+    f_n(alpha) = ln(count of windows with their mean in the bin of alpha / k_n) / n, less its
+    maximum
 
 Source: Loiseau et al., Performance Evaluation 67, 2010.
 """
@@ -23,8 +24,8 @@ _FEWEST, _MOST = 5, 40
 class Grid:
     """Bins of equal width between two means, with one open bin below and one above.
 
-    edges: shape (bins + 1,), packets, ascending. A value on an edge belongs to the bin above it; on the
-    last edge, to the last bin.
+    edges: shape (bins + 1,), packets, ascending. A value on an edge belongs to the bin above it; on
+    the last edge, to the last bin.
     """
 
     edges: Floats
@@ -42,11 +43,15 @@ class Grid:
         return found
 
     def count(self, means: Floats) -> Ints:
-        """Return how many means lie in each bin, open ones at both ends included; shape (bins + 2,)."""
+        """Return how many means lie in each bin, open ones at both ends included; shape (bins +
+        2,).
+        """
         return np.bincount(self.place(means), minlength=len(self.edges) + 1)
 
     def widened(self, means: Floats) -> Grid:
-        """Return the bins with more of the same width at both ends, so that every mean lies in one."""
+        """Return the bins with more of the same width at both ends, so that every mean lies in
+        one.
+        """
         width = self.edges[1] - self.edges[0]
         below = max(0, int(np.ceil((self.edges[0] - means.min()) / width)))
         above = max(0, int(np.ceil((means.max() - self.edges[-1]) / width)))
@@ -74,7 +79,10 @@ def grid(low: float, high: float, count: int, beyond: int = 0) -> Grid:
 
 
 def spectrum(counts: NDArray[np.number], windows: int, scale: int) -> Floats:
-    """Return ln(count / k_n) / n of each bin; NaN where it is empty. The maximum is not subtracted."""
+    """Return ln(count / k_n) / n of each bin; NaN where it is empty.
+
+    The maximum is not subtracted.
+    """
     share = np.where(counts > 0, counts, np.nan) / windows
     logarithm: Floats = np.log(share) / scale
     return logarithm

@@ -26,11 +26,12 @@ FAKE = "fake"
 class EngineKind:
     """An engine by name.
 
-    summary: what it is, on one line. factory: `module:class`, the module below this package or with its full name; the class takes
-    a function that is called with what a long preparation is doing. hidden: not offered to a user. slower:
-    the name of the same engine with half the guest's speed, for `fairc calibrate`. like: the engine
-    whose limits it has; itself, unless it is one for tests. computing_is_free: whether what hosts
-    compute takes no time of its clock (targets/processing.py).
+    summary: what it is, on one line. factory: `module:class`, the module below this package or with
+    its full name; the class takes a function that is called with what a long preparation is doing.
+    hidden: not offered to a user. slower: the name of the same engine with half the guest's speed,
+    for `fairc calibrate`. like: the engine whose limits it has; itself, unless it is one for tests.
+    computing_is_free: whether what hosts compute takes no time of its clock
+    (targets/processing.py).
     """
 
     name: str
@@ -122,7 +123,9 @@ def make(name: str, report: Report) -> Engine:
 
 
 def instead(name: str, cells: Iterable[Cell]) -> str | None:
-    """Return the fastest other engine in virtual time that can run all of some cells, if there is one."""
+    """Return the fastest other engine in virtual time that can run all of some cells, if there is
+    one.
+    """
     able = {kind.name: kind for kind in ENGINES if kind.name in VIRTUAL_TIME and kind.name != name}
     for cell in cells:
         able = {word: kind for word, kind in able.items() if not any(kind.cannot(cell))}

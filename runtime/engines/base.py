@@ -21,7 +21,8 @@ class RawResult:
     """What one run of one cell left behind.
 
     error: empty if the script ran to its end, else why it did not.
-    artefacts: folder with the raw artefacts (docs/reference/artefacts.md); may be incomplete on error.
+    artefacts: folder with the raw artefacts (docs/reference/artefacts.md); may be incomplete on
+    error.
     sha256: of the artefacts as the engine received them; empty on error.
     console: what the machine printed.
     virtual_s, wall_s: seconds that passed inside and outside.
@@ -77,8 +78,8 @@ class Engine(Protocol):
     """Runs cells. Safe to call from several threads at once if `parallel` says so.
 
     name: its name in the registry. identity: a hash of everything but the cell that makes the
-    numbers (image, QEMU version, and `cell/`, which runs it); part of every result's key. versions: the
-    same as text, for the lock.
+    numbers (image, QEMU version, and `cell/`, which runs it); part of every result's key. versions:
+    the same as text, for the lock.
     """
 
     name: str
@@ -95,7 +96,10 @@ class Engine(Protocol):
         ...
 
     def identity_for(self, cell: Cell) -> str:
-        """Return the same for one cell: an engine may have several machines. Raises EngineUnavailable."""
+        """Return the same for one cell: an engine may have several machines.
+
+        Raises EngineUnavailable.
+        """
         ...
 
     def emitted(self, cell: Cell) -> str:
@@ -137,7 +141,8 @@ class RunsImages(Protocol):
 class Confining(Protocol):
     """An engine whose guests the host confines, where it can.
 
-    of_strangers: whether what it runs may be a stranger's; then it does not get ready on a host that cannot.
+    of_strangers: whether what it runs may be a stranger's; then it does not get ready on a host
+    that cannot.
     """
 
     of_strangers: bool
@@ -147,8 +152,8 @@ class Confining(Protocol):
 class Pinning(Protocol):
     """An engine that can keep each of its cells on a core of its own.
 
-    pinned: whether it does; wrong where other processes like this one share the cores, for all would
-    choose the same.
+    pinned: whether it does; wrong where other processes like this one share the cores, for all
+    would choose the same.
     """
 
     pinned: bool

@@ -44,7 +44,8 @@ def probe(
     ccas: Iterable[str],
     devices: Iterable[str] = (),
 ) -> set[str]:
-    """Return which of these queueing disciplines, CCAs, devices and `host.ACCURATE_ECN` exist; may load modules.
+    """Return which of these queueing disciplines, CCAs, devices and `host.ACCURATE_ECN` exist; may
+    load modules.
 
     devices: kinds of network interfaces that are stacked on other interfaces.
 

@@ -117,7 +117,10 @@ class DockerEngine:
         self._janitor = Janitor()
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
-        """Run the cell's containers. Raises EngineUnavailable when this machine lacks what it needs."""
+        """Run the cell's containers.
+
+        Raises EngineUnavailable when this machine lacks what it needs.
+        """
         self.identity_for(cell)  # refuses images that are not there
         self._refuse(cell)
         started_s = time.monotonic()
@@ -141,7 +144,9 @@ class DockerEngine:
                 self._client.close()
 
     def _run(self, cell: Cell, artefacts: Path) -> tuple[str, str]:
-        """Run a cell, leave nothing but its artefacts; return why it failed, and what was printed."""
+        """Run a cell, leave nothing but its artefacts; return why it failed, and what was
+        printed.
+        """
         assert self._image is not None, "prepare comes first"
         console, third_party = "", list[foreign.ThirdPartyContainer]()
         try:

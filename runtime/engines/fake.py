@@ -1,7 +1,7 @@
 """An engine that invents its results, for tests of everything around engines. Measures nothing.
 
-What it leaves behind looks like the work of a Mininet script (docs/reference/artefacts.md) and says in
-system.json that it is invented. Faults are part of it: see `Fault`.
+What it leaves behind looks like the work of a Mininet script (docs/reference/artefacts.md) and says
+in system.json that it is invented. Faults are part of it: see `Fault`.
 """
 
 from __future__ import annotations

@@ -141,7 +141,9 @@ def _proxy(cell: Cell, pep: Pep) -> Iterator[dict[str, Any]]:
 
 
 def _policer(cell: Cell, policer: Policer, folder: Path) -> None:
-    """Write what a policer would have: here nothing is sent again or marked, so it drops nothing."""
+    """Write what a policer would have: here nothing is sent again or marked, so it drops
+    nothing.
+    """
     (name,) = (
         c.name
         for c in cell.captures
@@ -195,7 +197,9 @@ def _server(flow: Flow, frames: list[Frame], end_ns: int) -> Iterator[dict[str, 
 
 
 def _log(flow: Flow, frames: list[Frame]) -> bytes:
-    """Return the log of a QUIC server's packets: each that was not lost is acknowledged by itself."""
+    """Return the log of a QUIC server's packets: each that was not lost is acknowledged by
+    itself.
+    """
     ordered = sorted(frames, key=lambda frame: frame.entered_ns)
     return np.array(
         [
@@ -398,7 +402,9 @@ def _datagram_bytes(frame: Frame) -> int:
 
 
 def _ports(frame: Frame) -> tuple[int, int]:
-    """Return the ports of a data packet's sender and receiver; who opened the connection has another."""
+    """Return the ports of a data packet's sender and receiver; who opened the connection has
+    another.
+    """
     workload, other = frame.flow.workload, fake_iperf3.CLIENT_PORT + frame.connection
     if isinstance(workload, Iperf3Workload) and not workload.reverse:
         return other, frame.flow.port

@@ -1,4 +1,6 @@
-"""What client and server of page loads would have written, invented from the fluid model's frames."""
+"""What client and server of page loads would have written, invented from the fluid model's
+frames.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +45,9 @@ def events(
         for one in load["resources"]:
             answered = {"begin_ns": one["request_start_ns"], "end_ns": one["response_end_ns"]}
             answer = {key: one[key] for key in ("path", "status", "bytes")}
-            server.append({"t_ns": one["response_end_ns"], "event": "request", **at, **answer,
-                           **answered})  # fmt: skip
+            server.append(
+                {"t_ns": one["response_end_ns"], "event": "request", **at, **answer, **answered}
+            )
         server.append(
             {"t_ns": load["t_ns"], "event": "closed", "connection": number, "bytes": page_bytes}
         )

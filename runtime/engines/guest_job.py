@@ -23,12 +23,13 @@ from fairc.runtime.vm import exchange, recipe
 DEADLINE_MARGIN_S = 30.0
 # And the guest to end before it is stopped from outside.
 OUTSIDE_MARGIN_S = 30.0
-# Every cell begins at this instant of the guest's clock, which shows 2020-01-01 at the boot: how long
-# its set-up took leaves no trace in its results.
+# Every cell begins at this instant of the guest's clock, which shows 2020-01-01 at the boot: how
+# long its set-up took leaves no trace in its results.
 EPOCH_S = 600
 EPOCH_NS = (1_577_836_800 + EPOCH_S) * 10**9
 SCRIPT = "run.py"
-# What guests call their files. The exchange refuses what is no file name; this, what is none of ours.
+# What guests call their files. The exchange refuses what is no file name; this, what is none of
+# ours.
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,250}", re.ASCII)
 MOST_CLOCK_S = 1e9
 MOST_CHARACTERS = 2000
@@ -68,8 +69,8 @@ def limits(cell: Cell, **others: Any) -> bounds.Limits:
 def write(cell: Cell, device: Path, computing_is_free: bool = False, memory_bytes: int = 0) -> None:
     """Write a new exchange that holds the cell, and the program that runs it.
 
-    computing_is_free: as in `values.document`. memory_bytes: of the machine, where what it leaves behind
-    may not fit an exchange of the usual size.
+    computing_is_free: as in `values.document`. memory_bytes: of the machine, where what it leaves
+    behind may not fit an exchange of the usual size.
     """
     seed = hashlib.sha256(f"kernel {cell.seed}".encode()).digest()
     header = {
@@ -138,7 +139,9 @@ def _checked(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def variant_of(cell: Cell, usual: recipe.Variant) -> recipe.Variant:
-    """Return what the cell needs: the machine with a browser exactly for loads in a browser, else the engine's usual one."""
+    """Return what the cell needs: the machine with a browser exactly for loads in a browser, else
+    the engine's usual one.
+    """
     loads = (flow.workload for flow in cell.flows if isinstance(flow.workload, LoadWorkload))
     chromium = any(load.client == "chromium" for load in loads)
     return recipe.BROWSER if chromium else usual

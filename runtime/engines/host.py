@@ -103,7 +103,9 @@ def has_device(kind: str) -> bool:
 
 @cache
 def has_cca(name: str) -> bool:
-    """Whether the kernel lets this user choose a congestion control algorithm; may load a module."""
+    """Whether the kernel lets this user choose a congestion control algorithm; may load a
+    module.
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         try:
             probe.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
@@ -165,20 +167,27 @@ def wants_accurate_ecn(cell: Cell) -> bool:
 
 
 def missing_tests(cell: Cell) -> list[str]:
-    """Return the packages of the programs that the flows of a cell are themselves, and are not there."""
+    """Return the packages of the programs that the flows of a cell are themselves, and are not
+    there.
+    """
     wanted = any(iperf3.uses(flow) for flow in cell.flows)
     return [iperf3.PROGRAM] if wanted and not shutil.which(iperf3.PROGRAM) else []
 
 
 def needs(cell: Cell, kernel: Kernel = HERE) -> Iterator[tuple[str, bool]]:
-    """Yield a description of each thing that a cell needs of the kernel, and whether it is there."""
+    """Yield a description of each thing that a cell needs of the kernel, and whether it is
+    there.
+    """
     yield "network interfaces of type veth", kernel.has_veth()
     for kind in devices(cell):
         yield f"network interfaces of type {kind}", kernel.has_device(kind)
     for kind in qdiscs(cell):
         need = f"the queueing discipline {kind} (module sch_{module(kind)})"
         if kind == "netem":
-            need += ", which transmits frames: without it, links can only be `transmit = bucket`, and have no delay"
+            need += (
+                ", which transmits frames: without it, links can only be `transmit = bucket`, and"
+                " have no delay"
+            )
         yield need, kernel.has_qdisc(kind)
     if wants_accurate_ecn(cell):
         yield "accurate ECN (net.ipv4.tcp_ecn_option)", kernel.has_accurate_ecn()
@@ -207,7 +216,8 @@ def _output(command: list[str]) -> str | None:
             text=True,
             errors="replace",
             timeout=PROBE_S,
-            cwd="/",  # `python -c` imports from where it is started, which may be a stranger's folder
+            # `python -c` imports from where it is started, which may be a stranger's folder
+            cwd="/",
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

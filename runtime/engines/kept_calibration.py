@@ -14,7 +14,9 @@ from .base import Engine
 
 
 def keep(engine: str, identity: str, document: str) -> Path:
-    """Write a calibration, as JSON, where the locks of later runs on the same engine find it; return the path."""
+    """Write a calibration, as JSON, where the locks of later runs on the same engine find it;
+    return the path.
+    """
     path = _place(engine, identity)
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole(path, path.parent) as part:
@@ -23,7 +25,9 @@ def keep(engine: str, identity: str, document: str) -> Path:
 
 
 def kept(engine: Engine) -> dict[str, Any] | None:
-    """Return what a lock records of the calibration of an engine in its present state; None without one."""
+    """Return what a lock records of the calibration of an engine in its present state; None without
+    one.
+    """
     try:
         content = _place(engine.name, engine.identity).read_bytes()
         found = json.loads(content)

@@ -1,4 +1,6 @@
-"""The fast engine: the real kernel as a program of this host, in virtual time, booted for every cell."""
+"""The fast engine: the real kernel as a program of this host, in virtual time, booted for every
+cell.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ from .base import RawResult
 # How often a running machine is looked at; its end is noticed at once.
 LOOK_EVERY_S = 0.05
 CONFINED = {"bubblewrap": "yes", "namespaces": "yes", "container": "by its container"}
-# What the kernel prints when the host refuses it a process (EAGAIN, ENOMEM); the guest goes on with a failed fork(2).
+# What the kernel prints when the host refuses it a process (EAGAIN, ENOMEM); the guest goes on with
+# a failed fork(2).
 _NO_PROCESS = re.compile(r"clone failed, errno = (11|12)\b")
 
 
@@ -69,7 +72,9 @@ class UmlEngine:
         return guest_job.emitted(cell, computing_is_free=True)
 
     def _identity(self, variant: recipe.Variant, memory_bytes: int | None = None) -> str:
-        """Return a machine's identity; its parts are verified at its first use, and at each boot."""
+        """Return a machine's identity; its parts are verified at its first use, and at each
+        boot.
+        """
         assert self._kernel is not None, "prepare comes first"
         if (variant.name, memory_bytes) not in self._identities:
             parts = {

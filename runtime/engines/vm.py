@@ -30,8 +30,9 @@ CLOCK_EVERY_S, CLOCK_LIMIT_S = 5.0, 1.0
 class VmEngine:
     """Runs a cell in an emulated machine in virtual time. Needs no root.
 
-    foreign: somebody else's programs, run in place of this installation's. pinned: keep each machine on its own core, which
-    makes it a fifth faster; wrong where other processes like this one share the cores, because all would choose the same.
+    foreign: somebody else's programs, run in place of this installation's. pinned: keep each
+    machine on its own core, which makes it a fifth faster; wrong where other processes like this
+    one share the cores, because all would choose the same.
     """
 
     name = "vm"
@@ -110,7 +111,8 @@ class VmEngine:
     def run(self, cell: Cell, workdir: Path) -> RawResult:
         """Restore the snapshot, run the cell's script, and fetch its artefacts.
 
-        Foreign programs that had to be stopped once get no other cell: each could cost as much time as its limits allow.
+        Foreign programs that had to be stopped once get no other cell: each could cost as much time
+        as its limits allow.
         """
         if self._given_up:
             error = f"not run, since the programs were stopped in another cell: {self._given_up}"

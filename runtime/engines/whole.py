@@ -1,4 +1,6 @@
-"""`fairc doctor --verify`: all files in the cache that cells need, read in full and compared with their hashes."""
+"""`fairc doctor --verify`: all files in the cache that cells need, read in full and compared with
+their hashes.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from .doctor import Finding, endpoints
 
 
 def verify() -> Iterator[Finding]:
-    """Yield each existing part and whether it is undamaged; a part that has not been built is not a finding."""
+    """Yield each existing part and whether it is undamaged; a part that has not been built is not a
+    finding.
+    """
     yield endpoints()
     yield from _found("kernel", kernels.folder(), kernels.find)
     for variant in recipe.VARIANTS:

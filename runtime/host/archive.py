@@ -20,8 +20,8 @@ BAD_NAMES = (
     *(errno.ENAMETOOLONG, errno.EEXIST, errno.ENOTDIR),
     *(errno.EISDIR, errno.EINVAL, errno.EILSEQ),
 )
-# The most that an archive may unpack to: far more than captures and images do (they pack to between a tenth and
-# a fiftieth), so that a small file from a stranger cannot fill a disk.
+# The most that an archive may unpack to: far more than captures and images do (they pack to between
+# a tenth and a fiftieth), so that a small file from a stranger cannot fill a disk.
 MOST_BYTES, MOST_TIMES, MOST_FILES = 2 << 30, 100, 100_000
 
 
@@ -44,7 +44,10 @@ def pack(folder: Path, archive: Path, left_out: Container[str] = ()) -> None:
 def pack_several(
     folders: Mapping[str, Path], archive: Path, left_out: Container[str] = (), level: int = LEVEL
 ) -> None:
-    """Write several folders to one archive, each below its name in `folders`. level: of the compression."""
+    """Write several folders to one archive, each below its name in `folders`.
+
+    level: of the compression.
+    """
     with (
         archive.open("wb") as file,
         zstandard.ZstdCompressor(level=level).stream_writer(file, closefd=False) as stream,
@@ -63,8 +66,8 @@ def pack_several(
 def unpack(archive: Path, folder: Path) -> None:
     """Unpack what `pack` writes into an existing empty folder. Raises OSError, ValueError.
 
-    Accepts only regular files below the folder, and not much more than `pack` ever packs. (The filters of tarfile
-    came with Python 3.11.4; Debian 12 has 3.11.2.)
+    Accepts only regular files below the folder, and not much more than `pack` ever packs. (The
+    filters of tarfile came with Python 3.11.4; Debian 12 has 3.11.2.)
     """
     files = 0
     try:
@@ -106,7 +109,10 @@ class _Bounded(io.RawIOBase):
 
 
 def new_file(target: Path, archive: Path) -> BinaryIO:
-    """Create a file and the folders above it. Raises OSError, and ValueError for an impossible name."""
+    """Create a file and the folders above it.
+
+    Raises OSError, and ValueError for an impossible name.
+    """
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         return target.open("xb")

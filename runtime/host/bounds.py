@@ -1,7 +1,9 @@
-"""The limits of a machine, enforced from outside: its clock, CPU time, silence, wall time, and output.
+"""The limits of a machine, enforced from outside: its clock, CPU time, silence, wall time, and
+output.
 
-A guest ends its own cell at the cell's deadline; these limits apply to a guest that does not: damaged, caught in a
-loop, or hostile. A busy host makes no difference: the last resort, wall time, is days for a cell of minutes.
+A guest ends its own cell at the cell's deadline; these limits apply to a guest that does not:
+damaged, caught in a loop, or hostile. A busy host makes no difference: the last resort, wall time,
+is days for a cell of minutes.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ from pathlib import Path
 # A machine that computes for this long while its clock stands still is stuck in a loop: no cell's
 # programs compute for more than a fraction of a second at one instant.
 STANDSTILL_CPU_S = 120.0
-# The most CPU time of a cell, far above the most expensive known (1 Gbit/s on uml: 3 s of CPU per virtual
-# second; vm executes at most 10^9 instructions per virtual second, 10 s of CPU).
+# The most CPU time of a cell, far above the most expensive known (1 Gbit/s on uml: 3 s of CPU per
+# virtual second; vm executes at most 10^9 instructions per virtual second, 10 s of CPU).
 CPU_S_FIXED, CPU_S_PER_VIRTUAL_S = 600.0, 60.0
 # A machine whose threads have all slept for this long waits for something that never comes.
 IDLE_S = 600.0
@@ -27,11 +29,12 @@ KILLED_S = 20.0
 # Beyond any slowness of a host: ten times the CPU time, plus a day.
 WALL_S_FIXED, WALL_PER_CPU = 24 * 3600.0, 10.0
 CONSOLE_LIMIT = 16 << 20
-# A guest's programs may be processes of the host, which often has no more than 32768 process IDs in all.
+# A guest's programs may be processes of the host, which often has no more than 32768 process IDs in
+# all.
 MOST_PROCESSES = 12_000
 CHECK_EVERY_S = 1.0
-# States of proc_pid_stat(5) in which a thread computes, waits for a core or a disk, or has been stopped.
-# Not that of a traced thread (t): that is how a guest's programs wait for their kernel.
+# States of proc_pid_stat(5) in which a thread computes, waits for a core or a disk, or has been
+# stopped. Not that of a traced thread (t): that is how a guest's programs wait for their kernel.
 NOT_ASLEEP = frozenset("RDT")
 # The state of a zombie: it has ended, and its parent has not reaped it.
 DEAD = "Z"
@@ -60,7 +63,9 @@ class Limits:
 def limits(
     latest_s: float, lasts_s: float, idle_s: float = IDLE_S, console_bytes: int = CONSOLE_LIMIT
 ) -> Limits:
-    """Return the limits of a machine whose clock may show `latest_s`, and whose cell lasts `lasts_s`."""
+    """Return the limits of a machine whose clock may show `latest_s`, and whose cell lasts
+    `lasts_s`.
+    """
     return Limits(latest_s, CPU_S_FIXED + CPU_S_PER_VIRTUAL_S * lasts_s, idle_s, console_bytes)
 
 
@@ -121,10 +126,11 @@ class Watch:
 def watched(
     pid: int, kill: Callable[[], None], console: Path, limits: Limits, found: list[str]
 ) -> Iterator[None]:
-    """Kill a machine that exceeds its limits while its starter waits for it; `found` gets the reason.
+    """Kill a machine that exceeds its limits while its starter waits for it; `found` gets the
+    reason.
 
-    Its clock is not checked. A host too busy to run the machine is not a reason: a thread that waits for a core is
-    not asleep, and apart from the last resort the other limits are in CPU time.
+    Its clock is not checked. A host too busy to run the machine is not a reason: a thread that
+    waits for a core is not asleep, and apart from the last resort the other limits are in CPU time.
     """
     over = threading.Event()
 
@@ -146,9 +152,11 @@ def watched(
 
 
 def family(root: int) -> dict[int, list[str]]:
-    """Return a process and its descendants, each with its fields of proc_pid_stat(5) from the third on.
+    """Return a process and its descendants, each with its fields of proc_pid_stat(5) from the third
+    on.
 
-    A guest's programs are processes of the host, and leave the session of the process that was started.
+    A guest's programs are processes of the host, and leave the session of the process that was
+    started.
     """
     found: dict[int, list[str]] = {}
     for entry in Path("/proc").iterdir():
@@ -171,7 +179,9 @@ def processor_s(members: Mapping[int, Sequence[str]]) -> float:
 
 
 def _awake(members: Iterable[int]) -> bool:
-    """Return whether any thread of some processes is not asleep: it works, or is kept from working."""
+    """Return whether any thread of some processes is not asleep: it works, or is kept from
+    working.
+    """
     for pid in members:
         try:
             threads = list(Path(f"/proc/{pid}/task").iterdir())

@@ -1,4 +1,6 @@
-"""Remove leftovers of crashed runs, and only these: they carry our mark, and their owner is gone."""
+"""Remove leftovers of crashed runs, and only these: they carry our mark, and their owner is
+gone.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Faults of the environment: a full disk, too little memory, a limit. They are not a result of any cell.
+"""Faults of the environment: a full disk, too little memory, a limit. They are not a result of any
+cell.
 
-A sweep that meets one stops at once, reports what is missing and ends with exit status 3: cells that failed for lack of
-space would say nothing about the experiment. The same command resumes.
+A sweep that meets one stops at once, reports what is missing and ends with exit status 3: cells
+that failed for lack of space would say nothing about the experiment. The same command resumes.
 """
 
 from __future__ import annotations
@@ -67,7 +68,9 @@ class MachineFault(EngineUnavailable):
 
 
 def _unmapped(error: BaseException) -> bool:
-    """Return whether a library could not be loaded for lack of memory, by the loader's messages (dlopen(3))."""
+    """Return whether a library could not be loaded for lack of memory, by the loader's messages
+    (dlopen(3)).
+    """
     messages = ("failed to map segment", "cannot allocate memory", "cannot create shared object")
     return isinstance(error, ImportError) and any(each in str(error) for each in messages)
 
@@ -101,7 +104,9 @@ def _of_duckdb(error: BaseException) -> int | None:
 
 
 def no_process() -> MachineFault:
-    """Return the fault that no process could be started, for callers that have no exception that says so."""
+    """Return the fault that no process could be started, for callers that have no exception that
+    says so.
+    """
     message = "no more processes could be started on this machine"
     return MachineFault((message,), f"{HELP[errno.EAGAIN]}; {RESUMES}")
 
@@ -120,10 +125,11 @@ def full(places: Iterable[Path]) -> MachineFault | None:
 
 
 def require(largest_file_bytes: int, memory_bytes: int) -> None:
-    """Check that limits and space suffice for cells in virtual time; raise the soft limit of open files.
+    """Check that limits and space suffice for cells in virtual time; raise the soft limit of open
+    files.
 
-    largest_file_bytes: of any file that a cell writes. memory_bytes: what one of its programs maps. Raises
-    MachineFault.
+    largest_file_bytes: of any file that a cell writes. memory_bytes: what one of its programs maps.
+    Raises MachineFault.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     enough = WANTED_OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, WANTED_OPEN_FILES)

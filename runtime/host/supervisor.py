@@ -28,7 +28,8 @@ Stream = int | IO[bytes] | None
 class Child(subprocess.Popen[bytes]):
     """A supervised command; `returncode` is the command's, 128 + n when signal n ended it.
 
-    `kill` and `terminate` end its whole process group, at once or after the grace period it was given.
+    `kill` and `terminate` end its whole process group, at once or after the grace period it was
+    given.
     """
 
     def __init__(self, argv: Sequence[str], leash: int, **options: object) -> None:
@@ -82,7 +83,8 @@ def start(
     argv: the command; its first word is looked up in PATH.
     env: the whole environment (default: this process's); the mark is added.
     deadline_s: wall seconds after which the group is ended, > 0.
-    grace_s: if > 0, it is asked to end (SIGTERM) and killed this much later; for commands that clean up (mounts).
+    grace_s: if > 0, it is asked to end (SIGTERM) and killed this much later; for commands that
+    clean up (mounts).
     pass_fds: open files that it inherits under their numbers.
     core: where it runs; None: anywhere.
     limits: its resource limits, soft and hard, by their numbers (setrlimit(2)).
@@ -153,7 +155,8 @@ class Group:
 
 @cache
 def mark() -> str:
-    """Return the mark that this run writes into the environment of all it starts: `PID:START:NAMESPACE`.
+    """Return the mark that this run writes into the environment of all it starts:
+    `PID:START:NAMESPACE`.
 
     START is in clock ticks after boot (proc(5), field 22), so a reused PID is not mistaken for its
     predecessor; NAMESPACE is the PID namespace in which the PID is valid, a different one in each
@@ -176,7 +179,9 @@ def temporary_prefix(kind: str) -> str:
 
 
 def owner_runs(mark: str) -> bool:
-    """Return whether the process that a mark names still runs; True if that cannot be determined here."""
+    """Return whether the process that a mark names still runs; True if that cannot be determined
+    here.
+    """
     pid, _, rest = mark.partition(":")
     start, _, where = rest.partition(":")
     if not (pid.isdigit() and start.isdigit()) or where != str(namespace()):

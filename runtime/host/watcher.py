@@ -1,9 +1,9 @@
 """The program between fairc and a command: it ends the command when fairc goes or time is up.
 
-Run by `supervisor.start` as `python -I -S watcher.py LEASH SECONDS GRACE CORE LIMITS COMMAND...`; it imports next to
-nothing, because every cell pays for its start-up. LEASH is the reading end of a pipe whose only other end
-is held by fairc: the kernel closes that end however fairc dies. CORE is where both run (-1: anywhere); LIMITS are
-those of setrlimit(2), `NUMBER=VALUE,...`.
+Run by `supervisor.start` as `python -I -S watcher.py LEASH SECONDS GRACE CORE LIMITS COMMAND...`;
+it imports next to nothing, because every cell pays for its start-up. LEASH is the reading end of a
+pipe whose only other end is held by fairc: the kernel closes that end however fairc dies. CORE is
+where both run (-1: anywhere); LIMITS are those of setrlimit(2), `NUMBER=VALUE,...`.
 """
 
 import os
@@ -18,10 +18,10 @@ GONE_MS = 500
 def main(leash: int, seconds: float, grace: float, command: list[str]) -> int:
     """Run a command in a process group of its own and return its exit status (128 + n: signal n).
 
-    The whole group is killed when the command ends, when the leash breaks, and after `seconds` (< 0: never). If
-    `grace` is more than 0 and the command has not ended, the group is first asked to end (SIGTERM), and killed
-    `grace` seconds later at most. After `seconds` this process ends itself with SIGALRM, which no exit status can
-    imitate.
+    The whole group is killed when the command ends, when the leash breaks, and after `seconds` (<
+    0: never). If `grace` is more than 0 and the command has not ended, the group is first asked to
+    end (SIGTERM), and killed `grace` seconds later at most. After `seconds` this process ends
+    itself with SIGALRM, which no exit status can imitate.
     """
     os.set_inheritable(leash, False)
     child = spawn(command)
@@ -58,7 +58,9 @@ def bound(core: int, limits: str) -> None:
 
 
 def spawn(command: list[str]) -> int:
-    """Start a command in a process group of its own; if this process itself is killed, the command dies with it."""
+    """Start a command in a process group of its own; if this process itself is killed, the command
+    dies with it.
+    """
     for folder in os.environ.get("PATH", os.defpath).split(":"):
         if os.access(f"{folder}/setpriv", os.X_OK):
             guarded = [f"{folder}/setpriv", "--pdeathsig", "KILL", "--", *command]

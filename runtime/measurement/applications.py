@@ -1,4 +1,6 @@
-"""What users of a flow's applications saw: videos that play and stall, requests and their answers."""
+"""What users of a flow's applications saw: videos that play and stall, requests and their
+answers.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,8 @@ class Video:
     """One video as its player showed it, until `until_s`; times in s after the epoch.
 
     asked_s: when its connection was opened. started_s: when it first played, None if it never did.
-    stalls_s: (begin, end) of each stall; one still under way at `until_s` ends there. ended: whether it
-    played to its end.
+    stalls_s: (begin, end) of each stall; one still under way at `until_s` ends there. ended:
+    whether it played to its end.
     """
 
     connection: int
@@ -41,8 +43,8 @@ class Video:
         """Quality of experience, 1.5 to 5; None for a video that never started.
 
         3.50 exp(-(0.15 L + 0.19) N) + 1.50 with N stalls of mean length L, s (Sanhaji et al.,
-        ConEx Performance Evaluation and Application to Video Streaming, 2015, after Hossfeld et al.,
-        Internet Video Delivery in YouTube, 2013).
+        ConEx Performance Evaluation and Application to Video Streaming, 2015, after Hossfeld et
+        al., Internet Video Delivery in YouTube, 2013).
         """
         if self.started_s is None:
             return None
@@ -71,9 +73,10 @@ class Transfers:
 class Requests:
     """Requests that were begun, in order of their start; columns of shape (requests,).
 
-    connection, number: stream of requests, and the request's number in it. start_s: after the epoch.
-    duration_s: until the last byte; NaN for one that was not answered in full. bytes: of the answer, or
-    what had arrived of it. late_s: how late each stream began a request at worst.
+    connection, number: stream of requests, and the request's number in it. start_s: after the
+    epoch.
+    duration_s: until the last byte; NaN for one that was not answered in full. bytes: of the
+    answer, or what had arrived of it. late_s: how late each stream began a request at worst.
     """
 
     connection: NDArray[np.int64]
@@ -99,11 +102,12 @@ def videos(
     """Return the videos of a flow, one per connection of `asked_s` (when it was opened).
 
     events: `playing`, `stalled` and `played` of the client. until_s: when the flow was stopped or
-    the cell ended; later events are not counted. Raises ArtefactError for an order of events that no
-    player produces.
+    the cell ended; later events are not counted. Raises ArtefactError for an order of events that
+    no player produces.
     """
     seen: dict[int, list[tuple[float, str]]] = {connection: [] for connection in asked_s}
-    # Events are written when the player's program next wakes up; those of one time keep the file's order.
+    # Events are written when the player's program next wakes up; those of one time keep the file's
+    # order.
     for event in sorted(events, key=lambda e: e["t_ns"]):
         connection, at_s = field(event, "connection", file), event["t_ns"] * NS
         if connection not in seen:

@@ -22,8 +22,10 @@ COLUMNS: Mapping[str, type] = {
     "tokens": int,
     "dropped": int,
 }
-"""t_s: the end of the slot, s after the epoch; level: at that time, tokens; the rest count the slot's packets:
-arrivals, re-echoed losses and marks, those that took a token, those that were dropped."""
+"""t_s: the end of the slot, s after the epoch; level: at that time, tokens; the rest count the
+slot's packets: arrivals, re-echoed losses and marks, those that took a token, those that were
+dropped.
+"""
 
 
 def nothing() -> Rows:

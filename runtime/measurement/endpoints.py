@@ -40,7 +40,9 @@ class Progress:
     reports: tuple[tuple[Floats, Floats], ...]
 
     def at(self, t_s: Floats) -> Floats:
-        """Return the bytes delivered until each time, interpolated linearly between reports (100 ms)."""
+        """Return the bytes delivered until each time, interpolated linearly between reports (100
+        ms).
+        """
         total = np.zeros(len(t_s))
         for times, received in self.reports:
             total += np.interp(t_s, times, received, left=0.0)
@@ -57,19 +59,20 @@ class Endpoints:
     """One flow as its two programs saw it; times in s after the epoch.
 
     opened_s: connection -> when the client opened it. accepted_s: when the server accepted it.
-    done_s: when a connection that received its whole workload had its last byte. first_byte_s: first
-    data of any connection, None when there was none. end_s: last byte or stop of the last
+    done_s: when a connection that received its whole workload had its last byte. first_byte_s:
+    first data of any connection, None when there was none. end_s: last byte or stop of the last
     connection, None when one never ended.
     unended: connections whose end the client never reported.
     completed: every connection received its whole workload. ccas: as read back from the sockets.
     loads: page loads, failed ones included; they describe such a flow instead of the client's
-    connections: `opened_s` and `done_s` are empty; `unended` counts loads not reported by a client that
-    did not finish (one that was stopped says so, and how many loads have ended).
+    connections: `opened_s` and `done_s` are empty; `unended` counts loads not reported by a client
+    that did not finish (one that was stopped says so, and how many loads have ended).
     own_time: the load of a browser from its own host, without a network; it alone has number 0.
     transports: for page loads, connection -> what it ran over.
     reports: events that say how connections were set up (`listening`, `accepted`, `connected`) and
-    how datagrams fared (`sent`, `received`), by name. packet_log: packets of a QUIC server and their
-    acknowledgements (`round_trips.RECORD`), None without one. errors: the failures that the programs reported.
+    how datagrams fared (`sent`, `received`), by name. packet_log: packets of a QUIC server and
+    their acknowledgements (`round_trips.RECORD`), None without one. errors: the failures that the
+    programs reported.
     """
 
     opened_s: Mapping[int, float]
@@ -93,7 +96,10 @@ class Endpoints:
 
 
 def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
-    """Read what server and client of a flow wrote; ended_s: the end of the cell. Raises ArtefactError."""
+    """Read what server and client of a flow wrote; ended_s: the end of the cell.
+
+    Raises ArtefactError.
+    """
     server_file, client_file = f"{flow.name}.server.ndjson", f"{flow.name}.client.ndjson"
     records = artefacts.lines(server_file)
     sampled: list[Samples] = []
@@ -173,7 +179,9 @@ def _of_loads(
     client: Events,
     accepted_s: Mapping[int, float],
 ) -> Endpoints:
-    """Return the endpoints of a flow that loads pages; each object is taken to have arrived evenly."""
+    """Return the endpoints of a flow that loads pages; each object is taken to have arrived
+    evenly.
+    """
     server_file = f"{flow.name}.server.ndjson"
     transports: dict[int, str] = {}
     for event in server["accepted"]:
@@ -217,7 +225,9 @@ def _of_loads(
 
 
 def _samples_of(events: list[dict[str, Any]], transports: Mapping[int, str], file: str) -> Samples:
-    """Return the samples of a server over both transports, each read by its connection's transport."""
+    """Return the samples of a server over both transports, each read by its connection's
+    transport.
+    """
     parts: dict[str, list[dict[str, Any]]] = {"tcp": [], "quic": []}
     for event in events:
         connection = field(event, "connection", file)

@@ -13,19 +13,28 @@ Int64s = NDArray[np.int64]
 
 RECORD = np.dtype(
     [
-        ("time_ns", "<u8"), ("source", "<u4"), ("destination", "<u4"),
-        ("source_port", "<u2"), ("destination_port", "<u2"), ("number", "<u4"),
-        ("payload_bytes", "<u2"), ("flags", "u1"), ("kind", "u1"), ("other", "<u4"),
+        ("time_ns", "<u8"),
+        ("source", "<u4"),
+        ("destination", "<u4"),
+        ("source_port", "<u2"),
+        ("destination_port", "<u2"),
+        ("number", "<u4"),
+        ("payload_bytes", "<u2"),
+        ("flags", "u1"),
+        ("kind", "u1"),
+        ("other", "<u4"),
     ]
-)  # fmt: skip
+)
 SEGMENT, BLOCK, DATAGRAM = range(3)
 
 
 @dataclass(frozen=True, slots=True)
 class Headers:
-    """Packets, and the blocks [first, last) of sequence numbers that they acknowledge selectively (RFC 2018).
+    """Packets, and the blocks [first, last) of sequence numbers that they acknowledge selectively
+    (RFC 2018).
 
-    Of the packets' columns only those are not 0 that a record has. block_of: index of the packet of each block.
+    Of the packets' columns only those are not 0 that a record has. block_of: index of the packet of
+    each block.
     """
 
     packets: Packets

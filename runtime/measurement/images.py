@@ -1,10 +1,10 @@
 """A flow whose ends are a third-party image: its packets show what the image does not report.
 
-The client's interface is captured both ways. `opened` is the client's first packet to its server, the
-first byte is the first packet that came back (of the handshake: its contents cannot be seen). The
-file's bytes are apportioned to the server's packets by their UDP payload, up to the time at which the
-image wrote the file's last byte; the download's modification time gives that to the kernel's tick
-(4 ms or less).
+The client's interface is captured both ways. `opened` is the client's first packet to its server,
+the first byte is the first packet that came back (of the handshake: its contents cannot be seen).
+The file's bytes are apportioned to the server's packets by their UDP payload, up to the time at
+which the image wrote the file's last byte; the download's modification time gives that to the
+kernel's tick (4 ms or less).
 """
 
 from __future__ import annotations

@@ -67,7 +67,10 @@ def load(
     queue: QueueRecord,
     ended_s: float,
 ) -> Endpoints:
-    """Read what both programs of a flow printed; ended_s: the end of the cell. Raises ArtefactError."""
+    """Read what both programs of a flow printed; ended_s: the end of the cell.
+
+    Raises ArtefactError.
+    """
     client, server = (read(artefacts, f"{flow.name}.{side}") for side in ("client", "server"))
     sender, receiver = (server, client) if workload.reverse else (client, server)
     clock = Clock(flow, workload, paths, queue, _ports(client, "local_port"))
@@ -133,7 +136,9 @@ def read(artefacts: Artefacts, name: str) -> Report:
 
 
 def _once(intervals: list[Any]) -> list[Any]:
-    """Leave out the last interval that a program prints a second time when its other end was stopped."""
+    """Leave out the last interval that a program prints a second time when its other end was
+    stopped.
+    """
     return [i for n, i in enumerate(intervals) if not n or i != intervals[n - 1]]
 
 

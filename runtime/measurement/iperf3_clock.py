@@ -1,16 +1,17 @@
 """When a test of iperf3 began, according to the packets at its bottleneck.
 
-iperf3 counts its times from the start of its test, and gives the start itself only to the second. The
-captures show when that was (states of iperf_api.h, the same in 3.12 and 3.18: the server sends them on
-the control connection, a byte each: parameters, create streams, TEST_START, running):
+iperf3 counts its times from the start of its test, and gives the start itself only to the second.
+The captures show when that was (states of iperf_api.h, the same in 3.12 and 3.18: the server sends
+them on the control connection, a byte each: parameters, create streams, TEST_START, running):
 
-- `reverse` (the server sends): the server's test began when TEST_START reached the bottleneck, less the
-  delay before it; the client's when that byte was delivered, plus the delay behind.
-- else (the client sends): the client's test began when its first data reached the bottleneck, less the
-  delay before it; the server's one propagation delay from server to client earlier, that of TEST_START.
+- `reverse` (the server sends): the server's test began when TEST_START reached the bottleneck, less
+  the delay before it; the client's when that byte was delivered, plus the delay behind.
+- else (the client sends): the client's test began when its first data reached the bottleneck, less
+  the delay before it; the server's one propagation delay from server to client earlier, that of
+  TEST_START.
 
-Over TCP a stream begins with a cookie of 37 bytes from its client, over UDP with 4 bytes each way: neither
-is data.
+Over TCP a stream begins with a cookie of 37 bytes from its client, over UDP with 4 bytes each way:
+neither is data.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ START_BYTE = 2
 class Clock:
     """Times of a test, s after the epoch.
 
-    ports: of iperf3's client, for each stream. sender_s, receiver_s: when the test began at the sending
-    end and at the other; as planned where that was not seen.
+    ports: of iperf3's client, for each stream. sender_s, receiver_s: when the test began at the
+    sending end and at the other; as planned where that was not seen.
     """
 
     def __init__(
@@ -72,7 +73,8 @@ class Clock:
             self.receiver_s = self.sender_s - self._back_s
 
     def opened_s(self) -> dict[int, float]:
-        """Return when each stream was opened, as far as that was seen; for datagrams, when they began.
+        """Return when each stream was opened, as far as that was seen; for datagrams, when they
+        began.
 
         A connection is dated by its handshake: its client's SYN, or its server's answer.
         """
@@ -98,7 +100,9 @@ class Clock:
         return float(self._queue.seconds(packets)[found[0]]) if len(found) else None
 
     def _forth(self, packets: Packets) -> Bools:
-        """Return which packets go from the flow's server to its client, streams and control alike."""
+        """Return which packets go from the flow's server to its client, streams and control
+        alike.
+        """
         flow = self._flow
         if self._workload.reverse:
             which = (packets.source == int(IPv4Address(flow.address))) & (

@@ -72,7 +72,9 @@ class PageLoad:
     resources: tuple[Resource, ...]
 
     def since_connect_s(self, at_s: float | None) -> float | None:
-        """Return a time of this load, s after it began to connect; None where either is not known."""
+        """Return a time of this load, s after it began to connect; None where either is not
+        known.
+        """
         if at_s is None or self.connect_start_s is None:
             return None
         return at_s - self.connect_start_s

@@ -1,9 +1,10 @@
 """Find each packet of one capture point again at the next one.
 
-Most packets differ from all others and are found by their contents. Some are alike: the resets with which
-a kernel answers late segments, or datagrams of one content. Where as many of them come out as went in, the
-nth is the nth. Where some are missing, the others do not say which, but the order does: each of them entered
-between its neighbours that are known. What is left to choose from in a drop-tail queue is `replay`'s to decide.
+Most packets differ from all others and are found by their contents. Some are alike: the resets with
+which a kernel answers late segments, or datagrams of one content. Where as many of them come out as
+went in, the nth is the nth. Where some are missing, the others do not say which, but the order
+does: each of them entered between its neighbours that are known. What is left to choose from in a
+drop-tail queue is `replay`'s to decide.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ from .replay import Alike, DropTail, replay
 Int64s = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-# Fields that no router changes (it does change TTL, checksums and ECN bits). Together they identify a packet: a
-# TCP retransmission has another IP id, and where ids repeat, sequence number or timestamps differ.
-# Linux gives UDP datagrams that must not be fragmented the id 0, so their payload identifies them: QUIC
-# encrypts every packet under its own packet number (RFC 9001, section 5.3).
+# Fields that no router changes (it does change TTL, checksums and ECN bits). Together they identify
+# a packet: a TCP retransmission has another IP id, and where ids repeat, sequence number or
+# timestamps differ. Linux gives UDP datagrams that must not be fragmented the id 0, so their
+# payload identifies them: QUIC encrypts every packet under its own packet number (RFC 9001, section
+# 5.3).
 _IDENTITY = (
     "source",
     "destination",
@@ -46,7 +48,8 @@ _IDENTITY = (
 _FLOW = ("source", "destination", "protocol", "source_port", "destination_port")
 
 ORDER_NS = 20_000
-"""Packets captured this close together may be queued in a different order, where computing takes time.
+"""Packets captured this close together may be queued in a different order, where computing takes
+time.
 
 Seen on `vm`: of three packets within 5 us the first was dropped, after the two captured behind it.
 """
@@ -83,8 +86,9 @@ def match(
     """Match packets of two captures, each in order of time.
 
     waiting: how many packets were in transit between the two points when the capture ended. Of the
-    missing packets after the last one found, that many, the latest, are pending and not lost. order: in
-    which they pass. drop_tail: the queue between the points, if it drops exactly what does not fit.
+    missing packets after the last one found, that many, the latest, are pending and not lost.
+    order: in which they pass. drop_tail: the queue between the points, if it drops exactly what
+    does not fit.
     """
     split = len(upstream)
     keys = _numbered(_IDENTITY, upstream, downstream)
@@ -131,7 +135,9 @@ def match(
 
 
 def _still_waiting(kinds: Int64s, surplus: Int64s, waiting: int) -> Bools:
-    """Return which packets may be waiting at the end: the last of each kind that did not come out."""
+    """Return which packets may be waiting at the end: the last of each kind that did not come
+    out.
+    """
     order, rank = _ranked(kinds[::-1])
     from_last = np.empty(len(kinds), np.int64)
     from_last[order] = rank
@@ -141,7 +147,9 @@ def _still_waiting(kinds: Int64s, surplus: Int64s, waiting: int) -> Bools:
 def _windows(
     upstream: Packets, downstream: Packets, found: Int64s, outputs: Int64s, order: Order
 ) -> tuple[Int64s, Int64s]:
-    """Return between which times each output may have come in, by its neighbours that are known, ns."""
+    """Return between which times each output may have come in, by its neighbours that are known,
+    ns.
+    """
     low, high = np.full(len(outputs), _ALWAYS), downstream.time_ns[outputs]
     if order == "mixed":
         return low, high
@@ -174,9 +182,9 @@ def _windows(
 def _by_kind(alike: Alike) -> tuple[Int64s, Bools]:
     """Choose an input for each output, one kind of packets at a time.
 
-    Of those that went in, the latest that are possible came out: then no packet has waited longer than it
-    must have. Of more that come out than went in, the first are the originals. Returns the inputs, shape
-    (outputs,), -1 for none, and for which of them there is no other choice.
+    Of those that went in, the latest that are possible came out: then no packet has waited longer
+    than it must have. Of more that come out than went in, the first are the originals. Returns the
+    inputs, shape (outputs,), -1 for none, and for which of them there is no other choice.
     """
     pairs, certain = (
         np.full(len(alike.outputs), -1, np.int64),

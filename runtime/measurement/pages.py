@@ -1,4 +1,6 @@
-"""What is kept of page loads: rows of loads, of their objects, and of what their connections received."""
+"""What is kept of page loads: rows of loads, of their objects, and of what their connections
+received.
+"""
 
 from __future__ import annotations
 
@@ -83,16 +85,21 @@ _RESOURCE: Mapping[str, tuple[type, Callable[[Resource], Any]]] = {
     "response_end_s": (float, lambda one: _number(one.response_end_s)),
 }
 _POINT = {
-    "flow": int, "load": int, "connection": int, "transport": str, "t_s": float, "bytes": float,
-}  # fmt: skip
+    "flow": int,
+    "load": int,
+    "connection": int,
+    "transport": str,
+    "t_s": float,
+    "bytes": float,
+}
 
 
 def page_series(measurement: Measurement) -> dict[str, Rows]:
     """Return the arrays `loads`, `resources` and `sequences`; `flow` indexes the cell's flows.
 
-    loads: in order, failed ones included; number 0 is a browser's load without a network. resources: `object`
-    numbers them within a load, from 0. sequences: what connections had received `t_s` after their load's
-    connectStart.
+    loads: in order, failed ones included; number 0 is a browser's load without a network.
+    resources: `object` numbers them within a load, from 0. sequences: what connections had received
+    `t_s` after their load's connectStart.
     """
     loads = [
         (at, flow, load)
@@ -104,16 +111,28 @@ def page_series(measurement: Measurement) -> dict[str, Rows]:
     ]
     return {
         "loads": rows(
-            {"flow": int, **{name: kind for name, (kind, _) in _LOAD.items()},
-             "split": bool, "slow_start_s": float},
+            {
+                "flow": int,
+                **{name: kind for name, (kind, _) in _LOAD.items()},
+                "split": bool,
+                "slow_start_s": float,
+            },
             [
-                (at, *(get(load) for _, get in _LOAD.values()), *_theory(measurement.cell, flow, load))
+                (
+                    at,
+                    *(get(load) for _, get in _LOAD.values()),
+                    *_theory(measurement.cell, flow, load),
+                )
                 for at, flow, load in loads
             ],
         ),
         "resources": rows(
-            {"flow": int, "load": int, "object": int,
-             **{name: kind for name, (kind, _) in _RESOURCE.items()}},
+            {
+                "flow": int,
+                "load": int,
+                "object": int,
+                **{name: kind for name, (kind, _) in _RESOURCE.items()},
+            },
             [
                 (at, load.number, number, *(get(one) for _, get in _RESOURCE.values()))
                 for at, _, load in loads
@@ -123,7 +142,7 @@ def page_series(measurement: Measurement) -> dict[str, Rows]:
         "sequences": rows(
             _POINT, [point for at, flow, load in loads for point in _points(at, flow, load)]
         ),
-    }  # fmt: skip
+    }
 
 
 def _theory(cell: Cell, flow: FlowRecord, load: PageLoad) -> tuple[bool, float]:

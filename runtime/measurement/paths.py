@@ -116,7 +116,9 @@ class Paths:
         return None
 
     def onward(self, place: Place) -> Place | None:
-        """Return the egress by which packets leave the hop behind an interface; None: no hop follows."""
+        """Return the egress by which packets leave the hop behind an interface; None: no hop
+        follows.
+        """
         peer = self._peers.get(place)
         if peer is None or self._nodes[peer[0]].kind != "hop":
             return None
@@ -142,7 +144,9 @@ class Paths:
         return sum(i.delay_ns for i in impairments if i) * 1e-9
 
     def transmission_s(self, places: tuple[Place, ...], frame_bytes: int) -> float:
-        """Return how long the links that begin at these interfaces take to send a frame, one after the other, s."""
+        """Return how long the links that begin at these interfaces take to send a frame, one after
+        the other, s.
+        """
         shapers = (self.interfaces[place].shaper for place in places)
         rates_bps = [each.rate_bps for each in shapers if each and each.transmitter]
         return sum(8 * frame_bytes / rate_bps for rate_bps in rates_bps)
@@ -156,8 +160,8 @@ def max_min(
     """Return the max-min fair rate of each session by progressive filling, in the rates' unit.
 
     paths: session -> the links it crosses. rates: capacity of each link, > 0; other links are
-    unlimited. demands: what a session wants at most; others want all there is. A session that crosses no link
-    of `rates` gets what it wants, or infinity.
+    unlimited. demands: what a session wants at most; others want all there is. A session that
+    crosses no link of `rates` gets what it wants, or infinity.
 
     Source: Bertsekas and Gallager, Data Networks, section 6.5.2 (a demand is a link of one's own).
     """

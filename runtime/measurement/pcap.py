@@ -131,7 +131,8 @@ class Feedback:
     """What informs a sender of congestion, besides the columns of `Packets`.
 
     marked: whether each packet has the mark CE (RFC 3168), shape (packets,). block_of, block_first,
-    block_last: blocks [first, last) that packets acknowledge selectively (RFC 2018), shape (blocks,);
+    block_last: blocks [first, last) that packets acknowledge selectively (RFC 2018), shape
+    (blocks,);
     block_of: index of the packet, increasing.
     """
 
@@ -171,8 +172,8 @@ def feedback(data: bytes) -> Feedback:
 def _record_offsets(data: bytes, order: str) -> tuple[Int64s, int]:
     """Return where each complete record begins, and where the last one ends.
 
-    Full packets come in runs of hundreds, and a run is found at once. Where lengths vary, records are
-    read one by one.
+    Full packets come in runs of hundreds, and a run is found at once. Where lengths vary, records
+    are read one by one.
     """
     length_at = struct.Struct(order + "I").unpack_from
     size = len(data)
@@ -203,7 +204,9 @@ def _record_offsets(data: bytes, order: str) -> tuple[Int64s, int]:
 
 
 class _Bytes:
-    """Big-endian fields of many packets at once; a field that was not captured in full reads as 0."""
+    """Big-endian fields of many packets at once; a field that was not captured in full reads as
+    0.
+    """
 
     def __init__(self, buffer: UInt8s, end: Int64s) -> None:
         self._end = end

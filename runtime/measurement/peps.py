@@ -1,4 +1,6 @@
-"""The reports of a pair of proxies: their middle connections, and the connections that they split."""
+"""The reports of a pair of proxies: their middle connections, and the connections that they
+split.
+"""
 
 from __future__ import annotations
 

@@ -52,9 +52,9 @@ class PolicerRecord:
     """A policer: its plan, its log by packet number, and the packets as they arrived.
 
     decisions: what it must have done, from the captures. total: None if it never ended properly.
-    arrivals: name of the capture of the arrivals; packets: its contents; dropped: which of them the policer
-    says it dropped. apart_s: the largest difference between the policer's and the capture's time of the
-    same packet, s. epoch_ns: zero of the other `*_s`.
+    arrivals: name of the capture of the arrivals; packets: its contents; dropped: which of them the
+    policer says it dropped. apart_s: the largest difference between the policer's and the capture's
+    time of the same packet, s. epoch_ns: zero of the other `*_s`.
     """
 
     plan: Policer
@@ -81,7 +81,9 @@ class PolicerRecord:
 
     @property
     def charged(self) -> Bools:
-        """Which packets took a token: those with a re-echo; forwarded ones only, if the plan says so."""
+        """Which packets took a token: those with a re-echo; forwarded ones only, if the plan says
+        so.
+        """
         echo: Bools = self.decisions.echo > 0
         return echo if self.plan.charge == "arrived" else echo & ~self.decisions.dropped
 
@@ -200,8 +202,9 @@ def _capture(cell: Cell, node: str, interface: str, direction: str) -> str | Non
 def unexposed_losses(record: PolicerRecord, queue: QueueRecord | None, ours: Bools) -> int | None:
     """Count data packets that were lost and never retransmitted, among policed ones.
 
-    ours: mask over the policed packets. queue: the one behind the policer; without it, losses are not seen
-    and None is returned. A packet is lost if the policer or the queue dropped it, or random loss behind them.
+    ours: mask over the policed packets. queue: the one behind the policer; without it, losses are
+    not seen and None is returned. A packet is lost if the policer or the queue dropped it, or
+    random loss behind them.
     """
     if queue is None:
         return None
@@ -218,9 +221,13 @@ def unexposed_losses(record: PolicerRecord, queue: QueueRecord | None, ours: Boo
     chosen = chosen[arrivals.payload_bytes[chosen] > 0]
     packets = arrivals.select(chosen)
     rows = zip(
-        packets.destination.tolist(), packets.destination_port.tolist(), packets.sequence.tolist(),
-        packets.payload_bytes.tolist(), lost[chosen].tolist(), strict=True,
-    )  # fmt: skip
+        packets.destination.tolist(),
+        packets.destination_port.tolist(),
+        packets.sequence.tolist(),
+        packets.payload_bytes.tolist(),
+        lost[chosen].tolist(),
+        strict=True,
+    )
     # Backwards: `later` holds the parts of the stream that are sent later.
     later: dict[tuple[int, int], dict[int, int]] = {}
     count = 0
@@ -233,7 +240,9 @@ def unexposed_losses(record: PolicerRecord, queue: QueueRecord | None, ours: Boo
 
 
 def _again(known: Mapping[int, int], sequence: int, payload: int) -> bool:
-    """Return whether a packet's first byte is sent again, most often by a packet that begins with it."""
+    """Return whether a packet's first byte is sent again, most often by a packet that begins with
+    it.
+    """
     if sequence in known:
         return True
     return any((sequence - begin) % (1 << 32) < length for begin, length in known.items())

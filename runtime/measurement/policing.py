@@ -1,8 +1,8 @@
 """Congestion policing, packet by packet: what a policer must have done, from captures alone.
 
-The definition is that of docs/learn/links.md. The policer itself (`endpoints/src/policer`) shares no code
-with this module: `runtime/validity/policing.py` compares the two. Both compute in IEEE doubles and in
-the same order, so that they agree to the last bit.
+The definition is that of docs/learn/links.md. The policer itself (`endpoints/src/policer`) shares
+no code with this module: `runtime/validity/policing.py` compares the two. Both compute in IEEE
+doubles and in the same order, so that they agree to the last bit.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ Key = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The packets of a capture, and what they say about congestion; None where that is not needed."""
+    """The packets of a capture, and what they say about congestion; None where that is not
+    needed.
+    """
 
     packets: Packets
     feedback: Feedback | None = None
@@ -46,7 +48,8 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """What happens to every packet that is policed, in order of arrival; arrays of shape (packets,).
+    """What happens to every packet that is policed, in order of arrival; arrays of shape
+    (packets,).
 
     index: in the capture of the arrivals. flow: index into the plan's `policed`. echo: what it
     exposes. level: the one that decided, tokens. unexposed: marks that were never exposed, by flow.
@@ -117,7 +120,9 @@ class Bucket:
 
 
 def before(a: int, b: int) -> bool:
-    """Return whether one sequence number comes before another, modulo 2^32 (RFC 9293, section 3.4)."""
+    """Return whether one sequence number comes before another, modulo 2^32 (RFC 9293, section
+    3.4).
+    """
     return (a - b) % _MODULUS >= _HALF
 
 
@@ -203,7 +208,9 @@ class Exposure:
             connection.marked = left
 
     def unexposed(self, flows: int) -> Int64s:
-        """Return, by flow, how many marks are left, acknowledged or not; for `classic`, how many ECEs."""
+        """Return, by flow, how many marks are left, acknowledged or not; for `classic`, how many
+        ECEs.
+        """
         counts = np.zeros(flows, np.int64)
         for connection in (*self._over, *self._connections.values()):
             classic = self._feedback == "classic" and connection.echoed
@@ -221,9 +228,9 @@ def decide(
 ) -> Decisions:
     """Compute what a policer does with every packet that arrives.
 
-    times_ns: when the policer itself saw the packets that it reads, ns, at least one for each; None: as
-    captured. leaving: what leaves its queue, needed for `accurate`; back: what comes back, needed for
-    any feedback. What is seen at the same time as an arrival counts after it.
+    times_ns: when the policer itself saw the packets that it reads, ns, at least one for each;
+    None: as captured. leaving: what leaves its queue, needed for `accurate`; back: what comes back,
+    needed for any feedback. What is seen at the same time as an arrival counts after it.
     """
     index, flow = policed(policer, cell, arrivals)
     of_flow = np.array([p.bucket for p in policer.policed], np.int64)
@@ -238,10 +245,15 @@ def decide(
     if times_ns is not None:
         chosen = replace(chosen, time_ns=times_ns[: len(index)])
     rows = zip(
-        chosen.time_ns.tolist(), _keys(chosen), flow.tolist(), bucket.tolist(),
-        chosen.sequence.tolist(), chosen.flags.tolist(), chosen.payload_bytes.tolist(),
+        chosen.time_ns.tolist(),
+        _keys(chosen),
+        flow.tolist(),
+        bucket.tolist(),
+        chosen.sequence.tolist(),
+        chosen.flags.tolist(),
+        chosen.payload_bytes.tolist(),
         strict=True,
-    )  # fmt: skip
+    )
     for at, (t_ns, key, whose, number, sequence, flags, payload) in enumerate(rows):
         while notes and notes[0][0] < t_ns:
             exposure.see(notes.popleft())
@@ -280,10 +292,13 @@ def _notes(policer: Policer, cell: Cell, leaving: Seen | None, back: Seen | None
         notes += [
             (t_ns, True, key, sequence, payload, ())
             for t_ns, key, sequence, payload in zip(
-                which.time_ns.tolist(), _keys(which), which.sequence.tolist(),
-                which.payload_bytes.tolist(), strict=True,
+                which.time_ns.tolist(),
+                _keys(which),
+                which.sequence.tolist(),
+                which.payload_bytes.tolist(),
+                strict=True,
             )
-        ]  # fmt: skip
+        ]
     if policer.feedback != "none" and back is not None and back.feedback is not None:
         blocks: dict[int, list[tuple[int, int]]] = {}
         columns = (back.feedback.block_of, back.feedback.block_first, back.feedback.block_last)
@@ -295,17 +310,24 @@ def _notes(policer: Policer, cell: Cell, leaving: Seen | None, back: Seen | None
         notes += [
             (t_ns, False, (to, port, source, source_port), number, flags, blocks.get(at, ()))
             for at, t_ns, (source, source_port, to, port), number, flags in zip(
-                tcp.tolist(), which.time_ns.tolist(), _keys(which),
-                which.acknowledgement.tolist(), which.flags.tolist(), strict=True,
+                tcp.tolist(),
+                which.time_ns.tolist(),
+                _keys(which),
+                which.acknowledgement.tolist(),
+                which.flags.tolist(),
+                strict=True,
             )
-        ]  # fmt: skip
+        ]
     return iter(sorted(notes, key=lambda note: (note[0], not note[1])))
 
 
 def _keys(packets: Packets) -> Iterator[Key]:
     columns = (
-        packets.source, packets.source_port, packets.destination, packets.destination_port,
-    )  # fmt: skip
+        packets.source,
+        packets.source_port,
+        packets.destination,
+        packets.destination_port,
+    )
     return zip(*(column.tolist() for column in columns), strict=True)
 
 

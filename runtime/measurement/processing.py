@@ -1,4 +1,6 @@
-"""What packets pass on their way besides queues: the netems of hosts, transmitters and hops, as tc reported them."""
+"""What packets pass on their way besides queues: the netems of hosts, transmitters and hops, as tc
+reported them.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,9 @@ class Netem:
 class Processing:
     """The hosts' delays of packets, uniform in [0, bound_ns]; bound_ns is 0 where there are none.
 
-    slack_ns: how late the timers of the machine were taken to be, ns. expected: what is below interfaces. found: every
-    netem of the network, in the order in which packets pass those of an interface.
+    slack_ns: how late the timers of the machine were taken to be, ns. expected: what is below
+    interfaces. found: every netem of the network, in the order in which packets pass those of an
+    interface.
     """
 
     bound_ns: int

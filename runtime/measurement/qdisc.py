@@ -20,8 +20,8 @@ Interface = tuple[str, str]
 class Counters:
     """One qdisc: bytes and packets sent, packets dropped, and what waits in it.
 
-    parent: handle of the class that it is attached to, empty for a root. requeues: for netem, packets
-    that skipped the delay. burst_bytes: for a token bucket, what it holds; 0 for others.
+    parent: handle of the class that it is attached to, empty for a root. requeues: for netem,
+    packets that skipped the delay. burst_bytes: for a token bucket, what it holds; 0 for others.
     """
 
     kind: str

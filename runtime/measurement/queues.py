@@ -31,9 +31,9 @@ class QueueRecord:
 
     entered, left, delivered: packets at the three points, in order of time. through: entered
     found again in left. behind: left found again in delivered. blind: packets reach the queue
-    unseen, because the bottleneck is on a flow's server itself, or nothing is captured: what depends on
-    their arrival (delay, drops, backlog) is unknown. bucket_bytes: what a token bucket holds, 0 for a
-    shaper without one. epoch_ns: zero of `*_s`.
+    unseen, because the bottleneck is on a flow's server itself, or nothing is captured: what
+    depends on their arrival (delay, drops, backlog) is unknown. bucket_bytes: what a token bucket
+    holds, 0 for a shaper without one. epoch_ns: zero of `*_s`.
     """
 
     place: Place
@@ -82,9 +82,11 @@ class QueueRecord:
 
     @cached_property
     def spacing_s(self) -> Floats:
-        """The shortest time from the departure of the frame ahead to that of each frame, s; 0 for the first.
+        """The shortest time from the departure of the frame ahead to that of each frame, s; 0 for
+        the first.
 
-        A frame begins when the one ahead has been sent; a token bucket waits for the tokens of the frame itself.
+        A frame begins when the one ahead has been sent; a token bucket waits for the tokens of the
+        frame itself.
         """
         own = self.serialisation_s
         if self.is_bucket and not self.interface.changes:
@@ -109,7 +111,9 @@ class QueueRecord:
 
     @cached_property
     def delay_s(self) -> Floats:
-        """Time in the queue of each frame that left, s; NaN where its entry was not seen, or may be another's."""
+        """Time in the queue of each frame that left, s; NaN where its entry was not seen, or may be
+        another's.
+        """
         return np.where(self.through.certain, self.left_s - self.arrival_s, np.nan)
 
     @cached_property
@@ -126,7 +130,9 @@ class QueueRecord:
         return times[order], np.cumsum(np.sign(sizes[order])), np.cumsum(sizes[order])
 
     def backlog_bytes(self, t_s: Floats) -> Floats:
-        """Return the frame bytes that wait at each time, events at that time included; NaN if blind."""
+        """Return the frame bytes that wait at each time, events at that time included; NaN if
+        blind.
+        """
         return self._stepped(self._backlog[2], t_s)
 
     def backlog_packets(self, t_s: Floats) -> Floats:
@@ -142,17 +148,19 @@ class QueueRecord:
     def largest_backlog(self, until_s: float = np.inf) -> tuple[int, int]:
         """Return the most frames, and the most bytes, that must have waited at once up to a time.
 
-        What came and what left in one instant did so in an unknown order, so only what waits after it counts.
+        What came and what left in one instant did so in an unknown order, so only what waits after
+        it counts.
         """
         times, packets, data = self._backlog
         counts = (np.diff(times, append=np.inf) > 0) & (times <= until_s)
         return int(packets[counts].max(initial=0)), int(data[counts].max(initial=0))
 
     def met(self, apart_s: float = 0.0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the most frames, and bytes of frames, that can have waited when each dropped frame was queued.
+        """Return the most frames, and bytes of frames, that can have waited when each dropped frame
+        was queued.
 
-        apart_s: frames captured at most that much later may have been queued before it. What left in the
-        same instant left after it.
+        apart_s: frames captured at most that much later may have been queued before it. What left
+        in the same instant left after it.
         """
         waits, ours = ~self.through.lost, ~self.through.strangers
         came = np.searchsorted(self.seconds(self.entered), self.drops_s + apart_s, side="right")
@@ -163,7 +171,9 @@ class QueueRecord:
         return packets.astype(np.int64), (queued[came] - sent[gone]).astype(np.int64)
 
     def overtaken(self, apart_s: float = 0.0) -> Bools:
-        """Return which frames left behind one that came more than apart_s later, against the queue's order."""
+        """Return which frames left behind one that came more than apart_s later, against the
+        queue's order.
+        """
         found = np.zeros(len(self.left), np.bool_)
         came = np.where(self.through.certain, self.arrival_s, np.nan)
         for line in lines(self.left, order_of(self.interface)):

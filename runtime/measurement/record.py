@@ -99,8 +99,8 @@ class FlowRecord:
 
     left, entered: masks over the frames that left and entered the flow's bottleneck queue. pings:
     None where none were sent between its hosts. arrived: packets of its server as its client's own
-    interface received them, None where they are not captured. watched: what its sender's interfaces saw, None
-    where they are not captured. epoch_ns: zero of all times.
+    interface received them, None where they are not captured. watched: what its sender's interfaces
+    saw, None where they are not captured. epoch_ns: zero of all times.
     """
 
     plan: Flow
@@ -123,8 +123,8 @@ class FlowRecord:
     def start_s(self) -> float:
         """When the plan starts its first connection, s after the epoch.
 
-        For an image, when its connection was opened: an image takes some time to start, which is not
-        the network's. For iperf3, when the last stream was opened: it shakes hands on another
+        For an image, when its connection was opened: an image takes some time to start, which is
+        not the network's. For iperf3, when the last stream was opened: it shakes hands on another
         connection first.
         """
         if self.plan.image is not None:
@@ -154,8 +154,8 @@ class FlowRecord:
     def demand_bps(self) -> float | None:
         """What it wants on the wire at most, on average, bit/s of frames.
 
-        Infinite where that is all there is; None where it is not known, as of videos and page loads, whose
-        demand depends on what they got before.
+        Infinite where that is all there is; None where it is not known, as of videos and page
+        loads, whose demand depends on what they got before.
         """
         plan, workload = self.plan, self.plan.workload
         if isinstance(workload, VideoWorkload | LoadWorkload):
@@ -194,7 +194,9 @@ class FlowRecord:
 
     @property
     def transfers(self) -> Transfers | None:
-        """Its short transfers: requests, or the files of its connections; None if it has neither."""
+        """Its short transfers: requests, or the files of its connections; None if it has
+        neither.
+        """
         transfers = _TRANSFERS.get(self.plan.workload.kind)
         return transfers(self) if transfers else None
 
@@ -246,7 +248,10 @@ class Measurement:
     policers: tuple[PolicerRecord, ...] = ()
 
     def round_trips(self, flow: FlowRecord) -> RoundTrips:
-        """Return the round trips of a flow's packets. Raises ArtefactError for a capture that cannot be read."""
+        """Return the round trips of a flow's packets.
+
+        Raises ArtefactError for a capture that cannot be read.
+        """
         key = "round trips", flow.name
         if key not in self.memo:
             self.memo[key] = self._round_trips(flow)
@@ -287,7 +292,9 @@ class Measurement:
 
     @cached_property
     def memo(self) -> dict[object, object]:
-        """Results that readers have computed for this cell and will need again, each under its own key."""
+        """Results that readers have computed for this cell and will need again, each under its own
+        key.
+        """
         return {}
 
     @property
@@ -305,7 +312,8 @@ class Measurement:
     def sessions(self, names: tuple[str, ...]) -> tuple[FlowRecord, ...]:
         """Return the flows with these names, or all flows if there are no names.
 
-        The name of a flow that runs on users, or that of the users, stands for the flow of each user.
+        The name of a flow that runs on users, or that of the users, stands for the flow of each
+        user.
         """
         if not names:
             return self.flows
@@ -337,8 +345,8 @@ class Measurement:
     def fair_share_bps(self, edges_s: Floats) -> dict[str, Floats]:
         """Return each flow's max-min fair rate on the wire between edges, all flows competing.
 
-        Each link has its mean rate between the edges, each flow its mean demand; one whose demand is not known
-        takes all there is. Arrays of shape (slots,).
+        Each link has its mean rate between the edges, each flow its mean demand; one whose demand
+        is not known takes all there is. Arrays of shape (slots,).
         """
         wanted = {flow.name: flow.demand_bps for flow in self.flows}
         demands = {name: bps for name, bps in wanted.items() if bps is not None}

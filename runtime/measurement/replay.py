@@ -1,13 +1,13 @@
 """What a drop-tail queue did with packets that are alike: which of them it can have dropped.
 
-A drop-tail queue drops a packet if, and only if, it does not fit. So for each instant it is known how many of
-the packets that are alike can have been queued by then: not so many that the queue holds more than its limit,
-and not so few that it drops a packet that has room. All numbers that are possible so far are followed at
-once; there are few, as each drop says how full the queue is. Where a queue did what no drop-tail queue
-can do, the explanation with the fewest faults is taken.
+A drop-tail queue drops a packet if, and only if, it does not fit. So for each instant it is known
+how many of the packets that are alike can have been queued by then: not so many that the queue
+holds more than its limit, and not so few that it drops a packet that has room. All numbers that are
+possible so far are followed at once; there are few, as each drop says how full the queue is. Where
+a queue did what no drop-tail queue can do, the explanation with the fewest faults is taken.
 
-Packets of one instant may have come in any order, and others may have left before or after them: every
-packet is judged by the order that is most favourable to the queue.
+Packets of one instant may have come in any order, and others may have left before or after them:
+every packet is judged by the order that is most favourable to the queue.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ Int64s = NDArray[np.int64]
 class Alike:
     """Packets that went in and packets that came out, of kinds within which all are alike.
 
-    inputs, outputs: indices in their captures, in order of time. input_kinds, output_kinds: numbers of their
-    kinds. time_ns: when each input came. low_ns, high_ns: between which times each output can have come in.
+    inputs, outputs: indices in their captures, in order of time. input_kinds, output_kinds: numbers
+    of their kinds. time_ns: when each input came. low_ns, high_ns: between which times each output
+    can have come in.
     """
 
     inputs: Int64s
@@ -46,8 +47,8 @@ class Alike:
 class DropTail:
     """A queue that drops exactly what does not fit.
 
-    limit: in packets, or in bytes of frames if `in_bytes`. slack: how much more, or less, may seem to wait, as
-    packets are captured before they are queued and after they have been sent.
+    limit: in packets, or in bytes of frames if `in_bytes`. slack: how much more, or less, may seem
+    to wait, as packets are captured before they are queued and after they have been sent.
     """
 
     limit: int
@@ -63,8 +64,9 @@ class DropTail:
 class _Instant:
     """Packets that came at one time, and what is known without those that are alike.
 
-    here: the alike ones by kind. dropped: sizes of others that the queue dropped. after: what waits after the
-    instant, if no alike packet is counted as queued. before: the same without what left at it.
+    here: the alike ones by kind. dropped: sizes of others that the queue dropped. after: what waits
+    after the instant, if no alike packet is counted as queued. before: the same without what left
+    at it.
     """
 
     time_ns: int
@@ -96,7 +98,8 @@ def replay(
     sizes = queue.sizes(downstream)[alike.outputs].tolist()
     taken = [0, *accumulate(sizes)]
     size_of = dict(zip(kinds, sizes, strict=True))
-    # Number of outputs whose inputs have come -> the fewest faults; for each instant, which number led to it.
+    # Number of outputs whose inputs have come -> the fewest faults; for each instant, which number
+    # led to it.
     ways: dict[int, Faults] = {0: (0, 0)}
     steps: list[dict[int, int]] = []
     for number, instant in enumerate(instants):

@@ -11,10 +11,11 @@ from fairc.compiler.plan import Model
 class MetricValue(Model):
     """One number of one metric of one cell, in SI base units; None where it is not defined.
 
-    reason: why it is not defined; empty where it is. load: number of its page load, from 1; None if it
-    does not belong to a single one.
-    censored: of the `started` transfers, loads or videos that it is of, those that had not ended. A number leaves
-    them out, or counts them as far as they went; without a number they make it larger than any that was observed.
+    reason: why it is not defined; empty where it is. load: number of its page load, from 1; None if
+    it does not belong to a single one.
+    censored: of the `started` transfers, loads or videos that it is of, those that had not ended. A
+    number leaves them out, or counts them as far as they went; without a number they make it larger
+    than any that was observed.
     """
 
     metric: str
@@ -28,15 +29,17 @@ class MetricValue(Model):
 
     @property
     def size(self) -> float | None:
-        """The number; infinite where it is larger than any that was observed; None where it is not defined."""
+        """The number; infinite where it is larger than any that was observed; None where it is not
+        defined.
+        """
         return math.inf if self.value is None and self.censored else self.value
 
 
 class FlowResult(Model):
     """What one flow did; times in s after the epoch, goodput in bit/s of application bytes.
 
-    stationarity_p: of the test that its throughput keeps its level (metric `stationarity`); None of a flow that does
-    not take all it gets, and where there is no test.
+    stationarity_p: of the test that its throughput keeps its level (metric `stationarity`); None of
+    a flow that does not take all it gets, and where there is no test.
     """
 
     flow: str
@@ -53,10 +56,11 @@ class FlowResult(Model):
 
 
 class FlowCondition(Model):
-    """A condition of a flow that transports may differ in, as text (runtime/analysis/conditions.py).
+    """A condition of a flow that transports may differ in, as text
+    (runtime/analysis/conditions.py).
 
-    transport: the one it holds for; page loads have both. Empty only in results of versions that did not
-    record it; these are recomputed.
+    transport: the one it holds for; page loads have both. Empty only in results of versions that
+    did not record it; these are recomputed.
     """
 
     flow: str
@@ -66,7 +70,9 @@ class FlowCondition(Model):
 
 
 class FlowLimit(Model):
-    """What held a flow back for a share of its time: a value of the metric `limited` without its name."""
+    """What held a flow back for a share of its time: a value of the metric `limited` without its
+    name.
+    """
 
     flow: str
     limit: str
@@ -77,10 +83,11 @@ class CellResult(Model):
     """Everything that is stored of a finished cell except its series and raw artefacts.
 
     verdict: judges the set-up, never the outcome; None when the cell failed.
-    image: identity of what the engine ran it on. emitted: hash of what it gave the cell's conductor.
+    image: identity of what the engine ran it on. emitted: hash of what it gave the cell's
+    conductor.
     reasons: why the verdict is not `valid`, as text. analysis: hash of what was measured and of the
-    code that measured it; a result with a different one is recomputed from the raw artefacts. A field that
-    is added has a default, so that older results can still be read for this.
+    code that measured it; a result with a different one is recomputed from the raw artefacts. A
+    field that is added has a default, so that older results can still be read for this.
     """
 
     cell: str

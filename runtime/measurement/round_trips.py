@@ -1,7 +1,9 @@
-"""Round trips of a flow's packets: from the transmission of each to the arrival of the ACK that covers it.
+"""Round trips of a flow's packets: from the transmission of each to the arrival of the ACK that
+covers it.
 
-Both are seen at the sender's own interface. TCP's ACKs are in the capture there. QUIC encrypts its own, so the
-server logs them with the number of the datagram, and the capture says when that one was transmitted.
+Both are seen at the sender's own interface. TCP's ACKs are in the capture there. QUIC encrypts its
+own, so the server logs them with the number of the datagram, and the capture says when that one was
+transmitted.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ Bools = NDArray[np.bool_]
 
 # Of endpoints/src/quic/packets.rs.
 RECORD = np.dtype([("sent_ns", "<i8"), ("acked_ns", "<i8"), ("number", "<u4"), ("bytes", "<u4")])
-# Sequence numbers of all connections on one axis: each has this much of it, and begins a quarter in.
+# Sequence numbers of all connections on one axis: each has this much of it, and begins a quarter
+# in.
 SPAN = 1 << 44
 NEVER = np.iinfo(np.int64).max
 # Logs and captures have the same clock; in real time a program is interrupted between two readings.
@@ -38,7 +41,8 @@ REFUSED = "the server's host did not transmit all that the server sent, so its l
 
 @dataclass(frozen=True, slots=True)
 class RoundTrips:
-    """Transmissions that were acknowledged: sent_s (after the epoch, increasing), rtt_s; shape (packets,).
+    """Transmissions that were acknowledged: sent_s (after the epoch, increasing), rtt_s; shape
+    (packets,).
 
     unknown: why there are none to tell; empty: there are as many as there were.
     """
@@ -55,7 +59,9 @@ def unknown(why: str) -> RoundTrips:
 
 @dataclass(frozen=True)
 class Watched:
-    """What was captured at a sender's interfaces, read when it is first wanted: few analyses need it."""
+    """What was captured at a sender's interfaces, read when it is first wanted: few analyses need
+    it.
+    """
 
     artefacts: Artefacts
     names: tuple[str, ...]
@@ -97,7 +103,10 @@ class Watched:
 
 
 def log_of(artefacts: Artefacts, file: str, records: int) -> NDArray[np.void]:
-    """Return the log of a QUIC server, which says that it wrote so many records. Raises ArtefactError."""
+    """Return the log of a QUIC server, which says that it wrote so many records.
+
+    Raises ArtefactError.
+    """
     content = artefacts.content(file)
     if len(content) != records * RECORD.itemsize:
         raise ArtefactError(
@@ -109,7 +118,8 @@ def log_of(artefacts: Artefacts, file: str, records: int) -> NDArray[np.void]:
 def _quic(
     datagrams: Packets, log: NDArray[np.void] | None, epoch_ns: int
 ) -> tuple[Int64s, Int64s] | str:
-    """Return when each acknowledged datagram was transmitted and acknowledged, ns, or why that is unknown.
+    """Return when each acknowledged datagram was transmitted and acknowledged, ns, or why that is
+    unknown.
 
     datagrams: all of the server's, as its interface transmitted them.
     """
@@ -128,8 +138,9 @@ def _quic(
 def _tcp(seen: Headers, data: Bools, acks: Bools) -> tuple[Int64s, Int64s]:
     """Return when each segment was transmitted and covered by an ACK, cumulative or selective, ns.
 
-    Left out are segments any byte of which was transmitted twice: which of the two an ACK answers is unknown
-    (Karn and Partridge, Improving round-trip time estimates in reliable transport protocols, 1987).
+    Left out are segments any byte of which was transmitted twice: which of the two an ACK answers
+    is unknown (Karn and Partridge, Improving round-trip time estimates in reliable transport
+    protocols, 1987).
     """
     mine = np.flatnonzero(data | acks)
     place = np.full(len(seen.packets), -1)
@@ -170,9 +181,11 @@ def _tcp(seen: Headers, data: Bools, acks: Bools) -> tuple[Int64s, Int64s]:
     edges = (seen.first[told], seen.last[told])
     low, high = (covered[by] + _signed(edge - packets.acknowledgement[by]) for edge in edges)
     selected_ns = _earliest(
-        np.searchsorted(begin, low), np.searchsorted(end, high, side="right"),
-        packets.time_ns[by], len(sent),
-    )  # fmt: skip
+        np.searchsorted(begin, low),
+        np.searchsorted(end, high, side="right"),
+        packets.time_ns[by],
+        len(sent),
+    )
     acked_ns = np.minimum(acked_ns, selected_ns)
     sent_ns = packets.time_ns[sent]
     known = (acked_ns < NEVER) & (acked_ns >= sent_ns)
@@ -205,14 +218,17 @@ def _signed(difference: Int64s) -> Int64s:
 
 
 def _first(connection: Int64s, number: Int64s) -> Int64s:
-    """Return the first number of each connection, by connection; connections are in order. 0 for one without."""
+    """Return the first number of each connection, by connection; connections are in order. 0 for
+    one without.
+    """
     found = np.zeros(int(connection[-1]) + 1, np.int64)
     found[connection[::-1]] = number[::-1]
     return found
 
 
 def _axis(connection: Int64s, number: Int64s, base: Int64s) -> Int64s:
-    """Return 32-bit numbers without their wraps on one axis for all connections, each from its own base on.
+    """Return 32-bit numbers without their wraps on one axis for all connections, each from its own
+    base on.
 
     connection: increasing; the numbers of each in order of time. base: by connection.
     """
@@ -228,9 +244,11 @@ def _axis(connection: Int64s, number: Int64s, base: Int64s) -> Int64s:
 
 
 def _earliest(low: Int64s, high: Int64s, time_ns: Int64s, size: int) -> Int64s:
-    """Return for each of `size` places the smallest time of all ranges [low, high) that hold it, or NEVER.
+    """Return for each of `size` places the smallest time of all ranges [low, high) that hold it, or
+    NEVER.
 
-    A range is covered by two of a power of two; each level then hands its times on to the next smaller one.
+    A range is covered by two of a power of two; each level then hands its times on to the next
+    smaller one.
     """
     some = high > low
     low, high, time_ns = low[some], high[some], time_ns[some]

@@ -1,4 +1,6 @@
-"""The state of a flow's connections over time, from the samples of its server, over any transport."""
+"""The state of a flow's connections over time, from the samples of its server, over any
+transport.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,16 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """What the sender knew about its connections, each column of shape (samples,), in order of time.
+    """What the sender knew about its connections, each column of shape (samples,), in order of
+    time.
 
     connection: number of the connection. t_s: after the epoch. in_flight_packets: sent, neither
     acknowledged nor declared lost. rtt_s: smoothed, 0 before the first measurement. packet_bytes:
     payload of a full TCP segment or UDP datagram. retransmits: segments retransmitted over TCP,
     packets declared lost over QUIC. rwnd_limited_s, sndbuf_limited_s: time limited by the receiver
     (window, flow control) and by the send buffer. app_limited_s: time in which congestion control
-    allowed more than there was to send, because of the application, the send buffer or flow control.
+    allowed more than there was to send, because of the application, the send buffer or flow
+    control.
     busy_s: time with data unsent or unacknowledged. These four count from the connection's start.
     congestion_state: the kernel's, 0 Open to 4 Loss. threshold_packets: slow-start threshold.
     NaN where the transport has no such value, or none yet.

@@ -24,10 +24,12 @@ _PROTOCOLS: Mapping[str, tuple[int, ...]] = {
 def packets_of(cell: Cell, flow: Flow, packets: Packets) -> Bools:
     """Return which packets are in a flow's data direction: by protocol, server's address and port.
 
-    For iperf3 with a sending client, by address and port of the flow's client, where its server listens.
+    For iperf3 with a sending client, by address and port of the flow's client, where its server
+    listens.
 
-    Where a PEP splits the flow's TCP connections, packets of the middle ones, from the gateway, belong to
-    it too; where several flows share a PEP, these cannot be attributed and belong to no flow.
+    Where a PEP splits the flow's TCP connections, packets of the middle ones, from the gateway,
+    belong to it too; where several flows share a PEP, these cannot be attributed and belong to no
+    flow.
     """
     if isinstance(flow.workload, Iperf3Workload) and not flow.workload.reverse:
         found = packets.destination == int(IPv4Address(flow.client_address))
@@ -44,7 +46,9 @@ def packets_of(cell: Cell, flow: Flow, packets: Packets) -> Bools:
 
 
 def acks_of(flow: Flow, packets: Packets) -> Bools:
-    """Return which packets go the other way: from a flow's client to its server, ACKs of its data among them."""
+    """Return which packets go the other way: from a flow's client to its server, ACKs of its data
+    among them.
+    """
     if isinstance(flow.workload, Iperf3Workload) and not flow.workload.reverse:
         found = packets.source == int(IPv4Address(flow.client_address))
         found &= packets.source_port == flow.port

@@ -23,7 +23,8 @@ from .pages import Rows, page_series, rows
 from .record import FlowRecord, Measurement
 
 Floats = NDArray[np.float64]
-# How much series may unpack to: far beyond what `save` reaches, so that an untrusted file cannot fill memory.
+# How much series may unpack to: far beyond what `save` reaches, so that an untrusted file cannot
+# fill memory.
 MOST_BYTES, MOST_TIMES = 256 << 20, 100
 ZIP = b"PK"
 HEADERS = {(1, 0): read_array_header_1_0, (2, 0): read_array_header_2_0}
@@ -51,7 +52,8 @@ class Trace:
 class Curve:
     """A curve of a metric over something other than time: `name` says which; scale: 0 for none.
 
-    x, y, low, high: shape (N,), in the units of the metric's definition; NaN where there is nothing.
+    x, y, low, high: shape (N,), in the units of the metric's definition; NaN where there is
+    nothing.
     """
 
     metric: str
@@ -72,16 +74,17 @@ class Series:
     ip_bytes: at the bottleneck's exit; delivered_bytes: to the application; active: whether the
     slot lies wholly between first data and end; all of shape (F, T).
     queue_bytes, queue_packets: backlog at the end of each slot, shape (Q, T).
-    sample_*: what senders reported, shape (N,), by flow and then time; sample_flow indexes flows; rtt_s
-    is NaN before the first measurement, pacing_bps where there is none, in_flight_packets where the
-    endpoint did not say.
+    sample_*: what senders reported, shape (N,), by flow and then time; sample_flow indexes flows;
+    rtt_s is NaN before the first measurement, pacing_bps where there is none, in_flight_packets
+    where the endpoint did not say.
     video_*: shape (V,), by flow and then connection; startup_s and qoe are NaN for a video that
     never started. request_*: requests that were begun, shape (R,), by flow and then start; fct_s is
     NaN for one that was not answered in full.
     loads, resources, sequences: of page loads, rows with fields (pages.py).
     trace_*: courses of metrics: trace_metric and trace_flow (empty: of the cell) of each of C;
     trace_of, trace_t_s, trace_value: of shape (P,), in order; trace_of indexes the C.
-    curves: of metrics, rows with the fields metric, flow (empty: of the cell), curve, scale, x, y, low, high.
+    curves: of metrics, rows with the fields metric, flow (empty: of the cell), curve, scale, x, y,
+    low, high.
     busy_t_s, busy_share: ends of the monitor's slots and the machine's CPU load, shape (M,).
     loss_expected, loss_sent, loss_lost: random loss behind the bottlenecks, shape (L,): its
     probability in the plan, packets exposed to it, packets lost.
@@ -158,9 +161,11 @@ class Series:
 
 
 def _arrays(path: Path, file: BinaryIO) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a file, which may be untrusted and must not decide how much memory is taken.
+    """Return the arrays of a file, which may be untrusted and must not decide how much memory is
+    taken.
 
-    Raises ValueError where an array is larger than its data, or the data unpacks to much more than the file.
+    Raises ValueError where an array is larger than its data, or the data unpacks to much more than
+    the file.
     """
     if file.read(len(ZIP)) != ZIP:
         raise ValueError("it is no zip file")
@@ -183,7 +188,10 @@ def _arrays(path: Path, file: BinaryIO) -> dict[str, NDArray[Any]]:
 
 
 def _array(content: bytes) -> NDArray[Any]:
-    """Return the array in the bytes of an npy file (numpy.lib.format), without a copy. Raises ValueError."""
+    """Return the array in the bytes of an npy file (numpy.lib.format), without a copy.
+
+    Raises ValueError.
+    """
     size = {(1, 0): "<H", (2, 0): "<I"}.get(read_magic(io.BytesIO(content[:8])))
     if size is None:
         raise ValueError("its version is unknown")
@@ -195,7 +203,9 @@ def _array(content: bytes) -> NDArray[Any]:
 
 @lru_cache(maxsize=1000)
 def _layout(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Return shape, whether in Fortran order, and dtype; the files of a run have few different headers."""
+    """Return shape, whether in Fortran order, and dtype; the files of a run have few different
+    headers.
+    """
     file = io.BytesIO(header)
     shape, fortran_order, dtype = HEADERS[read_magic(file)](file)
     if dtype.hasobject or any(size < 0 for size in shape):
@@ -295,8 +305,16 @@ def _pages(measurement: Measurement) -> dict[str, Any]:
     return dict(page_series(measurement))
 
 
-_CURVE = {"metric": str, "flow": str, "curve": str, "scale": int, "x": float, "y": float,
-          "low": float, "high": float}  # fmt: skip
+_CURVE = {
+    "metric": str,
+    "flow": str,
+    "curve": str,
+    "scale": int,
+    "x": float,
+    "y": float,
+    "low": float,
+    "high": float,
+}
 
 
 def _curves(curves: tuple[Curve, ...]) -> Rows:

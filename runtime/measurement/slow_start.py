@@ -13,7 +13,9 @@ BITS = 8
 
 
 def is_split(cell: Cell, flow: Flow, protocol: str) -> bool:
-    """Return whether a PEP splits a flow's connections of an HTTP version; QUIC's are never split."""
+    """Return whether a PEP splits a flow's connections of an HTTP version; QUIC's are never
+    split.
+    """
     return protocol != "h3" and any(flow.port in pep.ports for pep in cell.peps)
 
 

@@ -1,4 +1,5 @@
-"""What is computed from a measured cell: one module per metric, named as the metric is in the language.
+"""What is computed from a measured cell: one module per metric, named as the metric is in the
+language.
 
 `base` defines what a metric is; each metric's module ends with its METRIC, and METRICS lists them.
 """

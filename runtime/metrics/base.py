@@ -23,13 +23,17 @@ class Presentation:
 
     title: its name on a page, with its scope in brackets; empty: its full name.
     rank: its place among the values of a page, the smallest first.
-    always: whether the answer of a page has it wherever it was measured, if `measure` names it or not.
+    always: whether the answer of a page has it wherever it was measured, if `measure` names it or
+    not.
     is_yes_or_no: whether 1 is printed as yes and 0 as no.
-    has_sides: whether it is from -0.5 to 0.5, below 0 where the first of two sessions dominates, above 0 the second.
+    has_sides: whether it is from -0.5 to 0.5, below 0 where the first of two sessions dominates,
+    above 0 the second.
     beside: the value of each flow that stands beside it; empty for none.
     stand_in: the value in its place where it is not defined; empty for none.
-    chance: the value whose distance from 1 is what chance alone would give this one; empty for none.
-    typical: its place among the values that choose typical configurations and repetitions; None: it chooses none.
+    chance: the value whose distance from 1 is what chance alone would give this one; empty for
+    none.
+    typical: its place among the values that choose typical configurations and repetitions; None: it
+    chooses none.
     column: of the table `flows`, which has it of every run, measured or not; empty for none.
     """
 
@@ -49,8 +53,8 @@ class Presentation:
 class Value:
     """One number that a metric gives: full name (`fairness.F`), SI unit, meaning in a line.
 
-    censoring: of a value that is biased where something had not ended (`censored`): what had not, and how it
-    counts, to follow "3 of 9"; else empty. shown: how it is presented.
+    censoring: of a value that is biased where something had not ended (`censored`): what had not,
+    and how it counts, to follow "3 of 9"; else empty. shown: how it is presented.
     """
 
     name: str
@@ -89,10 +93,11 @@ class Value:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """Where the values of a metric over time are in the tables of a run, for its first value and in its unit.
+    """Where the values of a metric over time are in the tables of a run, for its first value and in
+    its unit.
 
-    table: with `cell`, `flow` and `t_s`. where: which of its rows. value: of the rows of a bin of time, in SQL;
-    `{slot_s}` is the length of a slot. meaning: what a value is, as text.
+    table: with `cell`, `flow` and `t_s`. where: which of its rows. value: of the rows of a bin of
+    time, in SQL; `{slot_s}` is the length of a slot. meaning: what a value is, as text.
     """
 
     table: str
@@ -103,12 +108,14 @@ class Course:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distribution:
-    """Where the values of a metric within a cell are in the tables of a run, in the unit of its first value.
+    """Where the values of a metric within a cell are in the tables of a run, in the unit of its
+    first value.
 
-    table: with `cell` and `flow`. column: the value, null where it is infinite. where: which of its rows; `after_s` is
-    the end of the warm-up. there: a value of the metric that every cell has. things: what has a value, in full; word:
-    in one word. took: what a share is of. infinite: what one without a value is. counted: the column that says how
-    many things a cell has, where its rows are places of the distribution function and not the things.
+    table: with `cell` and `flow`. column: the value, null where it is infinite. where: which of its
+    rows; `after_s` is the end of the warm-up. there: a value of the metric that every cell has.
+    things: what has a value, in full; word: in one word. took: what a share is of. infinite: what
+    one without a value is. counted: the column that says how many things a cell has, where its rows
+    are places of the distribution function and not the things.
     """
 
     table: str = ""
@@ -132,8 +139,8 @@ class Metric:
     name: as in the language. values: what it gives; the first is what the bare name means.
     compute: returns all values of one cell from its measurement and a request.
     traces: returns the metric's time series, if it has any. curves: returns its other curves.
-    figure: the default figure that shows it over time; empty for none. course: for `line` over time. distribution:
-    for `cdf` within cells.
+    figure: the default figure that shows it over time; empty for none. course: for `line` over
+    time. distribution: for `cdf` within cells.
     """
 
     name: str
@@ -152,7 +159,9 @@ class Metric:
 
 
 def of_module(compute: Compute, function: Callable[..., object]) -> Compute:
-    """Return `compute`, attributed to the module of another function: its docstring defines the metric."""
+    """Return `compute`, attributed to the module of another function: its docstring defines the
+    metric.
+    """
     return update_wrapper(compute, function, ("__module__",), ())
 
 
@@ -167,5 +176,7 @@ def per_flow(of_flow: Callable[[Measurement, FlowRecord], tuple[MetricValue, ...
 
 
 def window(measurement: Measurement, flow: FlowRecord) -> tuple[float, float]:
-    """Return when a flow is measured, s: from the later of its start and the end of the warm-up to its end."""
+    """Return when a flow is measured, s: from the later of its start and the end of the warm-up to
+    its end.
+    """
     return max(flow.start_s, measurement.warmup_s), flow.end_s

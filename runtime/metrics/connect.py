@@ -2,7 +2,8 @@
 
     connect = connectEnd - connectStart
 
-One value for each load of a cell, of a load that failed (`plt`) if it was connected: else it is larger than any. The TLS handshake is included.
+One value for each load of a cell, of a load that failed (`plt`) if it was connected: else it is
+larger than any. The TLS handshake is included.
 
 Unit: s. Source: W3C Navigation Timing Level 2, section 3.
 """

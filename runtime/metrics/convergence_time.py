@@ -7,17 +7,20 @@
     convergence_time.reached = 1 if there is such a window, else 0
     convergence_time.held    = share of the windows from then on that are fair
 
-x is that of `fairness`; begin is the moment when the last session receives its first data. delta (option
-`tolerance`) is 10 % and the window (option `over`) 1 s by default; windows advance by one slot (option
-`slot`) and lie wholly inside the competition. The warm-up is included, because convergence happens in it.
+x is that of `fairness`; begin is the moment when the last session receives its first data. delta
+(option `tolerance`) is 10 % and the window (option `over`) 1 s by default; windows advance by one
+slot (option `slot`) and lie wholly inside the competition. The warm-up is included, because
+convergence happens in it.
 
-For two sessions this is the delta-fair convergence time: until their shares are between (1 - delta)/2
-and (1 + delta)/2. In the paper one flow starts with nearly all of the bandwidth; here the spec decides how
-flows start, so let one run alone before the other starts. A cell that does not converge has no value; over
-repetitions it counts as larger than any value in medians and percentiles. A mean leaves it out, with a remark.
+For two sessions this is the delta-fair convergence time: until their shares are between (1 -
+delta)/2 and (1 + delta)/2. In the paper one flow starts with nearly all of the bandwidth; here the
+spec decides how flows start, so let one run alone before the other starts. A cell that does not
+converge has no value; over repetitions it counts as larger than any value in medians and
+percentiles. A mean leaves it out, with a remark.
 
-Unit: s (reached, held: 1). Source: Bansal, Balakrishnan, Floyd and Shenker, Dynamic behavior of slowly-
-responsive congestion control algorithms, SIGCOMM 2001, section 3.2 (delta = 0.1); RFC 5166, section 2.3.
+Unit: s (reached, held: 1). Source: Bansal, Balakrishnan, Floyd and Shenker, Dynamic behavior of
+slowly- responsive congestion control algorithms, SIGCOMM 2001, section 3.2 (delta = 0.1); RFC 5166,
+section 2.3.
 """
 
 from __future__ import annotations
@@ -40,7 +43,10 @@ OVER_S = 1.0
 
 
 def fair_windows(x: Floats, length: int, tolerance: float) -> np.ndarray:
-    """Return which moving windows are fair, shape (S - length + 1,). x: shape (n, S), S >= length >= 1."""
+    """Return which moving windows are fair, shape (S - length + 1,).
+
+    x: shape (n, S), S >= length >= 1.
+    """
     sums = np.cumsum(np.pad(x, ((0, 0), (1, 0))), axis=1)
     window = sums[:, length:] - sums[:, :-length]
     total = window.sum(axis=0)

@@ -2,11 +2,11 @@
 
     cpu = busy CPU time / CPU time,  from the beginning of the load to its end
 
-One value for each load of a cell; none for a load that failed. Each 100 ms slot of the monitor is weighted
-by its overlap with the load. The CPU is that of the machine on which all hosts of the cell run: on the `vm`
-engine the guest's one virtual processor, which client, server and network share; on engines that use this
-machine's kernel (`mininet`, containers) all of its processors, whatever else they are doing. Browsers keep a
-CPU busy, so their cells are not flagged for it.
+One value for each load of a cell; none for a load that failed. Each 100 ms slot of the monitor is
+weighted by its overlap with the load. The CPU is that of the machine on which all hosts of the cell
+run: on the `vm` engine the guest's one virtual processor, which client, server and network share;
+on engines that use this machine's kernel (`mininet`, containers) all of its processors, whatever
+else they are doing. Browsers keep a CPU busy, so their cells are not flagged for it.
 
 Unit: 1. Source: measurement.md, rule 21; proc(5), /proc/stat.
 """
@@ -22,7 +22,9 @@ from .page_loads import load_metric
 
 
 def busy_share(busy: Busy, begin_s: float, end_s: float) -> float | None:
-    """Return the busy share from begin_s to end_s, s after the epoch; None where it was not recorded."""
+    """Return the busy share from begin_s to end_s, s after the epoch; None where it was not
+    recorded.
+    """
     begins = np.concatenate((busy.t_s[:1] - 0.1, busy.t_s[:-1]))
     length = busy.t_s - begins
     inside = np.clip(np.minimum(busy.t_s, end_s) - np.maximum(begins, begin_s), 0, None)

@@ -2,10 +2,11 @@
 
     cwnd(t) = sum over connections c of the last sample of c at or before t
 
-at the multiples t of `every` (100 ms by default) after the warm-up, while the flow has a live connection: a
-connection counts from its first sample to its last. Mean, extremes and percentiles are over these times. The
-endpoints sample TCP_INFO, or the QUIC controller, every 100 ms, or more often if a metric of the flow asks for
-it; each sample costs CPU time and disk space. A QUIC window in packets is its bytes divided by the packet size.
+at the multiples t of `every` (100 ms by default) after the warm-up, while the flow has a live
+connection: a connection counts from its first sample to its last. Mean, extremes and percentiles
+are over these times. The endpoints sample TCP_INFO, or the QUIC controller, every 100 ms, or more
+often if a metric of the flow asks for it; each sample costs CPU time and disk space. A QUIC window
+in packets is its bytes divided by the packet size.
 
 Time series: cwnd, one per flow.
 
@@ -40,7 +41,9 @@ VALUES = (MEAN, *percentile_values("cwnd", "packets", "the congestion window"), 
 
 
 def sampled(measurement: Measurement, flow: FlowRecord, every_s: float) -> tuple[Floats, Floats]:
-    """Return a flow's sampling times, s, and its windows, packets; both empty if it has no window."""
+    """Return a flow's sampling times, s, and its windows, packets; both empty if it has no
+    window.
+    """
     samples = flow.endpoints.samples
     known = np.isfinite(samples.cwnd_packets)
     times, windows = samples.t_s[known], samples.cwnd_packets[known]

@@ -7,9 +7,10 @@
 
 arrived: distinct datagrams. missing: those below the highest number that arrived. Both count all
 connections of the flow from its start to its end, warm-up included, because the client reports only
-totals. Those sent after the last that arrived are not counted: they were lost, or still on their way. The column `censored`
-and a remark on the value count them, and where nothing at all arrived the share has no value. (iperf3 counts a duplicate as a late datagram, and as one loss less.) J: the interarrival jitter,
-with D the difference between the transit times of two consecutive arrivals,
+totals. Those sent after the last that arrived are not counted: they were lost, or still on their
+way. The column `censored` and a remark on the value count them, and where nothing at all arrived
+the share has no value. (iperf3 counts a duplicate as a late datagram, and as one loss less.) J: the
+interarrival jitter, with D the difference between the transit times of two consecutive arrivals,
 
     J := J + (|D| - J) / 16
 
@@ -62,7 +63,9 @@ def _of_flow(flow: FlowRecord) -> tuple[MetricValue, ...]:
 def _share(
     value: Value, flow: FlowRecord, counts: Sequence[int | None], arrived: int
 ) -> MetricValue:
-    """Return counts as a share of the datagrams that arrived; no value if a client does not report one."""
+    """Return counts as a share of the datagrams that arrived; no value if a client does not report
+    one.
+    """
     known = [count for count in counts if count is not None]
     if len(known) < len(counts):
         return value.of(None, flow.name, "iperf3 does not count them")

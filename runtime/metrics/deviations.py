@@ -1,20 +1,22 @@
 """Large deviations of one connection's congestion window, compared with Reno's Markov chain.
 
 Rounds follow the connection's own clock, t(i+1) = t(i) + srtt(t(i)), after the warm-up. Each has a
-window w, and congestion control may enter CWR, Recovery or Loss in it. p(w) is the share of rounds at w
-with such an entry, interpolated linearly for windows never visited; wmax is the largest window visited.
-Where a share of 1 below wmax, or of 0 at wmax, would trap the chain, p is the centre of Wilson's interval.
-The chain goes from w to max(floor(w/2), 1) with probability p(w), else to min(w+1, wmax).
+window w, and congestion control may enter CWR, Recovery or Loss in it. p(w) is the share of rounds
+at w with such an entry, interpolated linearly for windows never visited; wmax is the largest window
+visited. Where a share of 1 below wmax, or of 0 at wmax, would trap the chain, p is the centre of
+Wilson's interval. The chain goes from w to max(floor(w/2), 1) with probability p(w), else to
+min(w+1, wmax).
 
-    f(alpha)   = Lambda(q) - q alpha(q), Lambda(q) = ln(spectral radius of A(q)), A(q)_ij = exp(q j) P_ij
-    f_n(alpha) = ln(count / k_n) / n, minus its maximum, k_n = floor(N / n) windows of n rounds (`scales`)
+    f(alpha)   = Lambda(q) - q alpha(q), Lambda(q) = ln(spectral radius of A(q)), A(q)_ij = exp(q j)
+    P_ij f_n(alpha) = ln(count / k_n) / n, minus its maximum, k_n = floor(N / n) windows of n rounds
+    (`scales`)
 
-`inside` is 1 if the measured spectrum is inside the 95 % envelope of 1000 simulated chains of equal length,
-simultaneously over all bins of all scales, else 0. Three chains are simulated: with p(w) as counted; with
-independent packet losses, p(w) = 1 - (1 - p_packet)^w with p_packet fitted; and under Gaussian cross
-traffic as the plan describes it, p(w) = 1/2 (1 - erf((C - w S / RTT - mu) / (sigma sqrt 2))).
-A scale with fewer than 30 windows has no values but their number, and is left out of the verdict. The theory
-covers only Reno over TCP: other flows have no values from it.
+`inside` is 1 if the measured spectrum is inside the 95 % envelope of 1000 simulated chains of equal
+length, simultaneously over all bins of all scales, else 0. Three chains are simulated: with p(w) as
+counted; with independent packet losses, p(w) = 1 - (1 - p_packet)^w with p_packet fitted; and under
+Gaussian cross traffic as the plan describes it, p(w) = 1/2 (1 - erf((C - w S / RTT - mu) / (sigma
+sqrt 2))). A scale with fewer than 30 windows has no values but their number, and is left out of the
+verdict. The theory covers only Reno over TCP: other flows have no values from it.
 
 Curves: the spectra, the ranges of alpha, and p(w), from which the figures `spectrum`, `ranges` and
 `loss_window` are drawn.

@@ -28,7 +28,9 @@ def percentiles(samples: NDArray[np.float64]) -> tuple[float, ...]:
 
 
 def distribution(metric: str, flow: str, samples: NDArray[np.float64]) -> Curve:
-    """Return the curve `distribution` of at least one sample: what each share of them does not exceed."""
+    """Return the curve `distribution` of at least one sample: what each share of them does not
+    exceed.
+    """
     shares = np.arange(STEPS + 1) / STEPS
     nothing = np.full(STEPS + 1, np.nan)
     places = np.quantile(samples, shares)

@@ -1,9 +1,10 @@
-"""Fairness between sessions at a bottleneck; each flow is one session, however many connections it has.
+"""Fairness between sessions at a bottleneck; each flow is one session, however many connections it
+has.
 
 Competition time: from the moment when every session has received its first data (but not before the
-end of the warm-up) to the last byte of the session that ends first. It is divided into slots (option
-`slot`, 100 ms by default, with boundaries at its multiples after the epoch), of which the S that lie
-wholly inside count.
+end of the warm-up) to the last byte of the session that ends first. It is divided into slots
+(option `slot`, 100 ms by default, with boundaries at its multiples after the epoch), of which the S
+that lie wholly inside count.
 
     x_k,i = throughput of session k in slot i / max-min fair throughput of session k
     j_i   = (sum_k x_k,i)^2 / (n * sum_k x_k,i^2)       1/n (one has all) .. 1 (all equal)
@@ -14,17 +15,19 @@ wholly inside count.
     fairness.dominance    = sign of F                   -1: the first session, +1: the second
     fairness.jain_session = Jain's index of the x over the whole competition time
     fairness.jain_slots   = sum_i j_i / S
-    fairness.product          = prod_k x_k              1: everyone has the fair share; 0: one starves
+    fairness.product          = prod_k x_k              1: everyone has the fair share; 0: one
+                              starves
     fairness.epsilon_fairness = min_k x_k / max_k x_k   epsilon-fair for every epsilon >= 1 - this,
                                                         both over the whole competition time
     fairness.floor        = E[1 - J],  J = m^2 / (2 (K^2 + (m - K)^2)),  K ~ Binomial(m, 1/2)
 
-Sessions must compete: shared bottlenecks must connect them all, directly or through other sessions. In
-a network with several bottlenecks, x makes their throughputs comparable. A session that offers less than an
-equal share (`rate`, `onoff`, `requests`: the mean load) has what it offers as its fair throughput, and the others share
-the rest. What a video or a page would take is not known: there x is relative to an equal share, and `product` is
-not defined. x counts IP bytes but the fair throughput counts frames, so full frames at the fair share give
-x = MTU / (MTU + 14), as `product` shows.
+Sessions must compete: shared bottlenecks must connect them all, directly or through other sessions.
+In a network with several bottlenecks, x makes their throughputs comparable. A session that offers
+less than an equal share (`rate`, `onoff`, `requests`: the mean load) has what it offers as its fair
+throughput, and the others share the rest. What a video or a page would take is not known: there x
+is relative to an equal share, and `product` is not defined. x counts IP bytes but the fair
+throughput counts frames, so full frames at the fair share give x = MTU / (MTU + 14), as `product`
+shows.
 
 Throughput: IP bytes at the bottleneck's exit, apportioned by serialisation time. A starved
 session counts as zero while its application is active; a slot without any data counts as equal
@@ -100,12 +103,16 @@ VALUES = (F, DOMINANCE, JAIN_SESSION, JAIN_SLOTS, FLOOR, COMPETITION, PRODUCT, E
 
 
 def session_fairness(x: Floats) -> float:
-    """Return F. x: normalised throughput, shape (2, S), S >= 1; the first row is the first session."""
+    """Return F. x: normalised throughput, shape (2, S), S >= 1; the first row is the first
+    session.
+    """
     return float(np.mean(dominant(x) * (1 - jain(x))))
 
 
 def floor(packets: int) -> float:
-    """Return E[1 - Jain's index] of a slot of `packets` >= 1, each given to a session by a fair coin."""
+    """Return E[1 - Jain's index] of a slot of `packets` >= 1, each given to a session by a fair
+    coin.
+    """
     k = np.arange(packets + 1, dtype=np.float64)
     logs = np.array([math.lgamma(i + 1) for i in range(packets + 1)])
     chance = np.exp(logs[-1] - logs - logs[::-1] - packets * math.log(2))

@@ -2,9 +2,9 @@
 
     fcp = first-contentful-paint - connectStart
 
-One value for each load of a cell, none without a browser; a load that failed before it painted is larger than any
-(`plt`). Browsers count from the start of the navigation; here all times of a load count from connectStart, and the table
-`loads` has both instants.
+One value for each load of a cell, none without a browser; a load that failed before it painted is
+larger than any (`plt`). Browsers count from the start of the navigation; here all times of a load
+count from connectStart, and the table `loads` has both instants.
 
 Unit: s. Source: W3C Paint Timing, section 4.
 """

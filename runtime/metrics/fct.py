@@ -1,24 +1,26 @@
-"""Flow completion time: how long a short transfer takes, from opening its connection to its last byte.
+"""Flow completion time: how long a short transfer takes, from opening its connection to its last
+byte.
 
     fct = last byte at the client's application - connection opened
 
 over the transfers that began after the warm-up: with `requests` each request, with `file` each
 connection. The handshake and its retries are included.
 
-A transfer that had not ended when the flow was stopped or the cell ended is larger than all completed ones in
-the percentiles, which interpolate linearly: a percentile that involves such a transfer is not defined, nor is
-one of fewer than 1 / (1 - p) transfers (1 / p below the median), which cannot tell it from an extreme. One that
-began just before the end may have been a short one: percentiles err upwards, by the few that begin last.
-fct.mean is over the completed transfers; fct.unfinished counts the others, mostly the slow ones: then the
-mean is too small. The column `censored` counts them, and so does a remark wherever the mean is printed.
+A transfer that had not ended when the flow was stopped or the cell ended is larger than all
+completed ones in the percentiles, which interpolate linearly: a percentile that involves such a
+transfer is not defined, nor is one of fewer than 1 / (1 - p) transfers (1 / p below the median),
+which cannot tell it from an extreme. One that began just before the end may have been a short one:
+percentiles err upwards, by the few that begin last. fct.mean is over the completed transfers;
+fct.unfinished counts the others, mostly the slow ones: then the mean is too small. The column
+`censored` counts them, and so does a remark wherever the mean is printed.
 
-fct.group_..., under the name of a group of users, is the same over the transfers of all its flows in a cell.
-Cells are independent, transfers are not: summaries and intervals are over cells, never over pooled
-transfers.
+fct.group_..., under the name of a group of users, is the same over the transfers of all its flows
+in a cell. Cells are independent, transfers are not: summaries and intervals are over cells, never
+over pooled transfers.
 
-Unit: s (fct.count, fct.unfinished: 1). Source: Dukkipati and McKeown, Why flow-completion time is the
-right metric for congestion control, CCR 36(1), 2006; Hyndman and Fan, Sample quantiles in statistical
-packages, 1996, definition 7.
+Unit: s (fct.count, fct.unfinished: 1). Source: Dukkipati and McKeown, Why flow-completion time is
+the right metric for congestion control, CCR 36(1), 2006; Hyndman and Fan, Sample quantiles in
+statistical packages, 1996, definition 7.
 """
 
 from __future__ import annotations
@@ -83,8 +85,8 @@ GROUP = _values("group_", " of all users of a group")
 def percentile(completed: NDArray[np.float64], unfinished: int, percent: int) -> float | None:
     """Return a percentile of completion times; None where it is infinite.
 
-    completed: completion times, s, ascending. unfinished: how many transfers did not complete; their
-    times count as infinite. There is at least one transfer in all.
+    completed: completion times, s, ascending. unfinished: how many transfers did not complete;
+    their times count as infinite. There is at least one transfer in all.
     """
     place = (len(completed) + unfinished - 1) * percent / 100
     below = math.floor(place)

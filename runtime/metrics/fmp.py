@@ -1,4 +1,5 @@
-"""Fairness Measurement Procedure: K, the fairness of whole sessions, with early slots weighing most.
+"""Fairness Measurement Procedure: K, the fairness of whole sessions, with early slots weighing
+most.
 
 The sessions, their competition time, its slots, and x are those of `fairness`. For two sessions:
 
@@ -15,19 +16,19 @@ The sessions, their competition time, its slots, and x are those of `fairness`. 
               quadratic         alpha_i = (S + 1 - i)^2 / sum_j (S + 1 - j)^2
               harmonic          alpha_i = (1 / i) / sum_j (1 / j)
 
-The paper does not print its weights; linear ones fit its table. With three or more sessions, K is computed
-for every pair over its own competition time, and the pair with the largest |K| is kept; `fmp.K_pair` has
-every pair, named after both sessions. The other values cover all sessions:
+The paper does not print its weights; linear ones fit its table. With three or more sessions, K is
+computed for every pair over its own competition time, and the pair with the largest |K| is kept;
+`fmp.K_pair` has every pair, named after both sessions. The other values cover all sessions:
 
     fmp.jain             = mean over slots of Jain's index
     fmp.product          = prod_k x_k, over the whole competition time
     fmp.epsilon_fairness = min_k x_k / max_k x_k, over the whole competition time
 
-Over many configurations, the 10th percentile of fmp.fairness is the fairness that nine in ten reach:
-1 - (90th percentile of |K|).
+Over many configurations, the 10th percentile of fmp.fairness is the fairness that nine in ten
+reach: 1 - (90th percentile of |K|).
 
-Time series, of the kept pair: fmp.K, the sum of its terms up to the end of each slot, so that its last
-value is K; fmp.jain, the mean of Jain's index up to then.
+Time series, of the kept pair: fmp.K, the sum of its terms up to the end of each slot, so that its
+last value is K; fmp.jain, the mean of Jain's index up to then.
 
 Unit: 1. Source: Corbel et al., Fairness Measurement Procedure for congestion control algorithms,
 2018; RFC 5166, section 2.3 (product measure, epsilon-fairness).
@@ -73,7 +74,8 @@ OF_WORST_PAIR = (FAIRNESS, FAIRNESS_REL, K, K_REL)
 OF_ALL = (JAIN, PRODUCT, EPSILON)
 VALUES = (*OF_WORST_PAIR, K_PAIR, *OF_ALL)
 
-# Weights by the number of slots left, S to 1: positive and increasing, so the first slot weighs most.
+# Weights by the number of slots left, S to 1: positive and increasing, so the first slot weighs
+# most.
 _SHAPES: Mapping[str, Callable[[Floats], Floats]] = {
     "linear": lambda left: left,
     "quadratic": lambda left: left**2,
@@ -96,7 +98,9 @@ def terms(x: Floats, kind: str) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two sessions: names, x in each slot of their competition, the ends of these slots, terms of K."""
+    """Two sessions: names, x in each slot of their competition, the ends of these slots, terms of
+    K.
+    """
 
     name: str
     x: Floats

@@ -46,7 +46,8 @@ def rates(
 ) -> tuple[MetricValue, ...]:
     """Return the rates of one user and of the whole of each group of users; empty without users.
 
-    each: the rate of each flow, by its name. The rate of one user is the whole over the number of users.
+    each: the rate of each flow, by its name. The rate of one user is the whole over the number of
+    users.
     """
     found: list[MetricValue] = []
     for group in of_users(flows):

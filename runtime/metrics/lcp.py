@@ -1,9 +1,10 @@
-"""Largest contentful paint: from the start of the connection until the largest text or image is painted.
+"""Largest contentful paint: from the start of the connection until the largest text or image is
+painted.
 
     lcp = startTime of the last largest-contentful-paint - connectStart
 
-One value for each load of a cell; none for a load that failed, whose largest paint is not known, nor without a
-browser. Counted from connectStart, as `fcp` is.
+One value for each load of a cell; none for a load that failed, whose largest paint is not known,
+nor without a browser. Counted from connectStart, as `fcp` is.
 
 Unit: s. Source: W3C Largest Contentful Paint, section 2.
 """

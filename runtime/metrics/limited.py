@@ -7,16 +7,18 @@
                           over QUIC sum over connections of (A(end') - A(begin)) / T'
     limited             = the largest of those that are known
 
-T: the sum over connections of end - begin. begin: the connection's first sample after the warm-up; end: its last
-one. T': the same up to end', the last sample at least two of the connection's largest RTTs before its end, because
-a sender has nothing to send while its last packets are in flight. cap: the largest window that the CCA was given,
-packets; a window counts until the next sample, and a flow without a cap has 0. R, S: time for which the receive
-window and the send buffer held data back; B: time with data unsent or unacknowledged (TCP_INFO: tcpi_rwnd_limited,
-tcpi_sndbuf_limited, tcpi_busy_time). A: time in which congestion control would have allowed more than there was
-to send; over QUIC this includes flow control, because the stack does not distinguish it from the application.
+T: the sum over connections of end - begin. begin: the connection's first sample after the warm-up;
+end: its last one. T': the same up to end', the last sample at least two of the connection's largest
+RTTs before its end, because a sender has nothing to send while its last packets are in flight. cap:
+the largest window that the CCA was given, packets; a window counts until the next sample, and a
+flow without a cap has 0. R, S: time for which the receive window and the send buffer held data
+back; B: time with data unsent or unacknowledged (TCP_INFO: tcpi_rwnd_limited, tcpi_sndbuf_limited,
+tcpi_busy_time). A: time in which congestion control would have allowed more than there was to send;
+over QUIC this includes flow control, because the stack does not distinguish it from the
+application.
 
-Unit: 1. Source: Linux, net/ipv4/tcp.c, tcp_get_info_chrono_stats; RFC 4898, section 4.5 (tcpEStatsPerfSndLimTime);
-measurement.md, rule 7.
+Unit: 1. Source: Linux, net/ipv4/tcp.c, tcp_get_info_chrono_stats; RFC 4898, section 4.5
+(tcpEStatsPerfSndLimTime); measurement.md, rule 7.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ NEARLY = 0.5
 
 
 def _cap(flow: FlowRecord, transport: str) -> float | None:
-    """Return the largest window that a flow's CCA was given over a transport, packets; None without one."""
+    """Return the largest window that a flow's CCA was given over a transport, packets; None without
+    one.
+    """
     workload = flow.plan.workload
     parameters = flow.plan.cca_parameters
     if isinstance(workload, LoadWorkload) and transport == "quic":
@@ -99,7 +103,9 @@ def shares(measurement: Measurement, flow: FlowRecord) -> Iterator[tuple[Value, 
 
 
 def _before_the_end(samples: Samples, ours: Rows) -> Rows:
-    """Return a connection's samples without those of its last two round trips; at least the first one."""
+    """Return a connection's samples without those of its last two round trips; at least the first
+    one.
+    """
     last_s = samples.t_s[ours[-1]] - 2 * samples.rtt_s[ours].max()
     return ours[: max(1, int((samples.t_s[ours] <= last_s).sum()))]
 

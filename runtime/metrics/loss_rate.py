@@ -5,8 +5,8 @@
 
 P: share of the packets that policers dropped (policing.loss); 0 without one.
 E: packets of the flow that arrived at the bottleneck queue; D: those that it dropped (never seen to
-leave). X: packets that left it; L: those that were never delivered, lost at random behind it. Only packets
-after the warm-up count, and not those still in flight when the capture ended.
+leave). X: packets that left it; L: those that were never delivered, lost at random behind it. Only
+packets after the warm-up count, and not those still in flight when the capture ended.
 
 Unit: 1. Source: RFC 7680, section 4.1 (one-way loss ratio); measurement.md, rule 14.
 """

@@ -28,10 +28,11 @@ def load_metric(
 ) -> Metric:
     """Return a metric with a number for each load of each requested flow.
 
-    Flows that load no pages are left out unless they are named. lacking: the reason, where a load that
-    did not fail has no number. failed: what a load that failed has: no number (`none`); one larger than any
-    (`endless`); its own if it got so far, else one larger than any (`reached`, and `painted` of a browser).
-    Loads that were not reported, because the flow was stopped, have none, and the one under way then is larger than any.
+    Flows that load no pages are left out unless they are named. lacking: the reason, where a load
+    that did not fail has no number. failed: what a load that failed has: no number (`none`); one
+    larger than any (`endless`); its own if it got so far, else one larger than any (`reached`, and
+    `painted` of a browser). Loads that were not reported, because the flow was stopped, have none,
+    and the one under way then is larger than any.
     """
 
     def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:

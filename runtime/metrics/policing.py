@@ -1,28 +1,32 @@
-"""What a policer does to a flow: tokens taken, packets dropped, the bucket's level, and small windows.
+"""What a policer does to a flow: tokens taken, packets dropped, the bucket's level, and small
+windows.
 
-    policing.tokens = T / t    policing.loss = D / A    policing.drops = D    policing.level = mean of L(t)
-    policing.empty  = share of time with L(t) <= 0
+    policing.tokens = T / t    policing.loss = D / A    policing.drops = D    policing.level = mean
+    of L(t) policing.empty  = share of time with L(t) <= 0
     policing.small_window = S / N        policing.unexposed = M + U
 
-T: tokens taken by the flow's packets during t, the time from the end of the warm-up to the end of the cell;
-A: the flow's packets that arrived at the policer in that time; D: those that it dropped; L: level of the
-user's bucket at the end of each slot of 100 ms. Flows of one user share a bucket and so have the same level.
+T: tokens taken by the flow's packets during t, the time from the end of the warm-up to the end of
+the cell; A: the flow's packets that arrived at the policer in that time; D: those that it dropped;
+L: level of the user's bucket at the end of each slot of 100 ms. Flows of one user share a bucket
+and so have the same level.
 
 S: samples (every 100 ms, of each connection) of a congestion window of at most two packets; N: all
-samples; both after the warm-up. With so small a window only a timeout detects a loss, and the sender cannot
-slow down further. A flow without a policer has only policing.small_window.
+samples; both after the warm-up. With so small a window only a timeout detects a loss, and the
+sender cannot slow down further. A flow without a policer has only policing.small_window.
 
 M: marks that were never re-exposed by the end of the cell; U: lost data packets that were never
-retransmitted: what a connection still owes when it ends (RFC 7786, section 6). Both cover the whole cell.
+retransmitted: what a connection still owes when it ends (RFC 7786, section 6). Both cover the whole
+cell.
 
-The policer has a bucket of depth d for each user, which begins full and fills at r tokens/s. A packet with a
-re-echo takes one token. A packet that arrives at level L is dropped with probability clamp(-L / d, 0, 1) by a
-soft policer, clamp(-10 L / d, 0, 1) by a mild one, and by a strict one 1 at L <= 0, else 0.
+The policer has a bucket of depth d for each user, which begins full and fills at r tokens/s. A
+packet with a re-echo takes one token. A packet that arrives at level L is dropped with probability
+clamp(-L / d, 0, 1) by a soft policer, clamp(-10 L / d, 0, 1) by a mild one, and by a strict one 1
+at L <= 0, else 0.
 
 Time series: policing.level, one per flow.
 
-Unit: tokens/s, 1, packets, tokens, 1, 1 and packets. Source: Sanhaji et al., ConEx Performance Evaluation, 2015;
-RFC 7713, RFC 7786.
+Unit: tokens/s, 1, packets, tokens, 1, 1 and packets. Source: Sanhaji et al., ConEx Performance
+Evaluation, 2015; RFC 7713, RFC 7786.
 """
 
 from __future__ import annotations
@@ -97,7 +101,9 @@ def _share(policer: PolicerRecord, counted: NDArray[np.bool_]) -> float:
 
 
 def policed_loss(measurement: Measurement, flow: FlowRecord) -> float:
-    """Return the share of a flow's packets that policers drop after the warm-up; 0 without a policer."""
+    """Return the share of a flow's packets that policers drop after the warm-up; 0 without a
+    policer.
+    """
     passed = 1.0
     for policer in measurement.policers:
         ours = policer.of_flow(flow.name)

@@ -3,12 +3,12 @@
     delay(p) = t_exit(p) - t_entry(p)
 
 over the packets p of the flow's data direction that left the queue after the warm-up. Entry is the
-arrival at the bottleneck's router, exit the moment at which the queue hands the packet to the link, so
-serialisation and propagation are not included. A packet that cannot be told from others of which the queue
-dropped some is left out, unless the order of packets or the limit of a `fifo` says which one it is.
-Percentiles interpolate linearly. The curve `distribution`
-has the whole distribution: x is the delay that a share y of the packets does not exceed, in steps of 0.5 %;
-scale is the number of packets.
+arrival at the bottleneck's router, exit the moment at which the queue hands the packet to the link,
+so serialisation and propagation are not included. A packet that cannot be told from others of which
+the queue dropped some is left out, unless the order of packets or the limit of a `fifo` says which
+one it is. Percentiles interpolate linearly. The curve `distribution`
+has the whole distribution: x is the delay that a share y of the packets does not exceed, in steps
+of 0.5 %; scale is the number of packets.
 
 Unit: s. Source: RFC 7679 (one-way delay) between the two capture points; Hyndman and Fan, Sample
 quantiles in statistical packages, 1996, definition 7; measurement.md, rule 14.

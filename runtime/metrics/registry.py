@@ -22,12 +22,16 @@ VALUES: Mapping[str, Value] = {value.name: value for metric in METRICS for value
 
 
 def presentation(value: str) -> Presentation:
-    """Return how a value is presented, by its full name; of a plug-in that is not installed here: the defaults."""
+    """Return how a value is presented, by its full name; of a plug-in that is not installed here:
+    the defaults.
+    """
     return VALUES[value].shown if value in VALUES else Presentation()
 
 
 def full_name(name: str) -> str:
-    """Return the full name of the value that a name means; the name itself if nobody here knows it."""
+    """Return the full name of the value that a name means; the name itself if nobody here knows
+    it.
+    """
     return METRICS[name].values[0].name if name in METRICS else name
 
 
@@ -37,7 +41,10 @@ def title(value: str) -> str:
 
 
 def figure_of(value: str) -> str:
-    """Return the default figure that shows the course of a value's metric; empty for none. value: its full name."""
+    """Return the default figure that shows the course of a value's metric; empty for none.
+
+    value: its full name.
+    """
     metric = value.partition(".")[0]
     return METRICS[metric].figure if metric in METRICS else ""
 

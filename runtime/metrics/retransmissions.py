@@ -3,13 +3,14 @@
     retransmissions       = sum over connections of (R_c(end) - R_c(warm-up))
     retransmissions.share = retransmissions / packets of the flow that were sent after the warm-up
 
-R_c(t): what the sender of connection c had counted by t: retransmitted segments (TCP_INFO), or packets
-that QUIC's loss detection declared lost, whose data it sends in new packets. This is the sender's view: a
-spurious retransmission counts, an unnoticed loss does not; `loss_rate` is the network's. Sent packets are
-those that arrived at the bottleneck, or that left it where arrivals are not captured.
+R_c(t): what the sender of connection c had counted by t: retransmitted segments (TCP_INFO), or
+packets that QUIC's loss detection declared lost, whose data it sends in new packets. This is the
+sender's view: a spurious retransmission counts, an unnoticed loss does not; `loss_rate` is the
+network's. Sent packets are those that arrived at the bottleneck, or that left it where arrivals are
+not captured.
 
-Unit: packets (share: 1). Source: RFC 4898, section 4.2 (tcpEStatsPerfSegsRetrans); RFC 9002, section 6
-(loss detection).
+Unit: packets (share: 1). Source: RFC 4898, section 4.2 (tcpEStatsPerfSegsRetrans); RFC 9002,
+section 6 (loss detection).
 """
 
 from __future__ import annotations

@@ -4,21 +4,26 @@
     rtt.mean, rtt.min, rtt.p5 ... rtt.p99 = over the packets p transmitted after the warm-up
     rtt.base = median of the pings
 
-t_sent: when its transmission on its sender's link begins, so neither pacing nor a queue inside the host counts. t_ack: when
-the first ACK that covers it arrives there, cumulative or selective; the receiver's delay of an ACK is part of it. Over TCP
-both are captured. A segment of which any byte was transmitted twice is left out (Karn): which transmission an ACK
-answers is unknown. Over QUIC, whose ACKs are encrypted, the server logs when each packet is acknowledged, and the capture
-says when it was transmitted; its packets are never transmitted twice. A lost packet has no RTT. Only TCP segments with
-payload and QUIC packets that ask for an ACK count. Where proxies split a connection, it is the one from the server to its proxy.
-On an idle path it is the propagation both ways, and the times that the links take to send the packet and its ACK.
-pings: small packets between the flow's hosts on the idle network before the epoch, which measure the base RTT
-without queueing. `srtt` is what the sender makes of it. Percentiles interpolate linearly.
+t_sent: when its transmission on its sender's link begins, so neither pacing nor a queue inside the
+host counts. t_ack: when the first ACK that covers it arrives there, cumulative or selective; the
+receiver's delay of an ACK is part of it. Over TCP both are captured. A segment of which any byte
+was transmitted twice is left out (Karn): which transmission an ACK answers is unknown. Over QUIC,
+whose ACKs are encrypted, the server logs when each packet is acknowledged, and the capture says
+when it was transmitted; its packets are never transmitted twice. A lost packet has no RTT. Only TCP
+segments with payload and QUIC packets that ask for an ACK count. Where proxies split a connection,
+it is the one from the server to its proxy. On an idle path it is the propagation both
+ways, and the times that the links take to send the packet and its ACK.
+pings: small packets between the flow's hosts on the idle network before the epoch, which measure
+the base RTT without queueing. `srtt` is what the sender makes of it. Percentiles interpolate
+linearly.
 
-Over time: the mean of the packets transmitted in each slot of 100 ms. The curve `distribution` has the whole distribution:
-x is the RTT that a share y of the packets does not exceed, in steps of 0.5 %; scale is the number of packets.
+Over time: the mean of the packets transmitted in each slot of 100 ms. The curve `distribution` has
+the whole distribution: x is the RTT that a share y of the packets does not exceed, in steps of 0.5
+%; scale is the number of packets.
 
-Unit: s. Source: RFC 2681 (round-trip delay) with the ACK as the answer; Karn and Partridge, Improving round-trip
-time estimates in reliable transport protocols, 1987; RFC 2018 (SACK); RFC 9002, section 5.1; measurement.md, rules 1 and 14.
+Unit: s. Source: RFC 2681 (round-trip delay) with the ACK as the answer; Karn and Partridge,
+Improving round-trip time estimates in reliable transport protocols, 1987; RFC 2018 (SACK); RFC
+9002, section 5.1; measurement.md, rules 1 and 14.
 """
 
 from __future__ import annotations
@@ -59,7 +64,9 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
 
 
 def traces(measurement: Measurement, request: MetricRequest) -> tuple[Trace, ...]:
-    """Return the mean RTT of each requested flow in each slot; none where nothing was transmitted."""
+    """Return the mean RTT of each requested flow in each slot; none where nothing was
+    transmitted.
+    """
     found = []
     for flow in measurement.sessions(request.sessions):
         trips = measurement.round_trips(flow)

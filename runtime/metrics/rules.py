@@ -1,6 +1,8 @@
-"""The rules of measurement that metrics and verdicts cite as `measurement.md, rule N`: what makes a number publishable.
+"""The rules of measurement that metrics and verdicts cite as `measurement.md, rule N`: what makes a
+number publishable.
 
-The report includes those that its metrics cite, `fairc show METRIC` prints them, docs/trust/measurement.md has all.
+The report includes those that its metrics cite, `fairc show METRIC` prints them,
+docs/trust/measurement.md has all.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """What the metrics of sharing a bottleneck have in common: who competes, when, and for what share.
 
 x, throughout: the throughput of a session over its max-min fair throughput, so that sessions behind
-different bottlenecks can be compared; in IP bytes at the bottleneck's exit, apportioned by serialisation time.
-A session that wants less than an equal share has what it wants as its fair throughput, and the others share the rest.
+different bottlenecks can be compared; in IP bytes at the bottleneck's exit, apportioned by
+serialisation time. A session that wants less than an equal share has what it wants as its fair
+throughput, and the others share the rest.
 """
 
 from __future__ import annotations
@@ -71,7 +72,9 @@ def share(
 def competition(
     sessions: tuple[FlowRecord, ...], slot_s: float, not_before_s: float = 0.0
 ) -> Competition | str:
-    """Return when the sessions compete, or the reason why they never do (measurement.md, rule 15)."""
+    """Return when the sessions compete, or the reason why they never do (measurement.md, rule
+    15).
+    """
     firsts: list[float] = []
     for flow in sessions:
         if flow.endpoints.first_byte_s is None:
@@ -91,7 +94,9 @@ def no_slot(slot_s: float) -> str:
 
 
 def apart(measurement: Measurement, sessions: tuple[FlowRecord, ...]) -> str:
-    """Return a sentence naming the sessions that share no bottleneck with the rest; empty if all compete."""
+    """Return a sentence naming the sessions that share no bottleneck with the rest; empty if all
+    compete.
+    """
     bottlenecks = {flow.queue.place for flow in sessions}
     crossed = {f.name: bottlenecks & set(measurement.data_paths[f.name]) for f in sessions}
     together, reached = {sessions[0].name}, set(crossed[sessions[0].name])
@@ -117,7 +122,10 @@ def normalised(
 
 
 def product(measurement: Measurement, whole: Floats) -> tuple[float | None, str]:
-    """Return the product of x over the whole competition, or why there is none. whole: shape (n,)."""
+    """Return the product of x over the whole competition, or why there is none.
+
+    whole: shape (n,).
+    """
     unknown = [flow.name for flow in measurement.flows if flow.demand_bps is None]
     if unknown:
         return (
@@ -140,7 +148,9 @@ def jain(x: Floats) -> Floats:
 
 
 def dominant(x: Floats) -> Floats:
-    """Return d of each slot: -1 where the first of two sessions has more, +1 the second, 0 for a tie."""
+    """Return d of each slot: -1 where the first of two sessions has more, +1 the second, 0 for a
+    tie.
+    """
     side: Floats = np.sign(x[1] - x[0])
     return side
 

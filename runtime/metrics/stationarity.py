@@ -1,22 +1,25 @@
 """Stationarity: does the throughput of a flow keep its level after the warm-up?
 
-The series is the flow's IP bytes at the bottleneck's exit in each whole slot (option `slot`, 100 ms by
-default) from the later of its first data and the end of the warm-up to its end.
+The series is the flow's IP bytes at the bottleneck's exit in each whole slot (option `slot`, 100 ms
+by default) from the later of its first data and the end of the warm-up to its end.
 
     stationarity.statistic       = eta of the KPSS test: sum_t S_t^2 / (T^2 s^2(l)),
                                    S_t: sum of the first t deviations from the mean,
                                    s^2(l): long-run variance over l lags, chosen from the data
-    stationarity.p               = its p-value, between 0.01 and 0.10, where the published table ends
+    stationarity.p               = its p-value, between 0.01 and 0.10, where the published table
+                                 ends
     stationarity.autocorrelation = correlation of the series with itself one slot later
 
-A small p (below 5 %) means that the level moves, as it does while flows converge: the warm-up is too short,
-or the flow has no steady state, and a mean over the series depends on when it was taken. 0.10 means "0.10
-or more": nothing was found, which proves nothing. Every cell has the test of its bulk flows, without being asked (table
-`flows`): values that depend on when they were taken are marked "still moving". The autocorrelation tells how far slots are from being
-independent; an interval must come from repetitions, not from slots.
+A small p (below 5 %) means that the level moves, as it does while flows converge: the warm-up is
+too short, or the flow has no steady state, and a mean over the series depends on when it was taken.
+0.10 means "0.10 or more": nothing was found, which proves nothing. Every cell has the test of its
+bulk flows, without being asked (table `flows`): values that depend on when they were taken are
+marked "still moving". The autocorrelation tells how far slots are from being independent; an
+interval must come from repetitions, not from slots.
 
-Unit: 1. Source: Kwiatkowski, Phillips, Schmidt and Shin, Testing the null hypothesis of stationarity against
-the alternative of a unit root, Journal of Econometrics 54, 1992; lags after Hobijn, Franses and Ooms, 1998.
+Unit: 1. Source: Kwiatkowski, Phillips, Schmidt and Shin, Testing the null hypothesis of
+stationarity against the alternative of a unit root, Journal of Econometrics 54, 1992; lags after
+Hobijn, Franses and Ooms, 1998.
 """
 
 from __future__ import annotations
@@ -50,9 +53,11 @@ def _series(measurement: Measurement, flow: FlowRecord, slot_s: float) -> Floats
 
 
 def bulk_p(measurement: Measurement, flow: FlowRecord) -> float | None:
-    """Return p of a flow that takes all it gets, for the check that every cell has (`flows`); None where there is none.
+    """Return p of a flow that takes all it gets, for the check that every cell has (`flows`); None
+    where there is none.
 
-    There is none of a flow that offers less, whose level is its application's, nor without packets at the bottleneck.
+    There is none of a flow that offers less, whose level is its application's, nor without packets
+    at the bottleneck.
     """
     if flow.demand_bps != math.inf or measurement.unseen(flow):
         return None

@@ -2,8 +2,8 @@
 
     ttr = responseStart - connectStart
 
-One value for each load of a cell, of a load that failed (`plt`) if its first byte had come: else it is larger than
-any. It includes the handshakes (one
+One value for each load of a cell, of a load that failed (`plt`) if its first byte had come: else it
+is larger than any. It includes the handshakes (one
 round trip for TCP and one for TLS 1.3; over QUIC one in all) and one round trip for the request.
 
 Unit: s. Source: W3C Navigation Timing Level 2, section 3; Thomas et al., QUIC and SATCOM, 2018.

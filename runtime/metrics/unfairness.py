@@ -1,18 +1,19 @@
-"""Unfairness between two groups: what a user of the first gets, over what a user of the second gets.
+"""Unfairness between two groups: what a user of the first gets, over what a user of the second
+gets.
 
     unfairness = (W_a / n_a) / (W_b / n_b)
 
-W: IP bytes of the group's flows at their bottleneck's exit, apportioned by serialisation time, while both
-groups are active: from the later of the end of the warm-up and the start of the group that starts last, to
-the end of the group that ends first. n: users of the group, one per host that its flows go to; a flow
-without users is a group of one. All flows of a user count together.
+W: IP bytes of the group's flows at their bottleneck's exit, apportioned by serialisation time,
+while both groups are active: from the later of the end of the warm-up and the start of the group
+that starts last, to the end of the group that ends first. n: users of the group, one per host that
+its flows go to; a flow without users is a group of one. All flows of a user count together.
 
-1: users of both groups get the same; above 1: users of the first get more. Swapping the groups gives the
-inverse. A ratio without limit, because the second group got nothing, has no value; over repetitions it counts as larger
-than any in medians and percentiles.
+1: users of both groups get the same; above 1: users of the first get more. Swapping the groups
+gives the inverse. A ratio without limit, because the second group got nothing, has no value; over
+repetitions it counts as larger than any in medians and percentiles.
 
-Unit: 1. Source: Sanhaji et al., ConEx Performance Evaluation and Application to Video Streaming, 2015
-(throughput of a heavy user over that of a light one); measurement.md, rule 17.
+Unit: 1. Source: Sanhaji et al., ConEx Performance Evaluation and Application to Video Streaming,
+2015 (throughput of a heavy user over that of a light one); measurement.md, rule 17.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     utilization = 8 * W(begin, end) / (integral of the rate from begin to end)
 
 W: bytes of all frames that left the bottleneck queue, apportioned by serialisation time. begin: the
-later of the end of the warm-up and the first start of a flow that crosses the bottleneck. end: the last
-end of such a flow; flows whose own bottleneck is elsewhere count as well.
+later of the end of the warm-up and the first start of a flow that crosses the bottleneck. end: the
+last end of such a flow; flows whose own bottleneck is elsewhere count as well.
 Where the flows of a cell have several bottlenecks, each flow gets the value of its own; otherwise
 the cell has one value.
 

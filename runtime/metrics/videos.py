@@ -19,9 +19,10 @@ CUT_OFF = "videos had not ended and count as far as they were played"
 def video_metric(name: str, numbers: Mapping[Value, Number], *, is_wait: bool = False) -> Metric:
     """Return a metric with the mean of each number over the videos of each requested flow.
 
-    Flows that play none are left out unless they are named. Not defined where a video never started:
-    a mean over the others would cover only the lucky ones. is_wait: whether the number is the time until a video
-    starts, so that it is larger than any where one never did; else it is of the part that was played.
+    Flows that play none are left out unless they are named. Not defined where a video never
+    started: a mean over the others would cover only the lucky ones. is_wait: whether the number is
+    the time until a video starts, so that it is larger than any where one never did; else it is of
+    the part that was played.
     """
 
     def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:

@@ -4,6 +4,7 @@ contents   what goes into a pack
 readme     README.md: the question, the answer, the commands
 crate      ro-crate-metadata.json: the same for machines (RO-Crate 1.2, Process Run Crate 0.5)
 zipped     the zip file: equal bytes for equal content; reading trusts nothing
-checking   is a pack what it says: hashes, the plan compiled again, cells run again; checks: the rows of the answer
+checking   is a pack what it says: hashes, the plan compiled again, cells run again; checks: the
+           rows of the answer
 claims     verdicts in a pack, and claims decided again
 """

@@ -1,8 +1,9 @@
-"""Is a pack what it says? Without trusting it: the plan compiled again, everything derived rebuilt, cells run again.
+"""Is a pack what it says? Without trusting it: the plan compiled again, everything derived rebuilt,
+cells run again.
 
-A pack is data. Its programs, binaries and images are compared with what this installation has, and never run; what
-is run is compiled here from the pack's spec, on an engine in virtual time. Cells are those of the plan as it compiles
-here, so what the pack's own plan says of them decides nothing.
+A pack is data. Its programs, binaries and images are compared with what this installation has, and
+never run; what is run is compiled here from the pack's spec, on an engine in virtual time. Cells
+are those of the plan as it compiles here, so what the pack's own plan says of them decides nothing.
 """
 
 from __future__ import annotations
@@ -122,7 +123,10 @@ def plan_again(folder: Path, checks: Checks) -> compiler.Compilation | None:
 
 
 def _cells_differ(ours: list[Cell], packed: list[Cell]) -> str:
-    """Return how the cells of a pack's plan differ from those of its spec. What is captured is free (docs/reference/plan.md)."""
+    """Return how the cells of a pack's plan differ from those of its spec.
+
+    What is captured is free (docs/reference/plan.md).
+    """
     ids = [cell.id for cell in ours]
     if ids != [cell.id for cell in packed]:
         both = len(set(ids) & {cell.id for cell in packed})
@@ -134,12 +138,17 @@ def _cells_differ(ours: list[Cell], packed: list[Cell]) -> str:
         if mine != theirs.model_copy(update={"captures": mine.captures}):
             fields = (name for name in Cell.model_fields if name != "captures")
             which = next(n for n in fields if getattr(mine, n) != getattr(theirs, n))
-            return f"the cell {mine.id} of the plan has other `{which}` than the spec in the pack gives"
+            return (
+                f"the cell {mine.id} of the plan has other `{which}` than the spec in the pack"
+                f" gives"
+            )
     return ""
 
 
 def _header_differs(ours: Plan, packed: Plan) -> str:
-    """Return which parts of a header differ, of those that do not depend on the version of fairc."""
+    """Return which parts of a header differ, of those that do not depend on the version of
+    fairc.
+    """
     without = {"version", "engine_reasons"}
     mine, theirs = (plan.model_dump(exclude=without) for plan in (ours, packed))
     other = [f"`{name}`" for name in mine if mine[name] != theirs[name]]
@@ -149,7 +158,10 @@ def _header_differs(ours: Plan, packed: Plan) -> str:
 
 
 def _lock_differs(folder: Path) -> str:
-    """Return how the lock of a pack contradicts its plan. All else in a lock is the word of who ran it."""
+    """Return how the lock of a pack contradicts its plan.
+
+    All else in a lock is the word of who ran it.
+    """
     found = Store(folder).lock
     if found.get("plan") != lock.planned(folder):
         return "`lock.json` is of another plan"
@@ -284,7 +296,9 @@ def _runner(problems: list[str]) -> str:
 
 
 def _version(folder: Path) -> str:
-    """Return which other version of fairc wrote a pack, as a remark; empty if it says that this one did."""
+    """Return which other version of fairc wrote a pack, as a remark; empty if it says that this one
+    did.
+    """
     said = Store(folder).lock.get("fairc") or {}
     here = lock.program()
     if {key: said.get(key) for key in here} == here:
@@ -302,7 +316,9 @@ def _endpoints(folder: Path, checks: Checks) -> None:
 
 
 def raw_again(store: Store, scratch: Path, jobs: int, checks: Checks) -> None:
-    """Derive the results of cells again from the raw artefacts that a pack has, and compare them."""
+    """Derive the results of cells again from the raw artefacts that a pack has, and compare
+    them.
+    """
     there = [(cell, place) for cell, place in store.finished() if (place / RAW).is_file()]
     if not there:
         return
@@ -341,7 +357,8 @@ def _odds(total: int, number: int, what: str) -> str:
     several = max(2, total // 4)
     one, more = (detection(total, number, forged) for forged in (1, several))
     return (
-        f"; drawn at random: one forged {what} among the {total} would be found with a probability of"
+        f"; drawn at random: one forged {what} among the {total} would be found with a"
+        f" probability of"
         f" {one:.0%}, {several} of them with {more:.0%}"
     )
 
@@ -359,8 +376,9 @@ def cells_again(
 ) -> None:
     """Run cells again, and compare them with the pack's results.
 
-    packed: as rebuilt, with the plan that was compiled here. If engine and build are the pack's, the results must be equal to
-    the byte. Otherwise all repetitions of the drawn configurations are run, and every metric must agree within 5 %.
+    packed: as rebuilt, with the plan that was compiled here. If engine and build are the pack's,
+    the results must be equal to the byte. Otherwise all repetitions of the drawn configurations are
+    run, and every metric must agree within 5 %.
     what: the name of the row.
     """
     stored = {cell.id: (cell, where) for cell, where in packed.finished()}

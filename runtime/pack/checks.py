@@ -1,4 +1,6 @@
-"""What `fairc verify PACK` answers: what was proved, of how much, and a row for each thing that was checked."""
+"""What `fairc verify PACK` answers: what was proved, of how much, and a row for each thing that was
+checked.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ Verdict = Literal["holds", "differs", "cannot tell", "not done"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A row of the answer: what was checked, the verdict, what was found, and whether it decides the whole."""
+    """A row of the answer: what was checked, the verdict, what was found, and whether it decides
+    the whole.
+    """
 
     what: str
     verdict: Verdict
@@ -23,8 +27,9 @@ class Check:
 class Again:
     """The cells that were run again.
 
-    cells: how many. equal: how many of them are equal to the byte; None: compared by agreement. how: the comparison, in
-    words. odds: how likely forged cells would have been found; empty where all were run.
+    cells: how many. equal: how many of them are equal to the byte; None: compared by agreement.
+    how: the comparison, in words. odds: how likely forged cells would have been found; empty where
+    all were run.
     """
 
     cells: int
@@ -35,7 +40,10 @@ class Again:
 
 @dataclass(slots=True)
 class Checks:
-    """All rows. planned, there: the cells of the plan and those with a result. again: None if none was run again."""
+    """All rows. planned, there: the cells of the plan and those with a result.
+
+    again: None if none was run again.
+    """
 
     rows: list[Check] = field(default_factory=list)
     planned: int = 0
@@ -43,7 +51,9 @@ class Checks:
     again: Again | None = None
 
     def add(self, what: str, verdict: Verdict, found: str, decides: bool = True) -> None:
-        """Add a row; what was found becomes one line of limited length, because it quotes packs and guests."""
+        """Add a row; what was found becomes one line of limited length, because it quotes packs and
+        guests.
+        """
         line = " ".join(found.split())
         line = line if len(line) <= LONGEST else f"{line[:LONGEST]} ..."
         self.rows.append(Check(what, verdict, line, decides))

@@ -1,7 +1,8 @@
 """Claims in a pack: their verdicts as data, and whether they are reproduced.
 
-The verdicts that a pack states are not trusted: they are decided again from its cells' results, with the claims of
-the spec as it compiles here; and, as far as cells were run again, from the results obtained here.
+The verdicts that a pack states are not trusted: they are decided again from its cells' results,
+with the claims of the spec as it compiles here; and, as far as cells were run again, from the
+results obtained here.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def as_json(decision: Decision) -> bytes:
 def claims_again(folder: Path, packed: Store, again: Path, scratch: Path, checks: Checks) -> None:
     """Decide the claims of an unpacked pack again.
 
-    packed: as rebuilt, with its tables. again: the run directory of cells that were run again; it may not exist.
+    packed: as rebuilt, with its tables. again: the run directory of cells that were run again; it
+    may not exist.
     scratch: an empty folder.
     """
     plan = packed.plan

@@ -1,4 +1,7 @@
-"""Is a file of a pack what follows from its cells? Equal bytes, or equal content where libraries write other bytes."""
+"""Is a file of a pack what follows from its cells?
+
+Equal bytes, or equal content where libraries write other bytes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What goes into a pack: a run as `rebuilding` builds it, the emitted programs, and what explains both."""
+"""What goes into a pack: a run as `rebuilding` builds it, the emitted programs, and what explains
+both.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,9 @@ IMAGE = "image.tar.zst"
 def contents(store: Store, scratch: Path, raw: bool, image: Path | None) -> dict[str, Path | bytes]:
     """Return the files of a pack by name.
 
-    store: a run that `rebuilding` has built. scratch: an empty folder for the files generated here. raw: include the
-    raw artefacts of every cell. image: a file of `fairc image save`, or None. Raises PackError, StoreError,
-    EndpointsMissing.
+    store: a run that `rebuilding` has built. scratch: an empty folder for the files generated here.
+    raw: include the raw artefacts of every cell. image: a file of `fairc image save`, or None.
+    Raises PackError, StoreError, EndpointsMissing.
     """
     run = store.path
     found: dict[str, Path | bytes] = {}
@@ -47,7 +49,9 @@ def contents(store: Store, scratch: Path, raw: bool, image: Path | None) -> dict
 
 
 def require(store: Store, raw: bool) -> None:
-    """Raise PackError for a run directory that cannot be packed, or that `verify` would refuse; StoreError."""
+    """Raise PackError for a run directory that cannot be packed, or that `verify` would refuse;
+    StoreError.
+    """
     run = store.path
     if not any(name.startswith(f"{SPEC}/") for name in store.record().files):
         raise PackError(f"{run} has no record of its spec: run the file again")
@@ -59,7 +63,8 @@ def require(store: Store, raw: bool) -> None:
     for cell, folder in finished:
         for name, why in damage.of_cell(cell, folder, thorough=raw).items():
             raise PackError(
-                f"{run} is damaged: cells/{folder.name}/{name}: {why}; `fairc verify {run}` says what repairs it"
+                f"{run} is damaged: cells/{folder.name}/{name}: {why}; `fairc verify {run}`"
+                f" says what repairs it"
             )
 
 
@@ -94,9 +99,11 @@ def raw_bytes(store: Store) -> int:
 
 
 def _inside(root: Path, paths: Iterable[Path]) -> dict[str, Path | bytes]:
-    """Return the paths that are regular files, by name. Raises PackError for links and what is outside the root.
+    """Return the paths that are regular files, by name. Raises PackError for links and what is
+    outside the root.
 
-    A run directory may be a stranger's: a link in it must not put a file of this machine into a pack.
+    A run directory may be a stranger's: a link in it must not put a file of this machine into a
+    pack.
     """
     real = root.resolve()
     found: dict[str, Path | bytes] = {}
@@ -110,6 +117,7 @@ def _inside(root: Path, paths: Iterable[Path]) -> dict[str, Path | bytes]:
 
 def _licence() -> bytes:
     return (
-        b"The experiment in `spec/` is its author's. The programs in `programs/` are fairc's, under the"
+        b"The experiment in `spec/` is its author's. The programs in `programs/` are fairc's,"
+        b" under the"
         b" Apache License 2.0.\n"
     )

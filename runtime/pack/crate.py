@@ -1,8 +1,8 @@
 """`ro-crate-metadata.json`: a pack described for machines.
 
 RO-Crate 1.2 (https://w3id.org/ro/crate/1.2) and its Process Run Crate profile 0.5
-(https://w3id.org/ro/wfrun/process/0.5): the run is a CreateAction of fairc, from the files of the spec to
-tables, figures and report.
+(https://w3id.org/ro/wfrun/process/0.5): the run is a CreateAction of fairc, from the files of the
+spec to tables, figures and report.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ _RESULTS = ("tables/", "figures/", "report.")
 
 
 def metadata(store: Store, names: Sequence[str]) -> bytes:
-    """Return the document. names: of the pack's files, sorted, without this one. Raises StoreError."""
+    """Return the document.
+
+    names: of the pack's files, sorted, without this one. Raises StoreError.
+    """
     plan, document = store.plan, store.lock
     at = _time(document)
     listed = [name for name in names if not name.startswith(("cells/", "programs/"))]

@@ -21,7 +21,9 @@ MAX_ROWS = 60
 
 
 def readme(store: Store, raw: bool, image: bool) -> bytes:
-    """Return the text: the question, how to run and check it, what to expect, what is in the pack."""
+    """Return the text: the question, how to run and check it, what to expect, what is in the
+    pack.
+    """
     return "\n".join([*_lines(store, raw, image), ""]).encode()
 
 
@@ -44,7 +46,10 @@ def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
     yield ""
     name = "study.zip"
     yield "```sh"
-    yield f"fairc verify {name}               # all that follows from the cells rebuilt; 3 cells run again"
+    yield (
+        f"fairc verify {name}               # all that follows from the cells rebuilt; 3 cells run"
+        f" again"
+    )
     yield f"fairc verify {name} --all         # every cell run again"
     yield f"fairc run {name} -o again         # continues where this left off"
     yield "```"
@@ -209,6 +214,8 @@ def citation(plan: Plan) -> bytes:
 
 
 def _yaml(text: str) -> str:
-    """Return a text as a double-quoted YAML 1.2 string: JSON, with unprintable characters as 32-bit escapes."""
+    """Return a text as a double-quoted YAML 1.2 string: JSON, with unprintable characters as 32-bit
+    escapes.
+    """
     quoted = json.dumps(text, ensure_ascii=False)
     return "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in quoted)

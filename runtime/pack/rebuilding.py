@@ -1,7 +1,7 @@
 """The run in a pack, built anew from the spec, the lock and the results of cells.
 
-Plan, tables, figures, report and texts follow from these. Who packs builds them, and so does who verifies: whatever else
-a pack holds can be compared with that, and need not be believed.
+Plan, tables, figures, report and texts follow from these. Who packs builds them, and so does who
+verifies: whatever else a pack holds can be compared with that, and need not be believed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def as_packed(source: Path, place: Path, raw: bool) -> Store:
 
 
 def as_compiled(source: Path, place: Path, compilation: compiler.Compilation) -> Store:
-    """Begin the same from an unpacked pack, with the plan as its spec compiles here; `derive` completes it.
+    """Begin the same from an unpacked pack, with the plan as its spec compiles here; `derive`
+    completes it.
 
     The plan of the phase check is the one that follows from it. Raises StoreError, OSError.
     """
@@ -55,7 +56,10 @@ def as_compiled(source: Path, place: Path, compilation: compiler.Compilation) ->
 
 
 def derive(store: Store, formats: list[str]) -> None:
-    """Write what follows from the cells of a run: tables, report. Raises TableError, ReportError, StoreError."""
+    """Write what follows from the cells of a run: tables, report.
+
+    Raises TableError, ReportError, StoreError.
+    """
     if (store.path / phase.FOLDER).is_dir():
         _tabulate(Store(store.path / phase.FOLDER))
     _tabulate(store)
@@ -63,7 +67,8 @@ def derive(store: Store, formats: list[str]) -> None:
 
 
 def unpack(pack: Path, folder: Path) -> None:
-    """Unpack a pack into an empty folder, to work with: what follows from its cells is left out, or written anew.
+    """Unpack a pack into an empty folder, to work with: what follows from its cells is left out, or
+    written anew.
 
     Raises PackError, StoreError, TableError, OSError.
     """

@@ -18,18 +18,21 @@ from fairc.runtime.host.archive import new_file
 SUMS = "SHA256SUMS"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can hold
 LEVEL = 9
-# What no honest pack exceeds: number of files, their total bytes, compression ratio (of one file: zlib's limit is
-# 1032; of all, once they are more than a GiB), length of a path.
+# What no honest pack exceeds: number of files, their total bytes, compression ratio (of one file:
+# zlib's limit is 1032; of all, once they are more than a GiB), length of a path.
 MAX_FILES, MAX_BYTES, MAX_RATIO, MAX_PATH = 400_000, 64 << 30, 1100, 400
 MANY_BYTES, MAX_RATIO_OF_MANY = 1 << 30, 200
-# Accepted methods. Others allocate as much memory as a pack demands (LZMA), or compress more than zlib can.
+# Accepted methods. Others allocate as much memory as a pack demands (LZMA), or compress more than
+# zlib can.
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 _SUM_BYTES = 64 + 2 + 1  # of a line, without the name
 _BLOCK = 1 << 20
-# Of the header before a member: lengths of its name and of its extra field (APPNOTE.TXT 6.3.10, section 4.3.7).
+# Of the header before a member: lengths of its name and of its extra field (APPNOTE.TXT 6.3.10,
+# section 4.3.7).
 _LOCAL = struct.Struct("<26xHH")
-# Sizes of what may follow a member (section 4.3.9): nothing, or checksum and sizes of 4 or 8 bytes, with a signature or not.
+# Sizes of what may follow a member (section 4.3.9): nothing, or checksum and sizes of 4 or 8 bytes,
+# with a signature or not.
 _DESCRIPTORS = {0, 12, 16, 20, 24}
 
 
@@ -79,8 +82,9 @@ def _blocks(content: Path | bytes) -> Iterator[bytes]:
 def unpack(path: Path, folder: Path) -> None:
     """Unpack a pack into an empty folder, and verify every file. Raises PackError, OSError.
 
-    Refused: paths that leave the folder, links and special files, repeated names (in any case), bytes outside of members, zip bombs, and
-    files that SHA256SUMS does not name or names with another hash. Nothing becomes executable.
+    Refused: paths that leave the folder, links and special files, repeated names (in any case),
+    bytes outside of members, zip bombs, and files that SHA256SUMS does not name or names with
+    another hash. Nothing becomes executable.
     """
     try:
         with zipfile.ZipFile(path) as zipped:
@@ -146,7 +150,9 @@ def _checked(zipped: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
 
 
 def _one_reading(path: Path, zipped: zipfile.ZipFile) -> None:
-    """Raise PackError where other programs may find other files in a pack: bytes before, between or after its members."""
+    """Raise PackError where other programs may find other files in a pack: bytes before, between or
+    after its members.
+    """
     ends = [*sorted(zipped.infolist(), key=lambda member: member.header_offset)]
     at = 0
     with path.open("rb") as file:
@@ -163,7 +169,9 @@ def _one_reading(path: Path, zipped: zipfile.ZipFile) -> None:
 
 
 def _fits(path: Path, folder: Path, members: Collection[zipfile.ZipInfo]) -> None:
-    """Raise PackError if the members share bytes, are a bomb together, or do not fit on the disk."""
+    """Raise PackError if the members share bytes, are a bomb together, or do not fit on the
+    disk.
+    """
     packed = sum(member.compress_size for member in members)
     if packed > path.stat().st_size:
         raise PackError(f"{path} is damaged: its files overlap")

@@ -1,4 +1,5 @@
-"""A metric over repetitions: read from the tables by one reader, for tables, claims, comparisons and the report.
+"""A metric over repetitions: read from the tables by one reader, for tables, claims, comparisons
+and the report.
 
 reading    which cells count, and what each of them measured, or why it has no value
 ending     where ranges of repetitions stop

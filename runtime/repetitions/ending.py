@@ -1,9 +1,10 @@
-"""Where ranges of repetitions stop: at the first interim analysis with every goal reached, or at the last one.
+"""Where ranges of repetitions stop: at the first interim analysis with every goal reached, or at
+the last one.
 
-A goal is a value that is to be precise enough, or that all claims are decided (runtime/claims/looks.py).
-Configurations that are compared end together: all of them, or those with equal values of the names behind `per`.
-What is decided follows from the plan and the values alone, so an interrupted run, a resumed one and one from the
-cells of a cluster end at the same repetition.
+A goal is a value that is to be precise enough, or that all claims are decided
+(runtime/claims/looks.py). Configurations that are compared end together: all of them, or those with
+equal values of the names behind `per`. What is decided follows from the plan and the values alone,
+so an interrupted run, a resumed one and one from the cells of a cluster end at the same repetition.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ class Missed:
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """What keeps a range from ending at a look: values that are not precise enough, texts of undecided claims."""
+    """What keeps a range from ending at a look: values that are not precise enough, texts of
+    undecided claims.
+    """
 
     missed: tuple[Missed, ...] = ()
     undecided: tuple[str, ...] = ()
@@ -56,8 +59,8 @@ class Open:
 class Ending:
     """Where the repetitions of configurations that are compared ended, and why.
 
-    values: of the names behind `per`. look: the number of repetitions at the end; of an unfinished range the
-    look whose cells are not all there. open: what was missing at the last look.
+    values: of the names behind `per`. look: the number of repetitions at the end; of an unfinished
+    range the look whose cells are not all there. open: what was missing at the last look.
     """
 
     values: tuple[str, ...]
@@ -80,8 +83,8 @@ class Ending:
 class Endings:
     """Decides where the ranges of a plan end; for a plan with `precision`.
 
-    bindings: configuration -> its swept values; all configurations of the plan. metrics: full names of the values that
-    decide.
+    bindings: configuration -> its swept values; all configurations of the plan. metrics: full names
+    of the values that decide.
     """
 
     def __init__(self, plan: Plan, bindings: Mapping[str, Mapping[str, str]]) -> None:
@@ -125,7 +128,9 @@ class Endings:
         return Ending(values, members, self.looks[-1], "used up", found_open)
 
     def open(self, cells: Sequence[CellValues]) -> Open:
-        """Return what keeps a group from ending with these cells, which are all it has up to a look."""
+        """Return what keeps a group from ending with these cells, which are all it has up to a
+        look.
+        """
         return Open(self._missed(cells), self._undecided(cells))
 
     def _undecided(self, cells: Sequence[CellValues]) -> tuple[str, ...]:

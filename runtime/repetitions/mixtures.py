@@ -1,9 +1,10 @@
-"""Values of several configurations in one group: a mixture, whose interval would answer no question.
+"""Values of several configurations in one group: a mixture, whose interval would answer no
+question.
 
-How often each configuration occurs is set by the sweep and not a property of a network, and repetitions of
-one configuration are closer to each other than to those of another. A mixture keeps its value but has no interval and no
-test. Configurations drawn by `sample` are different: there the group is a random sample of them, if
-each of them is in it once.
+How often each configuration occurs is set by the sweep and not a property of a network, and
+repetitions of one configuration are closer to each other than to those of another. A mixture keeps
+its value but has no interval and no test. Configurations drawn by `sample` are different: there the
+group is a random sample of them, if each of them is in it once.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from .reading import Outcome
 def names_to_add(
     outcomes: Iterable[Outcome], swept: Sequence[str], *, sampled: bool = False
 ) -> tuple[str, ...]:
-    """Return the swept names that divide a group into configurations; empty: it has one, or is no mixture.
+    """Return the swept names that divide a group into configurations; empty: it has one, or is no
+    mixture.
 
-    The fewest that a look at each in turn finds: of names that change together the first. outcomes: the cell of
-    each value. sampled: whether the configurations are a random sample, each of which may occur once.
+    The fewest that a look at each in turn finds: of names that change together the first. outcomes:
+    the cell of each value. sampled: whether the configurations are a random sample, each of which
+    may occur once.
     """
     cells: dict[str, set[str]] = {}
     names: dict[str, Mapping[str, str]] = {}
@@ -40,7 +43,10 @@ def names_to_add(
 
 
 def pools_cells(outcomes: Sequence[Outcome]) -> bool:
-    """Tell whether several values are of the same cell: of its flows, or of its loads. outcomes: the cell of each."""
+    """Tell whether several values are of the same cell: of its flows, or of its loads.
+
+    outcomes: the cell of each.
+    """
     return len({outcome.cell for outcome in outcomes}) < len(outcomes)
 
 

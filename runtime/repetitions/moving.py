@@ -1,8 +1,9 @@
 """Flows whose throughput still moves: a mean over time then depends on when it was taken.
 
-Every cell has the KPSS test of its bulk flows (column `stationarity_p` of the table `flows`). It rejects a level that
-does not move with a probability of 5 %, so a flow of a configuration is said to move only where more of its repetitions
-reject than that explains: the probability of as many is at most 5 %.
+Every cell has the KPSS test of its bulk flows (column `stationarity_p` of the table `flows`). It
+rejects a level that does not move with a probability of 5 %, so a flow of a configuration is said
+to move only where more of its repetitions reject than that explains: the probability of as many is
+at most 5 %.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ LEVEL = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """How many of a flow's repetitions reject that it keeps its level, of how many that have the test."""
+    """How many of a flow's repetitions reject that it keeps its level, of how many that have the
+    test.
+    """
 
     rejections: int
     tests: int
@@ -49,7 +52,10 @@ def moving(tests: Iterable[tuple[str, str, float]]) -> Moving:
 
 
 def is_level(metric: str) -> bool:
-    """Return whether a value is a mean over time. metric: full name, or `NAME` for its first value."""
+    """Return whether a value is a mean over time.
+
+    metric: full name, or `NAME` for its first value.
+    """
     name = metric.partition(".")[0]
     return name in METRICS and METRICS[name].is_level and metric not in METRICS[name].not_levels
 
@@ -59,8 +65,9 @@ def sentence(
 ) -> str:
     """Say whether flows still move; empty if none does, or the metric does not depend on it.
 
-    flows: the flow of the value; empty: of a whole cell, on which all of its flows have an influence. A name that is
-    not a flow's, as that of a group of users, stands for all. The table `flows` has the test of each.
+    flows: the flow of the value; empty: of a whole cell, on which all of its flows have an
+    influence. A name that is not a flow's, as that of a group of users, stands for all. The table
+    `flows` has the test of each.
     """
     if not is_level(metric):
         return ""

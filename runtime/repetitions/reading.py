@@ -1,4 +1,6 @@
-"""What the cells of a run measured: which of them count, and their values, read from the run's tables."""
+"""What the cells of a run measured: which of them count, and their values, read from the run's
+tables.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ class UnknownName(Exception):
 class Outcome:
     """One cell of the run, finished or failed.
 
-    verdict: None when it failed. result_sha256: of its raw artefacts. bindings: its swept values in file order.
+    verdict: None when it failed. result_sha256: of its raw artefacts. bindings: its swept values in
+    file order.
     """
 
     cell: str
@@ -66,8 +69,8 @@ class Outcome:
 class Measure(NamedTuple):
     """One number of each cell: its metric, its flow (or None), its SI base unit.
 
-    load: number of the page load that it is of, or None: loads of a cell are not independent, so each
-    is summarised by itself.
+    load: number of the page load that it is of, or None: loads of a cell are not independent, so
+    each is summarised by itself.
     """
 
     metric: str
@@ -85,7 +88,8 @@ class Measure(NamedTuple):
 class Value(NamedTuple):
     """What a finished cell has of a measure.
 
-    number: None where it is not defined; then `reason` may say why. protocol: HTTP version of a page load.
+    number: None where it is not defined; then `reason` may say why. protocol: HTTP version of a
+    page load.
     censored: how many of the `started` things that it is of had not ended (MetricValue).
     """
 
@@ -99,7 +103,9 @@ class Value(NamedTuple):
 
     @property
     def size(self) -> float | None:
-        """The number; infinite where it is larger than any that was observed; None where it is not defined."""
+        """The number; infinite where it is larger than any that was observed; None where it is not
+        defined.
+        """
         return math.inf if self.number is None and self.censored else self.number
 
 
@@ -113,15 +119,16 @@ class CellValues(NamedTuple):
 class Measured(ABC):
     """What cells of a plan measured.
 
-    axes: swept names in file order. repeated: how often the plan repeats its configurations. Whatever reads tables
-    raises TableError.
+    axes: swept names in file order. repeated: how often the plan repeats its configurations.
+    Whatever reads tables raises TableError.
     """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.axes = tuple(axis.name for axis in plan.axes)
         self.repeated = repeated(plan)
-        # Whether the configurations are a random sample: of those that draw alike the cells are paired.
+        # Whether the configurations are a random sample: of those that draw alike the cells are
+        # paired.
         self.sampled = plan.unsampled > 0 and not plan.common
 
     @cached_property
@@ -141,14 +148,16 @@ class Measured(ABC):
 
     @abstractmethod
     def values(self, metric: str | None = None) -> list[Value]:
-        """Return the values of all finished cells, invalid ones included, in the order of the cells.
+        """Return the values of all finished cells, invalid ones included, in the order of the
+        cells.
 
         metric: full name; None: of all metrics.
         """
         ...
 
     def named(self, metric: str) -> tuple[str, str]:
-        """Return the full name and the unit of a metric; one of several values stands for its first.
+        """Return the full name and the unit of a metric; one of several values stands for its
+        first.
 
         Raises UnknownName if there is none, or the run has not measured it.
         """
@@ -281,10 +290,12 @@ def of_result(cell: Cell, result: CellResult) -> CellValues:
 
 @dataclass(slots=True)
 class Omissions:
-    """What the values of a sample leave out: things that had not ended, and repetitions without a value.
+    """What the values of a sample leave out: things that had not ended, and repetitions without a
+    value.
 
-    censored, started: of all repetitions together. endless, undefined: why a repetition has no number, one reason
-    for each: it is larger than any that was observed, or not defined at all. values: with a number.
+    censored, started: of all repetitions together. endless, undefined: why a repetition has no
+    number, one reason for each: it is larger than any that was observed, or not defined at all.
+    values: with a number.
     """
 
     censored: int = 0
@@ -319,7 +330,10 @@ class Omissions:
         return "; ".join(parts)
 
     def unfinished(self, metric: str) -> str:
-        """Say what had not ended in the repetitions with a number; empty if all had. metric: full name."""
+        """Say what had not ended in the repetitions with a number; empty if all had.
+
+        metric: full name.
+        """
         if not self.censored:
             return ""
         return f"{self.censored} of {self.started} {_censoring(metric)}"

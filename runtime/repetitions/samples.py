@@ -24,7 +24,8 @@ Where = Callable[[Mapping[str, str]], bool]
 class Sample:
     """What a cell has of a metric, and the names that it may be grouped by.
 
-    keys: swept names, `repetition`, `load`, `protocol` and `flow` to text, empty where it is of none.
+    keys: swept names, `repetition`, `load`, `protocol` and `flow` to text, empty where it is of
+    none.
     """
 
     keys: Mapping[str, str]
@@ -42,7 +43,9 @@ class Sample:
 
     @property
     def value(self) -> float:
-        """The value of a sample that has one; infinite where it is larger than any that was observed."""
+        """The value of a sample that has one; infinite where it is larger than any that was
+        observed.
+        """
         assert self.of.size is not None
         return self.of.size
 
@@ -59,9 +62,10 @@ def group(samples: Iterable[Sample], names: Sequence[str]) -> dict[tuple[str, ..
 class Group:
     """The values of one group of samples, with the cell of each.
 
-    by: axis -> value, None for the flow of a value that is of a whole cell. values: infinite where a cell's is larger
-    than any that was observed. left_out: cells that do not count. omitted: what the values leave out. mixed: why the
-    values are not a sample of one distribution and so have neither interval nor test; empty if they are one.
+    by: axis -> value, None for the flow of a value that is of a whole cell. values: infinite where
+    a cell's is larger than any that was observed. left_out: cells that do not count. omitted: what
+    the values leave out. mixed: why the values are not a sample of one distribution and so have
+    neither interval nor test; empty if they are one.
     moving: which flows still move, where the values depend on it; empty if none.
     """
 
@@ -89,7 +93,9 @@ class Group:
 
 
 def matched(first: Mapping[int, float], second: Mapping[int, float]) -> Matched:
-    """Return the values of the repetitions that both have, in order; arguments: repetition -> value."""
+    """Return the values of the repetitions that both have, in order; arguments: repetition ->
+    value.
+    """
     both = [repetition for repetition in first if repetition in second]
     return Matched([first[r] for r in both], [second[r] for r in both])
 
@@ -108,8 +114,8 @@ def samples(
     """Return the values of a metric over the cells of each group; arguments as of `summarise`.
 
     The loads of one cell are not independent, so they are never in one group: where a metric has a
-    value for each of them, `load` is added to `by`, and `where` is asked about each. Without `by`, `protocol` is
-    added, too, where they are over several: over HTTP/3 the first one is over HTTP/2.
+    value for each of them, `load` is added to `by`, and `where` is asked about each. Without `by`,
+    `protocol` is added, too, where they are over several: over HTTP/3 the first one is over HTTP/2.
     Raises UnknownName, and TableError when the tables cannot be read.
     """
     axes = measured.axes
@@ -131,7 +137,9 @@ def samples(
 def _samples(
     outcomes: Sequence[Outcome], values: Sequence[Value], otherwise: Measure, where: Where | None
 ) -> Iterator[Sample]:
-    """Yield the samples of all cells that `where` chooses; those of a cell that does not count have no value."""
+    """Yield the samples of all cells that `where` chooses; those of a cell that does not count have
+    no value.
+    """
     for outcome, found in _cells(outcomes, values, otherwise):
         names = {**dict(outcome.bindings), REPETITION: str(outcome.repetition)}
         for value in found:

@@ -16,10 +16,12 @@ from .samples import Group, Where, samples
 class Row(TypedDict):
     """A row of `fairc table --format json`; value and interval in SI base units.
 
-    by: as of a Group. n: values that were summarised. invalid: cells left out, because their set-up is not
-    valid or they failed. censored: transfers, loads or videos that had not ended, which the cells' values leave out.
+    by: as of a Group. n: values that were summarised. invalid: cells left out, because their set-up
+    is not valid or they failed. censored: transfers, loads or videos that had not ended, which the
+    cells' values leave out.
     reason: why cells that count have no value; empty where all have one. no_interval: why
-    there is none, empty where there is one. remark: what biases the value or its interval; empty if nothing does.
+    there is none, empty where there is one. remark: what biases the value or its interval; empty if
+    nothing does.
     """
 
     metric: str
@@ -46,10 +48,10 @@ def summarise(
 ) -> list[Row]:
     """Summarise a metric over the cells of each group.
 
-    metric: `goodput`, `fairness.F`; a metric of several values stands for its first one. by: what makes a group,
-    out of the swept names, `flow`, `repetition`, `load` and `protocol`; None: all swept names and `flow`. where:
-    whether a cell is looked at, of its bindings, `repetition` and `load` as text. Groups come in the order of the
-    plan. Mixtures have no interval (mixtures.py).
+    metric: `goodput`, `fairness.F`; a metric of several values stands for its first one. by: what
+    makes a group, out of the swept names, `flow`, `repetition`, `load` and `protocol`; None: all
+    swept names and `flow`. where: whether a cell is looked at, of its bindings, `repetition` and
+    `load` as text. Groups come in the order of the plan. Mixtures have no interval (mixtures.py).
 
     Raises UnknownName, and TableError when the tables cannot be read.
     """

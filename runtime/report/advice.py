@@ -1,26 +1,31 @@
-"""What a plan is too small or too short for, before it runs: comparisons and bulk flows that need time to settle.
+"""What a plan is too small or too short for, before it runs: comparisons and bulk flows that need
+time to settle.
 
-Repetitions: the report compares configurations, and Holm's method multiplies the smallest of m p-values by m, so few
-repetitions decide few of many comparisons (statistics/paired.py).
+Repetitions: the report compares configurations, and Holm's method multiplies the smallest of m
+p-values by m, so few repetitions decide few of many comparisons (statistics/paired.py).
 
-Time: flows that share a bottleneck settle over congestion epochs, the time between two losses of a flow. With
-W = (rate x base RTT + buffer) / flows, packets, R = base RTT + buffer / rate, and b the factor of a reduction:
+Time: flows that share a bottleneck settle over congestion epochs, the time between two losses of a
+flow. With W = (rate x base RTT + buffer) / flows, packets, R = base RTT + buffer / rate, and b the
+factor of a reduction:
 
     epoch, Reno   = (1 - b) W R                         b = 0.5; also of CCAs that are not below
     epoch, CUBIC  = min(((1 - b) W / 0.4)^(1/3) s, (1 - b) W R / 0.53)
                                                         b = 0.7; RFC 9438, equations 2 and 4
     epoch, BBR    = 10 s                                between two measurements of the minimum RTT
-    warm-up       = last start + slow start + n epochs, slow start = log2(flows W / initial window) R
+    warm-up       = last start + slow start + n epochs, slow start = log2(flows W / initial window)
+                  R
     duration      = warm-up + 10 epochs
 
-of the slowest flow. n: every reduction multiplies the difference between flows by b (Chiu and Jain 1989), so that
-after n = log(0.05) / log(b) of them 5 % are left: 5 for Reno, 9 for CUBIC; 3 for BBR, whose flows meet within some 30 s
-(Cardwell et al. 2016); 1 for a flow that is alone. A mean over fewer than 10 epochs depends on where they begin. An
-AQM with a target keeps the queue at rate x target, one with thresholds at the upper one. These are rules of thumb: the
-test of each run (statistics.md) says whether flows did settle.
+of the slowest flow. n: every reduction multiplies the difference between flows by b (Chiu and Jain
+1989), so that after n = log(0.05) / log(b) of them 5 % are left: 5 for Reno, 9 for CUBIC; 3 for
+BBR, whose flows meet within some 30 s (Cardwell et al. 2016); 1 for a flow that is alone. A mean
+over fewer than 10 epochs depends on where they begin. An AQM with a target keeps the queue at rate
+x target, one with thresholds at the upper one. These are rules of thumb: the test of each run
+(statistics.md) says whether flows did settle.
 
-Source: Chiu and Jain, Analysis of the increase and decrease algorithms for congestion avoidance, Computer Networks
-and ISDN Systems 17, 1989; RFC 5681; RFC 9438; Cardwell et al., BBR: congestion-based congestion control, ACM Queue 14, 2016.
+Source: Chiu and Jain, Analysis of the increase and decrease algorithms for congestion avoidance,
+Computer Networks and ISDN Systems 17, 1989; RFC 5681; RFC 9438; Cardwell et al., BBR:
+congestion-based congestion control, ACM Queue 14, 2016.
 """
 
 from __future__ import annotations
@@ -58,7 +63,9 @@ Measure = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class Comparing:
-    """The report's comparisons: how many, how many of them the repetitions can decide, and how many would decide all."""
+    """The report's comparisons: how many, how many of them the repetitions can decide, and how many
+    would decide all.
+    """
 
     tests: int
     repetitions: int
@@ -73,7 +80,8 @@ class Comparing:
         can = f"at most {self.decided}" if self.decided else "none"
         return (
             f"{counted(self.repetitions, 'repetition')} can decide {can} of the"
-            f" {counted(self.tests, 'comparison')} that the report makes; `repeat = {self.needed}` can decide all"
+            f" {counted(self.tests, 'comparison')} that the report makes; `repeat ="
+            f" {self.needed}` can decide all"
         )
 
 
@@ -104,14 +112,18 @@ def comparing(experiment: Experiment, cells: Sequence[Cell]) -> Comparing | None
 
 
 def _independent(n: int) -> int:
-    """Return how many comparisons of n and n independent values can all be significant after Holm's correction."""
+    """Return how many comparisons of n and n independent values can all be significant after Holm's
+    correction.
+    """
     return math.ceil(round(LEFT * math.comb(2 * n, n) / 2, 9)) - 1
 
 
 def _measures(
     requests: Iterable[MetricRequest], cell: Cell, declared: Sequence[Declared]
 ) -> Iterable[Measure]:
-    """Yield the values that the report compares: the first of each metric, or those that `measure` names."""
+    """Yield the values that the report compares: the first of each metric, or those that `measure`
+    names.
+    """
     users = dict.fromkeys(flow.users for flow in cell.flows if flow.users)
     able = {flow.name: flow for flow in declared}
     for request in requests:
@@ -144,7 +156,8 @@ def _applies(entry: MetricEntry, flow: Flow, declared: dict[str, Declared]) -> b
 
 @dataclass(frozen=True, slots=True)
 class Settling:
-    """How long the bulk flows of a cell need, s: warm-up, and whole duration. flow, cca: the slowest one.
+    """How long the bulk flows of a cell need, s: warm-up, and whole duration. flow, cca: the
+    slowest one.
 
     has_warmup_s, lasts_s: what the file gives; lasts_s is an estimate where flows have a size.
     """
@@ -168,13 +181,17 @@ class Settling:
             return ""
         return (
             f"bulk flows may still move: `{self.flow}` ({self.cca}) needs about"
-            f" `warmup = {_whole(self.warmup_s)}` and a duration of {_whole(self.duration_s)}; the file gives"
-            f" {quantity(self.has_warmup_s, 's') if self.has_warmup_s else 'none'} and {quantity(self.lasts_s, 's')}"
+            f" `warmup = {_whole(self.warmup_s)}` and a duration of {_whole(self.duration_s)};"
+            f" the file gives"
+            f" {quantity(self.has_warmup_s, 's') if self.has_warmup_s else 'none'} and"
+            f" {quantity(self.lasts_s, 's')}"
         )
 
 
 def settling(cells: Iterable[Cell], requests: Iterable[MetricRequest]) -> Settling | None:
-    """Return the cell whose bulk flows lack most time; None if no value depends on it, or no flow is bulk."""
+    """Return the cell whose bulk flows lack most time; None if no value depends on it, or no flow
+    is bulk.
+    """
     if not any(METRICS[request.name].is_level for request in requests):
         return None
     found = [s for cell in cells if (s := _settling(cell)) is not None]
@@ -207,7 +224,10 @@ def _settling(cell: Cell) -> Settling | None:
 
 
 def _epochs(cell: Cell, flow: Flow, sharing: int) -> tuple[float, int, float]:
-    """Return a flow's epoch, s; how many it needs; and how long it rises first, s. sharing: bulk connections."""
+    """Return a flow's epoch, s; how many it needs; and how long it rises first, s.
+
+    sharing: bulk connections.
+    """
     rate = rates_bps(cell)[flow.bottleneck]
     held = _buffer_bytes(cell, flow, rate)
     base_s = flow.base_rtt_ns / 1e9

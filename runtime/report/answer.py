@@ -38,8 +38,8 @@ class Entry:
     """A summary as it is printed.
 
     measure, what: the measure and its name. n: the number of values. note: the values, if
-    they are too few for an interval (`lead.basis` says so once), or that all are equal; why there is no value; or
-    empty. remark: how to read it; of a value with sides, who dominates.
+    they are too few for an interval (`lead.basis` says so once), or that all are equal; why there
+    is no value; or empty. remark: how to read it; of a value with sides, who dominates.
     """
 
     measure: Measure
@@ -120,9 +120,10 @@ def answer(run: Run, results: Results) -> Answer:
 def _shown(run: Run, results: Results) -> list[Measure]:
     """Return the measures of the table, in the order in which `measure` names their metrics.
 
-    A value that every run has (goodput) is among them if it was requested, next to a metric that wants it beside it,
-    and if nothing else was requested: for a flow with its own offered load (requests, a video) it merely shows this
-    load. A sweep has a column for each, so there the last ones are left out, if there are too many.
+    A value that every run has (goodput) is among them if it was requested, next to a metric that
+    wants it beside it, and if nothing else was requested: for a flow with its own offered load
+    (requests, a video) it merely shows this load. A sweep has a column for each, so there the last
+    ones are left out, if there are too many.
     """
     order: dict[str, int] = {}
     for request in run.plan.measure:
@@ -217,9 +218,16 @@ def entry(measure: Measure, summary: Summary, scale: Scale, decimals: int, remar
             values = ", ".join(map(shown, summary.values))
             note = f"values: {values}"
     return Entry(
-        measure, what, scale.unit, value(summary.median), value(summary.low), value(summary.high),
-        summary.n, note, remark,
-    )  # fmt: skip
+        measure,
+        what,
+        scale.unit,
+        value(summary.median),
+        value(summary.low),
+        value(summary.high),
+        summary.n,
+        note,
+        remark,
+    )
 
 
 def _moving(run: Run, measure: Measure, configuration: Configuration) -> str:
@@ -241,7 +249,8 @@ def _remark(run: Run, results: Results, measure: Measure, configuration: Configu
 
 
 def dominance(summary: Summary, sessions: tuple[str, ...]) -> str:
-    """Return who dominates according to a value with sides: below 0 the first session, above 0 the second.
+    """Return who dominates according to a value with sides: below 0 the first session, above 0 the
+    second.
 
     Decided by the interval where there is one, else by the signs of the values.
     """
@@ -267,7 +276,9 @@ def dominance(summary: Summary, sessions: tuple[str, ...]) -> str:
 
 
 def _sentences(run: Run, results: Results, groups: Sequence[Group]) -> list[str]:
-    """Summarise all configurations in sentences: who dominates how often, and how many have no result."""
+    """Summarise all configurations in sentences: who dominates how often, and how many have no
+    result.
+    """
     sentences = []
     if len(groups) > MAX_TILES and len(run.sessions) == 2:
         for measure in (m for m in results.measures if presentation(m.metric).has_sides):
@@ -279,7 +290,8 @@ def _sentences(run: Run, results: Results, groups: Sequence[Group]) -> list[str]
         sentences.append("No repetition counts, so there is no result.")
     elif empty:
         sentences.append(
-            f"{counted(empty, 'configuration')} {'has' if empty == 1 else 'have'} no repetition that counts."
+            f"{counted(empty, 'configuration')} {'has' if empty == 1 else 'have'} no"
+            f" repetition that counts."
         )
     return sentences
 
@@ -298,7 +310,8 @@ def _sides(run: Run, measure: Measure, summaries: Sequence[Summary]) -> str:
     above = sum(s.low is not None and s.low > 0 for s in summaries)
     open_ = len(summaries) - below - above
     text = (
-        f"Of {counted(len(summaries), 'configuration')}, {first} dominates in {below} and {second} in"
+        f"Of {counted(len(summaries), 'configuration')}, {first} dominates in {below} and"
+        f" {second} in"
         f" {above} by the 95 % interval of {symbol}"
     )
     if not open_:

@@ -1,4 +1,6 @@
-"""Command line settings beyond the file, the commands that repeat the run, and what was named before there were results."""
+"""Command line settings beyond the file, the commands that repeat the run, and what was named
+before there were results.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +96,9 @@ def commands(run: Run) -> tuple[tuple[str, str], ...]:
 
 
 def again_by(run: Run) -> list[str]:
-    """Return the commands, in the folder of the `.fexp` file, that together run everything again."""
+    """Return the commands, in the folder of the `.fexp` file, that together run everything
+    again.
+    """
     return [_command(run, entry) for entry in _needed(run) or [_of_plan(run.plan)]]
 
 
@@ -123,8 +127,8 @@ def _command(run: Run, entry: Mapping[str, Any]) -> str:
 class Declared:
     """The metrics that were named before there were results.
 
-    named: those of `measure`, by name, each with its kind. sentences: the same as text. late: the metrics
-    named later, in a sentence for the top of the page; or empty.
+    named: those of `measure`, by name, each with its kind. sentences: the same as text. late: the
+    metrics named later, in a sentence for the top of the page; or empty.
     """
 
     named: Mapping[str, Kind]
@@ -158,7 +162,8 @@ def declared(run: Run) -> Declared:
     which = listed(first) or "none"
     sentences = [
         (
-            f"Confirmatory: named in the experiment's `measure` before any cell had a result{locked}"
+            f"Confirmatory: named in the experiment's `measure` before any cell had a"
+            f" result{locked}"
             f" ({which})."
         )
     ]
@@ -171,7 +176,9 @@ def declared(run: Run) -> Declared:
 
 
 def locked(run: Run) -> str:
-    """Return when the first run locked the directory, by the lock; empty if an earlier version recorded no time."""
+    """Return when the first run locked the directory, by the lock; empty if an earlier version
+    recorded no time.
+    """
     found = run.lock.get(LOCKED) or next(iter(run.lock.get(DECLARED, [])), None)
     if not found:
         return ""

@@ -140,8 +140,8 @@ FORMATS: Mapping[str, Callable[[_Report], list[Path]]] = MappingProxyType(
 def build(run: Path, formats: Iterable[str] = ("html",), *, warmup: bool = False) -> list[Path]:
     """Build the report of a run in each of the formats; return the files written.
 
-    run: a run directory (docs/reference/artefacts.md). formats: names in `FORMATS`. warmup: with the answer at half
-    and twice the warm-up, from raw artefacts.
+    run: a run directory (docs/reference/artefacts.md). formats: names in `FORMATS`. warmup: with
+    the answer at half and twice the warm-up, from raw artefacts.
     Raises ReportError when the directory cannot be reported on or written to, or a format is
     unknown, and ForeignFileError when the user has put a file where one of the report belongs.
     """

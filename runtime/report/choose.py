@@ -11,8 +11,8 @@ MAX_SHOWN = 4
 def choose(run: Run, results: Results) -> tuple[tuple[Configuration, ...], str]:
     """Return the configurations to show and, if these are not all, which and why.
 
-    More than `MAX_SHOWN`: those with the smallest, the middle and the largest median of the first measure
-    out of `typical` that has three.
+    More than `MAX_SHOWN`: those with the smallest, the middle and the largest median of the first
+    measure out of `typical` that has three.
     """
     usable = tuple(c for c in run.configurations if c.counted)
     if len(usable) <= MAX_SHOWN:

@@ -34,10 +34,12 @@ COLUMNS = 31
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One pair of claim and configuration as text, with its picture as SVG and in characters (empty without a value).
+    """One pair of claim and configuration as text, with its picture as SVG and in characters (empty
+    without a value).
 
-    where: the values that distinguish it from the claim's other configurations. text: `!` at a bound, `=` along the
-    interval, `o` at the value. value, interval: as numbers, in the unit of the claim.
+    where: the values that distinguish it from the claim's other configurations. text: `!` at a
+    bound, `=` along the interval, `o` at the value. value, interval: as numbers, in the unit of the
+    claim.
     """
 
     unit: UnitText
@@ -124,7 +126,9 @@ def _view(decided: Decided) -> View:
 
 
 def _differing(units: tuple[Unit, ...]) -> set[str]:
-    """Return the names that differ between configurations; what the claim's `where` fixes stands above them."""
+    """Return the names that differ between configurations; what the claim's `where` fixes stands
+    above them.
+    """
     values: dict[str, set[str]] = {}
     for unit in units:
         for name, text in unit.where:
@@ -159,10 +163,11 @@ def _window(decided: Decided) -> tuple[float, float]:
 
 
 def _svg(unit: Unit, row: UnitText, window: tuple[float, float]) -> str:
-    """Draw an interval: a band where the claim holds, a line at each bound, the interval and its value.
+    """Draw an interval: a band where the claim holds, a line at each bound, the interval and its
+    value.
 
-    Colours are variables of the page, so that it follows light and dark. All texts in it are numbers and
-    words of this module.
+    Colours are variables of the page, so that it follows light and dark. All texts in it are
+    numbers and words of this module.
     """
     estimate = unit.estimate
     if estimate.value is None:

@@ -1,4 +1,6 @@
-"""Tests of the differences between a run's configurations, and of the independence of its repetitions."""
+"""Tests of the differences between a run's configurations, and of the independence of its
+repetitions.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,10 @@ MAX_ROWS = 240
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The amount by which the second of two is larger. unit: of the page; interval: None without one."""
+    """The amount by which the second of two is larger.
+
+    unit: of the page; interval: None without one.
+    """
 
     unit: str
     value: Number
@@ -97,12 +102,12 @@ class Series:
 class Comparisons:
     """too_many: the number of configurations, where there are too many to compare every two.
 
-    by: the swept names whose values are compared then, all others being equal, because figures of the
-    experiment test them; empty where every two are compared, or none.
+    by: the swept names whose values are compared then, all others being equal, because figures of
+    the experiment test them; empty where every two are compared, or none.
     sentences: the results of the comparisons by these names, metric by metric.
     dependent: the series whose repetitions depend on each other at 5 % (after Holm).
-    pairing: that values were compared repetition by repetition, and how many comparisons these can decide;
-    empty where the configurations are independent samples.
+    pairing: that values were compared repetition by repetition, and how many comparisons these can
+    decide; empty where the configurations are independent samples.
     """
 
     pairs: tuple[Compared, ...]
@@ -115,7 +120,8 @@ class Comparisons:
 
 
 def comparisons(run: Run, results: Results) -> Comparisons:
-    """Compare the metrics that the experiment names; each by its first value, as `fairc table` does.
+    """Compare the metrics that the experiment names; each by its first value, as `fairc table`
+    does.
 
     Only configurations are compared: flows share their cells, and are not independent. Cells that
     do not count are left out. P-values are adjusted over all comparisons, and over all series.
@@ -169,7 +175,9 @@ def matched(results: Results, measure: Measure, a: Configuration, b: Configurati
 
 
 def _pairing(tested: Sequence[Comparison]) -> str:
-    """Return what is paired, and how many comparisons this number of repetitions can decide, as text."""
+    """Return what is paired, and how many comparisons this number of repetitions can decide, as
+    text.
+    """
     most = max(c.pairs or 0 for c in tested)
     tests = sum(c.p is not None for c in tested)
     can = comparisons_decided(most)

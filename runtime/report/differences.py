@@ -1,4 +1,6 @@
-"""How the compared transports differ apart from their congestion control (measurement.md, rule 6)."""
+"""How the compared transports differ apart from their congestion control (measurement.md, rule
+6).
+"""
 
 from __future__ import annotations
 
@@ -34,9 +36,9 @@ class Differences:
 def differences(run: Run) -> Differences | None:
     """Return the conditions in which compared transports differ, None where none do.
 
-    A flow is compared with itself where the sweep changes its transport, otherwise the flows of each
-    cell are compared. So a condition that a sweep changes for all transports alike is no difference. Failed cells
-    and runs with a single transport show none.
+    A flow is compared with itself where the sweep changes its transport, otherwise the flows of
+    each cell are compared. So a condition that a sweep changes for all transports alike is no
+    difference. Failed cells and runs with a single transport show none.
     """
     rows = run.rows("SELECT cell, flow, condition, transport, value FROM conditions ORDER BY ALL")
     over: dict[str, set[str]] = {}

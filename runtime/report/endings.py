@@ -1,4 +1,6 @@
-"""How many repetitions each configuration of a range took, and why it stopped: in sentences and rows."""
+"""How many repetitions each configuration of a range took, and why it stopped: in sentences and
+rows.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ SHOWN = 4
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Configurations that stopped together: which, how many, after how many repetitions, and why."""
+    """Configurations that stopped together: which, how many, after how many repetitions, and
+    why.
+    """
 
     what: str
     configurations: int
@@ -73,7 +77,9 @@ def endings(run: Run) -> list[Ending]:
 
 
 def cells_waiting(run: Run) -> int:
-    """Return how many cells of the plan have not run yet; of a range, those up to the next interim analysis."""
+    """Return how many cells of the plan have not run yet; of a range, those up to the next interim
+    analysis.
+    """
     if run.plan.precision is None:
         return max(0, run.plan.cells - len(run.outcomes))
     waiting = 0
@@ -115,8 +121,10 @@ def _row(run: Run, ending: Ending) -> Row:
     ends = run.plan.precision
     missed = [_missed(run, miss) for miss in ending.missed]
     missed += [f"undecided: “{one_line(text)}”" for text in ending.undecided]
-    reached = [*(["values are precise enough"] if ends.goals else []),
-               *(["claims are decided"] if ends.claims else [])]  # fmt: skip
+    reached = [
+        *(["values are precise enough"] if ends.goals else []),
+        *(["claims are decided"] if ends.claims else []),
+    ]
     why = {
         "reached": f"all {' and all '.join(reached)}",
         "used up": f"not {_well(ends)} after the last repetition: {listed(missed, limit=SHOWN)}",

@@ -1,8 +1,9 @@
 """The explorer on the page of a sweep: each configuration's cells, and their course over time.
 
-The data stand on the page as JSON, bounded by `BUDGET`: every cell has its series if that fits, else one
-repetition of each configuration, else one of each of as many configurations as fit. A rate is a mean over a bin; of window, RTT and
-queue each bin keeps its smallest and its largest value. The script (templates/explore.js) draws them with uPlot.
+The data stand on the page as JSON, bounded by `BUDGET`: every cell has its series if that fits,
+else one repetition of each configuration, else one of each of as many configurations as fit. A rate
+is a mean over a bin; of window, RTT and queue each bin keeps its smallest and its largest value.
+The script (templates/explore.js) draws them with uPlot.
 """
 
 from __future__ import annotations
@@ -64,12 +65,16 @@ def explored(run: Run, results: Results) -> dict[str, Any] | None:
     charts = _charts(run, chosen)
     found = [_configuration(run, results, c, measures, charts) for c in run.configurations]
     return {
-        "heads": [entry(m, results.summary(m, run.configurations[0]), *format_of(results, m.metric), "").what
-                  for m in measures],
+        "heads": [
+            entry(
+                m, results.summary(m, run.configurations[0]), *format_of(results, m.metric), ""
+            ).what
+            for m in measures
+        ],
         "units": [format_of(results, m.metric)[0].unit for m in measures],
         "note": note,
         "configurations": found,
-    }  # fmt: skip
+    }
 
 
 def as_json(data: Mapping[str, Any]) -> str:
@@ -182,7 +187,10 @@ def _chosen(run: Run, results: Results) -> tuple[list[Chosen], str]:
     kept = every
     if len(every) * weight * MAX_BINS // 2 > BUDGET:
         kept = one
-        note = "To keep the page small, it has the time series of one repetition of each configuration."
+        note = (
+            "To keep the page small, it has the time series of one repetition of each"
+            " configuration."
+        )
     most = BUDGET // (weight * MIN_BINS)
     if len(kept) > most:
         kept = [kept[i * len(kept) // most] for i in range(most)]
@@ -192,8 +200,10 @@ def _chosen(run: Run, results: Results) -> tuple[list[Chosen], str]:
         )
     bins = max(MIN_BINS, min(MAX_BINS, BUDGET // (weight * max(1, len(kept)))))
     note += (
-        f" Time is divided into at most {bins} bins: rates are means; for window, RTT and queue each bin"
-        " keeps its smallest and its largest value. The window of several connections is the sum of their means."
+        f" Time is divided into at most {bins} bins: rates are means; for window, RTT and"
+        f" queue each bin"
+        " keeps its smallest and its largest value. The window of several connections is the"
+        " sum of their means."
     )
     return [_binned(c, o, lengths[o.cell], bins) for c, o in kept], note
 
@@ -315,7 +325,9 @@ def _of_cell(run: Run, chosen: Chosen, place: int, lines: Mapping[str, Lines]) -
 
 
 def _lines(run: Run, chosen: Sequence[Chosen], sql: str) -> Lines:
-    """Return the lines of each cell: a value for each bin, or its smallest and largest, None for none."""
+    """Return the lines of each cell: a value for each bin, or its smallest and largest, None for
+    none.
+    """
     found: Lines = {}
     table = run.columns(sql)
     if not len(table["number"]):

@@ -1,7 +1,7 @@
 """Fonts for PDFs without their text layout tables.
 
-The report of one cell takes 2.1 s of processor time instead of 3.4: their subsets cost matplotlib more than all
-drawing, and it has no option to leave them out.
+The report of one cell takes 2.1 s of processor time instead of 3.4: their subsets cost matplotlib
+more than all drawing, and it has no option to leave them out.
 """
 
 from __future__ import annotations
@@ -17,13 +17,16 @@ if TYPE_CHECKING:
     from fontTools.subset import Options
     from fontTools.ttLib import TTFont
 
-# Layout: ligatures, positions, formulas, kerning. PDFs name glyphs by number and place them themselves.
+# Layout: ligatures, positions, formulas, kerning. PDFs name glyphs by number and place them
+# themselves.
 LAYOUT = ("GDEF", "GPOS", "GSUB", "MATH", "kern")
 
 
 @contextmanager
 def without_layout() -> Iterator[None]:
-    """Have matplotlib embed subsets of fonts that have no layout tables, and read the names of a font's glyphs once."""
+    """Have matplotlib embed subsets of fonts that have no layout tables, and read the names of a
+    font's glyphs once.
+    """
     from fontTools import subset, ttLib
 
     post: Any = ttLib.getTableClass("post")
@@ -59,7 +62,8 @@ def _stripped(path: str, number: int) -> bytes:
         for table in LAYOUT:
             if table in font:
                 del font[table]
-        # Nothing looks for a glyph by its character; the subsetter wants the table, and reads all of it each time.
+        # Nothing looks for a glyph by its character; the subsetter wants the table, and reads all
+        # of it each time.
         font["cmap"].tables = []
         stripped = io.BytesIO()
         font.save(stripped, reorderTables=False)

@@ -14,8 +14,8 @@ from fairc.runtime.repetitions.reading import Measure
 class Definition:
     """One metric. text: its definition as it is written where it is computed.
 
-    values: (full name, unit, meaning) of each number that it gives. parts: the same text in pieces, each with
-    the rule of measurement that it names (runtime/metrics/rules.py), or None.
+    values: (full name, unit, meaning) of each number that it gives. parts: the same text in pieces,
+    each with the rule of measurement that it names (runtime/metrics/rules.py), or None.
     """
 
     name: str

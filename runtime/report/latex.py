@@ -1,8 +1,9 @@
-r"""A table of the report as LaTeX (booktabs), as printed: no text acts as a command, none is wider than its column.
+r"""A table of the report as LaTeX (booktabs), as printed: no text acts as a command, none is wider
+than its column.
 
-Input the file where the table belongs, in one column of a paper or across both. Long texts wrap, and a table that is
-still wider than the line is scaled down. It needs the packages booktabs, array and graphicx and
-the font encoding T1, all of which every TeX distribution has.
+Input the file where the table belongs, in one column of a paper or across both. Long texts wrap,
+and a table that is still wider than the line is scaled down. It needs the packages booktabs, array
+and graphicx and the font encoding T1, all of which every TeX distribution has.
 """
 
 from __future__ import annotations
@@ -16,39 +17,79 @@ from .figures import Sheet
 
 PACKAGES = r"\usepackage[T1]{fontenc}\usepackage{array,booktabs,graphicx}"
 
-# In characters of \footnotesize: one column of a paper; a column of the table that wraps, at least; a word that may be
-# broken, from which on, and into what.
+# In characters of \footnotesize: one column of a paper; a column of the table that wraps, at least;
+# a word that may be broken, from which on, and into what.
 COLUMN, NARROW, LONG_WORD, PIECE = 60, 12, 20, 8
 MOST_LINES = 8
 # Of a character, on average; a little more than it is.
 EM = 0.54
 
-_GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi . pi rho . sigma tau upsilon phi chi psi omega"
-_CAPITALS = {"\N{GREEK CAPITAL LETTER DELTA}": "Delta", "\N{GREEK CAPITAL LETTER SIGMA}": "Sigma",
-             "\N{GREEK CAPITAL LETTER OMEGA}": "Omega"}  # fmt: skip
+_GREEK = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi . pi rho . sigma"
+    " tau upsilon phi chi psi omega"
+)
+_CAPITALS = {
+    "\N{GREEK CAPITAL LETTER DELTA}": "Delta",
+    "\N{GREEK CAPITAL LETTER SIGMA}": "Sigma",
+    "\N{GREEK CAPITAL LETTER OMEGA}": "Omega",
+}
 _MATHS = {
-    MINUS: "-", "\N{LESS-THAN OR EQUAL TO}": r"\leq", "\N{GREATER-THAN OR EQUAL TO}": r"\geq",
-    "\N{NOT EQUAL TO}": r"\neq", "\N{ALMOST EQUAL TO}": r"\approx", "\N{INFINITY}": r"\infty",
-    "\N{SQUARE ROOT}": r"\surd", "\N{LEFTWARDS ARROW}": r"\leftarrow", "\N{RIGHTWARDS ARROW}": r"\to",
-    "\N{LEFT RIGHT ARROW}": r"\leftrightarrow", "\N{N-ARY SUMMATION}": r"\sum", "\N{ELEMENT OF}": r"\in",
+    MINUS: "-",
+    "\N{LESS-THAN OR EQUAL TO}": r"\leq",
+    "\N{GREATER-THAN OR EQUAL TO}": r"\geq",
+    "\N{NOT EQUAL TO}": r"\neq",
+    "\N{ALMOST EQUAL TO}": r"\approx",
+    "\N{INFINITY}": r"\infty",
+    "\N{SQUARE ROOT}": r"\surd",
+    "\N{LEFTWARDS ARROW}": r"\leftarrow",
+    "\N{RIGHTWARDS ARROW}": r"\to",
+    "\N{LEFT RIGHT ARROW}": r"\leftrightarrow",
+    "\N{N-ARY SUMMATION}": r"\sum",
+    "\N{ELEMENT OF}": r"\in",
     **{chr(0x3B1 + i): f"\\{name}" for i, name in enumerate(_GREEK.split()) if name != "."},
     **{character: f"\\{name}" for character, name in _CAPITALS.items()},
-}  # fmt: skip
+}
 _TEX = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_",
-    "%": r"\%", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}",
-    ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\char34{}", "`": r"\textasciigrave{}",
-    # After `\\`, a bracket or a star would be its option. `--`, `,,` and others would be one character.
-    "[": "{[}", "]": "{]}", "*": "{*}", "-": "-{}", ",": ",{}", "?": "?{}", "!": "!{}",
-    "\N{EN DASH}": "--", "\N{EM DASH}": "---", "\N{MICRO SIGN}": r"\textmu{}",
-    "\N{NO-BREAK SPACE}": "~", "\N{NARROW NO-BREAK SPACE}": r"\,", "\N{HORIZONTAL ELLIPSIS}": r"\dots{}",
-    "\N{LEFT SINGLE QUOTATION MARK}": r"\textquoteleft{}", "\N{RIGHT SINGLE QUOTATION MARK}": r"\textquoteright{}",
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "_": r"\_",
+    "%": r"\%",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\char34{}",
+    "`": r"\textasciigrave{}",
+    # After `\\`, a bracket or a star would be its option. `--`, `,,` and others would be one
+    # character.
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    "-": "-{}",
+    ",": ",{}",
+    "?": "?{}",
+    "!": "!{}",
+    "\N{EN DASH}": "--",
+    "\N{EM DASH}": "---",
+    "\N{MICRO SIGN}": r"\textmu{}",
+    "\N{NO-BREAK SPACE}": "~",
+    "\N{NARROW NO-BREAK SPACE}": r"\,",
+    "\N{HORIZONTAL ELLIPSIS}": r"\dots{}",
+    "\N{LEFT SINGLE QUOTATION MARK}": r"\textquoteleft{}",
+    "\N{RIGHT SINGLE QUOTATION MARK}": r"\textquoteright{}",
     "\N{LEFT DOUBLE QUOTATION MARK}": r"\textquotedblleft{}",
     "\N{RIGHT DOUBLE QUOTATION MARK}": r"\textquotedblright{}",
     **{character: f"${command}$" for character, command in _MATHS.items()},
-}  # fmt: skip
+}
 _LAST = 0x17F
-"""The last character that LaTeX knows by itself in the encodings T1 and TS1: Latin-1 and Latin Extended-A."""
+"""The last character that LaTeX knows by itself in the encodings T1 and TS1: Latin-1 and Latin
+Extended-A.
+"""
 _UNKNOWN = frozenset("ĦħĸĿŀŉŦŧſ")
 
 
@@ -59,10 +100,13 @@ def as_tex(sheet: Sheet) -> str:
     """
     wide = _widths(sheet)
     columns = " ".join(
-        f">{{\\raggedright\\arraybackslash}}p{{{EM * width:.1f}em}}" if width
-        else "r" if numeric else "l"
+        f">{{\\raggedright\\arraybackslash}}p{{{EM * width:.1f}em}}"
+        if width
+        else "r"
+        if numeric
+        else "l"
         for (_, numeric), width in zip(sheet.head, wide, strict=True)
-    )  # fmt: skip
+    )
     lines = [
         f"% {_plain(sheet.title)}",
         f"% {PACKAGES}",
@@ -70,15 +114,17 @@ def as_tex(sheet: Sheet) -> str:
         r"\setbox0=\hbox{%",
         f"\\begin{{tabular}}{{@{{}}{columns}@{{}}}}",
         r"\toprule",
-        _row(_head(name, _longest(sheet, i)) if not wide[i] else _text(name)
-             for i, (name, _) in enumerate(sheet.head)),
+        _row(
+            _head(name, _longest(sheet, i)) if not wide[i] else _text(name)
+            for i, (name, _) in enumerate(sheet.head)
+        ),
         r"\midrule",
         *(_row(_cell(cell, bool(wide[i])) for i, cell in enumerate(row)) for row in sheet.rows),
         r"\bottomrule",
         r"\end{tabular}}%",
         r"\leavevmode\ifdim\wd0>\linewidth\resizebox{\linewidth}{!}{\box0}\else\box0\fi%",
         r"\endgroup",
-    ]  # fmt: skip
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -99,7 +145,8 @@ def _longest(sheet: Sheet, column: int) -> int:
 def _widths(sheet: Sheet) -> list[int]:
     """Return how many characters each column that wraps is wide, and 0 for the others.
 
-    Texts have as few lines as make the table fit into one column of a paper, or as narrow columns allow.
+    Texts have as few lines as make the table fit into one column of a paper, or as narrow columns
+    allow.
     """
     longest = [_longest(sheet, i) for i in range(len(sheet.head))]
     least = [

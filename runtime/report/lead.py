@@ -1,7 +1,8 @@
 """The top of the page: the numbers that answer, in large type, or their figure.
 
-A few configurations have their numbers in tiles. A sweep has a figure over the swept names by default: a line
-over one number, a heat map over two, and the distribution for a sample that fills no grid.
+A few configurations have their numbers in tiles. A sweep has a figure over the swept names by
+default: a line over one number, a heat map over two, and the distribution for a sample that fills
+no grid.
 """
 
 from __future__ import annotations
@@ -39,14 +40,18 @@ MIN_FILLED = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """The numbers of one configuration; heading: its swept values, empty where it is the only one."""
+    """The numbers of one configuration; heading: its swept values, empty where it is the only
+    one.
+    """
 
     heading: str
     numbers: tuple[Entry, ...]
 
 
 def leading(results: Results) -> Measure | None:
-    """Return the measure that comes first: of the metric that `measure` names first and that has values."""
+    """Return the measure that comes first: of the metric that `measure` names first and that has
+    values.
+    """
     asked = [
         m for m in results.asked if any(results.points(m, c) for c in results.run.configurations)
     ]
@@ -58,7 +63,9 @@ def leading(results: Results) -> Measure | None:
 
 
 def tiles(results: Results, found: Answer) -> tuple[Tile, ...]:
-    """Return a tile for each of a few configurations, also for those without a value, with the reason; none for a sweep."""
+    """Return a tile for each of a few configurations, also for those without a value, with the
+    reason; none for a sweep.
+    """
     first = leading(results)
     if first is None or len(found.groups) > MAX_TILES:
         return ()
@@ -79,9 +86,11 @@ def tiles(results: Results, found: Answer) -> tuple[Tile, ...]:
 
 
 def _of_one(known: list[Entry], first: list[Entry], results: Results) -> list[Entry]:
-    """Return the numbers of a single configuration: the first metric's, and others for which there is room.
+    """Return the numbers of a single configuration: the first metric's, and others for which there
+    is room.
 
-    A value that has another beside it, as fairness has goodput, comes with that of each of two sessions.
+    A value that has another beside it, as fairness has goodput, comes with that of each of two
+    sessions.
     """
     for name in (full_name(request.name) for request in results.run.plan.measure):
         beside = presentation(name).beside
@@ -99,7 +108,8 @@ def _of_one(known: list[Entry], first: list[Entry], results: Results) -> list[En
 def _as_declared(
     results: Results, configuration: Configuration, numbers: list[Entry]
 ) -> list[Entry]:
-    """Return one number for all flows that one statement declares (those of a group of users), in place of each.
+    """Return one number for all flows that one statement declares (those of a group of users), in
+    place of each.
 
     Flows of a cell are not independent: their mean is the cell's value, as in the figures.
     """
@@ -124,7 +134,9 @@ def _as_declared(
 
 
 def basis(results: Results) -> str:
-    """Return the basis of the page's numbers as text: how many repetitions, and whether there are intervals."""
+    """Return the basis of the page's numbers as text: how many repetitions, and whether there are
+    intervals.
+    """
     run = results.run
     sizes = sorted({len(c.counted) for c in run.configurations if c.counted})
     if not sizes:
@@ -239,7 +251,9 @@ class _Axis:
 
 
 def _axes(run: Run) -> list[_Axis]:
-    """Return the swept names, without those that another one determines (`(rate, queue) = [...]`)."""
+    """Return the swept names, without those that another one determines
+    (`(rate, queue) = [...]`).
+    """
     points = [dict(c.bindings) for c in run.configurations if c.counted]
     kept: list[_Axis] = []
     for place, axis in enumerate(run.plan.axes):
@@ -260,8 +274,11 @@ def _candidates(run: Run, results: Results, first: Measure) -> Iterator[FigureRe
     loads = len({m.load for m in measures})
     if axes and len(run.configurations) <= MAX_TILES:
         options: Options = {
-            "by": tuple(a.name for a in axes), "notch": "off", "test": "none", "ci": 0.95,
-        }  # fmt: skip
+            "by": tuple(a.name for a in axes),
+            "notch": "off",
+            "test": "none",
+            "ci": 0.95,
+        }
         yield FigureRequest(kind="boxplot", metric=first.metric, options=options)
     elif axes:
         x = max(axes, key=lambda a: (a.numeric, a.size, -a.place))
@@ -282,7 +299,8 @@ def _candidates(run: Run, results: Results, first: Measure) -> Iterator[FigureRe
             yield line(x, by, facet)
         if rest[:1] and flows > 1 and rest[0].size <= MAX_LINES and panels * flows <= MAX_PANELS:
             yield line(x, by, (*facet, FLOW))
-    # Values that are words (CCAs, queues) are compared: a line for each of the first name, a panel for each of the second.
+    # Values that are words (CCAs, queues) are compared: a line for each of the first name, a panel
+    # for each of the second.
     named = [a.name for a in axes if not a.numeric and a.size <= MAX_PANELS]
     if named and len(run.configurations) > MAX_TILES:
         parts: Options = {"by": tuple(named[:1]), "facet": tuple(named[1:2])}
@@ -299,7 +317,8 @@ def _maps(
 ) -> Iterator[FigureRequest]:
     """Yield heat maps where two names have several values, or where there are more than two names.
 
-    Where the sweep leaves out combinations, as one that pairs some names, another name on the y axis may leave fewer
+    Where the sweep leaves out combinations, as one that pairs some names, another name on the y
+    axis may leave fewer
     holes: there are only as many maps as combinations of the other names occur.
     """
     points = [dict(c.bindings) for c in run.configurations]

@@ -1,9 +1,10 @@
 """Limits of flows other than the network and congestion control: shown next to the answer.
 
-A flow of a configuration is named where the median over the cells that count is above `NOTABLE`, 5 %. Windows are
-sampled every 100 ms, and a flow's first and last round trips cannot be attributed to a limit: in a transfer of 10 s they are
-a few percent, so smaller shares cannot be distinguished from them. (The buffers of hosts have a sharper rule: the
-kernel counts their time to the microsecond, and above 1 % a cell is flagged; measurement.md, rule 7.)
+A flow of a configuration is named where the median over the cells that count is above `NOTABLE`, 5
+%. Windows are sampled every 100 ms, and a flow's first and last round trips cannot be attributed to
+a limit: in a transfer of 10 s they are a few percent, so smaller shares cannot be distinguished
+from them. (The buffers of hosts have a sharper rule: the kernel counts their time to the
+microsecond, and above 1 % a cell is flagged; measurement.md, rule 7.)
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ NAMES = {
 
 
 def limits(run: Run) -> tuple[str, ...]:
-    """Return a sentence on flows that something else limited, and one on those limited by their workload."""
+    """Return a sentence on flows that something else limited, and one on those limited by their
+    workload.
+    """
     found: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for cell, flow, limit, share in run.rows(
         "SELECT cell, flow, held_by, share FROM limits ORDER BY ALL"
@@ -65,7 +68,9 @@ def limits(run: Run) -> tuple[str, ...]:
 
 
 def _much(shares: list[float], of: int) -> str:
-    """Return the share of the time as text; with the number of configurations, where there are several."""
+    """Return the share of the time as text; with the number of configurations, where there are
+    several.
+    """
     low, high = min(shares), max(shares)
     first, last = _percent(low), _percent(high)
     time = last if first == last else f"{first} to {last}"

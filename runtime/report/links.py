@@ -18,15 +18,18 @@ NS = 1e-9
 
 
 def named(scene: Cell, place: str) -> str:
-    """Name the link that leaves `node/interface` by its ends, `r1 → r2`: delay hops are part of a link.
+    """Name the link that leaves `node/interface` by its ends, `r1 → r2`: delay hops are part of a
+    link.
 
     The place itself, where the cell has no such interface.
     """
     node, _, interface = place.partition("/")
     nodes = {n.name: n for n in scene.nodes}
     across = {
-        here: there for cable in scene.cables for here, there in ((cable.a, cable.b), (cable.b, cable.a))
-    }  # fmt: skip
+        here: there
+        for cable in scene.cables
+        for here, there in ((cable.a, cable.b), (cable.b, cable.a))
+    }
     if node not in nodes or (node, interface) not in across:
         return one_line(place)
     begin, back = node, interface

@@ -108,7 +108,9 @@ def context(
 
 
 def html(values: dict[str, Any], figures: Sequence[Rendered | Sheet]) -> str:
-    """Return the page: one file without external requests; for a sweep with the script that explores it."""
+    """Return the page: one file without external requests; for a sweep with the script that
+    explores it.
+    """
     style, script, data = _data("style.css") + _data("claims.css"), "", ""
     scripts = ""
     if values["explored"] is not None:

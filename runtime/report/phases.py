@@ -1,4 +1,6 @@
-"""The hosts' processing time per packet, and the results that change with more of it: the phase check."""
+"""The hosts' processing time per packet, and the results that change with more of it: the phase
+check.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """processing: the hosts' processing time, in a sentence. sentences: the result of the check; none without one.
+    """processing: the hosts' processing time, in a sentence. sentences: the result of the check;
+    none without one.
 
     sensitive: what is phase-sensitive, by name. rows: these, then the undecided ones.
     """
@@ -117,7 +120,9 @@ def processing(run: Run) -> str:
 
 
 def _computing(run: Run) -> str:
-    """Return a sentence saying that computation takes no time, and what that means for page loads."""
+    """Return a sentence saying that computation takes no time, and what that means for page
+    loads.
+    """
     costs_ns = {
         guest_job.variant_of(scene, recipe.UML).syscall_cost_ns
         if scene.syscall_cost_ns is None

@@ -1,4 +1,6 @@
-"""A finished run as the report sees it: the plan, the lock, the cells, and queries on its tables."""
+"""A finished run as the report sees it: the plan, the lock, the cells, and queries on its
+tables.
+"""
 
 from __future__ import annotations
 
@@ -52,8 +54,9 @@ class Configuration:
 class Run:
     """A run directory, opened for reading.
 
-    path: the directory. rows, columns, register: as of Opened; they raise TableError. measured: what its cells
-    measured. axes: swept names in file order. repeated: how often the plan repeats its configurations.
+    path: the directory. rows, columns, register: as of Opened; they raise TableError. measured:
+    what its cells measured. axes: swept names in file order. repeated: how often the plan repeats
+    its configurations.
     Raises ReportError when a part of it is missing or unreadable.
     """
 

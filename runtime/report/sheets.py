@@ -26,8 +26,8 @@ def sheets(
 ) -> tuple[Sheet, ...]:
     """Return the tables of a report in the order of the page; those without a row are left out.
 
-    values: of `page.context`. figures: of the report, in its order. The page names the sheet of each of its tables
-    in the attribute `data-sheet`.
+    values: of `page.context`. figures: of the report, in its order. The page names the sheet of
+    each of its tables in the attribute `data-sheet`.
     """
     every = [
         _claims(values["claims"]),
@@ -113,9 +113,15 @@ def _claims(found: Claims) -> Sheet:
         for row in (*view.rows, *view.folded)
     ]
     head = (
-        ("claim", False), ("configuration", False), ("verdict", False), ("value", True), ("interval", True),
-        ("claimed", False), ("n", True), ("remark", False),
-    )  # fmt: skip
+        ("claim", False),
+        ("configuration", False),
+        ("verdict", False),
+        ("value", True),
+        ("interval", True),
+        ("claimed", False),
+        ("n", True),
+        ("remark", False),
+    )
     return _sheet("table-claims", "Claims", head, rows)
 
 
@@ -142,17 +148,25 @@ def _cells(run: Run, results: Results) -> Iterator[Sheet]:
                 (*texts, count(o.repetition), o.verdict_word, reasons, *numbers, o.seed, o.cell)
             )
     head = (
-        *((axis, False) for axis in run.axes), ("repetition", True), ("verdict", False), ("reasons", False),
-        *((name, True) for name in names), ("seed", False), ("cell", False),
-    )  # fmt: skip
+        *((axis, False) for axis in run.axes),
+        ("repetition", True),
+        ("verdict", False),
+        ("reasons", False),
+        *((name, True) for name in names),
+        ("seed", False),
+        ("cell", False),
+    )
     yield _sheet("table-cells", "Cells", head, rows)
 
 
 def _endings(found: Ended) -> Sheet:
     rows = [(r.what, count(r.configurations), r.repetitions, r.why) for r in found.rows]
     head = (
-        ("configurations", False), ("how many", True), ("repetitions", True), ("why they ended", False)
-    )  # fmt: skip
+        ("configurations", False),
+        ("how many", True),
+        ("repetitions", True),
+        ("why they ended", False),
+    )
     return _sheet("table-endings", "When repetitions ended", head, rows)
 
 
@@ -172,9 +186,14 @@ def _phases(found: Phases) -> Sheet:
         for row in found.rows
     ]
     head = (
-        ("result", False), ("verdict", False), ("run", True), ("run, 95 % interval", True),
-        ("phase check", True), ("phase check, 95 % interval", True), ("what the tests say", False),
-    )  # fmt: skip
+        ("result", False),
+        ("verdict", False),
+        ("run", True),
+        ("run, 95 % interval", True),
+        ("phase check", True),
+        ("phase check, 95 % interval", True),
+        ("what the tests say", False),
+    )
     return _sheet("table-phases", "Phase check", head, rows)
 
 
@@ -212,9 +231,14 @@ def _validity(values: Mapping[str, Any]) -> Iterator[Sheet]:
 
 def _comparisons(compared: Any) -> Iterator[Sheet]:
     head = (
-        ("metric", False), ("where", False), ("first", False), ("second", False),
-        ("second - first", True), ("95 % interval", True), ("tests", False),
-    )  # fmt: skip
+        ("metric", False),
+        ("where", False),
+        ("first", False),
+        ("second", False),
+        ("second - first", True),
+        ("95 % interval", True),
+        ("tests", False),
+    )
     rows = [
         (
             f"{p.what} ({p.difference.unit})" if p.difference and p.difference.unit else p.what,
@@ -229,9 +253,12 @@ def _comparisons(compared: Any) -> Iterator[Sheet]:
     yield _sheet("table-comparisons", "Comparisons", head, rows)
     series = [(s.configuration, s.what, count(s.n), s.r, s.p) for s in compared.series]
     names = (
-        ("configuration", False), ("metric", False), ("n", True),
-        ("autocorrelation at lag 1 (95 % band)", True), ("p after Holm", True),
-    )  # fmt: skip
+        ("configuration", False),
+        ("metric", False),
+        ("n", True),
+        ("autocorrelation at lag 1 (95 % band)", True),
+        ("p after Holm", True),
+    )
     yield _sheet("table-autocorrelation", "Autocorrelation of repetitions", names, series)
 
 

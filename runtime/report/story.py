@@ -1,4 +1,6 @@
-"""A description of the run in sentences, and the validity of its cells: from the plan and the verdicts."""
+"""A description of the run in sentences, and the validity of its cells: from the plan and the
+verdicts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The numbers of the report: each metric per configuration and flow, summarised over repetitions."""
+"""The numbers of the report: each metric per configuration and flow, summarised over
+repetitions.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,9 @@ EVERYWHERE = tuple(name for name, value in VALUES.items() if value.shown.column)
 class Summary:
     """Values of one measure over the repetitions of one configuration.
 
-    values: in order of repetition; infinite where one is larger than any that was observed. low, high: the 95 % interval of the median (runtime/statistics/repeated.py),
-    None where there is none.
+    values: in order of repetition; infinite where one is larger than any that was observed. low,
+    high: the 95 % interval of the median (runtime/statistics/repeated.py), None where there is
+    none.
     """
 
     values: tuple[float, ...]
@@ -42,7 +45,9 @@ class Summary:
 
 
 def summarise(values: tuple[float, ...], repeats: Repeated = FIXED) -> Summary:
-    """Return median and interval of the values, in order of repetition; repeats: how often a run repeats."""
+    """Return median and interval of the values, in order of repetition; repeats: how often a run
+    repeats.
+    """
     used = tuple(repeats.counted(values))
     estimate = repeats.median(used)
     return Summary(used, estimate.value, estimate.low, estimate.high)
@@ -74,7 +79,8 @@ class Results:
     def _of_flows(self, metric: str) -> Iterator[Value]:
         """Yield the values that flows have also where the experiment does not measure them.
 
-        For the page alone, which needs a number of every run: it is no metric that anybody asked for.
+        For the page alone, which needs a number of every run: it is no metric that anybody asked
+        for.
         """
         column, unit = presentation(metric).column, VALUES[metric].unit
         rows = self.run.rows(  # a flow that loads pages has pauses, and no rate over them
@@ -113,7 +119,9 @@ class Results:
 
     @cached_property
     def typical(self) -> tuple[Measure, ...]:
-        """The measures that choose typical configurations and repetitions, the best first; of loads the last."""
+        """The measures that choose typical configurations and repetitions, the best first; of loads
+        the last.
+        """
         ranks = {
             name: place
             for name, value in VALUES.items()
@@ -136,7 +144,9 @@ class Results:
     def sizes(
         self, measure: Measure, configuration: Configuration
     ) -> tuple[tuple[Outcome, float], ...]:
-        """Return the value of every cell that counts and has one, or infinity where it is larger than any."""
+        """Return the value of every cell that counts and has one, or infinity where it is larger
+        than any.
+        """
         values = ((o, self.value(measure, o)) for o in configuration.counted)
         return tuple((o, v.size) for o, v in values if v is not None and v.size is not None)
 
@@ -168,8 +178,8 @@ class Results:
     def representative(self, configuration: Configuration) -> tuple[Outcome, str] | None:
         """Return the repetition that a single time series shows, and why it was chosen.
 
-        It is the one whose first value out of `typical` is nearest to the median; the earlier repetition wins a
-        tie. None where no cell counts.
+        It is the one whose first value out of `typical` is nearest to the median; the earlier
+        repetition wins a tie. None where no cell counts.
         """
         counted = configuration.counted
         for measure in self.typical:

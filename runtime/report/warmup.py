@@ -71,7 +71,8 @@ def warmup_sheet(run: Run, results: Results) -> Sheet:
         title="Sensitivity to the warm-up",
         caption=(
             f"The same raw artefacts analysed with half and with twice the warm-up of {length}; no"
-            f" cell was run again. Medians, with their 95 % intervals where there are enough repetitions. {verdict}"
+            f" cell was run again. Medians, with their 95 % intervals where there are enough"
+            f" repetitions. {verdict}"
         ),
         head=(
             *((one_line(axis), False) for axis in run.axes),
@@ -84,7 +85,9 @@ def warmup_sheet(run: Run, results: Results) -> Sheet:
 
 
 def _outside(other: Summary, own: Summary) -> bool:
-    """Whether a median lies outside the interval of the specified one; False without an interval."""
+    """Whether a median lies outside the interval of the specified one; False without an
+    interval.
+    """
     if other.median is None or own.low is None or own.high is None:
         return False
     return not own.low <= other.median <= own.high

@@ -1,7 +1,7 @@
 """Derive a cell's stored results from its raw artefacts.
 
-Also a program: `analysts.py` starts several, so that analyses use several processors. It reads the requested
-metrics as a first line of JSON, then one job per line, and answers each with a line.
+Also a program: `analysts.py` starts several, so that analyses use several processors. It reads the
+requested metrics as a first line of JSON, then one job per line, and answers each with a line.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ REQUESTS = TypeAdapter(tuple[MetricRequest, ...])
 class Job(Model):
     """A cell to analyse.
 
-    result: known before the analysis: status `failed`, and `error` where the engine failed. artefacts: folder of the
-    raw artefacts. stored: the archive from which they are unpacked first, if any. console: the machine's
-    output. folder: for the files to be stored.
+    result: known before the analysis: status `failed`, and `error` where the engine failed.
+    artefacts: folder of the raw artefacts. stored: the archive from which they are unpacked first,
+    if any. console: the machine's output. folder: for the files to be stored.
     """
 
     cell: Cell
@@ -41,7 +41,9 @@ class Job(Model):
 
 
 class Answer(Model):
-    """The outcome of a job: its result, none if the stored archive is damaged, or a fault of this machine."""
+    """The outcome of a job: its result, none if the stored archive is damaged, or a fault of this
+    machine.
+    """
 
     result: CellResult | None = None
     missing: tuple[str, ...] = ()

@@ -25,7 +25,8 @@ PROGRAM = "fairc.runtime.run.analyst"
 class Analysts:
     """What analyses cells for up to `number` threads at a time.
 
-    cells: how many there are to analyse. requests: the metrics. Raises MachineFault if no process can be started.
+    cells: how many there are to analyse. requests: the metrics. Raises MachineFault if no process
+    can be started.
     """
 
     def __init__(self, number: int, cells: int, requests: Sequence[MetricRequest]) -> None:
@@ -45,7 +46,10 @@ class Analysts:
             raise
 
     def derive(self, job: Job) -> CellResult | None:
-        """Return a cell's result; None if its stored artefacts are not whole. Raises MachineFault."""
+        """Return a cell's result; None if its stored artefacts are not whole.
+
+        Raises MachineFault.
+        """
         if not self._processes:
             return derive(job, self._requests)
         process = self._free.get()
@@ -77,7 +81,10 @@ class Process:
         self._first = REQUESTS.dump_json(tuple(requests))
 
     def derive(self, job: Job) -> CellResult | None:
-        """Return a cell's result; None if its stored artefacts are not whole. Raises MachineFault."""
+        """Return a cell's result; None if its stored artefacts are not whole.
+
+        Raises MachineFault.
+        """
         process = self._process
         assert process.stdin and process.stdout
         try:

@@ -70,7 +70,9 @@ def cell_at(folder: Path, plan: Plan, index: int) -> Cell:
 
 
 def stored(folder: Path, key: str) -> CellResult | None:
-    """Return a cell's stored result in a plan's folder; None when there is none, or it is damaged."""
+    """Return a cell's stored result in a plan's folder; None when there is none, or it is
+    damaged.
+    """
     try:
         return CellResult.model_validate_json(content(folder / RESULTS / key / RESULT))
     except (OSError, ValidationError):
@@ -113,8 +115,8 @@ def _write(staged: Path, plan: Plan, cell: Cell) -> None:
 def _publish(source: Path, results: Path, key: str, fresh: bool) -> None:
     """Copy a finished cell into a shared folder under its key, atomically for other processes.
 
-    If another process has put a complete one there meanwhile, that one stays: it is of the same cell and
-    the same machine.
+    If another process has put a complete one there meanwhile, that one stays: it is of the same
+    cell and the same machine.
     """
     unique = f"{key}.{uuid.uuid4().hex}"
     copy, old = results / WRITING / unique, results / WRITING / f"{unique}.old"

@@ -33,7 +33,9 @@ from .sweep import Sweep
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What ran one cell: an engine, its identity for this cell, and the versions that the engine reported."""
+    """What ran one cell: an engine, its identity for this cell, and the versions that the engine
+    reported.
+    """
 
     cell: str
     engine: str
@@ -62,10 +64,12 @@ class Ran:
 
 @dataclass(slots=True)
 class Machine:
-    """What ran cells, which may have been several computers: one build of each machine of an engine.
+    """What ran cells, which may have been several computers: one build of each machine of an
+    engine.
 
-    identity: the engine's own. identities: one for each kind of machine that ran cells. versions: all
-    that its cells name. cells: id of a cell -> identity of what ran it. emitted: id -> hash of its input.
+    identity: the engine's own. identities: one for each kind of machine that ran cells. versions:
+    all that its cells name. cells: id of a cell -> identity of what ran it. emitted: id -> hash of
+    its input.
     """
 
     engine: str
@@ -115,7 +119,8 @@ class Taken:
 
 
 def machines(plan: Path) -> list[Machine]:
-    """Return the machines that ran cells of a compiled plan; a cell that several ran counts for each. Raises StoreError.
+    """Return the machines that ran cells of a compiled plan; a cell that several ran counts for
+    each. Raises StoreError.
 
     Identities are of one machine when an engine had them in use together, and of different kinds.
     """
@@ -234,7 +239,9 @@ def collect(
 
 
 def _up_to_the_end(store: Store, taken: Taken) -> Counts:
-    """Count the cells of ranges up to their ends; cells beyond the next interim analysis are not missing yet."""
+    """Count the cells of ranges up to their ends; cells beyond the next interim analysis are not
+    missing yet.
+    """
     counts = Counts()
     for _, folder in store.finished():
         if result := store.result(folder.name):

@@ -1,7 +1,8 @@
 """Fill the tables of a run while its cells run: little is left to be done after the last one.
 
-The cells are taken in the order of the plan, whatever order they end in, so the tables are those that are filled at
-the end, byte for byte. Whoever writes the tables compares the keys (`tables.write_of`), and fills them anew where they differ.
+The cells are taken in the order of the plan, whatever order they end in, so the tables are those
+that are filled at the end, byte for byte. Whoever writes the tables compares the keys
+(`tables.write_of`), and fills them anew where they differ.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ PATIENCE_S = 10.0
 class Ahead:
     """Fills the tables of a locked store in a thread, with cells whose results are stored.
 
-    Nothing is reported from here: where it fails the tables are filled at the end, and that reports it.
+    Nothing is reported from here: where it fails the tables are filled at the end, and that reports
+    it.
     """
 
     def __init__(self, store: Store) -> None:
@@ -42,7 +44,10 @@ class Ahead:
             self._news.notify()
 
     def end(self) -> tables.Filling | None:
-        """Add no more; return the tables as they are, none where they cannot be used. They are the caller's to close."""
+        """Add no more; return the tables as they are, none where they cannot be used.
+
+        They are the caller's to close.
+        """
         with self._news:
             self._over = True
             self._news.notify()
@@ -82,7 +87,8 @@ class Ahead:
 
 
 def ahead(store: Store, everything: bool) -> Ahead | None:
-    """Fill the tables of a run from now on; none where it is not worth it, or the last cell is not known.
+    """Fill the tables of a run from now on; none where it is not worth it, or the last cell is not
+    known.
 
     everything: whether all cells of the plan are to be run.
     """

@@ -1,16 +1,20 @@
-"""The history of a run directory: its commands, and what was declared before there were results to see.
+"""The history of a run directory: its commands, and what was declared before there were results to
+see.
 
 `lock.json` carries it from one `fairc run` to the next:
 
     locked       when the first run locked the directory, and how many results existed by then
-    invocations  the commands that produced cells: settings, engine and condition, each once, in order
+    invocations  the commands that produced cells: settings, engine and condition, each once, in
+                 order
     declared     the metrics of `measure`, each with the time at which a run first named it, and the
-                 number of results that existed by then: 0 makes it confirmatory (measurement.md, rule 22)
+                 number of results that existed by then: 0 makes it confirmatory (measurement.md,
+                 rule 22)
 
     claimed      the same for claims, if there are any
 
-A metric with other flows or options is another metric; a claim about other configurations or with another bound is
-another claim, whatever its wording. An entry that is removed from the file and restored keeps its first record.
+A metric with other flows or options is another metric; a claim about other configurations or with
+another bound is another claim, whatever its wording. An entry that is removed from the file and
+restored keeps its first record.
 """
 
 from __future__ import annotations
@@ -121,7 +125,8 @@ def as_claimed(claim: Claim) -> str:
 
 
 def claims_before(plan: Plan, locked: Mapping[str, Any]) -> dict[int, tuple[int, str]] | None:
-    """Return for each claim, by number, how many results existed when a run first made it, and when.
+    """Return for each claim, by number, how many results existed when a run first made it, and
+    when.
 
     locked: the lock. None where it has no record of claims.
     """
@@ -143,7 +148,8 @@ def as_declared(request: MetricRequest) -> dict[str, Any]:
 
 
 def results_before(plan: Plan, locked: Mapping[str, Any]) -> dict[str, tuple[int, str]] | None:
-    """Return for each metric of a plan how many results existed when a run first named it, and when.
+    """Return for each metric of a plan how many results existed when a run first named it, and
+    when.
 
     locked: the lock. None where an earlier version kept no record.
     """

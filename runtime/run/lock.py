@@ -33,7 +33,8 @@ ANALYSIS = (
 def describe(folder: Path, engine: Engine) -> dict[str, Any]:
     """Return the lock of a run of the plan in a folder on a prepared engine.
 
-    It does not depend on the time, unlike the part of history.py. Raises StoreError, EngineUnavailable.
+    It does not depend on the time, unlike the part of history.py. Raises StoreError,
+    EngineUnavailable.
     """
     # From here on the engine's versions are those of every machine that the plan needs.
     identities = {engine.identity_for(cell) for cell in read_cells(folder)}
@@ -80,7 +81,9 @@ def planned(folder: Path) -> dict[str, Any]:
 
 
 def analysis_identity(requests: Iterable[MetricRequest]) -> str:
-    """Hash the requested metrics and the code that computes them: a result with another hash is stale."""
+    """Hash the requested metrics and the code that computes them: a result with another hash is
+    stale.
+    """
     total = hashlib.sha256()
     for request in requests:
         total.update(request.model_dump_json().encode() + b"\n")

@@ -1,18 +1,22 @@
-"""The phase check: repeat a part of a run with hosts that take up to the time of one full frame per packet.
+"""The phase check: repeat a part of a run with hosts that take up to the time of one full frame per
+packet.
 
-Where packets arrive at regular times, small constants decide who gets the last place in a full queue, always in
-the same way. Floyd and Jacobson (On traffic phase effects in packet-switched gateways, Internetworking: Research
-and Experience 3, 1992, section 3) show that a random processing time, uniform from zero to the bottleneck's
-transmission time of one packet, removes these effects. A result that changes with it is due to phase effects.
+Where packets arrive at regular times, small constants decide who gets the last place in a full
+queue, always in the same way. Floyd and Jacobson (On traffic phase effects in packet-switched
+gateways, Internetworking: Research and Experience 3, 1992, section 3) show that a random processing
+time, uniform from zero to the bottleneck's transmission time of one packet, removes these effects.
+A result that changes with it is due to phase effects.
 
-A result changes when the values of its repetitions shift (Mann-Whitney), or when their spread was larger before: which
-flow is shut out may differ between repetitions, which the median does not show. For this the distances
-from the median of both samples together are compared by the same test: if both samples have one distribution, each distance
-is as likely in either sample (Ansari and Bradley, Rank-sum tests for dispersions, Annals of Mathematical Statistics 31,
-1960, have its ranks). A larger spread under more randomness is expected and does not count.
+A result changes when the values of its repetitions shift (Mann-Whitney), or when their spread was
+larger before: which flow is shut out may differ between repetitions, which the median does not
+show. For this the distances from the median of both samples together are compared by the same test:
+if both samples have one distribution, each distance is as likely in either sample (Ansari and
+Bradley, Rank-sum tests for dispersions, Annals of Mathematical Statistics 31, 1960, have its
+ranks). A larger spread under more randomness is expected and does not count.
 
-At most `CONFIGURATIONS` configurations are repeated, drawn with the experiment's seed if there are more, with the
-first `REPETITIONS` repetitions of each and the same seeds. It is a separate run in a folder of the run.
+At most `CONFIGURATIONS` configurations are repeated, drawn with the experiment's seed if there are
+more, with the first `REPETITIONS` repetitions of each and the same seeds. It is a separate run in a
+folder of the run.
 """
 
 from __future__ import annotations
@@ -51,7 +55,8 @@ _VERDICTS: Mapping[str, Verdict] = {
     "undecided": "cannot tell",
 }
 
-# In addition to the first value of each metric that the experiment names: more than two sessions have no F.
+# In addition to the first value of each metric that the experiment names: more than two sessions
+# have no F.
 _ALSO = {"fairness": ("fairness.jain_session",)}
 _F = "fairness.F"
 
@@ -108,7 +113,10 @@ def adopt(run: Store, store: Store, engine: Engine, wanted: Callable[[Cell], boo
 
 
 def write_plan(run: Store, wanted: Callable[[Cell], bool], folder: Path) -> None:
-    """Write the plan of the phase check of a run into a folder; arguments as of `repeated`. Raises StoreError."""
+    """Write the plan of the phase check of a run into a folder; arguments as of `repeated`.
+
+    Raises StoreError.
+    """
     configurations: set[str] = set()
     number = 0
     with (folder / CELLS).open("w", encoding="utf-8") as lines:
@@ -128,7 +136,9 @@ def write_plan(run: Store, wanted: Callable[[Cell], bool], folder: Path) -> None
 
 
 def used(run: Store, wanted: Callable[[Cell], bool]) -> Callable[[Cell], bool]:
-    """Return which of the wanted cells a phase check examines: of a range, only those that it used."""
+    """Return which of the wanted cells a phase check examines: of a range, only those that it
+    used.
+    """
     if not run.plan.precision:
         return wanted
     took = {cell.id for cell, _ in run.finished()}
@@ -162,8 +172,8 @@ class Result:
 class Findings:
     """The findings of a phase check.
 
-    longest_ns: the shortest and the longest limit of the processing time. verdicts: cells by verdict,
-    `failed` included.
+    longest_ns: the shortest and the longest limit of the processing time. verdicts: cells by
+    verdict, `failed` included.
     """
 
     configurations: int
@@ -184,7 +194,8 @@ class Findings:
 
 
 def findings(run: Path) -> Findings | None:
-    """Compare a run with its phase check; None if there is none, or only one of another plan or machine.
+    """Compare a run with its phase check; None if there is none, or only one of another plan or
+    machine.
 
     Both have tables. Raises StoreError, TableError.
     """
@@ -269,7 +280,9 @@ def _distances(first: list[float], second: list[float]) -> tuple[list[float], li
 
 
 def _judged(place: Comparison | None, spread: Comparison | None) -> tuple[Verdict, str]:
-    """Return the verdict on a value from the tests of its location (`place`) and of its spread (`spread`)."""
+    """Return the verdict on a value from the tests of its location (`place`) and of its spread
+    (`spread`).
+    """
     if place is None or spread is None:
         return "cannot tell", "no valid value in the phase check"
     if place.kind != "different" and spread.kind == "different" and (spread.delta or 0.0) > 0:

@@ -1,4 +1,6 @@
-"""Derive results of stored cells again from their raw artefacts, to mend or to check them; nothing is run."""
+"""Derive results of stored cells again from their raw artefacts, to mend or to check them; nothing
+is run.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def rederive(store: Store) -> int:
 
 
 def _raw_whole(store: Store, key: str) -> bool:
-    """Whether a cell's raw artefacts are undamaged: by the hash of the archive, or by that of its content."""
+    """Whether a cell's raw artefacts are undamaged: by the hash of the archive, or by that of its
+    content.
+    """
     folder, ran = store.folder(key), damage.ran(store.folder(key))
     known = recorded(folder)
     if known is not None:
@@ -67,10 +71,11 @@ def _raw_whole(store: Store, key: str) -> bool:
 def derived_again(
     store: Store, cells: Sequence[tuple[Cell, Path]], scratch: Path, jobs: int
 ) -> dict[str, str]:
-    """Derive results from raw artefacts and compare them with what is stored: key -> how they differ, if they do.
+    """Derive results from raw artefacts and compare them with what is stored: key -> how they
+    differ, if they do.
 
-    cells: with their folders, whose results and raw artefacts are there. scratch: a folder that may be filled; a cell's
-    part is removed when it has been compared. Raises StoreError, MachineFault.
+    cells: with their folders, whose results and raw artefacts are there. scratch: a folder that may
+    be filled; a cell's part is removed when it has been compared. Raises StoreError, MachineFault.
     """
     requests = store.plan.measure
     analysis = lock.analysis_identity(requests)
@@ -89,7 +94,9 @@ def derived_again(
 
 
 def _derived(cell: Cell, folder: Path, scratch: Path, analysis: str, analysts: Analysts) -> str:
-    """Return how the stored result of a cell differs from what its raw artefacts give; empty if it does not."""
+    """Return how the stored result of a cell differs from what its raw artefacts give; empty if it
+    does not.
+    """
     stored = CellResult.model_validate_json((folder / RESULT).read_bytes())
     if not stored.result_sha256:
         return ""  # its engine failed, and there is nothing to derive

@@ -1,8 +1,10 @@
-"""Run a range of repetitions in rounds, until every value is precise enough or every claim is decided.
+"""Run a range of repetitions in rounds, until every value is precise enough or every claim is
+decided.
 
-A round is a sweep of the cells up to the next interim analysis ("look"), of the configurations that have not stopped.
-Each round ends with an interim analysis (runtime/repetitions/ending.py). Earlier rounds are stored, so an interrupted
-run continues where it was, and stops where it would have stopped.
+A round is a sweep of the cells up to the next interim analysis ("look"), of the configurations that
+have not stopped. Each round ends with an interim analysis (runtime/repetitions/ending.py). Earlier
+rounds are stored, so an interrupted run continues where it was, and stops where it would have
+stopped.
 """
 
 from __future__ import annotations
@@ -31,9 +33,11 @@ def run(
     say: Callable[[str], None] = lambda _: None,
     on_result: Callable[[str, str], None] = lambda *_: None,
 ) -> Counts:
-    """Run the missing cells of the store's plan; arguments as for `Sweep`. Raises KeyboardInterrupt.
+    """Run the missing cells of the store's plan; arguments as for `Sweep`. Raises
+    KeyboardInterrupt.
 
-    say: receives the result of each look. The wanted configurations decide where a range of repetitions ends.
+    say: receives the result of each look. The wanted configurations decide where a range of
+    repetitions ends.
     """
     plan = store.plan
     if plan.precision is None:

@@ -1,8 +1,8 @@
 """Run the missing cells, several at a time, and store each as soon as it is complete.
 
-Two pools of threads: one has the engine run cells, the other analyses what they left and stores it, so that no cell
-waits for an analysis. The calling thread hands a cell from the first to the second, counts, shows progress, and
-handles Ctrl-C.
+Two pools of threads: one has the engine run cells, the other analyses what they left and stores it,
+so that no cell waits for an analysis. The calling thread hands a cell from the first to the second,
+counts, shows progress, and handles Ctrl-C.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ from .analysts import Analysts
 from .progress import Progress
 from .wanted import every
 
-# One that analyses keeps up with four that run: an analysis takes a tenth to a fourth of its cell's time.
+# One that analyses keeps up with four that run: an analysis takes a tenth to a fourth of its cell's
+# time.
 RUNNERS_PER_ANALYST = 4
-# How long a sweep that stops waits for analyses, which are stored if they end by then, and for the cells that ran,
-# whose machines have been stopped.
+# How long a sweep that stops waits for analyses, which are stored if they end by then, and for the
+# cells that ran, whose machines have been stopped.
 PATIENCE_ANALYSIS_S, PATIENCE_S = 1.0, 10.0
 
 
@@ -46,7 +47,8 @@ PATIENCE_ANALYSIS_S, PATIENCE_S = 1.0, 10.0
 class Task:
     """A cell on its way to a result: run, analysed, stored.
 
-    work: the folder of its raw artefacts. raw: what the engine left; None: they are stored, and only to be analysed.
+    work: the folder of its raw artefacts. raw: what the engine left; None: they are stored, and
+    only to be analysed.
     """
 
     cell: Cell
@@ -60,8 +62,8 @@ class Sweep:
 
     wanted: which of the plan's cells. jobs: how many at once, >= 1. fresh: run all of them, even
     those with results. emitted: `emitted` of an earlier sweep of the same plan, so that nothing is
-    written twice. on_result: called with the cell and the key of each stored result, from the calling
-    thread. The caller holds the store's lock.
+    written twice. on_result: called with the cell and the key of each stored result, from the
+    calling thread. The caller holds the store's lock.
     """
 
     def __init__(
@@ -147,7 +149,10 @@ class Sweep:
                 yield Task(cell, key, self.store.scratch(f"{key}.work"))
 
     def _complete(self, counts: Counts) -> None:
-        """Run and analyse all that is to be done, and count the results. Raises what a cell's thread raised."""
+        """Run and analyse all that is to be done, and count the results.
+
+        Raises what a cell's thread raised.
+        """
         number = len(self._todo)
         runners = min(self.jobs if self.engine.parallel else 1, number)
         analysing = any(self._todo.values())
@@ -227,7 +232,9 @@ class Sweep:
         return raw
 
     def _analyse(self, analysts: Analysts, task: Task) -> CellResult | Task:
-        """Analyse and store a cell; return its result, or the task if it must be run: what is stored is damaged."""
+        """Analyse and store a cell; return its result, or the task if it must be run: what is
+        stored is damaged.
+        """
         job = self._job(task)
         result = analysts.derive(job) if job else None
         if job is None or result is None:
@@ -239,7 +246,9 @@ class Sweep:
         return result
 
     def _job(self, task: Task) -> Job | None:
-        """Return the analysis of a cell; None where what is stored of it does not say what was run."""
+        """Return the analysis of a cell; None where what is stored of it does not say what was
+        run.
+        """
         raw, stored = task.raw, None
         if raw is None:
             stored = self.store.folder(task.key)

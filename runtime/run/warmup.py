@@ -1,8 +1,10 @@
-"""Sensitivity to the warm-up: metrics recomputed from raw artefacts with another warm-up; nothing is run.
+"""Sensitivity to the warm-up: metrics recomputed from raw artefacts with another warm-up; nothing
+is run.
 
-The warm-up is chosen by hand, so a result must not depend on it. The same metrics are computed from the same artefacts
-with half and with twice the warm-up (see Law, Simulation Modeling and Analysis, 9.5, on the choice of
-the truncation point). A cell that ends before twice the warm-up has no value there.
+The warm-up is chosen by hand, so a result must not depend on it. The same metrics are computed from
+the same artefacts with half and with twice the warm-up (see Law, Simulation Modeling and Analysis,
+9.5, on the choice of the truncation point). A cell that ends before twice the warm-up has no value
+there.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ class Revalued(NamedTuple):
 def revalued(path: Path) -> Iterator[Revalued]:
     """Yield the metrics of every finished cell that counts, with each other warm-up, in order.
 
-    path: the run directory. Raises StoreError where there is no warm-up, or artefacts are missing or damaged.
+    path: the run directory. Raises StoreError where there is no warm-up, or artefacts are missing
+    or damaged.
     """
     store = Store(path)
     cells = [
@@ -48,7 +51,8 @@ def revalued(path: Path) -> Iterator[Revalued]:
     for cell, folder in cells:
         if not store.has_raw(folder.name):
             raise StoreError(
-                f"the raw artefacts of cell {cell.id} are gone, as after `fairc clean --raw`: its metrics"
+                f"the raw artefacts of cell {cell.id} are gone, as after `fairc clean --raw`:"
+                f" its metrics"
                 " cannot be computed with another warm-up"
             )
         with tempfile.TemporaryDirectory(prefix="fairc-warmup-") as scratch:

@@ -1,4 +1,5 @@
-"""Statistics over repetitions and over series within a run; which is used when: docs/trust/statistics.md.
+"""Statistics over repetitions and over series within a run; which is used when:
+docs/trust/statistics.md.
 
     estimates    median, mean, percentile with the interval that each deserves; `--stat` by name
     bootstrap    the mean's BCa interval

@@ -1,7 +1,8 @@
-"""Do two samples agree within a margin? The shift between them, with its interval, against the margin.
+"""Do two samples agree within a margin? The shift between them, with its interval, against the
+margin.
 
-The interval decides, not a test of difference: with few values, finding nothing says little, and with
-many, every difference is found, however small.
+The interval decides, not a test of difference: with few values, finding nothing says little, and
+with many, every difference is found, however small.
 """
 
 from __future__ import annotations
@@ -34,9 +35,10 @@ class Agreement:
 def agreement(first: Sequence[float], second: Sequence[float], margin: float) -> Agreement:
     """Judge two samples with at least one value each.
 
-    agree: the 95 % interval of the shift lies within -margin to margin (two one-sided tests, each at
-    2.5 %). differ: it lies outside. cannot tell: neither, or there is no interval. Without one, identical
-    samples agree, and samples of more than one value that do not vary are judged by the shift itself.
+    agree: the 95 % interval of the shift lies within -margin to margin (two one-sided tests, each
+    at 2.5 %). differ: it lies outside. cannot tell: neither, or there is no interval. Without one,
+    identical samples agree, and samples of more than one value that do not vary are judged by the
+    shift itself.
 
     Source: Schuirmann, A comparison of the two one-sided tests procedure and the power approach for
     assessing the equivalence of average bioavailability, 1987, with the interval of `shift`.
@@ -74,8 +76,8 @@ def shift(first: Sequence[float], second: Sequence[float], level: float = CONFID
     The ends are the k-th smallest and k-th largest difference, k the largest with P(U <= k - 1) at
     most (1 - level) / 2 for the Mann-Whitney U of samples of one distribution; exact up to
     EXACT_VALUES values in all, else by its normal approximation. It assumes that the distributions
-    have the same shape; ties make the interval wider than necessary. n: of both together. No value, or no interval,
-    where it would fall on a value that is infinite, or on the difference of two.
+    have the same shape; ties make the interval wider than necessary. n: of both together. No value,
+    or no interval, where it would fall on a value that is infinite, or on the difference of two.
 
     Source: Hodges and Lehmann, Estimates of location based on rank tests, 1963; Lehmann,
     Nonparametrics, 1975, section 2.5.

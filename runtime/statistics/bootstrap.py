@@ -1,15 +1,17 @@
-"""Bootstrap intervals: of a mean (BCa), for skewed values where Student's does not hold; of a quantile.
+"""Bootstrap intervals: of a mean (BCa), for skewed values where Student's does not hold; of a
+quantile.
 
     G: distribution of the means of B resamples, drawn with replacement
     z0 = Phi^-1(share of them below the mean; half of those equal to it)
     a  = sum (m. - m_i)^3 / (6 (sum (m. - m_i)^2)^1.5),  m_i: mean without value i, m.: their mean
-    ends: the quantiles of G at Phi(z0 + (z0 + z) / (1 - a (z0 + z))), z = Phi^-1(0.025), Phi^-1(0.975)
+    ends: the quantiles of G at Phi(z0 + (z0 + z) / (1 - a (z0 + z))), z = Phi^-1(0.025),
+    Phi^-1(0.975)
 
 Second-order accurate; the resamples are drawn from a fixed seed, so the same values give the same
 interval. Below MIN_VALUES the resamples know too little about the tails.
 
-A quantile's interval is that of the resamples' quantiles, without correction: its jackknife, which BCa
-needs, is not consistent.
+A quantile's interval is that of the resamples' quantiles, without correction: its jackknife, which
+BCa needs, is not consistent.
 
 Source: Efron, Better bootstrap confidence intervals, JASA 82, 1987; DiCiccio and Efron, Bootstrap
 confidence intervals, Statistical Science 11, 1996, section 2.
@@ -51,7 +53,9 @@ def bca_mean(values: Sequence[float], confidence: float) -> tuple[float, float]:
 def quantile_interval(
     values: Sequence[float], q: float, confidence: float, seed: int
 ) -> tuple[float, float]:
-    """Return the interval of the q-quantile (by linear interpolation), 0 < q < 1; seed: of the resamples."""
+    """Return the interval of the q-quantile (by linear interpolation), 0 < q < 1; seed: of the
+    resamples.
+    """
     x = np.sort(np.array(values, np.float64))
     found = np.concatenate(
         [np.quantile(rows, q, axis=1) for rows in _resamples(x, np.random.PCG64(seed))]

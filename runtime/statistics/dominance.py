@@ -7,8 +7,9 @@ likely to exceed it. Two one-sided two-sample Kolmogorov-Smirnov tests decide, e
     against b: max (F_b - F_a) is too large for F_b <= F_a
 
 a dominates when there is evidence against b and none against a. Evidence against both: the
-distributions cross. Against neither: not decided. "None against a" is no proof: with few values only
-a large crossing would be seen, so `crossing`, the largest step of the sample the other way, is kept.
+distributions cross. Against neither: not decided. "None against a" is no proof: with few values
+only a large crossing would be seen, so `crossing`, the largest step of the sample the other way, is
+kept.
 
 p is exact for continuous distributions (paths on the lattice of both samples), and too large, so on
 the safe side, with ties; for large samples p = exp(-2 D^2 n m / (n + m)).

@@ -1,8 +1,9 @@
 """Summaries of repetitions: median, mean, percentiles, and the intervals that they deserve.
 
-A value may be infinite, larger (or smaller) than all that were observed: a page that never loaded. Medians, percentiles
-and their intervals count it, and are missing where they fall on it; means leave it out and say so. NaN stands for a
-value that may be anything: the difference of two infinite ones.
+A value may be infinite, larger (or smaller) than all that were observed: a page that never loaded.
+Medians, percentiles and their intervals count it, and are missing where they fall on it; means
+leave it out and say so. NaN stands for a value that may be anything: the difference of two infinite
+ones.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ CONFIDENCE = 0.95
 class Estimate:
     """A summary of n values. low, high: its confidence interval, both None without one.
 
-    reason: why there is no interval; empty if there is one. remark: what its reader has to know; empty if nothing.
+    reason: why there is no interval; empty if there is one. remark: what its reader has to know;
+    empty if nothing.
     """
 
     n: int
@@ -48,10 +50,10 @@ def median_ranks(n: int, level: float = CONFIDENCE) -> tuple[int, int] | None:
 def quantile_ranks(n: int, q: float, level: float = CONFIDENCE) -> tuple[int, int] | None:
     """Return the ranks j < k (from 1) whose order statistics enclose the q-quantile.
 
-    The narrowest pair with at most (1 - level) / 2 on each side; None where even minimum and maximum leave
-    more outside (`values_needed`), and for q = 0 and 1. With B ~ Binomial(n, q),
-    P(x_(j) <= quantile <= x_(k)) >= P(j <= B <= k - 1), with equality for a continuous distribution;
-    only independence and one distribution are assumed.
+    The narrowest pair with at most (1 - level) / 2 on each side; None where even minimum and
+    maximum leave more outside (`values_needed`), and for q = 0 and 1. With B ~ Binomial(n, q),
+    P(x_(j) <= quantile <= x_(k)) >= P(j <= B <= k - 1), with equality for a continuous
+    distribution; only independence and one distribution are assumed.
 
     Source: Le Boudec, Performance Evaluation of Computer and Communication Systems, theorem 2.1.
     """
@@ -62,7 +64,9 @@ def quantile_ranks(n: int, q: float, level: float = CONFIDENCE) -> tuple[int, in
 
 
 def _tail_rank(n: int, q: float, level: float) -> int:
-    """Return the largest j with P(B <= j - 1) <= (1 - level) / 2, B ~ Binomial(n, q); 0 if there is none."""
+    """Return the largest j with P(B <= j - 1) <= (1 - level) / 2, B ~ Binomial(n, q); 0 if there is
+    none.
+    """
     tail, j = 0.0, 0
     while j <= n:
         tail += _binomial(n, j, q)
@@ -94,8 +98,8 @@ def median(values: Sequence[float], level: float = CONFIDENCE) -> Estimate:
 def mean(values: Sequence[float], level: float = CONFIDENCE) -> Estimate:
     """Return the mean with Student's interval, x +- t_(n-1, (1 + level) / 2) s / sqrt(n).
 
-    It assumes normally distributed values, or many of them: a remark says where they are too few for their
-    skewness (`skewed`). Source: Le Boudec,
+    It assumes normally distributed values, or many of them: a remark says where they are too few
+    for their skewness (`skewed`). Source: Le Boudec,
     Performance Evaluation of Computer and Communication Systems, theorem 2.2 (normal data).
     """
     known, remark = _finite(values)
@@ -146,9 +150,10 @@ def bootstrap(values: Sequence[float], level: float = CONFIDENCE) -> Estimate:
 def skewed(values: Sequence[float]) -> str:
     """Say so where values are too few for their skewness for an interval of their mean; else "".
 
-    Too few: n < 25 g^2, g = m_3 / m_2^1.5 the sample's skewness, m_k its central moments. The rule is made for
-    Student's interval at 95 %. Few values of a skewed distribution often look symmetric, so no rule finds all
-    (docs/trust/statistics.md has what this one finds, and what the intervals cover).
+    Too few: n < 25 g^2, g = m_3 / m_2^1.5 the sample's skewness, m_k its central moments. The rule
+    is made for Student's interval at 95 %. Few values of a skewed distribution often look
+    symmetric, so no rule finds all (docs/trust/statistics.md has what this one finds, and what the
+    intervals cover).
 
     Source: Cochran, Sampling Techniques, 3rd edition, 1977, section 2.15.
     """
@@ -163,13 +168,15 @@ def skewed(values: Sequence[float]) -> str:
     if n >= 25 * skewness**2:
         return ""
     return (
-        f"skewed values (skewness {skewness:.1f}, n = {n}): an interval of their mean covers less than it says;"
+        f"skewed values (skewness {skewness:.1f}, n = {n}): an interval of their mean covers"
+        f" less than it says;"
         " take the median"
     )
 
 
 def interpolated(ordered: Sequence[float], q: float) -> float | None:
-    """Return the q-quantile of at least one ascending value; None where it falls on one that is not finite.
+    """Return the q-quantile of at least one ascending value; None where it falls on one that is not
+    finite.
 
     Source: Hyndman and Fan, Sample quantiles in statistical packages, 1996, definition 7.
     """
@@ -191,9 +198,11 @@ def interpolated(ordered: Sequence[float], q: float) -> float | None:
 def of_ranks(
     values: Sequence[float], q: float, ranks: tuple[int, int] | None, few: str
 ) -> Estimate:
-    """Return the q-quantile of values with the interval between two ranks; None: there is none, for the reason `few`.
+    """Return the q-quantile of values with the interval between two ranks; None: there is none, for
+    the reason `few`.
 
-    A value that may be anything is as small as can be for what is below, and as large as can be for what is above.
+    A value that may be anything is as small as can be for what is below, and as large as can be for
+    what is above.
     """
     n = len(values)
     if not n:

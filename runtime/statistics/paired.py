@@ -1,7 +1,8 @@
 """Two samples whose values belong together, pair by pair: is one larger, and by how much?
 
-For configurations with common random draws (`common` in the plan) and for flows of the same cells: these
-are not independent samples, so only their differences count. Pairs are independent of each other.
+For configurations with common random draws (`common` in the plan) and for flows of the same cells:
+these are not independent samples, so only their differences count. Pairs are independent of each
+other.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ class Matched(NamedTuple):
 class SignedRank:
     """The signed-rank test of differences that are symmetric about 0.
 
-    n: differences that are not 0. t: rank sum of the positive ones. p: two-sided. least_p: the smallest
-    p that n differences can have. exact: p comes from the permutation distribution itself.
+    n: differences that are not 0. t: rank sum of the positive ones. p: two-sided. least_p: the
+    smallest p that n differences can have. exact: p comes from the permutation distribution itself.
     """
 
     n: int
@@ -48,12 +49,12 @@ class SignedRank:
 def signed_rank(differences: Sequence[float]) -> SignedRank:
     """Return the Wilcoxon signed-rank test. differences: at least one; zeros are left out.
 
-    Up to EXACT_PAIRS, p is exact, ties included: of all 2^n ways to give signs to the mid-ranks of the
-    absolute differences, the share with a sum as extreme, twice the smaller side. Beyond, the normal
-    approximation with correction for ties and continuity.
+    Up to EXACT_PAIRS, p is exact, ties included: of all 2^n ways to give signs to the mid-ranks of
+    the absolute differences, the share with a sum as extreme, twice the smaller side. Beyond, the
+    normal approximation with correction for ties and continuity.
 
-    Source: Wilcoxon, Individual comparisons by ranking methods, Biometrics Bulletin 1, 1945; Lehmann,
-    Nonparametrics, 1975, section 3.2 (ties, exact and approximate).
+    Source: Wilcoxon, Individual comparisons by ranking methods, Biometrics Bulletin 1, 1945;
+    Lehmann, Nonparametrics, 1975, section 3.2 (ties, exact and approximate).
     """
     kept = [d for d in differences if d]
     n = len(kept)
@@ -95,7 +96,8 @@ def pairs_needed(comparisons: int) -> int:
 def student(differences: Sequence[float]) -> float | None:
     """Return p of Student's t-test that the mean difference is 0; None below 2 or if all are equal.
 
-    It assumes normal differences. Source: Student, The probable error of a mean, Biometrika 6, 1908.
+    It assumes normal differences. Source: Student, The probable error of a mean, Biometrika 6,
+    1908.
     """
     d = np.array(differences, float)
     if len(d) < 2 or float(np.ptp(d)) == 0:
@@ -107,14 +109,14 @@ def student(differences: Sequence[float]) -> float | None:
 def walsh_shift(differences: Sequence[float]) -> Estimate:
     """Return the centre of the differences, the median of the Walsh averages, with its interval.
 
-    The averages are (d_i + d_j) / 2, i <= j. The ends are the k-th smallest and the k-th largest, k the
-    largest with P(T <= k - 1) at most (1 - CONFIDENCE) / 2 for the signed-rank sum T of n differences without
-    ties; ties make the interval wider than necessary. It assumes that the differences are symmetric
-    about their centre. differences: at least one, zeros included; where it would fall on an infinite one there is
-    no value, or no interval.
+    The averages are (d_i + d_j) / 2, i <= j. The ends are the k-th smallest and the k-th largest, k
+    the largest with P(T <= k - 1) at most (1 - CONFIDENCE) / 2 for the signed-rank sum T of n
+    differences without ties; ties make the interval wider than necessary. It assumes that the
+    differences are symmetric about their centre. differences: at least one, zeros included; where
+    it would fall on an infinite one there is no value, or no interval.
 
-    Source: Hodges and Lehmann, Estimates of location based on rank tests, 1963; Hollander and Wolfe,
-    Nonparametric Statistical Methods, 1973, section 3.3 (Tukey's interval).
+    Source: Hodges and Lehmann, Estimates of location based on rank tests, 1963; Hollander and
+    Wolfe, Nonparametric Statistical Methods, 1973, section 3.3 (Tukey's interval).
     """
     d = np.array(differences, float)
     n = len(d)
@@ -138,9 +140,11 @@ def walsh_shift(differences: Sequence[float]) -> Estimate:
 
 
 def correlation(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Return Pearson's correlation r of the pairs; None below 3 pairs, and where a side does not vary or is infinite.
+    """Return Pearson's correlation r of the pairs; None below 3 pairs, and where a side does not
+    vary or is infinite.
 
-    The variance of the mean difference is 1 - r times that of independent samples of equal variances.
+    The variance of the mean difference is 1 - r times that of independent samples of equal
+    variances.
     """
     x, y = np.array(first, float), np.array(second, float)
     if len(x) < 3 or not np.isfinite((x, y)).all() or np.ptp(x) == 0 or np.ptp(y) == 0:

@@ -1,7 +1,9 @@
-"""Summaries of repetitions: of a fixed number of them, or of a range that ended when it was precise enough.
+"""Summaries of repetitions: of a fixed number of them, or of a range that ended when it was precise
+enough.
 
-Where the values themselves decide how many there are, ordinary intervals miss too often. So the summaries of such
-a run take those of `sequential`: at fixed looks, or a confidence sequence. A mean has no interval then.
+Where the values themselves decide how many there are, ordinary intervals miss too often. So the
+summaries of such a run take those of `sequential`: at fixed looks, or a confidence sequence. A mean
+has no interval then.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ OF_MEANS = "no interval of a mean is valid where the values decide how many ther
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """How often a run repeats: a fixed number of times (both None), or from `least` to `most` times."""
+    """How often a run repeats: a fixed number of times (both None), or from `least` to `most`
+    times.
+    """
 
     least: int | None = None
     most: int | None = None
@@ -59,7 +63,9 @@ class Repeated:
         return "confidence sequence" if self.is_range else self.interval
 
     def counted(self, values: Sequence[T]) -> Sequence[T]:
-        """Return the values that summaries use, in order of repetition: up to the largest look reached."""
+        """Return the values that summaries use, in order of repetition: up to the largest look
+        reached.
+        """
         if not self.looks_at_ranks:
             return values
         reached = [n for n in LOOKS if n <= len(values)]

@@ -1,8 +1,8 @@
 """Intervals that stay valid under repeated interim analyses ("looks") while repetitions are added.
 
-An ordinary 95 % interval that is examined after every repetition until it is narrow enough misses in far more
-than 5 % of cases. Two kinds do not: ranks for looks that are fixed in advance, and a confidence sequence,
-which is valid at all times.
+An ordinary 95 % interval that is examined after every repetition until it is narrow enough misses
+in far more than 5 % of cases. Two kinds do not: ranks for looks that are fixed in advance, and a
+confidence sequence, which is valid at all times.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def at_look(values: Sequence[float]) -> Estimate:
 def at_any_time(values: Sequence[float], q: float = 0.5, level: float = CONFIDENCE) -> Estimate:
     """Return a quantile with an interval that holds at all times at once, 0 < q < 1.
 
-    Its value is the sample's quantile by linear interpolation. There is no interval where one side is open.
+    Its value is the sample's quantile by linear interpolation. There is no interval where one side
+    is open.
     """
     kept = kept_counts(len(values), q, level)
     if not values or kept[0] == 0 or kept[1] == len(values):
@@ -37,11 +38,14 @@ def at_any_time(values: Sequence[float], q: float = 0.5, level: float = CONFIDEN
 
 @cache
 def kept_counts(n: int, q: float, level: float = CONFIDENCE) -> tuple[int, int]:
-    """Return the least and the largest k for which a q-quantile with k of n values up to it is kept.
+    """Return the least and the largest k for which a q-quantile with k of n values up to it is
+    kept.
 
-    A quantile x is kept while B(k + 1, n - k + 1) / (q^k (1 - q)^(n - k)) < 1 / (1 - level), B the beta
-    function: a uniform mixture of likelihood ratios, a martingale that starts at 1 (Ville's inequality).
-    Source: Robbins, Statistical methods related to the law of the iterated logarithm, 1970.
+    A quantile x is kept while B(k + 1, n - k + 1) / (q^k (1 - q)^(n - k)) < 1 / (1 - level), B the
+    beta
+    function: a uniform mixture of likelihood ratios, a martingale that starts at 1 (Ville's
+    inequality). Source: Robbins, Statistical methods related to the law of the iterated logarithm,
+    1970.
     """
     limit = -math.log(1 - level)
 

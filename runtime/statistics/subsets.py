@@ -1,4 +1,6 @@
-"""What a subset of the configurations would have shown: percentiles of samples drawn without replacement."""
+"""What a subset of the configurations would have shown: percentiles of samples drawn without
+replacement.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +16,11 @@ def drawn_ranks(n: int, k: int, q: float) -> tuple[int, int]:
     """Return the ranks (from 1) of n values between which the q-quantile of k of them lies.
 
     The k are drawn without replacement, 1 <= k <= n; the quantile lies in the closed range with a
-    probability of at least CONFIDENCE. It interpolates between the drawn values of ranks r and r + 1,
-    r = floor((k - 1) q) + 1 (Hyndman and Fan, 1996, definition 7), so the range is from the lower end for r
-    to the upper end for r + 1. The r-th smallest of the drawn is at most the m-th smallest of all exactly
-    when at least r of the m smallest are drawn: H >= r with H hypergeometric(n, m, k).
+    probability of at least CONFIDENCE. It interpolates between the drawn values of ranks r and r +
+    1, r = floor((k - 1) q) + 1 (Hyndman and Fan, 1996, definition 7), so the range is from the
+    lower end for r to the upper end for r + 1. The r-th smallest of the drawn is at most the m-th
+    smallest of all exactly when at least r of the m smallest are drawn: H >= r with H
+    hypergeometric(n, m, k).
     """
     from scipy.stats import hypergeom
 
@@ -32,10 +35,11 @@ def drawn_ranks(n: int, k: int, q: float) -> tuple[int, int]:
 
 
 def enough(values: Sequence[float], q: float, within: float, most: int) -> int | None:
-    """Return how many of the values are enough: the least k from which on subsets give nearly the same result.
+    """Return how many of the values are enough: the least k from which on subsets give nearly the
+    same result.
 
-    That is, for every size from k to `most`, the q-quantile of 95 % of all subsets (`drawn_ranks`) lies
-    within `within` of that of all values. None when not even `most` are enough.
+    That is, for every size from k to `most`, the q-quantile of 95 % of all subsets (`drawn_ranks`)
+    lies within `within` of that of all values. None when not even `most` are enough.
     """
     ordered = sorted(values)
     whole = quantile(ordered, q)

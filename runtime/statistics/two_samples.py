@@ -18,7 +18,8 @@ Floats = NDArray[np.float64]
 # C(60, 30) subsets still fit into 64 bits.
 EXACT_VALUES = 60
 
-# Romano et al., Appropriate statistics for ordinal level data, 2006: a |delta| below each limit is ...
+# Romano et al., Appropriate statistics for ordinal level data, 2006: a |delta| below each limit is
+# ...
 _MAGNITUDES = ((0.147, "negligible"), (0.33, "small"), (0.474, "medium"))
 
 
@@ -37,8 +38,9 @@ class Welch:
 class MannWhitney:
     """The test of equal distributions against a shift.
 
-    u: pairs in which a is larger, ties counting half. p: two-sided. least_p: the smallest p that samples
-    of these sizes and ties can have. exact: p comes from the permutation distribution itself.
+    u: pairs in which a is larger, ties counting half. p: two-sided. least_p: the smallest p that
+    samples of these sizes and ties can have. exact: p comes from the permutation distribution
+    itself.
     """
 
     u: float
@@ -134,17 +136,20 @@ def cliffs_delta(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def magnitude(delta: float) -> str:
-    """Return the size of Cliff's delta as a word (Romano et al., 2006): negligible, small, medium, large."""
+    """Return the size of Cliff's delta as a word (Romano et al., 2006): negligible, small, medium,
+    large.
+    """
     return next((word for limit, word in _MAGNITUDES if abs(delta) < limit), "large")
 
 
 def hedges_g(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """Return the difference of means in pooled standard deviations, corrected for the bias of few values.
+    """Return the difference of means in pooled standard deviations, corrected for the bias of few
+    values.
 
     g = J (mean_a - mean_b) / s,  J = Gamma(df/2) / (sqrt(df/2) Gamma((df - 1)/2)),  df = n + m - 2.
-    None below 4 values in all, without a value in one sample, where nothing varies, and where a value is infinite.
-    Source: Hedges, Distribution theory for Glass's estimator of effect size, Journal of Educational
-    Statistics 6, 1981, equation 6e.
+    None below 4 values in all, without a value in one sample, where nothing varies, and where a
+    value is infinite. Source: Hedges, Distribution theory for Glass's estimator of effect size,
+    Journal of Educational Statistics 6, 1981, equation 6e.
     """
     df = len(a) + len(b) - 2
     if df < 2 or not a or not b or not all(map(math.isfinite, (*a, *b))):

@@ -26,11 +26,13 @@ class Comparison:
     sample varies and they are not equal. undecided: too few values for any outcome to be
     significant, or significant by itself but not among all comparisons. same: none of these,
     so no difference was found, which is no proof of equality.
-    p: of the Mann-Whitney test, or of the signed-rank test of pairs; p_holm: adjusted over all comparisons
-    made together; None without a test. delta, g: effect sizes of independent samples (Cliff, Hedges),
-    positive where the first is larger. welch: Welch's t-test, or why there is none.
-    pairs: how many values were compared pair by pair; None if the samples are independent. shift: by how
-    much the second of a pair is larger, with its interval; correlation: of the pairs, None where undefined.
+    p: of the Mann-Whitney test, or of the signed-rank test of pairs; p_holm: adjusted over all
+    comparisons made together; None without a test. delta, g: effect sizes of independent samples
+    (Cliff, Hedges), positive where the first is larger. welch: Welch's t-test, or why there is
+    none.
+    pairs: how many values were compared pair by pair; None if the samples are independent. shift:
+    by how much the second of a pair is larger, with its interval; correlation: of the pairs, None
+    where undefined.
     text: the same as a sentence.
     """
 
@@ -54,8 +56,8 @@ def compare(
 ) -> list[Comparison]:
     """Compare the two samples of each pair; p-values are adjusted over all pairs together.
 
-    Matched samples are compared value by value, others as independent ones. Every sample has at least
-    one value.
+    Matched samples are compared value by value, others as independent ones. Every sample has at
+    least one value.
     """
     comparisons = [_matched(p) if isinstance(p, Matched) else _compare(*p) for p in pairs]
     tested = [i for i, (_, test) in enumerate(comparisons) if test is not None]
@@ -177,7 +179,9 @@ def _equals(p: float) -> str:
 
 
 def _medians(comparison: Comparison) -> str:
-    """Return whether the medians differ (disjoint 95 % intervals) as text; empty without both intervals."""
+    """Return whether the medians differ (disjoint 95 % intervals) as text; empty without both
+    intervals.
+    """
     first, second = comparison.first, comparison.second
     if first.low is None or first.high is None or second.low is None or second.high is None:
         return ""

@@ -18,8 +18,8 @@ _KEY = re.compile(r"[0-9a-f]{16}")
 def ours(folder: Path) -> set[str]:
     """Return the names in a cell's folder that fairc wrote.
 
-    By the record; where there is none (an earlier version), or it is damaged, a cell's usual names, if the folder is
-    named by a key.
+    By the record; where there is none (an earlier version), or it is damaged, a cell's usual names,
+    if the folder is named by a key.
     """
     known = recorded(folder)
     if known is not None:
@@ -36,10 +36,11 @@ def has_others(folder: Path) -> bool:
 
 
 def replace(target: Path, folder: Path, scratch: Path) -> None:
-    """Replace a cell in whose folder the user keeps something, file by file, by the cell in another folder.
+    """Replace a cell in whose folder the user keeps something, file by file, by the cell in another
+    folder.
 
-    result.json goes first and comes last: without it there is no cell. scratch: as for `Record`. Raises
-    ForeignFileError, OSError.
+    result.json goes first and comes last: without it there is no cell. scratch: as for `Record`.
+    Raises ForeignFileError, OSError.
     """
     record = Record(target, scratch)
     record.files = dict.fromkeys(ours(target) - {FILES})
@@ -62,7 +63,10 @@ def remove_raw(folder: Path) -> int:
 
 
 def remove(target: Path, scratch: Path) -> None:
-    """Remove a cell; what the user keeps in its folder stays. scratch: as for `Record`. Raises OSError."""
+    """Remove a cell; what the user keeps in its folder stays.
+
+    scratch: as for `Record`. Raises OSError.
+    """
     if has_others(target):
         record = Record(target, scratch)
         record.files = dict.fromkeys(ours(target) - {FILES})

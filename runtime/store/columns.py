@@ -1,4 +1,6 @@
-"""What the tables of a run hold: their columns with units, and the rows that one cell adds to each."""
+"""What the tables of a run hold: their columns with units, and the rows that one cell adds to
+each.
+"""
 
 from __future__ import annotations
 
@@ -285,7 +287,8 @@ TABLES: dict[str, Table] = {
                     "stationarity_p",
                     "DOUBLE",
                     "",
-                    "p of the test that its throughput keeps its level, 0.01 to 0.10; null: it does not take all it"
+                    "p of the test that its throughput keeps its level, 0.01 to 0.10; null:"
+                    " it does not take all it"
                     " gets, or has too few slots",
                 ),
             ),
@@ -318,7 +321,8 @@ TABLES: dict[str, Table] = {
                     "censored",
                     "INTEGER",
                     "",
-                    "how many transfers, loads or videos had not ended: a value leaves them out or counts them as far"
+                    "how many transfers, loads or videos had not ended: a value leaves them"
+                    " out or counts them as far"
                     " as they went; without a value, they make it larger than any",
                 ),
                 Column("started", "INTEGER", "", "of how many; 0: the metric counts none"),

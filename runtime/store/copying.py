@@ -1,4 +1,6 @@
-"""A compiled plan from elsewhere: copied whole, with the files it was compiled from, and only if it is genuine."""
+"""A compiled plan from elsewhere: copied whole, with the files it was compiled from, and only if it
+is genuine.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +34,11 @@ def copy_plan(source: Path, folder: Path) -> None:
 
 
 def copy_spec(source: Path, folder: Path) -> None:
-    """Copy the files that a plan was compiled from, if it has them: regular files only. Raises StoreError.
+    """Copy the files that a plan was compiled from, if it has them: regular files only. Raises
+    StoreError.
 
-    Files that the user keeps beside them are not copied; one that has changed since is no longer what the plan
-    was compiled from.
+    Files that the user keeps beside them are not copied; one that has changed since is no longer
+    what the plan was compiled from.
     """
     root, known = source / SPEC, recorded(source)
     for path in sorted(root.rglob("*")) if root.is_dir() and not root.is_symlink() else ():
@@ -58,7 +61,9 @@ def copy_spec(source: Path, folder: Path) -> None:
 
 
 def require_genuine(folder: Path, cell: Cell, number: int) -> None:
-    """Raise StoreError for a changed cell, which would be given the stored result of another one."""
+    """Raise StoreError for a changed cell, which would be given the stored result of another
+    one.
+    """
     if not genuine(cell):
         raise StoreError(
             f"{folder / CELLS}:{number}: the cell {cell.id} has been changed: that is not the"

@@ -1,4 +1,6 @@
-"""Damage to a stored cell: which files are not as they were written, and what is still known of its run."""
+"""Damage to a stored cell: which files are not as they were written, and what is still known of its
+run.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,9 @@ from .identity import mismatch
 def of_cell(cell: Cell, folder: Path, thorough: bool = False) -> dict[str, str]:
     """Return the files of a cell that are not what was stored, and why: name -> reason.
 
-    A missing record of hashes is damage; raw artefacts that `clean --raw` has removed are none. The result of another
-    cell comes with its raw artefacts, so these are named too. thorough: read the raw artefacts instead of checking only
-    their size.
+    A missing record of hashes is damage; raw artefacts that `clean --raw` has removed are none. The
+    result of another cell comes with its raw artefacts, so these are named too. thorough: read the
+    raw artefacts instead of checking only their size.
     """
     if not (folder / FILES).exists():
         there = (folder / RESULT).exists() or (folder / RAW).exists()

@@ -1,4 +1,6 @@
-"""The run directory: complete cells under their keys, even if the process that writes them is killed."""
+"""The run directory: complete cells under their keys, even if the process that writes them is
+killed.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ from .occupant import PARTIAL
 
 PLAN, CELLS, LOCK = "plan.json", "cells.jsonl", "lock.json"
 EMITTED = "emitted.json"
-"""For each cell, the hash of what its engine emitted: part of its key, stored so that reading renders nothing."""
+"""For each cell, the hash of what its engine emitted: part of its key, stored so that reading
+renders nothing.
+"""
 REPORT = "report.html"
 
 
@@ -36,7 +40,9 @@ class StoreError(Exception):
 
 
 def key_of(cell: Cell, engine: str, identity: str, emitted: str = "") -> str:
-    """Return the name of a cell's result: a hash of the cell, its engine, what that runs on and what it emitted."""
+    """Return the name of a cell's result: a hash of the cell, its engine, what that runs on and
+    what it emitted.
+    """
     text = f"{cell.id}\n{engine}\n{identity}\n" + (f"{emitted}\n" if emitted else "")
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -100,7 +106,10 @@ class Store:
             self._lock = None
 
     def _record_again(self) -> None:
-        """Begin a record where there is none: with what is fairc's for sure. Tables are not believed: they are due."""
+        """Begin a record where there is none: with what is fairc's for sure.
+
+        Tables are not believed: they are due.
+        """
         record = self.record()
         if occupant.is_run(self.path):
             record.files |= dict.fromkeys(occupant.tables(self.path))
@@ -115,8 +124,8 @@ class Store:
     def stage(self, write: Callable[[Path], None]) -> Path:
         """Return a folder into which `write` has put plan.json and cells.jsonl, to be adopted.
 
-        Raises StoreError when the directory holds another experiment, and ForeignFileError when the user has put
-        a file where the run will write one.
+        Raises StoreError when the directory holds another experiment, and ForeignFileError when the
+        user has put a file where the run will write one.
         """
         folder = self.scratch("plan")
         write(folder)
@@ -170,7 +179,10 @@ class Store:
 
     @property
     def emitted(self) -> dict[str, str]:
-        """Cell -> hash of what its engine emitted; empty for runs of earlier versions. Raises StoreError."""
+        """Cell -> hash of what its engine emitted; empty for runs of earlier versions.
+
+        Raises StoreError.
+        """
         try:
             found = json.loads(content(self.path / EMITTED))
         except FileNotFoundError:
@@ -183,7 +195,8 @@ class Store:
 
     @property
     def engine(self) -> str | None:
-        """The engine whose results are here, according to the lock; None if nothing has been run yet.
+        """The engine whose results are here, according to the lock; None if nothing has been run
+        yet.
 
         A lock of an earlier version may name none; then it is the plan's. Raises StoreError.
         """
@@ -194,7 +207,9 @@ class Store:
         return name if isinstance(name, str) else self.plan.engine
 
     def keep_engine(self, wanted: str) -> None:
-        """Raise StoreError if the results here are another engine's: a run directory keeps its engine."""
+        """Raise StoreError if the results here are another engine's: a run directory keeps its
+        engine.
+        """
         if self.engine not in (None, wanted):
             raise StoreError(
                 f"{self.path} holds results of the engine {self.engine}, and a run directory"
@@ -204,16 +219,19 @@ class Store:
             )
 
     def keep_experiment(self, experiment: str) -> None:
-        """Raise StoreError if an experiment of another name is here: its report would be replaced."""
+        """Raise StoreError if an experiment of another name is here: its report would be
+        replaced.
+        """
         there = occupant.named(self.path / PLAN)
         if there is not None and there[0] != experiment:
             raise self._taken(experiment, *there)
 
     def _keep_file(self, staged: Path) -> None:
-        """Raise StoreError if a staged plan belongs to a different experiment from the one that is here.
+        """Raise StoreError if a staged plan belongs to a different experiment from the one that is
+        here.
 
-        A file may be edited, and it may be renamed: an experiment of the same name is a different one if it
-        comes from a file of another name and no cell is in both plans.
+        A file may be edited, and it may be renamed: an experiment of the same name is a different
+        one if it comes from a file of another name and no cell is in both plans.
         """
         there, new = occupant.named(self.path / PLAN), occupant.named(staged / PLAN)
         if there is None or new is None:
@@ -252,7 +270,8 @@ class Store:
             return None  # an older version's result is as good as none: the cell runs again
 
     def finished(self) -> Iterator[tuple[Cell, Path]]:
-        """Yield the plan's cells that have been run, with their folders, in order; of a range, those up to its end.
+        """Yield the plan's cells that have been run, with their folders, in order; of a range,
+        those up to its end.
 
         Raises StoreError.
         """
@@ -277,9 +296,11 @@ class Store:
                 yield cell, folder
 
     def places(self) -> Iterator[tuple[Cell, dict[str, Path]]]:
-        """Yield the plan's cells, each with its folder for each machine of the lock's engine, by identity.
+        """Yield the plan's cells, each with its folder for each machine of the lock's engine, by
+        identity.
 
-        There are several if cells need different machines; older locks name only one. Raises StoreError.
+        There are several if cells need different machines; older locks name only one. Raises
+        StoreError.
         """
         engine, emitted = self.lock.get("engine") or {}, self.emitted
         name = engine.get("name", "")
@@ -291,8 +312,8 @@ class Store:
     def commit(self, key: str, folder: Path, result: CellResult) -> None:
         """Turn a scratch folder that holds the other files of a result into the cell with this key.
 
-        An existing cell is replaced; a kill leaves the old one, none, or the new one. What the user keeps in its
-        folder stays there. Raises ForeignFileError.
+        An existing cell is replaced; a kill leaves the old one, none, or the new one. What the user
+        keeps in its folder stays there. Raises ForeignFileError.
         """
         (folder / RESULT).write_text(result.model_dump_json(indent=1) + "\n", encoding="utf-8")
         whole = result.status == "ok"
@@ -368,7 +389,10 @@ def read_plan(folder: Path) -> Plan:
 
 
 def read_cells(folder: Path) -> Iterator[Cell]:
-    """Yield the cells of a compiled plan in order: each once, and all of them. Raises StoreError."""
+    """Yield the cells of a compiled plan in order: each once, and all of them.
+
+    Raises StoreError.
+    """
     plan = read_plan(folder)
     seen: set[str] = set()
     try:

@@ -1,4 +1,5 @@
-"""Is what is stored as it was written? The records (`files.json`) of a run directory and of its cells tell.
+"""Is what is stored as it was written? The records (`files.json`) of a run directory and of its
+cells tell.
 
     cells/KEY/files.json   every file of the cell, and what is known of its run
     RUN/files.json         plan, cells, lock, spec, tables, figures and report
@@ -21,7 +22,8 @@ UNFINISHED = "fairc was stopped while it wrote it"
 
 
 def differing(folder: Path, known: Recorded, unread: Container[str] = ()) -> dict[str, str]:
-    """Return the files that are not as recorded, and why: name -> "missing", "12 bytes instead of 34", ...
+    """Return the files that are not as recorded, and why: name -> "missing", "12 bytes instead of
+    34", ...
 
     unread: files of which only the size is checked.
     """
@@ -34,7 +36,9 @@ def differing(folder: Path, known: Recorded, unread: Container[str] = ()) -> dic
 
 
 def unrecorded(run: Path, known: Recorded) -> list[str]:
-    """Return the files of a run directory that results are read from, and that are not on record."""
+    """Return the files of a run directory that results are read from, and that are not on
+    record.
+    """
     reports = (name for name in occupant.REPORTS if (run / name).exists())
     names = (*occupant.documents(run), *occupant.tables(run, known.files), *reports)
     return [name for name in names if name not in known.files]

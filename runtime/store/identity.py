@@ -17,7 +17,9 @@ from .cell_folder import RESULT, SERIES, ours
 from .folder import key_of
 
 OF_THE_HOST = {"wall_s", "analysis"}
-"""Fields of a result that differ where the cell did the same: wall time, and the version that analysed it."""
+"""Fields of a result that differ where the cell did the same: wall time, and the version that
+analysed it.
+"""
 
 
 def mismatch(cell: Cell, key: str, result: CellResult) -> str:
@@ -59,7 +61,10 @@ def _unsound(result: CellResult) -> str:
 
 
 def differences(first: Path, second: Path) -> list[str]:
-    """Return the fields and files in which two stored cells differ, wall times aside. Raises OSError, ValueError."""
+    """Return the fields and files in which two stored cells differ, wall times aside.
+
+    Raises OSError, ValueError.
+    """
     one, other = (
         CellResult.model_validate_json(content(folder / RESULT)) for folder in (first, second)
     )

@@ -1,4 +1,6 @@
-"""Whose a folder is, before anything in it is replaced: the experiment named by its plan, of any version."""
+"""Whose a folder is, before anything in it is replaced: the experiment named by its plan, of any
+version.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ NAMES = (*DOCUMENTS, FILES, *REPORTS, "tables", "figures", "spec", PHASE_CHECK)
 """Names in a run directory, besides `cells` and two hidden ones."""
 
 MAX_PATH_BYTES = 4095 - 600
-"""Longest path of a run directory: of what Linux takes (PATH_MAX), what files of a cell that runs add is subtracted."""
+"""Longest path of a run directory: of what Linux takes (PATH_MAX), what files of a cell that runs
+add is subtracted.
+"""
 
 PARTIAL = ".partial"
 """Everything unfinished is here; a process that holds the lock may remove what it finds."""
@@ -38,7 +42,9 @@ _UNFINISHED = re.compile(
 
 
 def named(plan: Path) -> tuple[str, str] | None:
-    """Return the experiment and the file that a plan of any version names; None if they cannot be read."""
+    """Return the experiment and the file that a plan of any version names; None if they cannot be
+    read.
+    """
     try:
         header = json.loads(content(plan))
         experiment, file = header["experiment"], header["file"]
@@ -62,7 +68,9 @@ def share_cells(first: Path, second: Path) -> bool:
 
 
 def obstacle(run: Path) -> str:
-    """Return why nothing may be written into a folder as a run directory; empty: nothing is in the way."""
+    """Return why nothing may be written into a folder as a run directory; empty: nothing is in the
+    way.
+    """
     if (room := MAX_PATH_BYTES - len(os.fsencode(run.absolute()))) < 0:
         return (
             f"the path of the run directory is {-room} bytes too long for the files in it; name a"
@@ -81,7 +89,9 @@ def obstacle(run: Path) -> str:
 
 
 def spec(folder: Path) -> list[str]:
-    """Return the names of a plan's spec and of the files that it reads, in a folder that holds nothing else there."""
+    """Return the names of a plan's spec and of the files that it reads, in a folder that holds
+    nothing else there.
+    """
     paths = sorted((folder / "spec").rglob("*"))
     return [path.relative_to(folder).as_posix() for path in paths if path.is_file()]
 
@@ -100,7 +110,8 @@ def tables(run: Path, known: Collection[str] = ()) -> list[str]:
 
 
 def foreign(run: Path) -> str | None:
-    """Return the name of something in a folder that fairc did not write and that a run would replace, or None.
+    """Return the name of something in a folder that fairc did not write and that a run would
+    replace, or None.
 
     In a run directory its record tells, file by file: here only what it says nothing of.
     """
@@ -120,9 +131,11 @@ def foreign(run: Path) -> str | None:
 
 
 def documents(run: Path) -> list[str]:
-    """Return the documents in a run directory; all of them are fairc's, even where its record is lost.
+    """Return the documents in a run directory; all of them are fairc's, even where its record is
+    lost.
 
-    So are its tables: only programs write and read these. Of a spec, a report or a figure nothing says who wrote it.
+    So are its tables: only programs write and read these. Of a spec, a report or a figure nothing
+    says who wrote it.
     """
     return [name for name in DOCUMENTS if (run / name).is_file()] if is_run(run) else []
 

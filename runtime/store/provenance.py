@@ -1,7 +1,8 @@
-"""Reading the provenance of numbers: `lock.json` of a run, `made.json` of a cell that a cluster ran.
+"""Reading the provenance of numbers: `lock.json` of a run, `made.json` of a cell that a cluster
+ran.
 
-Strangers may have written them, so every field that is used has a type, nesting is limited, and no text contains
-characters that a terminal or a page would obey.
+Strangers may have written them, so every field that is used has a type, nesting is limited, and no
+text contains characters that a terminal or a page would obey.
 """
 
 from __future__ import annotations

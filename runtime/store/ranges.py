@@ -1,4 +1,6 @@
-"""How many repetitions a plan needs: all that it has, or those up to where its ranges ended (runtime/repetitions/ending.py)."""
+"""How many repetitions a plan needs: all that it has, or those up to where its ranges ended
+(runtime/repetitions/ending.py).
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,11 @@ def endings(store: Store) -> list[Ending]:
 
 
 def up_to_the_end(store: Store) -> Iterator[tuple[Cell, Path]]:
-    """Yield the cells that have been run, except those beyond the end of their range. Raises StoreError.
+    """Yield the cells that have been run, except those beyond the end of their range. Raises
+    StoreError.
 
-    Cells that an earlier plan ran beyond it do not count: the numbers are those of a run of this plan alone.
+    Cells that an earlier plan ran beyond it do not count: the numbers are those of a run of this
+    plan alone.
     """
     there = list(store.ran())
     last = {
@@ -37,7 +41,8 @@ def up_to_the_end(store: Store) -> Iterator[tuple[Cell, Path]]:
 
 
 def needed(store: Store) -> Iterator[Cell]:
-    """Yield the cells that a plan declares; of a range only those up to its end, or to its next interim analysis.
+    """Yield the cells that a plan declares; of a range only those up to its end, or to its next
+    interim analysis.
 
     Raises StoreError.
     """
@@ -49,7 +54,10 @@ def needed(store: Store) -> Iterator[Cell]:
 
 
 def missing(store: Store, there: Collection[str]) -> list[Cell]:
-    """Return the needed cells that have no result. there: ids of those that have one. Raises StoreError."""
+    """Return the needed cells that have no result.
+
+    there: ids of those that have one. Raises StoreError.
+    """
     plan = store.plan
     if plan.precision is None and len(there) == plan.cells:
         return []  # without reading 100,000 cells

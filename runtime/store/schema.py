@@ -52,7 +52,9 @@ class Table:
     fill: Callable[[Stored, Table], Columns]
 
     def rows(self, stored: Stored) -> Columns:
-        """Return column name -> values, all of one length; None becomes null, and so does NaN in numbers."""
+        """Return column name -> values, all of one length; None becomes null, and so does NaN in
+        numbers.
+        """
         return self.fill(stored, self)
 
 
@@ -84,7 +86,8 @@ def of_result(stored: Stored, table: Table, **names: str) -> Columns:
 
 
 def of_series(stored: Stored, table: Table, **names: str) -> Columns:
-    """Return rows from the arrays of a series: for the column `t_s` of `samples` that is `sample_t_s`.
+    """Return rows from the arrays of a series: for the column `t_s` of `samples` that is
+    `sample_t_s`.
 
     names: as for `of_result`.
     """

@@ -1,4 +1,6 @@
-"""Swept values in tables: as the plan writes them, and as numbers in base units with their units."""
+"""Swept values in tables: as the plan writes them, and as numbers in base units with their
+units.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +47,8 @@ class Swept:
 def columns(axes: Sequence[str], taken: Iterable[str]) -> tuple[Swept, ...]:
     """Return the columns of swept names, each name's three together, in file order.
 
-    taken: names that a table has already. Columns are compared without regard to case; a name that is
-    taken gets a trailing `_`, and names as they are come before those with a suffix of `PARTS`.
+    taken: names that a table has already. Columns are compared without regard to case; a name that
+    is taken gets a trailing `_`, and names as they are come before those with a suffix of `PARTS`.
     """
     used = {name.casefold() for name in taken}
     names: dict[tuple[str, Part], str] = {}
@@ -68,8 +70,8 @@ def columns(axes: Sequence[str], taken: Iterable[str]) -> tuple[Swept, ...]:
 def quantity(text: str) -> tuple[float, str] | None:
     """Return a swept value as a number in base units and its unit; None for a word.
 
-    text: as in a plan. Sizes are in bytes; `1` is the unit of numbers and shares; what depends on the
-    path keeps its own unit (`bdp`, `pkt`).
+    text: as in a plan. Sizes are in bytes; `1` is the unit of numbers and shares; what depends on
+    the path keeps its own unit (`bdp`, `pkt`).
 
     >>> quantity("10Mbit/s"), quantity("0.5%"), quantity("0.25bdp"), quantity("1.5kB")
     ((10000000.0, 'bit/s'), (0.005, '1'), (0.25, 'bdp'), (1500.0, 'B'))

@@ -1,4 +1,6 @@
-"""The tables of a run as Parquet files: written from stored results, and opened, by DuckDB alone."""
+"""The tables of a run as Parquet files: written from stored results, and opened, by DuckDB
+alone.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,10 @@ def _swept(table: str, axes: Sequence[str]) -> tuple[Swept, ...]:
 
 
 def read_stored(cell: Cell, folder: Path) -> Stored:
-    """Read a cell's result.json and series.npz. Raises TableError, also for the result of another cell."""
+    """Read a cell's result.json and series.npz.
+
+    Raises TableError, also for the result of another cell.
+    """
     try:
         result = CellResult.model_validate_json(content(folder / "result.json"))
         if why := mismatch(cell, folder.name, result):
@@ -77,11 +82,11 @@ def read_stored(cell: Cell, folder: Path) -> Stored:
 class Filling:
     """The tables of a run while they are filled.
 
-    Only some cells at a time are in memory; the rows of the others wait in a temporary database. The same cells in
-    the same order give the same bytes, whenever they are added.
+    Only some cells at a time are in memory; the rows of the others wait in a temporary database.
+    The same cells in the same order give the same bytes, whenever they are added.
 
-    folder: for its use alone; what is there is removed. axes: swept names in file order. keys: of the cells in it,
-    in order. Raises OSError and duckdb.Error, as its methods do.
+    folder: for its use alone; what is there is removed. axes: swept names in file order. keys: of
+    the cells in it, in order. Raises OSError and duckdb.Error, as its methods do.
     """
 
     def __init__(self, folder: Path, axes: Sequence[str]) -> None:
@@ -163,8 +168,9 @@ def write(
 ) -> None:
     """Write every table into `folder`, replacing what is there; rows in the order of `cells`.
 
-    axes: swept names in file order. begun: tables that already hold the cells before these; they are
-    closed. scratch: as `folder` of Filling; None: in `folder`, where nobody else keeps files. Raises TableError.
+    axes: swept names in file order. begun: tables that already hold the cells before these; they
+    are closed. scratch: as `folder` of Filling; None: in `folder`, where nobody else keeps files.
+    Raises TableError.
     """
     try:
         with closing(begun or Filling(scratch or folder / PARTIAL, axes)) as filling:
@@ -184,9 +190,11 @@ def write_of(
     begun: Filling | None = None,
     scratch: Path | None = None,
 ) -> None:
-    """Write the tables of a store's finished cells, which belong to a plan. Raises TableError, StoreError.
+    """Write the tables of a store's finished cells, which belong to a plan. Raises TableError,
+    StoreError.
 
-    begun: tables already filled with the first of these cells; they are closed, and ignored if they hold others.
+    begun: tables already filled with the first of these cells; they are closed, and ignored if they
+    hold others.
     scratch: as of `write`.
     """
     finished = store.finished()
@@ -226,7 +234,9 @@ def connect(folder: Path) -> duckdb.DuckDBPyConnection:
 
 
 def current(folder: Path) -> bool:
-    """Return whether the tables in a folder have every column of this version; False if one cannot be read."""
+    """Return whether the tables in a folder have every column of this version; False if one cannot
+    be read.
+    """
     connection = duckdb.connect(":memory:", config=dict(_CONFIG))
     try:
         for name, table in TABLES.items():
@@ -242,7 +252,9 @@ def current(folder: Path) -> bool:
 
 
 def same(mine: Path, theirs: Path) -> bool:
-    """Return whether two tables have the same columns and rows in the same order: another DuckDB writes other bytes."""
+    """Return whether two tables have the same columns and rows in the same order: another DuckDB
+    writes other bytes.
+    """
     if mine.read_bytes() == theirs.read_bytes():
         return True
     config: dict[str, Any] = {**_CONFIG, "memory_limit": "2GB"}
@@ -280,8 +292,8 @@ def _insert(
 ) -> None:
     """Add the rows of some cells to a table."""
     parts = [(number, rows) for number, s in enumerate(batch, 1) if (rows := table.rows(s))]
-    # DuckDB finds arrays by their name in this frame or a registration; column names are the user's,
-    # so the arrays are numbered.
+    # DuckDB finds arrays by their name in this frame or a registration; column names are the
+    # user's, so the arrays are numbered.
     arrays = {
         f"c{number}": np.concatenate([_array(rows[column.name], column) for _, rows in parts])
         for number, column in enumerate(table.columns)

@@ -1,4 +1,6 @@
-"""How cells came out, and which of them count: from their status and the verdict on their set-up."""
+"""How cells came out, and which of them count: from their status and the verdict on their
+set-up.
+"""
 
 from __future__ import annotations
 
@@ -57,6 +59,7 @@ class Counts:
     def text(self) -> str:
         """The counts as a line: `2 cells: 1 valid, 0 flagged, 1 invalid, 0 failed`."""
         return (
-            f"{self.total} {'cell' if self.total == 1 else 'cells'}: {self.valid} valid, {self.flagged}"
+            f"{self.total} {'cell' if self.total == 1 else 'cells'}: {self.valid} valid,"
+            f" {self.flagged}"
             f" flagged, {self.invalid} invalid, {self.failed} failed"
         )

@@ -1,7 +1,7 @@
 """Is a run directory what was written, and all that its plan declares? If not, what repairs it?
 
-What can be computed is computed: tables from the cells, and results from raw artefacts (runtime/run/repair.py). Pages and figures
-are compared with their recorded hashes.
+What can be computed is computed: tables from the cells, and results from raw artefacts
+(runtime/run/repair.py). Pages and figures are compared with their recorded hashes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ from .ranges import missing
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """A file that is not what was written. file: its path below the run. repair: a command, or what to do."""
+    """A file that is not what was written.
+
+    file: its path below the run. repair: a command, or what to do.
+    """
 
     file: str
     why: str
@@ -36,8 +39,9 @@ class Damaged:
 class Verified:
     """What was checked.
 
-    cells: how many have a result, whole or not; planned: how many the plan declares. files: how many were compared with
-    their hashes. raw: how many cells have raw artefacts. derived: of how many the results were derived from these again.
+    cells: how many have a result, whole or not; planned: how many the plan declares. files: how
+    many were compared with their hashes. raw: how many cells have raw artefacts. derived: of how
+    many the results were derived from these again.
     notes: as text.
     """
 
@@ -56,7 +60,8 @@ class Verified:
 
 
 def verify(run: Path) -> Verified:
-    """Check every file of a run directory, and of its phase check, except that results follow from raw artefacts.
+    """Check every file of a run directory, and of its phase check, except that results follow from
+    raw artefacts.
 
     Nothing is written. Raises StoreError if it is not a run directory.
     """
@@ -108,7 +113,9 @@ def _again(run: Path, name: str) -> str:
 
 
 def _whole(run: Path, found: Verified) -> None:
-    """Count what the plan declares, and compare the tables with those of the cells, none of which is damaged."""
+    """Count what the plan declares, and compare the tables with those of the cells, none of which
+    is damaged.
+    """
     store = Store(run)
     found.planned += len(missing(store, {cell.id for cell, _ in store.finished()}))
     if not (run / "tables").is_dir():
@@ -155,7 +162,9 @@ def _of_run(run: Path, found: Verified) -> Iterator[Damaged]:
 
 
 def _record_again(run: Path) -> str:
-    """Return the command that writes a new record; it keeps reports and figures, as nothing says who wrote them."""
+    """Return the command that writes a new record; it keeps reports and figures, as nothing says
+    who wrote them.
+    """
     there = [quoted(run / name) for name in (*REPORTS, "figures") if (run / name).exists()]
     again, place = f"fairc report {quoted(run)}", quoted(run / "earlier")
     return f"mkdir {place}; mv {' '.join(there)} {place}; {again}" if there else again
@@ -184,7 +193,10 @@ def of_cells(run: Path, found: Verified) -> Iterator[Damaged]:
 
 
 def stored(store: Store) -> Iterator[tuple[Cell, Path]]:
-    """Yield the cells of the plan that are there, including those whose result.json is missing. Raises StoreError."""
+    """Yield the cells of the plan that are there, including those whose result.json is missing.
+
+    Raises StoreError.
+    """
     for cell, places in store.places():
         for folder in places.values():
             if (folder / RESULT).is_file() or (folder / FILES).is_file():

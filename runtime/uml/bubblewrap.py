@@ -31,8 +31,9 @@ def command(within: Policy, arguments: list[str], filter_fd: int) -> list[str]:
     """
     if within.user is None:
         return _confined(within, arguments, filter_fd)
-    # Files of root are out of the reach of the user whom it becomes, and a user namespace that root makes belongs to
-    # root. So root first makes a view with the policy's files in it; in that the user makes the policy's view.
+    # Files of root are out of the reach of the user whom it becomes, and a user namespace that root
+    # makes belongs to root. So root first makes a view with the policy's files in it; in that the
+    # user makes the policy's view.
     staged = [each for each in within.view if isinstance(each, Bind)]
     places = {each: STAGE / str(number) for number, each in enumerate(staged)}
     of_user = replace(

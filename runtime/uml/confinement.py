@@ -26,7 +26,8 @@ REMEDY = (
     f"{bubblewrap.INSTALL_COMMAND} (0.8 or later), a host that allows user namespaces to users,"
     " or a container"
 )
-# Settings of the host that forbid user namespaces to users: where, the value, and the command that allows them.
+# Settings of the host that forbid user namespaces to users: where, the value, and the command that
+# allows them.
 SETTINGS = Path("/proc/sys")
 FORBIDDING = (
     ("kernel/apparmor_restrict_unprivileged_userns", "1", "=0"),  # Ubuntu from 24.04 on
@@ -47,7 +48,9 @@ def missing() -> str:
 
 
 def name() -> str:
-    """Return what confines programs on this host: `bubblewrap`, `namespaces`, `container`, or nothing."""
+    """Return what confines programs on this host: `bubblewrap`, `namespaces`, `container`, or
+    nothing.
+    """
     if not missing():
         way = _way()
         return way.__name__.rpartition(".")[2] if way is not None else ""
@@ -60,7 +63,10 @@ def remedy() -> str:
         with suppress(OSError):
             if (SETTINGS / place).read_text().strip() == forbids:
                 setting = place.replace("/", ".")
-                return f"sudo sysctl {setting}{allows}, which allows user namespaces to users, or a container"
+                return (
+                    f"sudo sysctl {setting}{allows}, which allows user namespaces to users, or a"
+                    f" container"
+                )
     return REMEDY
 
 
@@ -132,9 +138,9 @@ def command(
 ) -> Iterator[tuple[list[str], tuple[int, ...]]]:
     """Yield the command that runs a policy's program, and the open files that it inherits.
 
-    It must be started in `folder` before the block ends. folder: has the files that the program writes. Where the host
-    allows no confinement, the program runs there, beside links to the files that it reads; limits still apply, and it
-    ends with its watcher.
+    It must be started in `folder` before the block ends. folder: has the files that the program
+    writes. Where the host allows no confinement, the program runs there, beside links to the files
+    that it reads; limits still apply, and it ends with its watcher.
     """
     way = None if missing() else _way()
     if way is not None:

@@ -1,4 +1,6 @@
-"""The kernel of the `uml` engine: compiled in a separate Debian root, cached, verified before use."""
+"""The kernel of the `uml` engine: compiled in a separate Debian root, cached, verified before
+use.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ class Kernel:
         return self.folder / "kernel"
 
     def verify(self, whole: bool = False) -> None:
-        """Raise EngineUnavailable unless the program is the one that was built; whole: check the other files as well."""
+        """Raise EngineUnavailable unless the program is the one that was built; whole: check the
+        other files as well.
+        """
         try:
             well = hashlib.sha256(content(self.program)).hexdigest() == self.sha256
         except OSError:
@@ -109,7 +113,10 @@ def require() -> Kernel:
     if os.statvfs(kernel.folder).f_flag & os.ST_NOEXEC:
         raise EngineUnavailable(
             (
-                f"the kernel of the engine `uml` is a program, and {kernel.folder} is mounted noexec",
+                (
+                    f"the kernel of the engine `uml` is a program, and {kernel.folder} is mounted"
+                    f" noexec"
+                ),
             ),
             "XDG_CACHE_HOME=/another/folder, where programs may start; then the same command again",
         )
@@ -121,7 +128,8 @@ def build(progress: Callable[[str], None] = lambda _: None, tarball: Path | None
 
     progress: called with a line of text now and then. tarball: the kernel's source, instead of
     Debian's package. Needs no root: mmdebstrap uses user namespaces then. Raises EngineUnavailable
-    when a tool is missing, the archive has no such source, a patch does not apply, or a build fails.
+    when a tool is missing, the archive has no such source, a patch does not apply, or a build
+    fails.
     """
     existing = find()
     if existing is not None:

@@ -1,7 +1,9 @@
-"""The program that makes a policy's namespaces and then runs its program in them, where no bubblewrap is.
+"""The program that makes a policy's namespaces and then runs its program in them, where no
+bubblewrap is.
 
-Run by `namespaces.py` as `python -I -S launcher.py DOCUMENT`. The standard library has no mounts before Python 3.14, so
-they are system calls by ctypes. As an ordinary user it makes a user namespace first; root gives up everything instead.
+Run by `namespaces.py` as `python -I -S launcher.py DOCUMENT`. The standard library has no mounts
+before Python 3.14, so they are system calls by ctypes. As an ordinary user it makes a user
+namespace first; root gives up everything instead.
 """
 
 import ctypes
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
 NEW_USER, NEW_MOUNTS, NEW_PIDS = 0x10000000, 0x00020000, 0x20000000
 NEW_OTHERS = 0x40000000 | 0x08000000 | 0x04000000  # network, IPC, the host's name
 READ_ONLY, NO_SUID, NO_DEVICES = 1, 2, 4
-# Of the flags of a mount these are the same bits in statvfs(3); the others a user namespace does not lock.
+# Of the flags of a mount these are the same bits in statvfs(3); the others a user namespace does
+# not lock.
 SAME_BITS, BY_ACCESS_ST, BY_ACCESS = 1 | 2 | 4 | 8 | 1024 | 2048, 4096, 1 << 21
 REMOUNT, BIND, RECURSIVE, PRIVATE = 32, 4096, 16384, 1 << 18
 DETACH = 2

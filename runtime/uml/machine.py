@@ -38,7 +38,8 @@ def kernel_arguments(
         f"time-travel-start={START_NS}",
         "random-seed=1",  # until the agent reseeds
         f"time-travel-syscall={cost_ns}",
-        # Programs are traced with seccomp filters where the host and its CPU (XSAVE) allow that, else with
+        # Programs are traced with seccomp filters where the host and its CPU (XSAVE) allow that,
+        # else with
         # ptrace: results are the same.
         *("seccomp=auto", "con=null", "con0=null,fd:1", "umid=cell", "uml_dir=."),
         *("quiet", "panic=-1", "noreboot"),
@@ -48,8 +49,8 @@ def kernel_arguments(
 class Machine:
     """A running guest.
 
-    image: its root file system. folder: its own, with INITRD and EXCHANGE in it. core: where it runs, or None for
-    anywhere. arguments: the kernel's command line. memory_bytes: its memory.
+    image: its root file system. folder: its own, with INITRD and EXCHANGE in it. core: where it
+    runs, or None for anywhere. arguments: the kernel's command line. memory_bytes: its memory.
     """
 
     def __init__(

@@ -20,10 +20,11 @@ MARGIN, OTHER_BYTES = 1.25, 64 << 20
 # The part of memory that the file system may fill (`guest/agent.py`).
 FILES_SHARE = 0.5
 STEP_BYTES = 1 << 30
-# A machine with less than the variant's memory, for cells that surely need no more: Linux spends a sixty-fourth of
-# it on a list of its pages. The kernel can use SMALL_USABLE_BYTES of it; it, the image's files and the conductor
-# take SYSTEM_BYTES, a program of the endpoints with its rings PROGRAM_BYTES, an emulated node NODE_BYTES, and a
-# socket at most twice its buffer (socket(7), SO_SNDBUF).
+# A machine with less than the variant's memory, for cells that surely need no more: Linux spends a
+# sixty-fourth of it on a list of its pages. The kernel can use SMALL_USABLE_BYTES of it; it, the
+# image's files and the conductor take SYSTEM_BYTES, a program of the endpoints with its rings
+# PROGRAM_BYTES, an emulated node NODE_BYTES, and a socket at most twice its buffer (socket(7),
+# SO_SNDBUF).
 SMALL_BYTES, SMALL_USABLE_BYTES = 256 << 20, 240 << 20
 SYSTEM_BYTES, PROGRAM_BYTES, NODE_BYTES, SOCKET_SHARE = 56 << 20, 5 << 20, 1 << 20, 2
 SMALLEST_FRAME_BYTES = 64
@@ -32,8 +33,8 @@ STEADY = (BulkWorkload, FileWorkload, VideoWorkload)
 # Up to here the packets that hosts hold (`processing`) need no memory worth counting.
 SHORT_PROCESSING_NS = 50_000_000
 
-# Values that a kernel derives from its memory and the size of its initramfs, and that could affect cells.
-# Every machine except the one with a browser has Linux's values for 1 GiB.
+# Values that a kernel derives from its memory and the size of its initramfs, and that could affect
+# cells. Every machine except the one with a browser has Linux's values for 1 GiB.
 LIKE_1_GIB = (
     "thash_entries=8192",
     "uhash_entries=512",
@@ -42,7 +43,8 @@ LIKE_1_GIB = (
 
 
 def machine_bytes(cell: Cell, variant: recipe.Variant) -> int:
-    """Return the memory of a cell's machine, bytes: its variant's, more if it needs it, less if all is small.
+    """Return the memory of a cell's machine, bytes: its variant's, more if it needs it, less if all
+    is small.
 
     Page loads are short, so a machine with a browser is never larger.
     """
@@ -61,8 +63,9 @@ def machine_bytes(cell: Cell, variant: recipe.Variant) -> int:
 def is_steady(cell: Cell) -> bool:
     """Return whether all that a cell's machine holds at once is surely counted here.
 
-    It is not where connections open on the way (requests, page loads, proxies), where records of packets are
-    kept (policers, qlog), or where more packets may be sent than `estimate` expects: over UDP, or where a link changes.
+    It is not where connections open on the way (requests, page loads, proxies), where records of
+    packets are kept (policers, qlog), or where more packets may be sent than `estimate` expects:
+    over UDP, or where a link changes.
     """
     changing = any(interface.changes for node in cell.nodes for interface in node.interfaces)
     if cell.peps or cell.policers or changing:
@@ -89,7 +92,9 @@ def sockets_bytes(cell: Cell) -> float:
 
 
 def held_bytes(interface: Interface) -> float:
-    """Return the most memory that packets take which wait in a queue, or travel over a delay hop, bytes."""
+    """Return the most memory that packets take which wait in a queue, or travel over a delay hop,
+    bytes.
+    """
     if interface.impairment is not None:
         return interface.impairment.limit_packets * frames.memory_bytes(interface.mtu)
     if interface.queue is None:

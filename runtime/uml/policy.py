@@ -1,4 +1,6 @@
-"""What a machine's process may see, write and do on the host: data, which `confinement` puts into practice."""
+"""What a machine's process may see, write and do on the host: data, which `confinement` puts into
+practice.
+"""
 
 from __future__ import annotations
 
@@ -50,11 +52,13 @@ class Link:
 class Policy:
     """What a program and its children may see, write and do.
 
-    All of them have namespaces of their own for files, processes, network, IPC and the host's name; no capability, no way to new
-    privileges, no variable of the environment; and a root folder that is read-only. They end with fairc.
+    All of them have namespaces of their own for files, processes, network, IPC and the host's name;
+    no capability, no way to new privileges, no variable of the environment; and a root folder that
+    is read-only. They end with fairc.
 
-    program: a static program in the view. folder: where it starts. view: everything that it sees, in the order in
-    which it is made. user: the user and group that it runs as on the host; None: those of this process.
+    program: a static program in the view. folder: where it starts. view: everything that it sees,
+    in the order in which it is made. user: the user and group that it runs as on the host; None:
+    those of this process.
     file_bytes: the largest file that it can write. calls: the system calls that it can make.
     """
 
@@ -67,10 +71,13 @@ class Policy:
 
     @property
     def limits(self) -> dict[int, int]:
-        """Its limits, by the numbers of setrlimit(2): as low as the policy says, and no higher than those of this process."""
+        """Its limits, by the numbers of setrlimit(2): as low as the policy says, and no higher than
+        those of this process.
+        """
         return {
             resource.RLIMIT_FSIZE: _at_most(resource.RLIMIT_FSIZE, self.file_bytes),
-            # Unlike 0, 1 byte also keeps the kernel from handing a core to a program of the host (core(5)).
+            # Unlike 0, 1 byte also keeps the kernel from handing a core to a program of the host
+            # (core(5)).
             resource.RLIMIT_CORE: _at_most(resource.RLIMIT_CORE, 1),
         }
 
@@ -80,8 +87,8 @@ def of_machine(
 ) -> Policy:
     """Return the policy of User-Mode Linux.
 
-    kernel: its program. reads, writes: name in its folder -> file of the host. largest_bytes: of the files that it
-    writes and of its guest's memory.
+    kernel: its program. reads, writes: name in its folder -> file of the host. largest_bytes: of
+    the files that it writes and of its guest's memory.
     """
     return Policy(
         program=PROGRAM,
@@ -102,9 +109,11 @@ def of_machine(
 
 
 def unprivileged_id() -> int | None:
-    """Return the ID that a program gets in place of root's; None where this process is not the host's root.
+    """Return the ID that a program gets in place of root's; None where this process is not the
+    host's root.
 
-    Root of a user namespace without that ID is somebody else outside, or cannot become anybody else.
+    Root of a user namespace without that ID is somebody else outside, or cannot become anybody
+    else.
     """
     if os.geteuid() != 0:
         return None

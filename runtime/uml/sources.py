@@ -1,4 +1,5 @@
-"""The sources of the machine of `uml`: of its kernel, and of every Debian package that its image has files of.
+"""The sources of the machine of `uml`: of its kernel, and of every Debian package that its image
+has files of.
 
 Their licences (GPL-2.0 for most of them) ask whoever passes on the programs to pass on these, too.
 """
@@ -35,7 +36,10 @@ def packages(image: Image) -> list[tuple[str, str]]:
 def write(
     folder: Path, kernel: Kernel, image: Image, progress: Callable[[str], None] = lambda _: None
 ) -> None:
-    """Write the sources into an empty folder. Raises EngineUnavailable where they cannot be had here, OSError."""
+    """Write the sources into an empty folder.
+
+    Raises EngineUnavailable where they cannot be had here, OSError.
+    """
     if not (kernel.folder / source.TARBALL).is_file():
         raise EngineUnavailable(("this kernel came without its source",), RELEASE)
     if shutil.which("apt-get") is None:

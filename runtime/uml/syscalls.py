@@ -1,16 +1,17 @@
-"""The system calls of the host that User-Mode Linux makes, by purpose: all that a broken-out guest could make.
+"""The system calls of the host that User-Mode Linux makes, by purpose: all that a broken-out guest
+could make.
 
-The kernel runs its guest's programs in stubs, processes of the host that inherit this list and add a filter of their
-own, by which every call of a guest program becomes a signal for the kernel (arch/um/kernel/skas/stub_exe.c). Without
-seccomp filters it follows the stubs by ptrace.
+The kernel runs its guest's programs in stubs, processes of the host that inherit this list and add
+a filter of their own, by which every call of a guest program becomes a signal for the kernel
+(arch/um/kernel/skas/stub_exe.c). Without seccomp filters it follows the stubs by ptrace.
 """
 
 from __future__ import annotations
 
 from fairc.runtime.host.seccomp import WORD, Argument, Calls
 
-# clone(2): everything but new namespaces (CLONE_NEW*). clone3 is not here, because a filter cannot read its flags; the
-# C library then takes clone.
+# clone(2): everything but new namespaces (CLONE_NEW*). clone3 is not here, because a filter cannot
+# read its flags; the C library then takes clone.
 NEW_NAMESPACES = 0x7E020000
 # prctl(2): PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_TSC, PR_SET_NO_NEW_PRIVS.
 PROCESS_OPTIONS = (1, 15, 26, 38)
@@ -18,10 +19,12 @@ PROCESS_OPTIONS = (1, 15, 26, 38)
 SEGMENTS = (0x1001, 0x1002, 0x1003, 0x1004)
 # personality(2): addresses without randomness, and the question what it is.
 FIXED_ADDRESSES, WHICH = 0x40000, WORD
-# seccomp(2): SECCOMP_SET_MODE_FILTER with SECCOMP_FILTER_FLAG_TSYNC and SPEC_ALLOW at most: no listener.
+# seccomp(2): SECCOMP_SET_MODE_FILTER with SECCOMP_FILTER_FLAG_TSYNC and SPEC_ALLOW at most: no
+# listener.
 SET_FILTER, FILTER_FLAGS = 1, 0b101
-# ptrace(2), of its own children: TRACEME, PEEKUSER, POKEUSER, CONT, KILL, GETREGS, SETREGS, SYSCALL, GET_THREAD_AREA,
-# SET_THREAD_AREA, SYSEMU, SYSEMU_SINGLESTEP, SETOPTIONS, GETSIGINFO, GETREGSET, SETREGSET. No ATTACH, no SEIZE.
+# ptrace(2), of its own children: TRACEME, PEEKUSER, POKEUSER, CONT, KILL, GETREGS, SETREGS,
+# SYSCALL, GET_THREAD_AREA, SET_THREAD_AREA, SYSEMU, SYSEMU_SINGLESTEP, SETOPTIONS, GETSIGINFO,
+# GETREGSET, SETREGSET. No ATTACH, no SEIZE.
 TRACING = (0, 3, 6, 7, 8, 12, 13, 24, 25, 26, 31, 32, 0x4200, 0x4202, 0x4204, 0x4205)
 # fcntl(2): F_GETFD to F_SETFL, F_SETOWN, F_SETSIG, F_ADD_SEALS.
 DESCRIPTORS = (1, 2, 3, 4, 8, 10, 1033)

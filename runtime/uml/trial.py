@@ -1,4 +1,6 @@
-"""A machine that boots and ends at once: checks that this host can run the kernel, before any cell does."""
+"""A machine that boots and ends at once: checks that this host can run the kernel, before any cell
+does.
+"""
 
 from __future__ import annotations
 

@@ -40,8 +40,8 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
     """Rules 1, 20: the queue holds its limit and no more; a fifo drops only what does not fit.
 
     A packet is captured before it is queued and after it has been sent, so one full frame more or
-    less can appear to wait. An AQM may drop at any time. What happens after the end of the flows counts
-    nowhere and is not judged.
+    less can appear to wait. An AQM may drop at any time. What happens after the end of the flows
+    counts nowhere and is not judged.
     """
     for queue in measurement.seen_queues:
         planned = queue.interface.queue
@@ -60,8 +60,10 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
         if most > limit + slack + before_it:
             yield Finding(
                 "invalid",
-                f"{most} {unit} waited at {queue.name}, more than its limit of {limit}: another limit"
-                " was in force, or something else holds packets between the captures in front of and behind"
+                f"{most} {unit} waited at {queue.name}, more than its limit of {limit}:"
+                f" another limit"
+                " was in force, or something else holds packets between the captures in front"
+                " of and behind"
                 f" the queue; {see('qdisc-after.json')}",
             )
         early = (after <= limit - slack) & (queue.drops_s <= measurement.ended_s)
@@ -71,7 +73,8 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid",
                 f"{queue.name} dropped {early.sum()} packets that had room, one of them at"
-                f" {queue.drops_s[at]:.6f} s with at most {after[at] - size} of {limit} {unit} waiting:"
+                f" {queue.drops_s[at]:.6f} s with at most {after[at] - size} of {limit} {unit}"
+                f" waiting:"
                 " another limit was in force, or they were dropped before they were queued;"
                 f" {see('qdisc-after.json')}",
             )

@@ -18,12 +18,17 @@ Bools = NDArray[np.bool_]
 
 
 def captures(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 14: the captures are complete and agree with each other and with the queue's counters."""
+    """Rule 14: the captures are complete and agree with each other and with the queue's
+    counters.
+    """
     for name, counts in sorted(measurement.capture_counts.items()):
         if counts is None:
             yield Finding(
                 "invalid",
-                f"capture {name} wrote no counts: it was ended before its time; {see(f'{name}.err')}",
+                (
+                    f"capture {name} wrote no counts: it was ended before its time;"
+                    f" {see(f'{name}.err')}"
+                ),
             )
         elif counts.dropped:
             yield Finding("invalid", f"capture {name} missed {counts.dropped} packets: {BUSY}")
@@ -38,7 +43,10 @@ def captures(measurement: Measurement) -> Iterator[Finding]:
         strange = queue.through.strangers & of_flows(measurement, queue, queue.left)
         if strange.any():
             reason = f"{strange.sum()} packets left it without having been captured at its entry:"
-            reason += " they came by an interface that the plan does not capture, or before the capture began"
+            reason += (
+                " they came by an interface that the plan does not capture, or before the capture"
+                " began"
+            )
             yield Finding("invalid", f"{queue.name}: {reason}")
         counted = drops_since(
             measurement.qdiscs_before.get(queue.place, ()),
@@ -55,7 +63,9 @@ def captures(measurement: Measurement) -> Iterator[Finding]:
 
 
 def of_flows(measurement: Measurement, queue: QueueRecord, packets: Packets) -> Bools:
-    """Return which packets belong to flows with this queue as bottleneck, or to any proxy's middle connections."""
+    """Return which packets belong to flows with this queue as bottleneck, or to any proxy's middle
+    connections.
+    """
     found = np.zeros(len(packets), np.bool_)
     for flow in measurement.flows:
         if flow.queue is queue:
@@ -66,20 +76,24 @@ def of_flows(measurement: Measurement, queue: QueueRecord, packets: Packets) -> 
 
 
 def frame_sizes(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 4: neither super-packets nor fragments reach the queue; nothing is too large for its path."""
+    """Rule 4: neither super-packets nor fragments reach the queue; nothing is too large for its
+    path.
+    """
     for queue in measurement.queues:
         largest = int(queue.entered.frame_bytes.max(initial=0))
         pieces = int((queue.entered.fragment > 0).sum())
         if pieces:
             yield Finding(
                 "invalid",
-                f"{pieces} IP fragments reached {queue.name}: a host sends datagrams above the path's"
+                f"{pieces} IP fragments reached {queue.name}: a host sends datagrams above the"
+                f" path's"
                 " MTU; make them smaller",
             )
         if largest > queue.interface.frame_bytes:
             yield Finding(
                 "invalid",
-                f"a frame of {largest} bytes reached {queue.name}: offloads are not off at its sender;"
+                f"a frame of {largest} bytes reached {queue.name}: offloads are not off at its"
+                f" sender;"
                 f" {see('system.json')} for those that were turned off",
             )
     if measurement.cell.peps:  # each part of a split connection has a path of its own
@@ -89,6 +103,7 @@ def frame_sizes(measurement: Measurement) -> Iterator[Finding]:
         if flow.plan.frame_bytes < largest <= flow.queue.interface.frame_bytes:
             yield Finding(
                 "invalid",
-                f"flow {flow.name} sent frames of {largest} bytes: more than its path allows, as its"
+                f"flow {flow.name} sent frames of {largest} bytes: more than its path allows,"
+                f" as its"
                 " host does not know the path's MTU; give the host's own link this `mtu`",
             )

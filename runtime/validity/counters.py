@@ -1,8 +1,8 @@
 """A cell without captures: what its verdict rests on, and what the counters of its queues can show.
 
-Nothing is known about individual packets: neither the rate while packets wait, nor delay, order and losses
-behind the queue. What is left: the queues' own counters (bytes here, drops in `loss`), the pings before the
-epoch, TCP_INFO, the endpoints' reports and the CPU load.
+Nothing is known about individual packets: neither the rate while packets wait, nor delay, order and
+losses behind the queue. What is left: the queues' own counters (bytes here, drops in `loss`), the
+pings before the epoch, TCP_INFO, the endpoints' reports and the CPU load.
 """
 
 from __future__ import annotations

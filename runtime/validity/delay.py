@@ -1,4 +1,6 @@
-"""Packets take as long as the plan says: the base RTT of the idle path, the delays behind a queue."""
+"""Packets take as long as the plan says: the base RTT of the idle path, the delays behind a
+queue.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ MIN_PACKETS = 200
 
 
 def base_rtt(measurement: Measurement) -> Iterator[Finding]:
-    """Rules 1, 20: the idle path has the plan's base RTT and its frames' times, within 0.5 ms or 1 %, plus chance."""
+    """Rules 1, 20: the idle path has the plan's base RTT and its frames' times, within 0.5 ms or 1
+    %, plus chance.
+    """
     for flow in measurement.flows:
         pings, impairments = flow.pings, _on_path(measurement, flow)
         if pings is None or not len(pings.rtts_s):
@@ -55,7 +59,8 @@ def base_rtt(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid",
                 f"flow {flow.name}: the base RTT is {measured_s * 1e3:.2f} ms,"
-                f" not {planned_s * 1e3:.2f} ms: a hop has another delay ({see('qdisc-before.json')}),"
+                f" not {planned_s * 1e3:.2f} ms: a hop has another delay"
+                f" ({see('qdisc-before.json')}),"
                 f" or {BUSY}",
             )
 
@@ -110,7 +115,8 @@ def random_delay(measurement: Measurement) -> Iterator[Finding]:
         if history is None or not _varies(history):
             continue
         arrived = queue.behind.found >= 0
-        # Like packets that overtake one another may be taken for each other, which changes the spread.
+        # Like packets that overtake one another may be taken for each other, which changes the
+        # spread.
         arrived[arrived] &= queue.behind.certain[queue.behind.found[arrived]]
         sent_s = queue.sent_s[arrived]
         arrived_s = queue.seconds(queue.delivered)[queue.behind.found[arrived]]
@@ -131,7 +137,8 @@ def random_delay(measurement: Measurement) -> Iterator[Finding]:
                     "invalid",
                     f"behind {queue.name} packets took {test.mean_s * 1e3:.3g} ms with a deviation"
                     f" of {test.spread**0.5 * 1e3:.3g} ms; the plan explains"
-                    f" {test.expected_s * 1e3:.3g} ms and {test.expected_spread**0.5 * 1e3:.3g} ms: the hop"
+                    f" {test.expected_s * 1e3:.3g} ms and"
+                    f" {test.expected_spread**0.5 * 1e3:.3g} ms: the hop"
                     f" has another delay or jitter ({see('qdisc-after.json')}), or {BUSY}",
                 )
 

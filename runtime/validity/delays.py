@@ -1,4 +1,6 @@
-"""Random delays: what a correct netem may show per packet, including where packets stay in order."""
+"""Random delays: what a correct netem may show per packet, including where packets stay in
+order.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def _normal(u: Floats) -> Floats:
 
 
 def _pareto(u: Floats) -> Floats:
-    """Return quantiles of a Pareto distribution of shape 3, shifted and scaled as in netem's table, cut at 4."""
+    """Return quantiles of a Pareto distribution of shape 3, shifted and scaled as in netem's table,
+    cut at 4.
+    """
     return np.minimum(((1 - u) ** (-1 / 3) - 1.5) * 4 / 3, 4.0)
 
 
@@ -59,7 +63,9 @@ def table(distribution: str) -> Floats:
 
 
 def quantiles(impairment: Impairment) -> Floats:
-    """Return the quantiles of a packet's own delay, s; netem sends at once where it would be negative."""
+    """Return the quantiles of a packet's own delay, s; netem sends at once where it would be
+    negative.
+    """
     unit = table(impairment.jitter_distribution)
     return np.maximum(impairment.delay_ns + impairment.jitter_ns * unit, 0.0) * 1e-9
 
@@ -74,8 +80,8 @@ def moments(impairment: Impairment) -> tuple[float, float]:
 class DelayTest:
     """Measured delays compared with those that the plan explains; s.
 
-    mean_s: of the measured delays. expected_s: what their mean should be, given when each packet was
-    sent and what arrived before it. slack_s: how far a correct emulator may be off by chance.
+    mean_s: of the measured delays. expected_s: what their mean should be, given when each packet
+    was sent and what arrived before it. slack_s: how far a correct emulator may be off by chance.
     spread, expected_spread, spread_slack: the same for the mean squared deviation, s^2.
     """
 
@@ -88,7 +94,9 @@ class DelayTest:
     spread_slack: float
 
     def plausible(self, tolerance_s: float) -> bool:
-        """Return whether mean and spread are as planned; tolerance_s: of the mean, in addition to chance."""
+        """Return whether mean and spread are as planned; tolerance_s: of the mean, in addition to
+        chance.
+        """
         off_s = abs(self.mean_s - self.expected_s)
         deviation_s = float(np.sqrt(self.expected_spread))
         allowed = self.spread_slack + SPREAD_TOLERANCE * self.expected_spread
@@ -105,14 +113,15 @@ def compare(
 
     before_s: when the last packet sent before these arrived.
 
-    Each packet draws its own delay d. Where order is kept, it arrives no earlier than its predecessor:
-    at its own sending plus d or at the predecessor's arrival, whichever is later. So, given the past, its
-    delay is max(d, h), where h is the predecessor's arrival less its own sending, with
+    Each packet draws its own delay d. Where order is kept, it arrives no earlier than its
+    predecessor: at its own sending plus d or at the predecessor's arrival, whichever is later. So,
+    given the past, its delay is max(d, h), where h is the predecessor's arrival less its own
+    sending, with
 
         E = F(h) h + integral_h^inf x dF(x),  V = F(h) h^2 + integral_h^inf x^2 dF(x) - E^2
 
-    and the sum of (delay - E) over the packets is a martingale, whatever the traffic: its variance is
-    the sum of V, and the sum of (delay - E)^2 - V is a martingale too.
+    and the sum of (delay - E) over the packets is a martingale, whatever the traffic: its variance
+    is the sum of V, and the sum of (delay - E)^2 - V is a martingale too.
     """
     delays = quantiles(impairment)
     measured = arrived_s - sent_s

@@ -59,7 +59,8 @@ def processes(measurement: Measurement) -> Iterator[Finding]:
             if f"{flow.name}.{side}" not in measurement.ending.processes:
                 yield Finding(
                     "invalid",
-                    f"{flow.name}.{side} is not among the processes that ran: the cell ended before it"
+                    f"{flow.name}.{side} is not among the processes that ran: the cell ended"
+                    f" before it"
                     f" could start; {see('cell.json')}",
                 )
         if flow.endpoints.unended and not flow.loads_pages:  # loads: `page_loads`
@@ -87,7 +88,8 @@ def unfinished_tests(measurement: Measurement) -> Iterator[Finding]:
         if (workload.time_s or workload.bytes) and not asked and not flow.endpoints.unended:
             yield Finding(
                 "flagged",
-                f"iperf3 of flow {flow.name} did not finish: it was stopped at the deadline, or hung;"
+                f"iperf3 of flow {flow.name} did not finish: it was stopped at the deadline,"
+                f" or hung;"
                 f" raise `deadline`, or {see(f'{flow.name}.client.err')}",
             )
 
@@ -105,7 +107,8 @@ def host_buffers(measurement: Measurement) -> Iterator[Finding]:
                 yield Finding(
                     "invalid",
                     f"flow {flow.name}: a {name} of {min(sizes)} bytes, not {planned}:"
-                    " the system's limit applied; raise net.core.wmem_max or rmem_max, or use an engine in"
+                    " the system's limit applied; raise net.core.wmem_max or rmem_max, or use"
+                    " an engine in"
                     " virtual time",
                 )
 
@@ -117,7 +120,8 @@ def datagrams(measurement: Measurement) -> Iterator[Finding]:
             if refused := sent.get("refused"):
                 yield Finding(
                     "invalid",
-                    f"the server of flow {flow.name} could not send {refused} datagrams: its host's own"
+                    f"the server of flow {flow.name} could not send {refused} datagrams: its"
+                    f" host's own"
                     " queue was full; raise the rate of its access link, or lower the flow's",
                 )
             if sent.get("late_us", 0) * US > LATE_S:
@@ -130,7 +134,10 @@ def datagrams(measurement: Measurement) -> Iterator[Finding]:
             if overflowed := received.get("overflowed"):
                 yield Finding(
                     "invalid",
-                    f"the client of flow {flow.name} did not read {overflowed} datagrams in time: {BUSY}",
+                    (
+                        f"the client of flow {flow.name} did not read {overflowed} datagrams in"
+                        f" time: {BUSY}"
+                    ),
                 )
 
 
@@ -138,7 +145,10 @@ def datagrams(measurement: Measurement) -> Iterator[Finding]:
 _ADVICE: Mapping[str, str] = {
     **dict.fromkeys(
         _RECEIVERS.values(),
-        "the buffer is too small, or the client reads too slowly; raise `receive_buffer` of `hosts`",
+        (
+            "the buffer is too small, or the client reads too slowly; raise `receive_buffer` of"
+            " `hosts`"
+        ),
     ),
     _SENDER: "raise `send_buffer` of `hosts`",
     _HOSTS: "the server had nothing to send, as it was too slow",
@@ -181,15 +191,16 @@ def host_limits(measurement: Measurement) -> Iterator[Finding]:
                     yield Finding(
                         "flagged",
                         f"flow {flow.name}, connection {connection}: limited by {limit}"
-                        f" for {share:.1%} of its time, not by congestion control: {_ADVICE[limit]}",
+                        f" for {share:.1%} of its time, not by congestion control:"
+                        f" {_ADVICE[limit]}",
                     )
 
 
 def _hosts_s(samples: Samples, ours: NDArray[np.int64]) -> float:
     """Return how long the hosts of one connection left congestion control nothing to send, s.
 
-    ours: the connection's samples. A server has nothing to send before the request arrives, nor while
-    its last packets are in flight, for an RTT or two: neither is a limit.
+    ours: the connection's samples. A server has nothing to send before the request arrives, nor
+    while its last packets are in flight, for an RTT or two: neither is a limit.
     """
     ending_s = samples.t_s[ours[-1]] - 2 * samples.rtt_s[ours].max()
     within = ours[samples.t_s[ours] <= ending_s]

@@ -18,9 +18,9 @@ BUSY_SHARE = 0.7
 def machine_load(measurement: Measurement) -> Iterator[Finding]:
     """Rule 21: the machine's CPU has time to spare in every slot of the cell.
 
-    A browser keeps it busy by nature: its cells are judged by the schedules of shaper and endpoints.
-    So does iperf3, which busy-waits for the results of its other end: where it runs, slots in which
-    no flow runs are left out.
+    A browser keeps it busy by nature: its cells are judged by the schedules of shaper and
+    endpoints. So does iperf3, which busy-waits for the results of its other end: where it runs,
+    slots in which no flow runs are left out.
     """
     busy = measurement.busy
     counted = (busy.t_s > 0) & (busy.t_s <= measurement.ended_s + SLOT_S)
@@ -34,7 +34,8 @@ def machine_load(measurement: Measurement) -> Iterator[Finding]:
         yield Finding(
             "flagged",
             f"the machine's CPU was over {BUSY_SHARE:.0%} busy in {over} of {len(share)} slots"
-            f" (at most {share.max():.0%}), so its timing may depend on the machine: lower the rates, or"
+            f" (at most {share.max():.0%}), so its timing may depend on the machine: lower the"
+            f" rates, or"
             " use `uml`, where computing takes no time",
         )
 

@@ -11,10 +11,12 @@ from .finding import Finding, see
 
 
 def page_loads(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 20: every load was made by the planned client, over the HTTP version that the plan asks for.
+    """Rule 20: every load was made by the planned client, over the HTTP version that the plan asks
+    for.
 
-    A load that fails for another reason is an outcome (a network can be too bad for a page) and never
-    makes a cell invalid; if all loads fail, or the deadline came first, the cell is flagged for inspection.
+    A load that fails for another reason is an outcome (a network can be too bad for a page) and
+    never makes a cell invalid; if all loads fail, or the deadline came first, the cell is flagged
+    for inspection.
     """
     for flow in measurement.flows:
         workload, loads = flow.plan.workload, flow.endpoints.loads
@@ -31,7 +33,10 @@ def page_loads(measurement: Measurement) -> Iterator[Finding]:
             else:
                 yield Finding(
                     "flagged",
-                    f"{count}: its client was stopped before the others; raise `deadline` or `duration`",
+                    (
+                        f"{count}: its client was stopped before the others; raise `deadline` or"
+                        f" `duration`"
+                    ),
                 )
         for event in flow.endpoints.reports["listening"]:
             used = (event.get("quic") or {}).get("parameters", workload.quic_parameters)
@@ -49,7 +54,8 @@ def page_loads(measurement: Measurement) -> Iterator[Finding]:
             if load.protocol not in (None, load.wanted):
                 yield Finding(
                     "invalid",
-                    f"{name}: load {load.number} used {load.protocol}, not {load.wanted}: the handshake of"
+                    f"{name}: load {load.number} used {load.protocol}, not {load.wanted}: the"
+                    f" handshake of"
                     f" {load.wanted} failed; {see(f'{flow.name}.client.ndjson')}",
                 )
         if loads and all(load.error for load in loads):

@@ -47,8 +47,10 @@ def random_loss(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid",
                 f"{count.lost} of {count.sent} packets were lost at random behind the bottleneck;"
-                f" a probability of {count.expected:g} does not explain that: a queue behind the bottleneck"
-                f" dropped packets, too, or the hop has another probability; {see('qdisc-after.json')}",
+                f" a probability of {count.expected:g} does not explain that: a queue behind"
+                f" the bottleneck"
+                f" dropped packets, too, or the hop has another probability;"
+                f" {see('qdisc-after.json')}",
             )
 
 
@@ -66,8 +68,10 @@ def other_drops(measurement: Measurement) -> Iterator[Finding]:
         if dropped and not (impairment and impairment.loss):
             yield Finding(
                 "invalid",
-                f"the queue at {'/'.join(place)} dropped {dropped} packets, and it is no bottleneck of any"
-                " flow: more came at once than it holds; raise the rate of its link, or its `queue`",
+                f"the queue at {'/'.join(place)} dropped {dropped} packets, and it is no"
+                f" bottleneck of any"
+                " flow: more came at once than it holds; raise the rate of its link, or its"
+                " `queue`",
             )
         elif dropped and impairment:
             # netem counts a random loss and a full queue alike.
@@ -78,7 +82,8 @@ def other_drops(measurement: Measurement) -> Iterator[Finding]:
                 yield Finding(
                     "invalid",
                     f"netem at {'/'.join(place)} dropped {dropped} of {sent + dropped} packets;"
-                    f" a probability of {count.expected:g} does not explain that: more packets were in"
+                    f" a probability of {count.expected:g} does not explain that: more packets"
+                    f" were in"
                     " flight than it holds, or it has another probability;"
                     f" {see('qdisc-after.json')}",
                 )
@@ -97,9 +102,9 @@ def other_drops(measurement: Measurement) -> Iterator[Finding]:
 def _dropped(impairment: Impairment) -> float:
     """Return the share of drops among all that netem drops and sends, copies included.
 
-    A packet is copied with probability d. If a copied packet has a loss event, netem drops nothing but
-    keeps one of the two; otherwise the copy has a loss event of its own. So per packet netem drops
-    (1 - d) l + d (1 - l) l, and drops or sends 1 + d (1 - l), where l is the loss.
+    A packet is copied with probability d. If a copied packet has a loss event, netem drops nothing
+    but keeps one of the two; otherwise the copy has a loss event of its own. So per packet netem
+    drops (1 - d) l + d (1 - l) l, and drops or sends 1 + d (1 - l), where l is the loss.
     """
     loss, copied = impairment.loss, impairment.duplicate
     return loss * (1 - copied * loss) / (1 + copied * (1 - loss))

@@ -20,8 +20,8 @@ EXACT_PACKETS = 200_000
 class LossCount:
     """Packets exposed to a random loss of probability `expected`, and how many of them were lost.
 
-    bursts: the chain that loses them, whose stationary loss is `expected`; None: each packet is lost
-    independently.
+    bursts: the chain that loses them, whose stationary loss is `expected`; None: each packet is
+    lost independently.
     """
 
     expected: float
@@ -64,7 +64,8 @@ def pooled(counts: Iterable[LossCount]) -> tuple[LossCount, ...]:
 
 
 def tails(chain: GilbertElliott, sent: int, lost: int) -> tuple[float, float]:
-    """Return P(N <= lost) and P(N >= lost), where N is the number of losses among `sent` packets of a chain.
+    """Return P(N <= lost) and P(N >= lost), where N is the number of losses among `sent` packets of
+    a chain.
 
     The chain begins in its stationary distribution. Packets of other flows between ours only make
     ours less correlated, so for p + r < 1 the tails are not too small.
@@ -99,11 +100,12 @@ def moments(chain: GilbertElliott, sent: int) -> tuple[float, float]:
 
 
 def loss_distribution(chain: GilbertElliott, sent: int) -> NDArray[np.float64]:
-    """Return P(N = 0), ..., P(N = sent), where N is the number of losses among `sent` packets of a chain.
+    """Return P(N = 0), ..., P(N = sent), where N is the number of losses among `sent` packets of a
+    chain.
 
-    Its generating function is E[z^N] = pi M(z)^n 1, where M(z) is the transition matrix with each row
-    weighted by what its state does to a packet (z if lost): as in netem, a packet meets the current
-    state, then the chain steps. It is evaluated at the roots of unity and transformed back.
+    Its generating function is E[z^N] = pi M(z)^n 1, where M(z) is the transition matrix with each
+    row weighted by what its state does to a packet (z if lost): as in netem, a packet meets the
+    current state, then the chain steps. It is evaluated at the roots of unity and transformed back.
     """
     size = 1 << sent.bit_length()  # the least power of two above `sent`
     z = np.exp(-2j * np.pi * np.arange(size) / size)

@@ -1,4 +1,6 @@
-"""The transports run with the options and parameters of the plan, as the endpoints read them back."""
+"""The transports run with the options and parameters of the plan, as the endpoints read them
+back.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ class _Option:
 
 
 def _accurate_ecn(flow: Flow, event: Mapping[str, Any]) -> bool | None:
-    """Return whether the plan has accurate ECN; None if it has not and an older kernel does not report it."""
+    """Return whether the plan has accurate ECN; None if it has not and an older kernel does not
+    report it.
+    """
     reported: bool | None = event["accurate_ecn"]
     return None if reported is None and not flow.options.accurate_ecn else flow.options.accurate_ecn
 

@@ -1,4 +1,6 @@
-"""Packets leave a queue in its order, and arrive once and in order unless the plan says otherwise."""
+"""Packets leave a queue in its order, and arrive once and in order unless the plan says
+otherwise.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,16 @@ from .finding import BUSY, Finding, see
 from .losses import LossCount
 
 MOST_OVERTAKEN = 1e-3
-"""Share of frames that may leave a queue out of order before the cell is invalid. On a virtual clock none does;
-on a machine with several processors, frames may be queued long after they were captured."""
+"""Share of frames that may leave a queue out of order before the cell is invalid. On a virtual
+clock none does; on a machine with several processors, frames may be queued long after they were
+captured.
+"""
 
 
 def queue_order(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 20: frames leave a queue in the order in which they came; a fair queue, those of each flow."""
+    """Rule 20: frames leave a queue in the order in which they came; a fair queue, those of each
+    flow.
+    """
     for queue in measurement.seen_queues:
         apart_s = ORDER_S + in_policer_s(measurement, queue)
         overtaken = int(queue.overtaken(apart_s).sum())
@@ -25,7 +31,8 @@ def queue_order(measurement: Measurement) -> Iterator[Finding]:
             grave = overtaken > MOST_OVERTAKEN * len(queue.left)
             yield Finding(
                 "invalid" if grave else "flagged",
-                f"{overtaken} of {len(queue.left)} frames left {queue.name} after frames that had come"
+                f"{overtaken} of {len(queue.left)} frames left {queue.name} after frames that"
+                f" had come"
                 f" more than {apart_s * 1e6:.3g} us later: another queue was in force"
                 f" ({see('qdisc-after.json')}), or {BUSY}",
             )
@@ -59,7 +66,9 @@ def copies(measurement: Measurement) -> Iterator[Finding]:
 
 
 def overtaking(measurement: Measurement) -> Iterator[Finding]:
-    """Rules 12, 20: netem lets as many packets skip its delay as the plan's probability explains."""
+    """Rules 12, 20: netem lets as many packets skip its delay as the plan's probability
+    explains.
+    """
     for place, interface in sorted(measurement.paths.interfaces.items()):
         after = measurement.qdiscs_after.get(place, ())[:1]
         if interface.impairment is None or not after:

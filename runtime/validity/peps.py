@@ -11,11 +11,16 @@ from .finding import Finding, see
 
 
 def proxies(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 20: both proxies of a pair ran, with the plan's CCA and window, and split every connection."""
+    """Rule 20: both proxies of a pair ran, with the plan's CCA and window, and split every
+    connection.
+    """
     for pep in measurement.peps:
         for end in ENDS:
             if f"{pep.plan.name}.{end}" not in measurement.ending.processes:
-                reason = f"{pep.plan.name}.{end} is not among the processes that ran: the cell ended before"
+                reason = (
+                    f"{pep.plan.name}.{end} is not among the processes that ran: the cell ended"
+                    f" before"
+                )
                 reason += f" it could start; {see('cell.json')}"
                 yield Finding("invalid", reason)
         for error in pep.errors:
@@ -30,7 +35,8 @@ def proxies(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid",
                 f"the proxies of {pep.plan.name} split {pep.joined['gateway']} connections,"
-                f" and servers accepted {accepted}: the others went past the proxies, as the rules that"
+                f" and servers accepted {accepted}: the others went past the proxies, as the"
+                f" rules that"
                 f" divert them were not in force; {see(f'{pep.plan.name}.gateway.err')}",
             )
 
@@ -52,17 +58,22 @@ def _pool(pep: PepRecord) -> Iterator[Finding]:
         if ready.cca != pep.plan.cca:
             yield Finding(
                 "invalid",
-                f"{name} used {ready.cca}, not {pep.plan.cca}: the kernel replaced it; {see('system.json')}",
+                (
+                    f"{name} used {ready.cca}, not {pep.plan.cca}: the kernel replaced it;"
+                    f" {see('system.json')}"
+                ),
             )
         if ready.window_packets < packets:
             yield Finding(
                 "invalid",
-                f"connections of {name} began with {ready.window_packets} packets, not {packets}: the route's"
+                f"connections of {name} began with {ready.window_packets} packets, not"
+                f" {packets}: the route's"
                 f" initial window was not in force; {see(f'{name}.ndjson')}",
             )
         if ready.connections < pep.plan.pool:
             yield Finding(
                 "invalid",
-                f"{name} kept {ready.connections} connections open, not {pep.plan.pool}: some could not be"
+                f"{name} kept {ready.connections} connections open, not {pep.plan.pool}: some"
+                f" could not be"
                 f" opened; {see(f'{name}.err')}",
             )

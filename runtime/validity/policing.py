@@ -13,30 +13,38 @@ from .finding import BUSY, Finding, see
 from .schedule import LATE_S
 
 MOST_DIFFERENT = 1e-3
-"""Share of packets that may be decided differently before the cell is invalid. On a virtual clock none
-is; on a machine with several processors, packets that pass in the same microsecond can be seen in a
-different order from their timestamps."""
+"""Share of packets that may be decided differently before the cell is invalid. On a virtual clock
+none is; on a machine with several processors, packets that pass in the same microsecond can be seen
+in a different order from their timestamps."""
 
 MOST_APART_S = 1e-3
-"""Each program that sees a packet takes its own timestamp, a few us apart. A level moves by the fill
-rate times this: by less than a fifth of a token at the study's highest rate."""
+"""Each program that sees a packet takes its own timestamp, a few us apart. A level moves by the
+fill rate times this: by less than a fifth of a token at the study's highest rate."""
 
 
 def policing(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 20: every packet was policed as the definition says (docs/learn/links.md), recomputed."""
+    """Rule 20: every packet was policed as the definition says (docs/learn/links.md),
+    recomputed.
+    """
     for policer in measurement.policers:
         name = f"{policer.plan.name}.policer"
         if name not in measurement.ending.processes:
             yield Finding(
                 "invalid",
-                f"{name} is not among the processes that ran: the cell ended before it could start; {see('cell.json')}",
+                (
+                    f"{name} is not among the processes that ran: the cell ended before it could"
+                    f" start; {see('cell.json')}"
+                ),
             )
         for error in policer.errors:
             yield Finding("invalid", error)
         if policer.total is None:
             yield Finding(
                 "invalid",
-                f"{name} did not report what it had done: it was ended before its time; {see(f'{name}.err')}",
+                (
+                    f"{name} did not report what it had done: it was ended before its time;"
+                    f" {see(f'{name}.err')}"
+                ),
             )
             continue
         if policer.total.missed:
@@ -64,13 +72,16 @@ def policing(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid" if grave else "flagged",
                 f"for {different} of {captured} packets, {name} decided otherwise than the"
-                " captures imply: packets that come at nearly the same time were policed in another order;"
+                " captures imply: packets that come at nearly the same time were policed in"
+                " another order;"
                 " run the cell on an engine in virtual time",
             )
 
 
 def differences(policer: PolicerRecord) -> int:
-    """Count the packets whose treatment by a policer, its level included, differs from the computed one."""
+    """Count the packets whose treatment by a policer, its level included, differs from the computed
+    one.
+    """
     decisions = policer.decisions
     logged = np.zeros(len(decisions), np.bool_)
     wrong = 0

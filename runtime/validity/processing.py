@@ -1,4 +1,6 @@
-"""Hosts take the planned time per packet, or the engines' default where the plan sets none; links have their rates."""
+"""Hosts take the planned time per packet, or the engines' default where the plan sets none; links
+have their rates.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from .finding import Finding, see
 def processing(measurement: Measurement) -> Iterator[Finding]:
     """Rules 12, 20: each host's delay is in force as planned: limit, order, the stream's seed.
 
-    `other_drops` reports its drops. If the kernel's netem takes no seed, the script has reported it.
+    `other_drops` reports its drops. If the kernel's netem takes no seed, the script has reported
+    it.
     """
     found, planned_ns = measurement.processing, measurement.cell.processing_ns
     allowed = (0, DEFAULT_NS) if planned_ns is None else (planned_ns,)
@@ -40,7 +43,8 @@ def processing(measurement: Measurement) -> Iterator[Finding]:
         elif differing := _differing(netems[0], nic.delay, nic):
             yield Finding(
                 "invalid",
-                f"the netem at {nic.node}/{nic.name} has {'; '.join(differing)}: the kernel or tc does"
+                f"the netem at {nic.node}/{nic.name} has {'; '.join(differing)}: the kernel or"
+                f" tc does"
                 f" not take it as given; {see('qdisc-before.json')}",
             )
 
@@ -74,7 +78,10 @@ def transmission(measurement: Measurement) -> Iterator[Finding]:
             if onward is None:
                 yield Finding(
                     "invalid",
-                    f"no hop transmits the frames of {node}/{name}: the plan lacks it; compile the spec again",
+                    (
+                        f"no hop transmits the frames of {node}/{name}: the plan lacks it; compile"
+                        f" the spec again"
+                    ),
                 )
                 continue
             place = onward
@@ -89,13 +96,15 @@ def transmission(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid",
                 f"{there} transmits the frames of {node}/{name} at {'/'.join(place)},"
-                f" not a netem of {_in_bytes(shaper.rate_bps)} bit/s: the set-up failed, or the kernel"
+                f" not a netem of {_in_bytes(shaper.rate_bps)} bit/s: the set-up failed, or"
+                f" the kernel"
                 f" lacks netem; {see('qdisc-before.json')}",
             )
         elif limit is not None and netems[-1].limit_packets != limit:
             yield Finding(
                 "invalid",
-                f"the transmitter at {'/'.join(place)} holds {netems[-1].limit_packets} packets, not"
+                f"the transmitter at {'/'.join(place)} holds {netems[-1].limit_packets}"
+                f" packets, not"
                 f" {limit}: tc did not take it as given; {see('qdisc-before.json')}",
             )
 

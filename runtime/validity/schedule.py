@@ -19,11 +19,12 @@ from fairc.runtime.measurement.pcap import ACK, SYN, Packets
 from .finding import BUSY, Finding
 
 LATE_S = 10e-3
-# A lost first packet is retransmitted after 1 s at the earliest, both Linux's SYN (RFC 6298, section 2)
-# and QUIC's Initial (RFC 9002, section 6.2.2: three times an assumed RTT of 333 ms).
+# A lost first packet is retransmitted after 1 s at the earliest, both Linux's SYN (RFC 6298,
+# section 2) and QUIC's Initial (RFC 9002, section 6.2.2: three times an assumed RTT of 333 ms).
 RETRY_S = 1.0
-# The most that a QUIC client sends before its request: its Initial and the datagram that ends its handshake, with
-# the headers of UDP, IP and Ethernet. Both are padded to 1200 bytes (RFC 9000, section 14.1).
+# The most that a QUIC client sends before its request: its Initial and the datagram that ends its
+# handshake, with the headers of UDP, IP and Ethernet. Both are padded to 1200 bytes (RFC 9000,
+# section 14.1).
 QUIC_HANDSHAKE_BITS = 8 * 2 * (1200 + 8 + 20 + 14)
 
 
@@ -33,7 +34,9 @@ OPENING_BYTES = 14 + 20 + 40
 
 @dataclass(frozen=True, slots=True)
 class _Opening:
-    """How a flow begins: which packets can be its server's first, and whether a client asks for it."""
+    """How a flow begins: which packets can be its server's first, and whether a client asks for
+    it.
+    """
 
     first: Callable[[Packets], NDArray[np.bool_]]
     answers: bool
@@ -76,7 +79,10 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
             if late_s > LATE_S:
                 yield Finding(
                     "invalid",
-                    f"flow {flow.name}, connection {connection}: opened {late_s * 1e3:.1f} ms late: {BUSY}",
+                    (
+                        f"flow {flow.name}, connection {connection}: opened {late_s * 1e3:.1f} ms"
+                        f" late: {BUSY}"
+                    ),
                 )
         late_s = 0.0 if flow.runs_iperf3 else _late_ticks(flow)  # iperf3 counts from its own start
         if late_s > LATE_S:
@@ -103,10 +109,11 @@ def _late_begin(measurement: Measurement, flow: FlowRecord) -> float:
 def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
     """Return how late the flow's first packet from its server was, s.
 
-    Where it answers a client, the server sends it one client-to-server delay after the start; it then
-    takes the delay from the server to the bottleneck. Where packets can be lost at random either way, an
-    answer as late as one to a retry or to a later connection proves nothing. Each host on the way may take
-    its longest time for its packet, and QUIC handshakes may be ahead of the client's packet in each queue.
+    Where it answers a client, the server sends it one client-to-server delay after the start; it
+    then takes the delay from the server to the bottleneck. Where packets can be lost at random
+    either way, an answer as late as one to a retry or to a later connection proves nothing. Each
+    host on the way may take its longest time for its packet, and QUIC handshakes may be ahead of
+    the client's packet in each queue.
     """
     queue, paths = flow.queue, measurement.paths
     opening = _OPENINGS[flow.plan.transport]
@@ -134,8 +141,8 @@ def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
 def _handshakes_s(measurement: Measurement, flow: FlowRecord, there: Sequence[Place]) -> float:
     """Return how long a client's packets may wait for QUIC handshakes, its own included, s.
 
-    Handshakes of connections that began at most RETRY_S before the flow count; each link on the way serves
-    them at its rate.
+    Handshakes of connections that began at most RETRY_S before the flow count; each link on the way
+    serves them at its rate.
     """
     begins = (
         flow.start_s - ns * NS

@@ -50,13 +50,15 @@ def service_rate(measurement: Measurement) -> Iterator[Finding]:
 
 
 def backlogged_rate(queue: QueueRecord, slack_s: float) -> tuple[int, float, float]:
-    """Return how many frames left after one that they had waited behind, and two bounds on their rate, bit/s.
+    """Return how many frames left after one that they had waited behind, and two bounds on their
+    rate, bit/s.
 
-    A frame that arrived before the one ahead of it left keeps the link busy from that departure to its
-    own. A busy period is known only to within what the shaper may save: the slack for timers that are late, and in a
-    token bucket what it holds beyond the first frame. So the rate lies between the two bounds,
-    which converge in long periods; NaN without such frames. On a link that changes, the time that the
-    frames should take is scaled to the plan's rate, and frames that left during a change are left out.
+    A frame that arrived before the one ahead of it left keeps the link busy from that departure to
+    its own. A busy period is known only to within what the shaper may save: the slack for timers
+    that are late, and in a token bucket what it holds beyond the first frame. So the rate lies
+    between the two bounds, which converge in long periods; NaN without such frames. On a link that
+    changes, the time that the frames should take is scaled to the plan's rate, and frames that left
+    during a change are left out.
     """
     left, arrival = queue.left_s, queue.arrival_s
     # A frame whose arrival was not seen is taken to have waited.
@@ -75,7 +77,9 @@ def backlogged_rate(queue: QueueRecord, slack_s: float) -> tuple[int, float, flo
 
 
 def _burst_s(queue: QueueRecord, slack_s: float) -> float:
-    """Return for how long a token bucket can send what it has saved, s, counting the frame that it lets begin."""
+    """Return for how long a token bucket can send what it has saved, s, counting the frame that it
+    lets begin.
+    """
     shaper, frame_bytes = queue.interface.shaper, queue.interface.frame_bytes
     assert shaper is not None
     if queue.interface.changes:  # it saves only its slack
@@ -85,7 +89,9 @@ def _burst_s(queue: QueueRecord, slack_s: float) -> float:
 
 
 def overrun(measurement: Measurement) -> Iterator[Finding]:
-    """Rules 3, 20a: no link is faster than its rate, in any interval; a token bucket by no more than it holds."""
+    """Rules 3, 20a: no link is faster than its rate, in any interval; a token bucket by no more
+    than it holds.
+    """
     slack_s = measurement.processing.slack_ns * NS
     for queue in measurement.seen_queues:
         allowed_s = slack_s + (LATE_S if slack_s > VIRTUAL_SLACK_NS * NS else EXACT_S)
@@ -96,7 +102,8 @@ def overrun(measurement: Measurement) -> Iterator[Finding]:
             yield Finding(
                 "invalid",
                 f"the link behind {queue.name} was faster than its rate: it sent"
-                f" {ahead_s * 1e3:.3g} ms of frames too early, as its shaper or transmitter has another"
+                f" {ahead_s * 1e3:.3g} ms of frames too early, as its shaper or transmitter"
+                f" has another"
                 f" rate; {see('qdisc-after.json')}",
             )
         for flow in measurement.flows:
@@ -104,7 +111,8 @@ def overrun(measurement: Measurement) -> Iterator[Finding]:
             if share > 1 + SHARE_TOLERANCE:
                 yield Finding(
                     "invalid",
-                    f"the flow {flow.name} got {share:.3g} times the rate of {queue.name}: a token bucket passes a burst"
+                    f"the flow {flow.name} got {share:.3g} times the rate of {queue.name}: a"
+                    f" token bucket passes a burst"
                     " in no time; leave out `transmit = bucket`, or let the flow last longer",
                 )
 
@@ -142,7 +150,10 @@ def service_schedule(measurement: Measurement) -> Iterator[Finding]:
         if idle_s > LATE_S:
             yield Finding(
                 "invalid",
-                f"the shaper of {queue.name} let packets wait {idle_s * 1e3:.1f} ms too long: {BUSY}",
+                (
+                    f"the shaper of {queue.name} let packets wait {idle_s * 1e3:.1f} ms too long:"
+                    f" {BUSY}"
+                ),
             )
 
 
@@ -165,5 +176,8 @@ def changes(measurement: Measurement) -> Iterator[Finding]:
                 f"the link at {'/'.join(place)} changed {late_s * 1e3:.1f} ms late: {BUSY}",
             )
     for place, at_s in due(measurement.histories, measurement.ended_s - LATE_CHANGE_S):
-        reason = f"the link at {'/'.join(place)} did not change at {at_s:g} s: the program that changes links"
+        reason = (
+            f"the link at {'/'.join(place)} did not change at {at_s:g} s: the program that changes"
+            f" links"
+        )
         yield Finding("invalid", f"{reason} had ended; {see('cell.json')}")

@@ -30,7 +30,9 @@ class Foreign:
 
     @property
     def identity(self) -> str:
-        """The identity of `cell/` in that of a machine: this installation's if the modules are the same."""
+        """The identity of `cell/` in that of a machine: this installation's if the modules are the
+        same.
+        """
         if dict(self.modules) == runner.files():
             return runner.identity()
         total = hashlib.sha256()
@@ -45,7 +47,9 @@ class ProgramsFailed(EngineUnavailable):
 
 @contextmanager
 def blamed_on(foreign: Foreign | None) -> Iterator[None]:
-    """Turn EngineUnavailable of a machine with third-party programs into ProgramsFailed, except for faults of this machine."""
+    """Turn EngineUnavailable of a machine with third-party programs into ProgramsFailed, except for
+    faults of this machine.
+    """
     try:
         yield
     except MachineFault:

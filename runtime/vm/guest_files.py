@@ -20,7 +20,8 @@ def guest_files(
     """Return the files by their path from the agent's folder.
 
     endpoints: the program of the endpoints. machine: the module that becomes the agent's `machine`.
-    with_runner: whether `cell/` is among them. modules: instead of this installation's (foreign.py).
+    with_runner: whether `cell/` is among them. modules: instead of this installation's
+    (foreign.py).
     """
     files = {
         "agent.py": (recipe.GUEST / "agent.py").read_bytes(),

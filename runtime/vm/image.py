@@ -1,4 +1,6 @@
-"""The image of the engines in virtual time: a Debian root file system, and the kernel of `vm`; built and cached."""
+"""The image of the engines in virtual time: a Debian root file system, and the kernel of `vm`;
+built and cached.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ from fairc.runtime.host.faults import EngineUnavailable, NotBuilt
 
 from . import recipe, verified
 
-# How long a build that is stopped may take to clean up: as a user, mmdebstrap's files are not this user's.
+# How long a build that is stopped may take to clean up: as a user, mmdebstrap's files are not this
+# user's.
 GRACE_S = 20.0
 BUILD_COMMAND = "fairc image build"
 LOAD_COMMAND = "fairc image load FILE"
@@ -36,9 +39,9 @@ TOOLS = {"mmdebstrap": "mmdebstrap", "genext2fs": "genext2fs"}
 class Image:
     """A built image.
 
-    variant: the kind of image. folder: holds `root.ext2`, `busybox`, `packages.txt`, `manifest.json`; unless it is bare also
-    `vmlinuz`, `modules/*.ko`. recipe: hash of its recipe. digest: SHA-256 over its files. kernel: its release; of a bare
-    image NO_KERNEL.
+    variant: the kind of image. folder: holds `root.ext2`, `busybox`, `packages.txt`,
+    `manifest.json`; unless it is bare also `vmlinuz`, `modules/*.ko`. recipe: hash of its recipe.
+    digest: SHA-256 over its files. kernel: its release; of a bare image NO_KERNEL.
     """
 
     variant: recipe.Variant
@@ -72,8 +75,8 @@ class Image:
     def verify(self, whole: bool = False) -> None:
         """Raise EngineUnavailable unless the files are those that were built.
 
-        They are read once (60 MB, that of `vm` 450 MB), and again when the size, inode or times of one changed; `whole`:
-        read them now in any case.
+        They are read once (60 MB, that of `vm` 450 MB), and again when the size, inode or times of
+        one changed; `whole`: read them now in any case.
         """
 
         def found_well() -> bool:
@@ -137,7 +140,9 @@ def described(content: bytes) -> dict[str, str]:
 
 
 def require(variant: recipe.Variant = recipe.UML) -> Image:
-    """Return the verified image; raise EngineUnavailable with the commands that build or load it."""
+    """Return the verified image; raise EngineUnavailable with the commands that build or load
+    it.
+    """
     image = find(variant)
     if image is None:
         raise NotBuilt(
@@ -197,7 +202,9 @@ def build(
 
 @contextmanager
 def whole_build(target: Path) -> Iterator[Path]:
-    """Give a folder to build in that then takes the place of `target`, as a whole; a failed build leaves none."""
+    """Give a folder to build in that then takes the place of `target`, as a whole; a failed build
+    leaves none.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     clean.remove_temporary(target.parent)  # what killed builds left
     prefix = supervisor.temporary_prefix("building")
@@ -272,9 +279,11 @@ def _mmdebstrap(variant: recipe.Variant, tarball: Path, log: Path) -> None:
 def building(
     command: Sequence[str], environment: Mapping[str, str], stdout: IO[bytes] | int, stderr: Any
 ) -> Iterator[supervisor.Child]:
-    """Run mmdebstrap; if it is killed, it leaves no mount, and this run or the next removes its files.
+    """Run mmdebstrap; if it is killed, it leaves no mount, and this run or the next removes its
+    files.
 
-    As root it mounts `/proc`, `/sys` and parts of `/dev`, in its own mount namespace, which ends with it.
+    As root it mounts `/proc`, `/sys` and parts of `/dev`, in its own mount namespace, which ends
+    with it.
     """
     clean.remove_temporary()  # what killed builds left
     prefix = supervisor.temporary_prefix("root")

@@ -31,7 +31,8 @@ class ImageFileError(Exception):
 class Part:
     """The content of a file: an image or a kernel.
 
-    kind: the folder of the cache that it belongs to, `images` or `kernels`. folder: where it is now.
+    kind: the folder of the cache that it belongs to, `images` or `kernels`. folder: where it is
+    now.
     digest: over all its files.
     """
 
@@ -63,8 +64,8 @@ def load(
     """Unpack a file into the cache; return its parts, with verified digests.
 
     recipes: kind -> the hashes of the recipes that this version of fairc uses. trusted: the kinds
-    that may be installed: a kernel is a program that runs on this machine itself, an image is a guest's
-    data. Raises ImageFileError, OSError.
+    that may be installed: a kernel is a program that runs on this machine itself, an image is a
+    guest's data. Raises ImageFileError, OSError.
     """
     if not file.is_file():
         raise ImageFileError(f"{file} is not a file")

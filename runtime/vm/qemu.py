@@ -27,21 +27,22 @@ INSTALL_COMMAND = "sudo apt-get install --no-install-recommends qemu-system-x86"
 
 
 RTC_BASE_S = 1_577_836_800  # 2020-01-01, as `arguments` says
-# Without CMPXCHG16B: QEMU 7.2 computes its flags from a stale state, so that an interrupt right after
-# it saves garbage as EFLAGS, and the kernel's allocator uses it for every packet. Symptom: crashes
-# after about 10 s at 100 Mbit/s; the kernel has a fallback where the CPU lacks the instruction.
-# Without ERMS and FSRM: they promise that REP MOVSB is fast, but here it takes an instruction per byte.
+# Without CMPXCHG16B: QEMU 7.2 computes its flags from a stale state, so that an interrupt right
+# after it saves garbage as EFLAGS, and the kernel's allocator uses it for every packet. Symptom:
+# crashes after about 10 s at 100 Mbit/s; the kernel has a fallback where the CPU lacks the
+# instruction. Without ERMS and FSRM: they promise that REP MOVSB is fast, but here it takes an
+# instruction per byte.
 CPU = "max,-cx16,-erms,-fsrm"
 
 # One instruction is 1 ns, and an idle machine's clock jumps to its next timer. In QEMU 7.2 the main
 # loop may jump between the moment when the virtual CPU halts and the moment when its last
-# instructions are counted: a race that occasionally goes wrong on a loaded host (3 of 10 runs at 100 Mbit/s
-# with two CPU hogs). Recording mode takes a mutex that excludes it; the record itself is discarded.
-# The machine that boots cannot record, because QEMU cannot save a recording machine.
+# instructions are counted: a race that occasionally goes wrong on a loaded host (3 of 10 runs at
+# 100 Mbit/s with two CPU hogs). Recording mode takes a mutex that excludes it; the record itself is
+# discarded. The machine that boots cannot record, because QEMU cannot save a recording machine.
 RECORD = ",rr=record,rrfile=/dev/null"
 
-# What QEMU may request of the host's kernel (seccomp(2)): no other program, no other user, no priority.
-# A guest cannot see it, so it is not part of a snapshot's identity.
+# What QEMU may request of the host's kernel (seccomp(2)): no other program, no other user, no
+# priority. A guest cannot see it, so it is not part of a snapshot's identity.
 SANDBOX = ("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny")
 
 # The guest computes only what the experiment needs: no mitigations against other
@@ -116,7 +117,9 @@ def _escape(path: Path) -> str:
 
 @cache
 def version() -> str:
-    """Return QEMU's version; raise EngineUnavailable when it is not installed, or knows no `SANDBOX`."""
+    """Return QEMU's version; raise EngineUnavailable when it is not installed, or knows no
+    `SANDBOX`.
+    """
     if shutil.which(PROGRAM) is None:
         raise EngineUnavailable(
             ("QEMU is not installed",),
@@ -216,11 +219,13 @@ class Monitor:
 
 
 def clock_ns(monitor: Path, timeout_s: float) -> int | None:
-    """Return a running machine's clock, ns after its boot, in whole seconds; None if it does not answer.
+    """Return a running machine's clock, ns after its boot, in whole seconds; None if it does not
+    answer.
 
-    The real-time clock shows the virtual clock (`-rtc clock=vm`). The query does not affect the guest:
-    results are the same bytes with and without it (tests/engines/test_vm.py). A guest that is root can set that clock
-    to an invalid date: then there is no answer, and CPU time bounds the machine.
+    The real-time clock shows the virtual clock (`-rtc clock=vm`). The query does not affect the
+    guest: results are the same bytes with and without it (tests/engines/test_vm.py). A guest that
+    is root can set that clock to an invalid date: then there is no answer, and CPU time bounds the
+    machine.
     """
     try:
         with closing(Monitor(monitor, timeout_s)) as connection:

@@ -15,8 +15,8 @@ MIRROR = "http://deb.debian.org/debian"
 BACKPORTS = f"{SUITE}-backports"
 SECURITY_MIRROR = "http://deb.debian.org/debian-security"
 SECURITY = f"{SUITE}-security"
-# Both virtual-time engines run a kernel of this series: netem has seeds since 6.6, User-Mode Linux its
-# fast way to run programs since 6.16, DualPI2 exists since 6.17.
+# Both virtual-time engines run a kernel of this series: netem has seeds since 6.6, User-Mode Linux
+# its fast way to run programs since 6.16, DualPI2 exists since 6.17.
 KERNEL_SERIES = "7.3"
 
 PACKAGES = (
@@ -32,7 +32,8 @@ PACKAGES = (
     "tcpdump",
 )
 
-# What the conductor of a cell runs in User-Mode Linux; guest/customize-uml.sh leaves of them what it needs.
+# What the conductor of a cell runs in User-Mode Linux; guest/customize-uml.sh leaves of them what
+# it needs.
 UML_PACKAGES = ("busybox-static", "iproute2", "python3")
 
 # Of Chromium, Debian keeps only the release's own version and the latest security update.
@@ -49,8 +50,9 @@ SOURCE_DATE_EPOCH = 1577836800
 # Loaded by the emulated machine's initramfs, in this order, to see the root file system.
 ROOT_MODULES = ("libnvdimm", "nd_btt", "nd_pmem", "nfit")
 
-# Loaded in the emulated machine before its snapshot, so that no cell pays for it (fq_codel is built in). Every
-# TCP CCA of the kernel package is added by guest/machine_qemu.py. User-Mode Linux has no modules.
+# Loaded in the emulated machine before its snapshot, so that no cell pays for it (fq_codel is built
+# in). Every TCP CCA of the kernel package is added by guest/machine_qemu.py. User-Mode Linux has no
+# modules.
 MODULES = (
     "veth",
     *sorted({module for queue in QUEUES for module in queue.modules}),
@@ -73,12 +75,13 @@ def cache_directory() -> Path:
 class Variant:
     """A kind of image, and the machine that it needs.
 
-    packages: without their dependencies. bare: whether they are only unpacked, for the engine `uml` alone: no package
-    manager, no kernel. security: whether Debian's security updates are a
+    packages: without their dependencies. bare: whether they are only unpacked, for the engine `uml`
+    alone: no package manager, no kernel. security: whether Debian's security updates are a
     source. hooks: run by mmdebstrap in sequence. blocks (of 4 KiB), inodes: the size of the
     file system. memory_bytes: the machine's. translation_cache_mb: QEMU's cache of translated code.
-    kernel_arguments: of the emulated machine, in addition to those of every machine (qemu.py). syscall_cost_ns: the cost of
-    a system call where computation takes no time (runtime/uml). size_mb: on disk, about.
+    kernel_arguments: of the emulated machine, in addition to those of every machine (qemu.py).
+    syscall_cost_ns: the cost of a system call where computation takes no time (runtime/uml).
+    size_mb: on disk, about.
     """
 
     name: str
@@ -167,5 +170,7 @@ VARIANTS = (UML, PLAIN, BROWSER)
 
 
 def suffix(variant: Variant) -> str:
-    """Return the text that distinguishes a machine with a browser from one without: ` (browser)`, or nothing."""
+    """Return the text that distinguishes a machine with a browser from one without: ` (browser)`,
+    or nothing.
+    """
     return " (browser)" if variant is BROWSER else ""

@@ -1,6 +1,8 @@
-"""The machine of the engine `uml` as the package `fairc-machine` brings it: a file of `fairc image save`.
+"""The machine of the engine `uml` as the package `fairc-machine` brings it: a file of
+`fairc image save`.
 
-It is unpacked into the cache when it is first needed. Whoever installed the package trusts its kernel.
+It is unpacked into the cache when it is first needed. Whoever installed the package trusts its
+kernel.
 """
 
 from __future__ import annotations
@@ -27,10 +29,11 @@ def file() -> Path | None:
 
 
 def install(kernel_recipe: str, progress: Callable[[str], None] = lambda _: None) -> None:
-    """Load the package's kernel and image into the cache, unless both are there or there is no such package.
+    """Load the package's kernel and image into the cache, unless both are there or there is no such
+    package.
 
-    kernel_recipe: hash of the recipe of the kernel. Raises EngineUnavailable when the package is of another
-    version, and when the cache cannot be written.
+    kernel_recipe: hash of the recipe of the kernel. Raises EngineUnavailable when the package is of
+    another version, and when the cache cannot be written.
     """
     recipes = {"kernels": (kernel_recipe,), "images": (recipe.UML.hash(),)}
     cache = recipe.cache_directory()
@@ -46,5 +49,8 @@ def install(kernel_recipe: str, progress: Callable[[str], None] = lambda _: None
     except OSError as error:
         raise EngineUnavailable(
             (f"the machine of the engine uml cannot be unpacked into {cache}: {error.strerror}",),
-            f"XDG_CACHE_HOME=/another/folder with {UNPACKED_MB} MB of space; then the same command again",
+            (
+                f"XDG_CACHE_HOME=/another/folder with {UNPACKED_MB} MB of space; then the same"
+                f" command again"
+            ),
         ) from None

@@ -27,7 +27,8 @@ from .foreign import Foreign, blamed_on
 from .guest_files import guest_files
 from .image import Image
 
-# CPU time; a boot takes about 20 s. Wall time is the last resort, for machines that a busy host starves.
+# CPU time; a boot takes about 20 s. Wall time is the last resort, for machines that a busy host
+# starves.
 BOOT_LIMITS = bounds.Limits(virtual_s=math.inf, cpu_s=300.0)
 BOOT_LIMIT_S = 3600.0
 MAX_BOOTS = 8
@@ -47,7 +48,8 @@ IGNORE_SHARED = [{"capability": "x-ignore-shared", "state": True}]
 class Snapshot:
     """A saved machine.
 
-    folder: holds `memory`, `state` and `digest`, the SHA-256 of both. identity: hash of everything that determines what the machine
+    folder: holds `memory`, `state` and `digest`, the SHA-256 of both. identity: hash of everything
+    that determines what the machine
     does: image, kernel arguments, guest files, QEMU version. image: the root file system's image.
     machine: the same hash without `cell/`, whose comments do not count for results.
     """
@@ -85,7 +87,10 @@ class Snapshot:
         return self.state.exists()
 
     def whole(self, again: bool = False) -> bool:
-        """Whether it is undamaged. It is read once, and again when a file has changed or with `again`."""
+        """Whether it is undamaged.
+
+        It is read once, and again when a file has changed or with `again`.
+        """
         return intact(self.folder, again)
 
 
@@ -116,7 +121,9 @@ def digest(folder: Path) -> str:
 def boot_archive(
     image: Image, endpoints: Path, runner: bool = True, foreign: Foreign | None = None
 ) -> bytes:
-    """Return the initramfs that the machine boots from; runner: with `cell/` in it, or that of `foreign`."""
+    """Return the initramfs that the machine boots from; runner: with `cell/` in it, or that of
+    `foreign`.
+    """
     modules = foreign.modules if foreign else None
     files = guest_files(image.variant, endpoints, "machine_qemu.py", runner, modules)
     files["modules"] = ("\n".join(recipe.MODULES) + "\n").encode()
@@ -137,12 +144,13 @@ def obtain(
 ) -> Snapshot:
     """Return the snapshot for an image and an endpoints binary; take it if there is none.
 
-    A damaged one is taken again. progress: called with a line of text when there is something to wait for. shift: an instruction
-    takes 2^shift ns. An existing snapshot is used without a lock, also from a read-only
+    A damaged one is taken again. progress: called with a line of text when there is something to
+    wait for. shift: an instruction takes 2^shift ns. An existing snapshot is used without a lock,
+    also from a read-only
     folder: in a container, or on a disk that many machines share. foreign: the programs that run
     in it; its snapshot is kept in their folder. Raises
-    EngineUnavailable when QEMU is missing, the machine does not boot, or it cannot be saved; ProgramsFailed
-    where foreign programs are the cause.
+    EngineUnavailable when QEMU is missing, the machine does not boot, or it cannot be saved;
+    ProgramsFailed where foreign programs are the cause.
     """
     archive = boot_archive(image, endpoints, foreign=foreign)
     identity = _identity(image, archive, shift)
@@ -184,7 +192,8 @@ def obtain(
 def _forget_unused(home: Path) -> None:
     """Remove snapshots that nobody has used for a week; each occupies about 200 MB.
 
-    Also remove those that a killed fairc did not finish: the caller holds the lock and is taking none.
+    Also remove those that a killed fairc did not finish: the caller holds the lock and is taking
+    none.
     """
     for folder in home.iterdir():
         unused = folder.is_dir() and time.time() - folder.stat().st_mtime > UNUSED_S
@@ -249,7 +258,9 @@ class _Boots:
         self._running.end()
 
     def boot_and_save(self, work: Path) -> tuple[Path, str]:
-        """Boot a machine until it waits for its job; return the folder where it is saved, and its digest."""
+        """Boot a machine until it waits for its job; return the folder where it is saved, and its
+        digest.
+        """
         work.mkdir()
         initrd, console, job = work / "initrd", work / "console", work / "exchange"
         initrd.write_bytes(self._archive)
@@ -290,7 +301,10 @@ class _Boots:
 
 
 def _save_when_ready(process: supervisor.Child, work: Path) -> None:
-    """Wait until a booting machine is ready, and save it into `work`. Raises OSError, RuntimeError."""
+    """Wait until a booting machine is ready, and save it into `work`.
+
+    Raises OSError, RuntimeError.
+    """
     monitor = qemu.Monitor(work / "monitor", BOOT_LIMIT_S, lambda: process.poll() is None)
     monitor.wait_for_event("GUEST_PANICKED")
     monitor.command("stop")

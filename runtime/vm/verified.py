@@ -10,7 +10,8 @@ from pathlib import Path
 def known_or(
     note: Path, files: Iterable[Path], look: Callable[[], bool], *, whole: bool = False
 ) -> bool:
-    """Whether files are undamaged: according to a note about exactly these, or else by calling `look`.
+    """Whether files are undamaged: according to a note about exactly these, or else by calling
+    `look`.
 
     note: its file; unlike the files it may be lost. files: folders among them do not count.
     A change that keeps size, inode and times (a failing disk) is detected only with `whole`,

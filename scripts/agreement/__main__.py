@@ -1,9 +1,11 @@
 """Run the specs of docs/trust/calibration.md on several engines and compare every pair.
 
     cd scripts && ../.venv/bin/python -m agreement uml vm               # beside other work
-    cd scripts && sudo ../.venv/bin/python -m agreement uml vm mininet docker   # on an otherwise idle machine
+    cd scripts && sudo ../.venv/bin/python -m agreement uml vm mininet docker   # on an otherwise
+    idle machine
 
-Runs go to results/agreement/SPEC-ENGINE and are resumed; the comparison goes to results/agreement/answer.md.
+Runs go to results/agreement/SPEC-ENGINE and are resumed; the comparison goes to
+results/agreement/answer.md.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ SPECS = {
     **{name: Path(__file__).with_name(f"{name}.fexp") for name in ("quic", "video", "page")},
 }
 ENGINES = ("uml", "vm", "mininet", "docker")
-# As in docs/trust/calibration.md: 5 % of an index near zero, or of an RTT of microseconds, is next to nothing.
+# As in docs/trust/calibration.md: 5 % of an index near zero, or of an RTT of microseconds, is next
+# to nothing.
 MARGINS = {
     "tcp": ("fairness.F=0.05", "loss_rate.total=0.01", "rtt.base=0.001", "rtt.min=0.001"),
     "quic": ("fairness.F=0.05", "loss_rate.total=0.01", "rtt.base=0.001", "rtt.min=0.001"),
@@ -79,7 +82,9 @@ def answer(engines: list[str]) -> Iterator[str]:
             ]
         yield f"| {spec} | " + " | ".join(counts) + " |"
     yield ""
-    yield "| spec | engines | what does not agree | of | first | second | shift, 95 % CI | verdict |"
+    yield (
+        "| spec | engines | what does not agree | of | first | second | shift, 95 % CI | verdict |"
+    )
     yield "|---|---|---|---|---|---|---|---|"
     yield from differ
 

@@ -1,7 +1,7 @@
 """Measure what fairc costs on this machine, and write docs/trust/benchmarks.md (`make bench`).
 
-Every figure is a median of whole runs on one core, next to its target. Only a quiet machine gives figures to publish:
-a busy neighbour on the same core makes a CPU second worth less.
+Every figure is a median of whole runs on one core, next to its target. Only a quiet machine gives
+figures to publish: a busy neighbour on the same core makes a CPU second worth less.
 """
 
 from __future__ import annotations
@@ -50,7 +50,10 @@ def main() -> None:
     lines = [
         "# Benchmarks",
         "",
-        "Written by `make bench` in one run on an otherwise idle machine; each cell ran on one core, with captures.",
+        (
+            "Written by `make bench` in one run on an otherwise idle machine; each cell ran on"
+            " one core, with captures."
+        ),
         "",
         f"Machine: {machine()}.",
         "",

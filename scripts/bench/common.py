@@ -70,7 +70,8 @@ def whole_cell(engine: Engine, cell: Cell) -> tuple[float, float, str]:
 
 def cpu_s(engine: Engine, cell: Cell) -> float:
     """Run a cell and return the CPU time of all its processes, s."""
-    # The CPU time of a guest in a PID namespace of its own would not reach us: measured without one.
+    # The CPU time of a guest in a PID namespace of its own would not reach us: measured without
+    # one.
     missing, confinement.missing = confinement.missing, lambda: "measured"
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     try:

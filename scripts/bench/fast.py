@@ -1,4 +1,6 @@
-"""The uml engine: CPU seconds of cells, of their analysis, of page loads in Chromium; memory; a run's other costs."""
+"""The uml engine: CPU seconds of cells, of their analysis, of page loads in Chromium; memory; a
+run's other costs.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +105,9 @@ def fast(engine: UmlEngine) -> Iterator[Figure]:
 
 
 def analysis_s(engine: UmlEngine) -> float:
-    """Return the CPU time of analysing and storing a cell, s: the median of five, after one to warm up."""
+    """Return the CPU time of analysing and storing a cell, s: the median of five, after one to warm
+    up.
+    """
     cell = only_cell(RUN)
     spent = []
     with tempfile.TemporaryDirectory() as folder:
@@ -118,7 +122,9 @@ def analysis_s(engine: UmlEngine) -> float:
 
 
 def rest_s(engine: UmlEngine) -> float:
-    """Return the wall time of a run of one cell, as a user runs it, less that of the cell alone, s."""
+    """Return the wall time of a run of one cell, as a user runs it, less that of the cell
+    alone, s.
+    """
     fairc = Path(sys.executable).with_name("fairc")
     with tempfile.TemporaryDirectory() as folder:
         spec, run = Path(folder, "one.fexp"), Path(folder, "run")

@@ -1,4 +1,6 @@
-"""QUIC compared with TCP: in the virtual-time machine at 1 Mbit/s, and over this machine's loopback."""
+"""QUIC compared with TCP: in the virtual-time machine at 1 Mbit/s, and over this machine's
+loopback.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The same scenarios on every engine and in ns-3: CUBIC and BBR over one bottleneck, captures on."""
+"""The same scenarios on every engine and in ns-3: CUBIC and BBR over one bottleneck, captures
+on.
+"""
 
 from __future__ import annotations
 
@@ -41,12 +43,21 @@ experiment bench {{
 }}
 """
 INTRODUCTION = (
-    "CUBIC and BBR from two servers over one bottleneck, base RTT 50 ms, queue of two BDPs, three captures. `mininet` runs in real time and",
-    "without the delay, which a host's kernel may not support; its queue holds 50 ms. ns-3 has its own TCP model and captures the same",
+    (
+        "CUBIC and BBR from two servers over one bottleneck, base RTT 50 ms, queue of two BDPs,"
+        " three captures. `mininet` runs in real time and"
+    ),
+    (
+        "without the delay, which a host's kernel may not support; its queue holds 50 ms. ns-3"
+        " has its own TCP model and captures the same"
+    ),
     "packets. CPU time is that of all processes of a cell, without its analysis.",
 )
 HEADER = (
-    "| two flows for | uml, CPU s | target | vm, CPU s | mininet, wall s and CPU s | ns-3, CPU s | ns-3 / uml |",
+    (
+        "| two flows for | uml, CPU s | target | vm, CPU s | mininet, wall s and CPU s | ns-3,"
+        " CPU s | ns-3 / uml |"
+    ),
     "|---|---|---|---|---|---|---|",
 )
 

@@ -1,6 +1,8 @@
-"""ns-3 with the scenarios of `scenarios.py`: what its own TCP costs, captures on (`ns3/bottleneck.cc`).
+"""ns-3 with the scenarios of `scenarios.py`: what its own TCP costs, captures on
+(`ns3/bottleneck.cc`).
 
-Needs Debian's `libns3-dev g++ libgsl-dev libxml2-dev libsqlite3-dev`, which `make setup` does not install.
+Needs Debian's `libns3-dev g++ libgsl-dev libxml2-dev libsqlite3-dev`, which `make setup` does not
+install.
 """
 
 from __future__ import annotations

@@ -1,1 +1,3 @@
-"""Run the studies that fairc was made for, in full, and write the results into their pages (`make studies`)."""
+"""Run the studies that fairc was made for, in full, and write the results into their pages
+(`make studies`).
+"""

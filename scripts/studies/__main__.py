@@ -41,7 +41,10 @@ def main() -> None:
 
 
 def study(name: str, results: Path) -> None:
-    """Run what is missing from a study, and write its page. Exits with the status of a run that failed."""
+    """Run what is missing from a study, and write its page.
+
+    Exits with the status of a run that failed.
+    """
     run = results / name
     print(f"{name}: examples/{name}.fexp", file=sys.stderr)
     begun = time.monotonic()
@@ -65,7 +68,9 @@ def study(name: str, results: Path) -> None:
 
 
 def writers(run: Path, seconds: float) -> page.Writers:
-    """Return the functions that write the parts of a study's page from its run; seconds: its wall time."""
+    """Return the functions that write the parts of a study's page from its run; seconds: its wall
+    time.
+    """
     return {
         "facts": lambda _: facts(run, seconds),
         "claims": lambda _: claims(run),
@@ -75,7 +80,10 @@ def writers(run: Path, seconds: float) -> page.Writers:
 
 
 def fairc(*arguments: str | Path) -> str:
-    """Return what a command of fairc prints. Raises CalledProcessError, but not for a bad verdict (status 1)."""
+    """Return what a command of fairc prints.
+
+    Raises CalledProcessError, but not for a bad verdict (status 1).
+    """
     done = subprocess.run([FAIRC, *arguments], check=False, stdout=subprocess.PIPE, text=True)
     if done.returncode not in (0, 1):
         done.check_returncode()
@@ -83,7 +91,9 @@ def fairc(*arguments: str | Path) -> str:
 
 
 def claims(run: Path) -> str:
-    """Return the table of a run's claims, as Markdown, without the heading and the validity around it."""
+    """Return the table of a run's claims, as Markdown, without the heading and the validity around
+    it.
+    """
     _heading, *parts = fairc("verdict", run, "--format", "md").split("\n\n")
     return "\n\n".join(parts[:2])
 
@@ -98,7 +108,9 @@ def rows(run: Path, query: str) -> str:
 
 
 def facts(run: Path, seconds: float) -> str:
-    """Describe a run: cells and verdicts, virtual and wall time (`seconds` in total), machine, build."""
+    """Describe a run: cells and verdicts, virtual and wall time (`seconds` in total), machine,
+    build.
+    """
     results: list[dict[str, Any]] = [
         json.loads(path.read_text()) for path in sorted((run / "cells").glob("*/result.json"))
     ]
@@ -112,8 +124,10 @@ def facts(run: Path, seconds: float) -> str:
     counted = ", ".join(f"{count:,} {verdict}" for verdict, count in verdicts.most_common())
     return (
         f"{len(results):,} cells: {counted}. {virtual / 3600:,.1f} h of virtual time took"
-        f" {seconds / 60:,.0f} min of wall time with analysis and report ({cells / 60:,.0f} min summed over the"
-        f" cells), on {host['cores']} cores ({host['cpu']}, {host['system']}), engine {engine['name']}, Linux"
+        f" {seconds / 60:,.0f} min of wall time with analysis and report ({cells / 60:,.0f}"
+        f" min summed over the"
+        f" cells), on {host['cores']} cores ({host['cpu']}, {host['system']}), engine"
+        f" {engine['name']}, Linux"
         f" {engine['versions']['kernel']}, fairc {fairc['commit'][:12]}, finished"
         f" {time.strftime('%Y-%m-%d', time.gmtime((run / 'lock.json').stat().st_mtime))}."
     )

@@ -1,12 +1,14 @@
 """A study's page: written by hand, except for the parts between marks, which come from its run.
 
-    <!-- facts -->                                how many cells, their verdicts, cost, machine, build
-    <!-- claims -->                               the claims and their verdicts
+    <!-- facts -->                                how many cells, their verdicts, cost, machine,
+    build <!-- claims -->                               the claims and their verdicts
     <!-- table: METRIC [--by A,B] [--where ...] -->   what `fairc table` prints with these arguments
-    <!-- sql: SELECT ... -->                      rows from the run's tables (docs/reference/tables.md); may have several lines
-    <!-- end -->                                  ends each of them
+    <!-- sql: SELECT ... -->                      rows from the run's tables
+    (docs/reference/tables.md); may have several lines <!-- end -->
+    ends each of them
 
-A picture from the run is a link to `../img/STUDY/FIGURE.svg`: it is copied from the figures of the run.
+A picture from the run is a link to `../img/STUDY/FIGURE.svg`: it is copied from the figures of the
+run.
 """
 
 from __future__ import annotations

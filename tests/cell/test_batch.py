@@ -93,7 +93,10 @@ def test_an_egress_has_nothing_but_words() -> None:
         shaped = Egress("n", "e0", Shaper(1_000_000, "below"), Fifo(limit_packets=10))
         assert egress_lines(shaped, 1514, slack_ns) == [
             "qdisc add dev e0 root handle 1: htb default 1",
-            f"class add dev e0 parent 1: classid 1:1 {words} burst {burst} cburst {burst} quantum 1514",
+            (
+                f"class add dev e0 parent 1: classid 1:1 {words} burst {burst} cburst {burst}"
+                f" quantum 1514"
+            ),
             "qdisc add dev e0 parent 1:1 handle 2: pfifo limit 10",
         ]
     for broken in (

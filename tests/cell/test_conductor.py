@@ -117,7 +117,9 @@ class Started(FakeProcess):
 
 
 def test_a_whole_cell(golden_cell: Cell, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the network to cell.json: what is started, in which order, where, and how it is ended."""
+    """From the network to cell.json: what is started, in which order, where, and how it is
+    ended.
+    """
     (folder / "fairc-endpoints").write_text("")
     (folder / "fairc-endpoints").chmod(0o755)
     document = values.document(golden_cell, epoch_ns=100 * S)

@@ -45,7 +45,10 @@ def test_a_capture_holds_250_ms_of_the_smallest_frames(rate: str, flow: str, pac
 
 def test_a_capture_is_ready_for_the_fastest_rate_of_a_link() -> None:
     link = "rate = 1Mbit/s  delay = 10ms  at 1s { rate = 40Mbit/s }  at 2s { rate = 2Mbit/s }"
-    topology = f"{{ node server, client  router r  link server -- r {{ {link} }}  link r -- client {{ {link} }} }}"
+    topology = (
+        f"{{ node server, client  router r  link server -- r {{ {link} }}  link r -- client {{"
+        f" {link} }} }}"
+    )
     spec = re.sub(r"bottleneck\(.*\)", topology.replace("{", "{{").replace("}", "}}"), SPEC)
     spec = spec.replace("topology = ", "topology ")
     cell = only_cell_of(spec.format(flow="cca = reno  workload = bulk"))

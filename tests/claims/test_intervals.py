@@ -157,7 +157,9 @@ def test_values_that_do_not_vary_have_no_interval_but_a_count_has() -> None:
 
 
 def test_intervals_miss_no_more_often_than_they_say() -> None:
-    """2000 samples of 10 exponential values: the median, and the log-ratio of two samples, at 95 %."""
+    """2000 samples of 10 exponential values: the median, and the log-ratio of two samples, at
+    95 %.
+    """
     draw = random.Random(13)
     missed = [0, 0]
     for _ in range(2000):

@@ -1,4 +1,6 @@
-"""Claims that end a range of repetitions: when they do, and how often any interval misses at any look."""
+"""Claims that end a range of repetitions: when they do, and how often any interval misses at any
+look.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,11 @@ BOUND = 10.0
 
 
 def missed_at_some_look(kept: dict[int, tuple[int, int]]) -> float:
-    """Return the exact probability that the interval of some look misses the median of a continuous distribution.
+    """Return the exact probability that the interval of some look misses the median of a continuous
+    distribution.
 
-    kept: look -> the least and the largest number of values below the median for which the interval holds it.
+    kept: look -> the least and the largest number of values below the median for which the interval
+    holds it.
     """
     states, missed = {0: 1.0}, 0.0
     for n in range(1, max(kept) + 1):
@@ -72,20 +76,40 @@ def claim(text: str, *configurations: str, low: float = BOUND) -> Claim:
     """Median goodput above a bound, in each configuration."""
     units = tuple(ClaimUnit(terms=(term(c),), low=low, high=None) for c in configurations)
     return Claim(
-        text=text, over="each", condition="", holds="median(goodput) > 10bit/s", form="sum",
-        relation=">", unit="bit/s", shared=("n",), units=units,
-    )  # fmt: skip
+        text=text,
+        over="each",
+        condition="",
+        holds="median(goodput) > 10bit/s",
+        form="sum",
+        relation=">",
+        unit="bit/s",
+        shared=("n",),
+        units=units,
+    )
 
 
 def ending(
     claims: tuple[Claim, ...], most: int = 30, configurations: str = "xy", **values: Sequence[float]
 ) -> Ending:
     plan = Plan(
-        experiment="e", title="", citation="", file="e.fexp", source="", source_sha256="0" * 64,
-        axes=(Axis(name="n", values=("x", "y")),), repeat=most, seed=1, configurations=2,
-        excluded=0, cells=2 * most, measure=(MetricRequest(name="goodput"),), figures=(), varied=(),
-        claims=claims, precision=Precision(least=8, goals=(), claims=True),
-    )  # fmt: skip
+        experiment="e",
+        title="",
+        citation="",
+        file="e.fexp",
+        source="",
+        source_sha256="0" * 64,
+        axes=(Axis(name="n", values=("x", "y")),),
+        repeat=most,
+        seed=1,
+        configurations=2,
+        excluded=0,
+        cells=2 * most,
+        measure=(MetricRequest(name="goodput"),),
+        figures=(),
+        varied=(),
+        claims=claims,
+        precision=Precision(least=8, goals=(), claims=True),
+    )
     cells = [
         cell_values(name, n, {("goodput", "a"): value, ("goodput", "b"): BOUND}, n=name)
         for name, found in values.items()
@@ -112,7 +136,9 @@ def test_a_range_goes_on_while_its_claim_is_undecided() -> None:
 
 
 def test_more_pairs_need_a_later_look() -> None:
-    """Two intervals at 97.5 % each are closed from 9 values on, so the look at 8 decides neither."""
+    """Two intervals at 97.5 % each are closed from 9 values on, so the look at 8 decides
+    neither.
+    """
     assert ending((claim("both", "x", "y"),), x=ABOVE, y=ABOVE).look == 12
     assert ending((claim("one", "x"), claim("two", "y")), x=ABOVE, y=ABOVE).look == 12
 

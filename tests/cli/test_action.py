@@ -1,4 +1,6 @@
-"""The GitHub action: its script over the fake engine, its comment against a server of the test's own."""
+"""The GitHub action: its script over the fake engine, its comment against a server of the test's
+own.
+"""
 
 from __future__ import annotations
 

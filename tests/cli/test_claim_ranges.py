@@ -60,7 +60,9 @@ def verdicts(fairc: Fairc, run: str) -> dict[str, Any]:
 
 @pytest.mark.usefixtures("without_report")
 def test_it_ends_early_when_the_claims_are_decided(fairc: Fairc) -> None:
-    """Two pairs are at 97.5 % each, which takes 9 values: the look at 12 decides, that at 8 cannot."""
+    """Two pairs are at 97.5 % each, which takes 9 values: the look at 12 decides, that at 8
+    cannot.
+    """
     called = fairc("run", write("1kbit/s"), "-o", "one")
     assert called.status == 0, called.err
     assert cells("one") == [12, 12]
@@ -96,7 +98,9 @@ def test_values_and_claims_must_both_be_reached(fairc: Fairc) -> None:
 
 @pytest.mark.usefixtures("without_report")
 def test_verdicts_of_looks_and_of_the_end_are_of_the_same_intervals(fairc: Fairc) -> None:
-    """Whatever the bound is: where the range ended early, every claim is decided; used up, one is not."""
+    """Whatever the bound is: where the range ended early, every claim is decided; used up, one is
+    not.
+    """
     assert fairc("run", write("1kbit/s", precision="goodput = 1%  claims = decided")).status == 0
     middle = int(in_the_middle("results/until").removesuffix("bit/s"))
     for share in (0.8, 1.0, 1.1):

@@ -1,4 +1,6 @@
-"""What a release is made of: wheels whose bytes depend on their content alone, and what they bring at first use."""
+"""What a release is made of: wheels whose bytes depend on their content alone, and what they bring
+at first use.
+"""
 
 from __future__ import annotations
 

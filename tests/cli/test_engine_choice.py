@@ -51,7 +51,9 @@ class FakeMininet(FakeEngine):
 
 @pytest.fixture
 def small(fairc: Fairc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fairc:
-    """`plain.fexp`, `own.fexp`, `other.fexp`; all engines but docker invent, and no report is written."""
+    """`plain.fexp`, `own.fexp`, `other.fexp`; all engines but docker invent, and no report is
+    written.
+    """
 
     def build(path: Path, formats: object = ()) -> list[Path]:
         return [path / "report.html"]

@@ -1,4 +1,6 @@
-"""Faults of the environment: exit 3 with what is missing, no cell is burnt, and the same command resumes."""
+"""Faults of the environment: exit 3 with what is missing, no cell is burnt, and the same command
+resumes.
+"""
 
 from __future__ import annotations
 

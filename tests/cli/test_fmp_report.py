@@ -1,4 +1,6 @@
-"""What a report of the Fairness Measurement Procedure shows unasked: pairs, histograms of K, K over time."""
+"""What a report of the Fairness Measurement Procedure shows unasked: pairs, histograms of K, K over
+time.
+"""
 
 from __future__ import annotations
 
@@ -130,7 +132,11 @@ def test_the_interval_is_that_of_scipy() -> None:
     values = np.random.default_rng(4).beta(4, 1, 200)
     found = pairs.over_configurations(list(values), 10, 0.9, 1)
     oracle = bootstrap(
-        (values,), lambda x, axis: np.quantile(x, 0.1, axis=axis), method="percentile",
-        confidence_level=0.9, n_resamples=9999, rng=np.random.default_rng(5),
-    ).confidence_interval  # fmt: skip
+        (values,),
+        lambda x, axis: np.quantile(x, 0.1, axis=axis),
+        method="percentile",
+        confidence_level=0.9,
+        n_resamples=9999,
+        rng=np.random.default_rng(5),
+    ).confidence_interval
     assert (found.low, found.high) == pytest.approx((oracle.low, oracle.high), abs=0.01)

@@ -1,4 +1,6 @@
-"""Who forges results and mends every hash is found: by `verify`, and what exchanges cells by `report` and `table` too."""
+"""Who forges results and mends every hash is found: by `verify`, and what exchanges cells by
+`report` and `table` too.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,8 @@ def test_who_only_mends_hashes_has_changed_nothing(packed: Fairc) -> None:
     assert called.status == 0, called.out
     first = called.out.splitlines()[0]
     assert first == (
-        "forged.zip holds: 16 of the plan's 16 cells; 16 of them run again, 16 equal to the byte; tables, claims and"
+        "forged.zip holds: 16 of the plan's 16 cells; 16 of them run again, 16 equal to the"
+        " byte; tables, claims and"
         " page follow from the cells"
     )
 
@@ -103,7 +106,10 @@ FOUND_BY = {
     **dict.fromkeys(("README", "citation", "metadata"), "texts"),
     "claims.json": "claims",
 }
-"""Found without running a cell. All others rewrite results as only an analysis could: the cells are run again."""
+"""Found without running a cell.
+
+All others rewrite results as only an analysis could: the cells are run again.
+"""
 
 
 @pytest.mark.parametrize("name", forgery.FORGERIES)

@@ -1,4 +1,6 @@
-"""A folder from a stranger: `fairc run` ends in a diagnostic, writes below its run alone, and obeys nothing."""
+"""A folder from a stranger: `fairc run` ends in a diagnostic, writes below its run alone, and obeys
+nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What strangers wrote reaches neither a terminal, nor a spreadsheet, nor a reader that waits for ever."""
+"""What strangers wrote reaches neither a terminal, nor a spreadsheet, nor a reader that waits for
+ever.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,15 @@ def test_what_is_no_formula_stays(text: str | None) -> None:
 
 def test_an_error_of_a_guest_is_shown_and_not_obeyed() -> None:
     result = CellResult(
-        cell="c", key="k", status="failed", error="bad \x1b]0;owned\x07 \x9b31m",
-        virtual_s=0.0, wall_s=0.0, engine="fake", image="i",
-    )  # fmt: skip
+        cell="c",
+        key="k",
+        status="failed",
+        error="bad \x1b]0;owned\x07 \x9b31m",
+        virtual_s=0.0,
+        wall_s=0.0,
+        engine="fake",
+        image="i",
+    )
     assert not {"\x1b", "\x07", "\x9b"} & set(failure(result))
 
 

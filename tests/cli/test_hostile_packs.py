@@ -1,4 +1,6 @@
-"""A pack from a stranger: `fairc run PACK` refuses what is damaged, and names that no folder can have."""
+"""A pack from a stranger: `fairc run PACK` refuses what is damaged, and names that no folder can
+have.
+"""
 
 from __future__ import annotations
 

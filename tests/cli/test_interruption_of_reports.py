@@ -1,4 +1,6 @@
-"""Ctrl-C while tables and a report are made, in libraries, finalizers and at exit: 130, and nothing half-written."""
+"""Ctrl-C while tables and a report are made, in libraries, finalizers and at exit: 130, and nothing
+half-written.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a command asks for beyond the file leaves a trace, and another experiment's folder is left alone."""
+"""What a command asks for beyond the file leaves a trace, and another experiment's folder is left
+alone.
+"""
 
 from __future__ import annotations
 

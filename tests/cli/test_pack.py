@@ -173,7 +173,9 @@ CLAIMS = """
 
 @pytest.fixture
 def claimed(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> Fairc:
-    """A pack of ten repetitions of each configuration, with a claim that holds and one that fails."""
+    """A pack of ten repetitions of each configuration, with a claim that holds and one that
+    fails.
+    """
 
     def build(path: Path, formats: object = ()) -> list[Path]:
         return [Record(path, path / ".partial").write("report.html", b"")]

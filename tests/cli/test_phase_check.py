@@ -38,7 +38,9 @@ def checked(fairc: Fairc, kept: Path) -> Fairc:
 
 
 def scale(metric: str, change: str) -> None:
-    """Change the values of a metric in the tables of the phase check, by an SQL expression of `value`."""
+    """Change the values of a metric in the tables of the phase check, by an SQL expression of
+    `value`.
+    """
     table = (CHECK / "tables/metrics.parquet").as_posix()
     with duckdb.connect() as connection:
         connection.execute(f"CREATE TABLE m AS SELECT * FROM read_parquet('{table}')")

@@ -72,16 +72,22 @@ experiment compared {
 def test_comparisons_that_the_repetitions_cannot_decide(
     fairc: Fairc, tmp_path: Path, draws: str, decided: int, needed: int
 ) -> None:
-    """3 pairs of configurations and 8 values: F, goodput and delay of 3 flows, completion times of c."""
+    """3 pairs of configurations and 8 values: F, goodput and delay of 3 flows, completion times of
+    c.
+    """
     (tmp_path / "compared.fexp").write_text(COMPARED.replace("DRAWS", draws))
     found = json.loads(fairc("plan", "compared.fexp", "--format", "json").out)
     tests = 3 * (1 + 3 + 3 + 1)
     assert found["comparisons"] == {
-        "tests": tests, "repetitions": 6, "decided": decided, "needed": needed,
-    }  # fmt: skip
+        "tests": tests,
+        "repetitions": 6,
+        "decided": decided,
+        "needed": needed,
+    }
     text = fairc("plan", "compared.fexp").out
     assert (
-        f"6 repetitions can decide at most {decided} of the {tests} comparisons that the report makes;"
+        f"6 repetitions can decide at most {decided} of the {tests} comparisons that the"
+        f" report makes;"
         f" `repeat = {needed}` can decide all"
     ) in text
     more = fairc("plan", "compared.fexp", "--set", "repeat=10").out
@@ -89,10 +95,12 @@ def test_comparisons_that_the_repetitions_cannot_decide(
 
 
 def test_time_to_settle(fairc: Fairc, tmp_path: Path) -> None:
-    """Reno beside CUBIC at 10 Mbit/s, 40 ms and 1 BDP: W = 2 x 50000 B / 1514 B / 2 = 33.0, R = 80 ms.
+    """Reno beside CUBIC at 10 Mbit/s, 40 ms and 1 BDP: W = 2 x 50000 B / 1514 B / 2 = 33.0, R = 80
+    ms.
 
-    Reno's epochs take W R / 2 = 1.32 s, five of them 6.6 s; CUBIC's the shorter of 2.91 s and 0.3 W R / 0.53 =
-    1.50 s, nine of them 13.5 s. Both rise from 10 to 66 packets in log2(6.6) R = 0.218 s, and start within 40 ms.
+    Reno's epochs take W R / 2 = 1.32 s, five of them 6.6 s; CUBIC's the shorter of 2.91 s and 0.3 W
+    R / 0.53 = 1.50 s, nine of them 13.5 s. Both rise from 10 to 66 packets in log2(6.6) R = 0.218
+    s, and start within 40 ms.
     """
     (tmp_path / "compared.fexp").write_text(COMPARED.replace("DRAWS", ""))
     found = json.loads(fairc("plan", "compared.fexp", "--format", "json").out)["settling"]
@@ -112,7 +120,9 @@ def test_time_to_settle(fairc: Fairc, tmp_path: Path) -> None:
 
 
 def test_deep_buffers_and_bbr_need_more_time(fairc: Fairc, tmp_path: Path) -> None:
-    """BBR's epoch is 10 s, three for the warm-up; CoDel keeps CUBIC's queue at 5 ms, whatever its limit."""
+    """BBR's epoch is 10 s, three for the warm-up; CoDel keeps CUBIC's queue at 5 ms, whatever its
+    limit.
+    """
     spec = COMPARED.replace("DRAWS", "").replace("cubic, reno, vegas", "cubic, bbr")
     (tmp_path / "compared.fexp").write_text(spec)
     found = json.loads(fairc("plan", "compared.fexp", "--format", "json").out)["settling"]

@@ -34,7 +34,9 @@ experiment ranges {
 }
 """
 ENDS = {"1Mbit/s": 12, "2Mbit/s": 8}
-"""Where the ranges end with what the fake engine invents; `test_it_ends...` looks at the values themselves."""
+"""Where the ranges end with what the fake engine invents; `test_it_ends...` looks at the values
+themselves.
+"""
 
 
 @pytest.fixture

@@ -1,4 +1,6 @@
-"""Every table that a report draws has its CSV and its LaTeX, which compiles whatever its texts hold."""
+"""Every table that a report draws has its CSV and its LaTeX, which compiles whatever its texts
+hold.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from fairc.runtime.statistics import Estimate
 
 Fairc = Callable[..., Any]  # conftest.py
 
-HOSTILE = r"50 % of $x_1^2$ & #1 ~ {a} \\input{/etc/passwd} – µs × ≥ — “é” 中 [b] | <c>"  # noqa: RUF001
+HOSTILE = r"50 % of $x_1^2$ & #1 ~ {a} \\input{/etc/passwd} – µs × ≥ — “é”" r" 中 [b] | <c>"  # noqa: RUF001
 EVERY = rf"""fexp 1
 
 experiment every {{
@@ -52,17 +54,35 @@ experiment alone {{
 TABLES = {
     "alone": {"answer", "autocorrelation", "claims", "lock", "validity"},
     "every": {
-        "01-table-goodput", "answer", "autocorrelation", "cells", "claims", "comparisons", "deviations", "endings",
-        "lock", "metrics", "phases", "reasons", "settings", "transports", "validity", "warmup",
+        "01-table-goodput",
+        "answer",
+        "autocorrelation",
+        "cells",
+        "claims",
+        "comparisons",
+        "deviations",
+        "endings",
+        "lock",
+        "metrics",
+        "phases",
+        "reasons",
+        "settings",
+        "transports",
+        "validity",
+        "warmup",
     },
-}  # fmt: skip
+}
 SUFFIXES = ("csv", "tex")
 BY: dict[str, str | None] = {"rate": "1Mbit/s", "flow": "a_1"}
 BEFORE, AFTER = Estimate(12, 588e3, 384e3, 591e3), Estimate(12, 484e3)
 PHASES = Findings(
-    1, 4, 12, (12_112_000, 12_112_000), {"valid": 12},
+    1,
+    4,
+    12,
+    (12_112_000, 12_112_000),
+    {"valid": 12},
     (Result("goodput", "bit/s", BY, "phase-sensitive", BEFORE, AFTER, HOSTILE),),
-)  # fmt: skip
+)
 """A phase check that found something: what one of the fake engine finds depends on the build."""
 
 

@@ -1,4 +1,6 @@
-"""`fairc verify PACK --trust` says in its table what became of the pack's programs, whatever they do."""
+"""`fairc verify PACK --trust` says in its table what became of the pack's programs, whatever they
+do.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ VERIFY = ("verify", "tiny.zip", "--trust", "--sample", "1", "--format", "json")
 
 @pytest.fixture
 def packed(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> Fairc:
-    """A pack of the engine `fake` that is taken for one in virtual time; its programs begin as programs do."""
+    """A pack of the engine `fake` that is taken for one in virtual time; its programs begin as
+    programs do.
+    """
     assert fairc("run", "tiny.fexp").status == 0
     assert fairc("pack", "results/tiny").status == 0
     rewritten({"programs/cells/fairc-endpoints": b"\x7fELF"})

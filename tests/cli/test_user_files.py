@@ -1,4 +1,6 @@
-"""A user's files in and around the folders that fairc writes: none is changed, whatever its name."""
+"""A user's files in and around the folders that fairc writes: none is changed, whatever its
+name.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,10 @@ pytestmark = pytest.mark.usefixtures("without_report")
 Fairc = Callable[..., Any]  # conftest.py
 
 HOLDS = 'claim "all get something" { holds = median(goodput, flow: a) > 1kbit/s }'
-FAILS = 'claim "more than the link" { where = rate == 1Mbit/s  holds = median(goodput, flow: a) > 5Mbit/s }'
+FAILS = (
+    'claim "more than the link" { where = rate == 1Mbit/s  holds = median(goodput, flow: a) >'
+    " 5Mbit/s }"
+)
 
 
 def write(*claims: str, repeat: int = 10) -> str:
@@ -41,8 +44,9 @@ def test_a_run_whose_claims_hold_is_well(fairc: Fairc) -> None:
     (found,) = verdicts(fairc)
     assert (found["verdict"], found["kind"], found["needed"]) == ("holds", "confirmatory", None)
     assert [row["by"] for row in found["configurations"]] == [
-        {"rate": "1Mbit/s"}, {"rate": "2Mbit/s"}
-    ]  # fmt: skip
+        {"rate": "1Mbit/s"},
+        {"rate": "2Mbit/s"},
+    ]
     assert all(row["ci_low"] > 1000 and row["n"] == 10 for row in found["configurations"])
 
 
@@ -94,8 +98,10 @@ def test_junit_and_markdown(fairc: Fairc) -> None:
     claims, validity = root
     assert claims.attrib == {"name": "claims", "failures": "1", "skipped": "0", "tests": "3"}
     assert [case.get("name") for case in claims] == [
-        "rate = 1Mbit/s", "rate = 2Mbit/s", "rate = 1Mbit/s"
-    ]  # fmt: skip
+        "rate = 1Mbit/s",
+        "rate = 2Mbit/s",
+        "rate = 1Mbit/s",
+    ]
     assert validity.get("failures") == "0"
     called = fairc("verdict", "one", "--format", "md")
     assert called.status == 1

@@ -1,4 +1,6 @@
-"""What is stored is compared with its hashes: `verify` says it, `run` repairs it, `compare` refuses it."""
+"""What is stored is compared with its hashes: `verify` says it, `run` repairs it, `compare` refuses
+it.
+"""
 
 from __future__ import annotations
 

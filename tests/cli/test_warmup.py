@@ -1,4 +1,6 @@
-"""`fairc report --warmup-sensitivity`, with the fake engine: the answer with half and twice the warm-up."""
+"""`fairc report --warmup-sensitivity`, with the fake engine: the answer with half and twice the
+warm-up.
+"""
 
 from __future__ import annotations
 

@@ -194,8 +194,19 @@ def found(made: Scenario) -> dict[str, Diagnostic]:
 
 
 BUILDERS: tuple[Callable[..., Any], ...] = (
-    span, size, way, link, network, flow, scenario, dumbbell, quickstart, experiment, cell, found,
-)  # fmt: skip
+    span,
+    size,
+    way,
+    link,
+    network,
+    flow,
+    scenario,
+    dumbbell,
+    quickstart,
+    experiment,
+    cell,
+    found,
+)
 
 
 @pytest.fixture

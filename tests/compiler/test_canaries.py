@@ -1,4 +1,6 @@
-"""No text of a plan becomes anything but text in what is emitted: every field of today's schema, with hostile texts."""
+"""No text of a plan becomes anything but text in what is emitted: every field of today's schema,
+with hostile texts.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def found() -> dict[str, tuple[str, Any, canaries.Path, str]]:
 
 
 def test_every_field_that_holds_text_is_tried() -> None:
-    """A new field needs a plan that has it: an example, or a line in tests/support/plan_corpus.py."""
+    """A new field needs a plan that has it: an example, or a line in
+    tests/support/plan_corpus.py.
+    """
     assert sorted(canaries.slots() - found().keys()) == []
     assert sorted(found().keys() - canaries.slots()) == []
 
@@ -63,7 +67,9 @@ def test_a_new_field_would_be_noticed() -> None:
 
 
 def taken(slot: str) -> Iterator[tuple[Plan | Cell, str, str]]:
-    """Yield (plan or cell, old text, new text) of what the schema lets through with a hostile text in a slot."""
+    """Yield (plan or cell, old text, new text) of what the schema lets through with a hostile text
+    in a slot.
+    """
     _, document, path, old = found()[slot]
     model = Plan if "cells" in document else Cell
     for new in (*canaries.TEXTS, *canaries.NAMES):
@@ -134,7 +140,9 @@ def _cell(made: Cell, known: dict[str, str], old: str, new: str) -> None:
 
 
 def _shape(tree: Any) -> Any:
-    """Return a tree in which texts that are no keys are their kind: what names decide on beyond themselves."""
+    """Return a tree in which texts that are no keys are their kind: what names decide on beyond
+    themselves.
+    """
     if isinstance(tree, dict):
         return {key: _shape(value) for key, value in sorted(tree.items(), key=str)}
     if isinstance(tree, list):
@@ -171,7 +179,9 @@ def _plan(made: Plan, compilation: Compilation, old: str, new: str) -> None:
             usual_code = [line.replace(known_name, name) for line in usual_code]
             if made.engine != usual.engine:  # which is a word, and the last one
                 assert re.fullmatch(r"[a-z][a-z0-9-]*", made.engine)
-                code, usual_code = ([re.sub(r" --engine .*", "", x) for x in y] for y in (code, usual_code))  # fmt: skip
+                code, usual_code = (
+                    [re.sub(r" --engine .*", "", x) for x in y] for y in (code, usual_code)
+                )
             assert code == usual_code
         else:
             tree, usual_tree = ([*yaml.safe_load_all(text)] for text in (files[file], known[file]))

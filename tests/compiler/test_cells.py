@@ -34,8 +34,12 @@ def test_left_out_repetitions_stay_out(make: SimpleNamespace) -> None:
     made.made[0] = replace(made.made[0], repetitions=(1, 3))
     cells = list(compile(made).cells())
     assert [(c.repetition, c.bindings["n"]) for c in cells] == [
-        (1, "0"), (1, "1"), (2, "1"), (3, "0"), (3, "1"),
-    ]  # fmt: skip
+        (1, "0"),
+        (1, "1"),
+        (2, "1"),
+        (3, "0"),
+        (3, "1"),
+    ]
 
 
 def test_configurations_beyond_those_kept_give_the_same_cells(

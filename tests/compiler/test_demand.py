@@ -1,4 +1,6 @@
-"""Workloads and options against the path: deadlines, extra round trips, ports, warnings; by hand."""
+"""Workloads and options against the path: deadlines, extra round trips, ports, warnings; by
+hand.
+"""
 
 from __future__ import annotations
 
@@ -132,13 +134,15 @@ def test_connections_over_udp_that_need_too_many_ports() -> None:
     [
         # as long as it plays, 3 MB in packets of 1448 bytes
         (f"cca = reno  start = 0s  workload = {VIDEO}", 30, 3_000_000 / 1448),
-        ("over = udp  start = 0s  stop = 20s  workload = onoff(300kbit/s, 1s, 2s)", 20,
-         100_000 * 20 / 8 / 1448),
-        ("cca = reno  start = 0s  stop = 20s  workload = requests(10kB, 1s)", 20,
-         200_000 / 1448),
+        (
+            "over = udp  start = 0s  stop = 20s  workload = onoff(300kbit/s, 1s, 2s)",
+            20,
+            100_000 * 20 / 8 / 1448,
+        ),
+        ("cca = reno  start = 0s  stop = 20s  workload = requests(10kB, 1s)", 20, 200_000 / 1448),
         ("cca = reno  start = 0s  stop = 20s  workload = bulk", 20, 1e6 * 20 / 8 / 1514),
     ],
-)  # fmt: skip
+)
 def test_estimates(flow: str, length_s: float, sent: float) -> None:
     cell = cell_of(f"flow a {{ {flow} }}")
     assert length(cell) == pytest.approx(length_s)

@@ -20,7 +20,7 @@ CASES = {
     "gamma": ({"mean": 3, "shape": 4}, 3, 1.5),
     "normal": ({"mean": 10, "deviation": 2}, 10, 2),
     "constant": ({"value": 7}, 7, 0),
-}  # fmt: skip
+}
 
 
 def numbers(kind: str, arguments: dict[str, int], n: int = N) -> list[float]:

@@ -112,7 +112,10 @@ def test_the_shaper_of_a_link_that_changes(tmp_path: Path) -> None:
         words = f"htb rate 2000000bit ceil 2000000bit burst {slack} cburst {slack}"
         assert changed_lines(shaped, shaped.changes[0], slack_ns) == [
             f"class change dev {name} parent 1: classid 1:1 {words} quantum 1514",
-            f"qdisc change dev {lower_name(name)} root handle 1: netem limit 1000000 rate 2000000bit",
+            (
+                f"qdisc change dev {lower_name(name)} root handle 1: netem limit 1000000 rate"
+                f" 2000000bit"
+            ),
         ]
 
 
@@ -216,7 +219,10 @@ def test_a_mobile_network_follows_a_trace(tmp_path: Path) -> None:
     assert bottleneck.changes and bottleneck.repeat_ns == 999_000_000
 
 
-RING = "node s, c  router a, b, d  link s -- a, c -- b { rate = 1Mbit/s }  link a -> b, b -> d, d -> a { rate = 1Mbit/s }"
+RING = (
+    "node s, c  router a, b, d  link s -- a, c -- b { rate = 1Mbit/s }  link a -> b, b -> d, d ->"
+    " a { rate = 1Mbit/s }"
+)
 ISLANDS = "node s, c  router a, b  link s -- a, c -- b { rate = 1Mbit/s }"
 
 

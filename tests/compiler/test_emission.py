@@ -202,7 +202,8 @@ def test_a_plan_keeps_every_file_that_it_comes_from(tmp_path: Path) -> None:
     (spec / "nets/traces").mkdir(parents=True)
     (spec / "main.fexp").write_text(
         'fexp 1\nimport "nets/dsl.fexp"\nexperiment e {\n  topology = line\n'
-        "  flow a { from = s  to = c  cca = cubic  workload = file(1MB) }\n  measure = [goodput]\n}\n"
+        "  flow a { from = s  to = c  cca = cubic  workload = file(1MB) }\n  measure ="
+        " [goodput]\n}\n"
     )
     (spec / "nets/dsl.fexp").write_text(
         "fexp 1\ntopology line {\n  node s, c\n  router r\n  link s -- r\n"

@@ -51,7 +51,7 @@ experiment more {
   measure = [goodput]
   report { boxplot(goodput) }
 }
-"""  # fmt: skip
+"""
 
 
 def policed() -> Cell:

@@ -58,14 +58,29 @@ def codes(made: Experiment) -> list[str]:
         ),
         (
             # 10 Mbit/s of IP at 1448 of 1500 bytes; the sender is the client.
-            "cca = reno  start = 1s  rate = 10Mbit/s  count = 3  workload = iperf3(time: 2s, reverse: off)",
+            (
+                "cca = reno  start = 1s  rate = 10Mbit/s  count = 3  workload = iperf3(time: 2s,"
+                " reverse: off)"
+            ),
             ("client", "--server --one-off"),
-            ("server", "--client 10.0.0.6 --congestion reno --length 4096 --fq-rate 9653333 --parallel 3 --time 2"),
+            (
+                "server",
+                (
+                    "--client 10.0.0.6 --congestion reno --length 4096 --fq-rate 9653333"
+                    " --parallel 3 --time 2"
+                ),
+            ),
         ),
         (
             "cca = reno  start = 1s  workload = iperf3(bytes: 1MiB, window: 64KiB)",
             ("server", "--server --one-off"),
-            ("client", "--client 10.0.0.1 --reverse --congestion reno --length 4096 --window 65536 --bytes 1048576"),
+            (
+                "client",
+                (
+                    "--client 10.0.0.1 --reverse --congestion reno --length 4096 --window 65536"
+                    " --bytes 1048576"
+                ),
+            ),
         ),
         (
             # 1 Mbit/s of IP at 972 of 1000 bytes.
@@ -79,17 +94,19 @@ def codes(made: Experiment) -> list[str]:
             ("client", "--client 10.0.0.1 --reverse --congestion reno --length 4096 --time 0"),
         ),
     ],
-)  # fmt: skip
+)
 def test_commands(flow: str, server: tuple[str, str], client: tuple[str, str]) -> None:
     cell = compiled(f"flow a {{ {flow} }}")
     both = "--version4 --port 5001 --interval 0.1 --json"
     (listening,), (asking,) = iperf3_tests(cell, "server"), iperf3_tests(cell, "client")
     assert (listening["node"], " ".join(listening["command"])) == (
-        server[0], f"iperf3 {server[1]} {both}",
-    )  # fmt: skip
+        server[0],
+        f"iperf3 {server[1]} {both}",
+    )
     assert (asking["node"], " ".join(asking["command"])) == (
-        client[0], f"iperf3 {client[1]} --connect-timeout 30000 {both}",
-    )  # fmt: skip
+        client[0],
+        f"iperf3 {client[1]} --connect-timeout 30000 {both}",
+    )
 
 
 @pytest.mark.parametrize(
@@ -121,10 +138,16 @@ def test_no_word_of_a_plan_becomes_an_option() -> None:
     ("flow", "expected"),
     [
         ("over = udp  rate = 1Mbit/s  workload = iperf3(bytes: 147200B, reverse: off)", []),
-        ("over = udp  rate = 1Mbit/s  workload = iperf3(bytes: 147201B, reverse: off)", ["inexact-iperf3"]),
-        ("over = udp  rate = 1Mbit/s  workload = iperf3(time: 1s, packet: 1501B)", ["packet-above-mtu"]),
+        (
+            "over = udp  rate = 1Mbit/s  workload = iperf3(bytes: 147201B, reverse: off)",
+            ["inexact-iperf3"],
+        ),
+        (
+            "over = udp  rate = 1Mbit/s  workload = iperf3(time: 1s, packet: 1501B)",
+            ["packet-above-mtu"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_datagrams_fit_the_path_and_the_size(flow: str, expected: list[str]) -> None:
     assert codes(experiment(f"flow a {{ {flow} }}")) == expected
 

@@ -1,4 +1,6 @@
-"""What the cluster targets emit: golden files, the API's own schema, sbatch's documented options."""
+"""What the cluster targets emit: golden files, the API's own schema, sbatch's documented
+options.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ FILES = {
     "kubernetes-volume.yaml": "kubernetes/volume.yaml",
     "slurm.sh": "slurm.sh",
 }
-# Of the manual of sbatch, version 22.05 (Debian 12): options that a script may hold, and the form of
-# their values. tests/compiler checks syntax; docs/run/cluster.md says how to ask a real sbatch.
+# Of the manual of sbatch, version 22.05 (Debian 12): options that a script may hold, and the form
+# of their values. tests/compiler checks syntax; docs/run/cluster.md says how to ask a real sbatch.
 SBATCH = {
     "job-name": r"[\w-]+",
     "array": r"\d+-\d+%\d+",
@@ -99,7 +101,9 @@ def test_what_kubernetes_demands_beyond_its_schema(emitted: Path) -> None:
 
 @pytest.mark.parametrize(("file", "kind"), [("job", "Job"), ("volume", "Pod")])
 def test_pods_have_no_privileges(emitted: Path, file: str, kind: str) -> None:
-    """The "restricted" Pod Security Standard of Kubernetes, and a root file system that is read-only."""
+    """The "restricted" Pod Security Standard of Kubernetes, and a root file system that is
+    read-only.
+    """
     document = documents(emitted / f"kubernetes/{file}.yaml")[kind]
     pod = document["spec"]["template"]["spec"] if kind == "Job" else document["spec"]
     assert pod["securityContext"]["runAsNonRoot"] is True

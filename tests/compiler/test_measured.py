@@ -34,15 +34,31 @@ def warned(flows: str, measure: str) -> list[tuple[str, str]]:
     ("flows", "measure", "said"),
     [
         (BULK, "goodput, qoe", [("qoe", "no flow plays a video, so `qoe` has no values")]),
-        (BULK, "fairness", [("fairness", "no flow competes with another flow, so `fairness` has no values")]),
-        (BULK, "fct", [("fct", "no flow moves a file or answers requests, so `fct` has no values")]),
+        (
+            BULK,
+            "fairness",
+            [("fairness", "no flow competes with another flow, so `fairness` has no values")],
+        ),
+        (
+            BULK,
+            "fct",
+            [("fct", "no flow moves a file or answers requests, so `fct` has no values")],
+        ),
         (BULK + FILE, "fct, fairness, cwnd", []),
-        (BULK + FILE, "fct(a)",
-         [("fct(a)", "no flow among `a` moves a file or answers requests, so `fct` has no values")]),
+        (
+            BULK + FILE,
+            "fct(a)",
+            [
+                (
+                    "fct(a)",
+                    "no flow among `a` moves a file or answers requests, so `fct` has no values",
+                )
+            ],
+        ),
         (SWEPT, "fct", []),
         (BULK, "datagrams", [("datagrams", "no flow runs over UDP, so `datagrams` has no values")]),
         (UDP, "datagrams, throughput", []),
     ],
-)  # fmt: skip
+)
 def test_nothing_to_measure(flows: str, measure: str, said: list[tuple[str, str]]) -> None:
     assert warned(flows, measure) == said

@@ -249,22 +249,38 @@ def test_files_over_udp_are_cut_into_packets_of_the_path() -> None:
     [
         ("last: 1227B", "cca = cubic  over = quic  workload = bulk", ["mtu-below-quic"], False),
         ("last: 1228B", "cca = cubic  over = quic  workload = bulk", [], True),
-        ("first: 9kB, slow: 9kB, last: 9kB", "cca = cubic  over = quic  workload = bulk",
-         ["quic-below-mtu"], True),
+        (
+            "first: 9kB, slow: 9kB, last: 9kB",
+            "cca = cubic  over = quic  workload = bulk",
+            ["quic-below-mtu"],
+            True,
+        ),
         ("first: 9kB, slow: 9kB, last: 9kB", BULK, [], True),
-        ("last: 1277B", "cca = cubic  workload = load(page(9kB), http: h3, loads: 2)",
-         ["mtu-below-quic"], False),
+        (
+            "last: 1277B",
+            "cca = cubic  workload = load(page(9kB), http: h3, loads: 2)",
+            ["mtu-below-quic"],
+            False,
+        ),
         ("last: 1278B", "cca = cubic  workload = load(page(9kB), http: h3, loads: 2)", [], True),
-        ("last: 1277B", "cca = cubic  workload = load(page(9kB), http: h3, loads: 2, client: plain)",
-         [], True),
+        (
+            "last: 1277B",
+            "cca = cubic  workload = load(page(9kB), http: h3, loads: 2, client: plain)",
+            [],
+            True,
+        ),
         ("last: 576B", "cca = cubic  workload = load(page(9kB), loads: 2)", [], True),
-        ("last: 1000B", "over = udp  workload = onoff(1kbit/s, 1s, 1s, packet: 1001B)",
-         ["packet-above-mtu"], False),
+        (
+            "last: 1000B",
+            "over = udp  workload = onoff(1kbit/s, 1s, 1s, packet: 1001B)",
+            ["packet-above-mtu"],
+            False,
+        ),
         ("last: 1000B", "over = udp  workload = onoff(1kbit/s, 1s, 1s, packet: 1000B)", [], True),
         # TCP cuts what it sends by itself.
         ("last: 1000B", "cca = cubic  workload = onoff(1kbit/s, 1s, 1s, packet: 1001B)", [], True),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_fit_is_said(topology: str, flow: str, codes: list[str], runs: bool) -> None:
     cells, found = compiled(topology, flow)
     assert [d.code for d in found] == codes

@@ -95,8 +95,11 @@ def test_the_deadline_leaves_time_for_every_load_to_fail(make: SimpleNamespace) 
 def test_what_arrives_at_the_client_is_captured(make: SimpleNamespace) -> None:
     (seen,) = (c for c in one(make).captures if c.point == "client")
     assert (seen.name, seen.node, seen.interface, seen.direction) == (
-        "client.c1.c1-eth0", "c1", "c1-eth0", "in",
-    )  # fmt: skip
+        "client.c1.c1-eth0",
+        "c1",
+        "c1-eth0",
+        "in",
+    )
     plain = make.cell(make.scenario(make.dumbbell(flows=1), [make.flow("a")]))
     assert not [c for c in plain.captures if c.point == "client"]
 
@@ -116,7 +119,9 @@ def test_the_estimate_counts_pauses_bytes_and_the_browser(make: SimpleNamespace)
 def test_the_estimate_of_loads_in_chromium_is_what_they_took(
     make: SimpleNamespace, sizes: tuple[int, ...], least_s: float, most_s: float
 ) -> None:
-    """docs/learn/pages.md, "What a load costs"; repetition 1 has one load more, from the client itself."""
+    """docs/learn/pages.md, "What a load costs"; repetition 1 has one load more, from the client
+    itself.
+    """
 
     def wall_s(repetition: int, loads: int) -> float:
         cell = one(make, client="chromium", page=page(make, *sizes), loads=loads)
@@ -161,9 +166,17 @@ def test_programs(make: SimpleNamespace) -> None:
     role, told = program(cell, flow, "client")
     assert role == "web-client"
     assert told.keys() == {
-        "flow", "address", "port", "workload", "options", "buffer_bytes", "starts_ns", "stop_ns",
-        "progress_every_ns", "name",
-    }  # fmt: skip
+        "flow",
+        "address",
+        "port",
+        "workload",
+        "options",
+        "buffer_bytes",
+        "starts_ns",
+        "stop_ns",
+        "progress_every_ns",
+        "name",
+    }
     browser = one(make, client="chromium")
     assert program(browser, browser.flows[0], "client")[0] == "browser"
     assert program(browser, browser.flows[0], "server")[1]["quic"] is None
@@ -221,11 +234,15 @@ def test_every_node_between_proxies_has_a_way_to_both(make: SimpleNamespace) -> 
     (pep,) = cell.peps
     routes = {n.name: {r.destination for r in n.routes} for n in cell.nodes}
     assert {n for n, to in routes.items() if f"{pep.terminal_address}/32" in to} == {
-        "r1", "r1-modem", "r1-r2",
-    }  # fmt: skip
+        "r1",
+        "r1-modem",
+        "r1-r2",
+    }
     assert {n for n, to in routes.items() if f"{pep.gateway_address}/32" in to} == {
-        "r2", "r2-modem", "r1-r2",
-    }  # fmt: skip
+        "r2",
+        "r2-modem",
+        "r1-r2",
+    }
 
 
 def test_what_proxies_are_told(make: SimpleNamespace) -> None:

@@ -111,7 +111,9 @@ def test_a_link_that_no_flow_crosses_keeps_the_default(make: SimpleNamespace) ->
 
 
 def test_every_link_has_one_transmitter(make: SimpleNamespace) -> None:
-    """The slow link's hop, a netem instead of the routers' plain queues, and one below each host."""
+    """The slow link's hop, a netem instead of the routers' plain queues, and one below each
+    host.
+    """
     cell = make.cell(make.quickstart())
     found = {
         (node.kind, i.shaper.rate_bps, i.shaper.transmitter)

@@ -65,8 +65,12 @@ def test_every_user_has_a_bucket() -> None:
     (policer,) = cell.policers
     assert policer.buckets == ("heavy-1", "heavy-2", "light-1")
     assert [(p.flow, p.bucket) for p in policer.policed] == [
-        ("heavy-1", 0), ("heavy-2", 1), ("extra-1", 0), ("extra-2", 1), ("light-1", 2),
-    ]  # fmt: skip
+        ("heavy-1", 0),
+        ("heavy-2", 1),
+        ("extra-1", 0),
+        ("extra-2", 1),
+        ("light-1", 2),
+    ]
     assert (policer.rate, policer.depth, policer.harshness) == (2.5, 45.0, "soft")
     assert (policer.feedback, policer.charge, policer.name) == (
         "accurate",
@@ -86,9 +90,10 @@ def test_a_policer_stands_in_front_of_the_queue() -> None:
     assert isinstance(ends[policer.egress].queue, Red) and ends[policer.egress].bottleneck
     seen = {(c.point, c.interface, c.direction) for c in cell.captures if c.node == node.name}
     assert seen == {
-        ("entry", policer.ingress, "in"), ("exit", policer.egress, "out"),
+        ("entry", policer.ingress, "in"),
+        ("exit", policer.egress, "out"),
         ("policer", policer.egress, "in"),
-    }  # fmt: skip
+    }
 
 
 def test_without_a_policer_nothing_is_there() -> None:
@@ -176,8 +181,11 @@ def test_the_program_starts_it_in_place_of_the_kernel() -> None:
     (policer,) = values.document(cell)["policers"]
     node, told = policer["node"], policer["description"]
     assert (policer["name"], node, policer["ingress"], policer["role"]) == (
-        "left-right.policer", "left-policer", "eth0", "policer",
-    )  # fmt: skip
+        "left-right.policer",
+        "left-policer",
+        "eth0",
+        "policer",
+    )
     assert {server["bucket"] for server in told["policed"]} == {0, 1, 2}
     addresses = {i.name: i.address for n in cell.nodes if n.name == node for i in n.interfaces}
     assert told["own_mac"] == mac_address(addresses["eth1"])
@@ -192,8 +200,8 @@ def test_the_program_starts_it_in_place_of_the_kernel() -> None:
 def test_red_averages_over_the_same_time_at_both_scales() -> None:
     """The weight is 2^-n: of 10 and 100 Mbit/s the time constants are 155 and 124 ms.
 
-    Packets per second differ by ten, and no power of two is ten: 2^3 is the nearest, so they cannot be
-    closer than this.
+    Packets per second differ by ten, and no power of two is ten: 2^3 is the nearest, so they cannot
+    be closer than this.
     """
     constants = []
     for rate_bps, rate in ((10e6, "10Mbit/s"), (100e6, "100Mbit/s")):

@@ -1,4 +1,6 @@
-"""What the cells of a configuration share is written once: the programs are the same as without that."""
+"""What the cells of a configuration share is written once: the programs are the same as without
+that.
+"""
 
 from __future__ import annotations
 

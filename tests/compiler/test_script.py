@@ -64,8 +64,14 @@ def test_golden(name: str, kind: str, update: bool) -> None:
 def test_the_exclude_of_the_custom_file() -> None:
     cells = compiled("custom")
     assert [(c.bindings["long"], c.repetition) for c in cells] == [
-        ("cubic", 1), ("bbr", 1), ("cubic", 2), ("bbr", 2), ("cubic", 3), ("cubic", 4), ("cubic", 5),
-    ]  # fmt: skip
+        ("cubic", 1),
+        ("bbr", 1),
+        ("cubic", 2),
+        ("bbr", 2),
+        ("cubic", 3),
+        ("cubic", 4),
+        ("cubic", 5),
+    ]
 
 
 def test_the_templates_hold_no_program() -> None:

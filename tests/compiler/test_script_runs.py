@@ -47,8 +47,10 @@ pytestmark = pytest.mark.skipif(bool(LACKING), reason=f"this machine lacks: {LAC
 @pytest.fixture
 def script(make: SimpleNamespace, tmp_path: Path) -> Path:
     """A program of two small downloads over 5 Mbit/s, emitted."""
-    flows = [make.flow(n, s, c, workload=File(200_000)) for n, s, c in
-             (("one", "s1", "c1"), ("two", "s2", "c2"))]  # fmt: skip
+    flows = [
+        make.flow(n, s, c, workload=File(200_000))
+        for n, s, c in (("one", "s1", "c1"), ("two", "s2", "c2"))
+    ]
     # The kernel of continuous integration has no netem: nothing there can transmit frames.
     net = make.dumbbell(
         rate_bps=5_000_000, rtt_ms=0, queue=make.size(20_000, "B"), transmit="bucket"
@@ -90,8 +92,9 @@ def test_a_cell_runs_and_leaves_its_artefacts(script: Path, tmp_path: Path) -> N
 
     pings = json.loads((out / "ping.json").read_text())
     assert [(ping["flow"], ping["sent"], len(ping["rtts_ns"])) for ping in pings] == [
-        ("one", 10, 10), ("two", 10, 10),
-    ]  # fmt: skip
+        ("one", 10, 10),
+        ("two", 10, 10),
+    ]
     assert all(rtt > 0 for ping in pings for rtt in ping["rtts_ns"])
 
     system = json.loads((out / "system.json").read_text())
@@ -172,13 +175,18 @@ def test_a_program_that_fails_says_why(script: Path, tmp_path: Path) -> None:
 
 
 def test_mininets_command_line_has_the_network(script: Path, tmp_path: Path) -> None:
-    """As Mininet's users know it: a node's name, then a command; a node's name stands for its address."""
+    """As Mininet's users know it: a node's name, then a command; a node's name stands for its
+    address.
+    """
     out = tmp_path / "out"
     run = subprocess.run(
         [PYTHON, script, out, "--cli"],
         input="nodes\ns1 ping -c 1 c1\nr1 tc qdisc show dev r1-eth2\nexit\n",
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert run.returncode == 0, run.stderr
     said = run.stderr  # to which Mininet's logger writes
     assert "1 received" in said and "tbf 1:" in said and "bfifo 2:" in said
@@ -200,8 +208,11 @@ def test_a_single_file_runs_where_no_package_is_beside_it(
     (program,) = cells.glob("*.py")
     run = subprocess.run(
         [PYTHON, "-I", program, tmp_path / "out"],
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert (run.returncode, run.stderr) == (0, "")
     assert json.loads((tmp_path / "out/cell.json").read_text())["ended_by"] == "finished"
 
@@ -245,11 +256,17 @@ print(json.dumps(said))
 
 
 def test_nodes_of_mininet_and_plain_namespaces_are_set_up_alike(script: Path) -> None:
-    """By `ip` and `tc`, or by one program over netlink: equal qdiscs, addresses, routes, neighbours, rules, sysctls and offloads."""
+    """By `ip` and `tc`, or by one program over netlink: equal qdiscs, addresses, routes,
+    neighbours, rules, sysctls and offloads.
+    """
     run = subprocess.run(
         [PYTHON, "-c", READ_BACK, script],
-        cwd=script.parent, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        cwd=script.parent,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert run.returncode == 0, run.stderr
     said = json.loads(run.stdout)
     assert told(said["mininet"]) == told(said["namespaces"]) == told(said["netlink"])
@@ -269,7 +286,9 @@ CHANCE = frozenset({"ifindex", "link_index", "link_netnsid", "valid_life_time"})
 
 
 def told(value: Any) -> Any:
-    """Return what was read back without what is different each time; tables of neighbours have no order."""
+    """Return what was read back without what is different each time; tables of neighbours have no
+    order.
+    """
     if isinstance(value, dict):
         return {name: told(part) for name, part in value.items() if name not in CHANCE}
     if isinstance(value, list):

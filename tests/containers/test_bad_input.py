@@ -191,8 +191,11 @@ def test_every_error_of_the_library_has_words() -> None:
                 assert explain(kind("reason", "", 0)).missing
                 continue
             wanted = list(inspect.signature(kind.__init__).parameters)[1:]
-            given = {name: arguments.get(name, "reason") for name in wanted
-                     if name not in ("args", "kwargs", "response", "request")}  # fmt: skip
+            given = {
+                name: arguments.get(name, "reason")
+                for name in wanted
+                if name not in ("args", "kwargs", "response", "request")
+            }
             try:
                 error = kind(**given)
             except TypeError:

@@ -87,7 +87,9 @@ def eventually(nothing: Callable[[], list[str]]) -> None:
 
 
 def holders(client: Client, runner: Runner) -> set[str]:
-    """Return what holds the containers of a run: network namespaces, and processes of the engine."""
+    """Return what holds the containers of a run: network namespaces, and processes of the
+    engine.
+    """
     found = set()
     for container in client.api.containers(filters={"label": leftovers.LABEL}):
         if container["Labels"][leftovers.LABEL].startswith(f"{runner.mark}@"):

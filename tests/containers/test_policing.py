@@ -17,7 +17,10 @@ def test_packets_are_policed_as_computed(
     compiled: Compiled, engine: DockerEngine, tmp_path: Path
 ) -> None:
     """One flow overflows a queue of 20 packets and pays; this host's clock decides how often."""
-    gate = "}  policer gate { at = r  to = c  mode = conex(rate: 2pkt/s, depth: 3pkt, harshness: strict) "
+    gate = (
+        "}  policer gate { at = r  to = c  mode = conex(rate: 2pkt/s, depth: 3pkt, harshness:"
+        " strict) "
+    )
     (cell,) = compiled("cca = reno  workload = bulk", more="duration = 3s", change=gate).cells()
     raw = engine.run(cell, tmp_path)
     assert raw.error == ""

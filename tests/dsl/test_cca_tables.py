@@ -1,4 +1,6 @@
-"""The CCAs with their parameters; that those over QUIC are the endpoints' is a test of the crate."""
+"""The CCAs with their parameters; that those over QUIC are the endpoints' is a test of the
+crate.
+"""
 
 from __future__ import annotations
 
@@ -37,6 +39,21 @@ def test_every_parameter_has_a_default_that_it_takes_but_the_largest_window() ->
 
 def test_all_ccas_of_the_guests_kernel_are_there() -> None:
     assert [name for name in TCP_CCAS.names() if name != BPF.name] == [
-        "bbr", "bic", "cdg", "cubic", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp",
-        "nv", "reno", "scalable", "vegas", "veno", "westwood", "yeah",
-    ]  # fmt: skip
+        "bbr",
+        "bic",
+        "cdg",
+        "cubic",
+        "dctcp",
+        "highspeed",
+        "htcp",
+        "hybla",
+        "illinois",
+        "lp",
+        "nv",
+        "reno",
+        "scalable",
+        "vegas",
+        "veno",
+        "westwood",
+        "yeah",
+    ]

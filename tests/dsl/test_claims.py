@@ -84,8 +84,9 @@ def test_bounds_may_depend_on_swept_names_and_lets() -> None:
         "where = loss == 0%  holds = median(goodput, flow: a) / n in 0.2Mbit/s * n..1Mbit/s * most"
     )
     assert [(u.terms[0].factor, u.low, u.high) for u in found.units] == [
-        (1.0, 0.2e6, 0.9e6), (0.5, 0.4e6, 0.9e6)
-    ] * 2  # fmt: skip
+        (1.0, 0.2e6, 0.9e6),
+        (0.5, 0.4e6, 0.9e6),
+    ] * 2
 
 
 def test_a_constant_on_the_left_turns_the_comparison() -> None:
@@ -140,7 +141,7 @@ def test_the_only_flow_that_is_measured_need_not_be_named() -> None:
         ("where = loss == 1%", "missing-key", "holds"),
         ("for = mean  holds = count(fairness.F > 0) > 50%", "claim-form", "mean"),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused(body: str, code: str, words: str) -> None:
     _, found = checked(f'claim "x" {{ {body} }}')
     assert (code, True) in [(c, words in message) for c, message in found], found

@@ -1,4 +1,6 @@
-"""CONTRIBUTING.md: a copy of the program gets a new word of each kind in the files that its table names, and runs it."""
+"""CONTRIBUTING.md: a copy of the program gets a new word of each kind in the files that its table
+names, and runs it.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +39,9 @@ experiment toy {{
 class Toy:
     """A new word.
 
-    files: new ones, path -> text, with NAME for the word in the path. edits: of files that are there, path ->
-    (text, what replaces it). spec: what of SPEC it changes. made: a file that `compile` or `run` then writes,
-    and what is in it.
+    files: new ones, path -> text, with NAME for the word in the path. edits: of files that are
+    there, path -> (text, what replaces it). spec: what of SPEC it changes. made: a file that
+    `compile` or `run` then writes, and what is in it.
     """
 
     name: str
@@ -191,7 +193,10 @@ TOYS = {
             "words/metrics.py": (
                 (
                     '        _metric("plt", ',
-                    '        _metric("volume", "B", "Bytes received", _FLOW),\n        _metric("plt", ',
+                    (
+                        '        _metric("volume", "B", "Bytes received", _FLOW),\n       '
+                        ' _metric("plt", '
+                    ),
                 ),
             )
         },
@@ -205,7 +210,10 @@ TOYS = {
             "words/figures.py": (
                 (
                     '        _figure(\n            "table",',
-                    '        _figure("numbers", "All numbers", most=(1, 1)),\n        _figure(\n            "table",',
+                    (
+                        '        _figure("numbers", "All numbers", most=(1, 1)),\n       '
+                        ' _figure(\n            "table",'
+                    ),
                 ),
             )
         },
@@ -251,7 +259,10 @@ TOYS = {
                 ("from . import containers,", "from . import names, containers,"),
                 (
                     '        Target("slurm"',
-                    '        Target("names", "the cells", finish=names.finish),\n        Target("slurm"',
+                    (
+                        '        Target("names", "the cells", finish=names.finish),\n       '
+                        ' Target("slurm"'
+                    ),
                 ),
             )
         },
@@ -269,7 +280,9 @@ def test_every_path_is_there() -> None:
 
 @pytest.mark.parametrize("word", TOYS)
 def test_a_new_word_needs_the_files_that_the_table_names(word: str, tmp_path: Path) -> None:
-    """A workload with a description of its own needs the other files, too; this one is what `file` is."""
+    """A workload with a description of its own needs the other files, too; this one is what `file`
+    is.
+    """
     toy = TOYS[word]
     touched = {*toy.files, *toy.edits}
     own_kind = ("endpoints/", "cell/") if word == "workload" else ("nothing",)

@@ -19,8 +19,11 @@ def test_every_statement_counts_in_order(experiment: Make) -> None:
     )
     plan = compiler.compile(made).plan
     assert plan.deviates == (
-        "the RTT is 50 ms, not 60", "no cross traffic", "Linux 7.3", "10 repetitions",
-    )  # fmt: skip
+        "the RTT is 50 ms, not 60",
+        "no cross traffic",
+        "Linux 7.3",
+        "10 repetitions",
+    )
     assert '"deviates"' in plan.model_dump_json()
 
 

@@ -1,7 +1,8 @@
 """Every page in tests/diagnostics: a block of `.fexp`, then the diagnostics that it gets.
 
-They are those of `fairc check`. Where it takes another command, the page shows a call (`$ fairc ...`) and what it prints on
-standard error; where it takes a plug-in, the entry points of its package (`ini`).
+They are those of `fairc check`. Where it takes another command, the page shows a call
+(`$ fairc ...`) and what it prints on standard error; where it takes a plug-in, the entry points of
+its package (`ini`).
 """
 
 from __future__ import annotations

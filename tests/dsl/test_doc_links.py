@@ -1,4 +1,6 @@
-"""Every relative link of the documentation leads to a file, and to a heading of it where it names one."""
+"""Every relative link of the documentation leads to a file, and to a heading of it where it names
+one.
+"""
 
 from __future__ import annotations
 

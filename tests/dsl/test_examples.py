@@ -16,7 +16,9 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.fexp"))
 
 
 def page_of(file: Path) -> str:
-    """Return the page that the index names for an example; variants of one experiment share theirs."""
+    """Return the page that the index names for an example; variants of one experiment share
+    theirs.
+    """
     index = (PAGES / "README.md").read_text(encoding="utf-8")
     page: str
     (page,) = re.findall(rf"^\| \[{file.stem}\]\(([\w-]+\.md)", index, re.MULTILINE)

@@ -45,13 +45,17 @@ def figure(report: str) -> FigureRequest:
     ("where", "names", "rows"),
     [
         ("latency == 300ms", ("latency",), {("300ms",)}),
-        ("n > 1 and latency < 1s", ("latency", "n"), {(t, n) for t in ("50ms", "300ms") for n in "25"}),
+        (
+            "n > 1 and latency < 1s",
+            ("latency", "n"),
+            {(t, n) for t in ("50ms", "300ms") for n in "25"},
+        ),
         ("m == n", ("n", "m"), {("1", "1"), ("2", "2"), ("5", "5")}),
         ("n <= most", ("n",), {("1",), ("2",)}),
         ("repetition > 1 and n == 5", ("n", "repetition"), {("5", "2"), ("5", "3")}),
         ("not (n == 1)", ("n",), {("2",), ("5",)}),
     ],
-)  # fmt: skip
+)
 def test_a_condition_becomes_the_values_for_which_it_holds(
     where: str, names: tuple[str, ...], rows: set[tuple[str, ...]]
 ) -> None:

@@ -95,7 +95,10 @@ measure = [goodput]
 
 
 def test_a_node_keeps_its_name_where_a_swept_name_is_the_same() -> None:
-    text = f"{OWN} sweep {{ c1 = [cubic, bbr] }} flow a {{ from = s1  to = c1  cca = c1  workload = {WORKLOAD} }}"
+    text = (
+        f"{OWN} sweep {{ c1 = [cubic, bbr] }} flow a {{ from = s1  to = c1  cca = c1  workload ="
+        f" {WORKLOAD} }}"
+    )
     made, found = load(Source("file.fexp", f"fexp 1\nexperiment e {{\n{text}\n}}\n"))
     assert made is not None, [d.message for d in found]
     cells = list(compile(made).cells())
@@ -103,7 +106,10 @@ def test_a_node_keeps_its_name_where_a_swept_name_is_the_same() -> None:
 
 
 def test_swept_nodes_are_what_they_are_swept_over() -> None:
-    text = f"{OWN} sweep {{ end = [c1, s1] }} flow a {{ from = s1  to = end  cca = cubic  workload = {WORKLOAD} }}"
+    text = (
+        f"{OWN} sweep {{ end = [c1, s1] }} flow a {{ from = s1  to = end  cca = cubic  workload ="
+        f" {WORKLOAD} }}"
+    )
     assert [code for code, _ in helps(text)] == ["same-ends"]
     text = text.replace("[c1, s1]", "[c2]")
     assert [code for code, _ in helps(text)] == ["unknown-node"]
@@ -112,7 +118,10 @@ def test_swept_nodes_are_what_they_are_swept_over() -> None:
 def test_nothing_is_said_of_combinations_that_do_not_occur() -> None:
     """LEDBAT is over QUIC only; the pair that cannot be is left out of the sweep."""
     sweep = "sweep { cca = [ledbat, cubic]  over = [quic, tcp] }"
-    flow = f"topology = {TOPOLOGY} flow a {{ cca = cca  over = over  workload = {WORKLOAD} }} measure = [goodput]"
+    flow = (
+        f"topology = {TOPOLOGY} flow a {{ cca = cca  over = over  workload = {WORKLOAD} }} measure"
+        f" = [goodput]"
+    )
     assert [code for code, _ in helps(f"{sweep} {flow}")] == ["impossible-pair"]
     assert helps(f"{sweep} exclude cca == ledbat and over == tcp {flow}") == []
     # What occurs is looked at, even where the first value of the other axes does not go with it.

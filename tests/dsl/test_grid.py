@@ -98,7 +98,10 @@ def test_exclude_sees_cells(build: Build, experiment: Make) -> None:
 def test_sweeps_over_topologies_and_queues(build: Build) -> None:
     before = "topology two(rate) { node server, client  link server -- client { rate = rate } }\n"
     found = build(
-        "sweep { kind = [fifo]  net = [two(5Mbit/s), bottleneck(rate: 1Mbit/s, queue: kind(10kB))] }",
+        (
+            "sweep { kind = [fifo]  net = [two(5Mbit/s), bottleneck(rate: 1Mbit/s, queue:"
+            " kind(10kB))] }"
+        ),
         "topology = net",
         before=before,
     )

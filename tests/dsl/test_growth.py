@@ -1,4 +1,6 @@
-"""What is done grows as a file does: twice the flows, lists or claims are at most twice the calls."""
+"""What is done grows as a file does: twice the flows, lists or claims are at most twice the
+calls.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ COUNT = 40
 """A file with this many is compared with files of twice and four times as many."""
 
 MOST = 1.05
-"""How much more the second doubling may add than twice what the first one adds; one call for each pair adds more."""
+"""How much more the second doubling may add than twice what the first one adds; one call for each
+pair adds more.
+"""
 
 
 FEW = frozenset(
@@ -29,8 +33,10 @@ FEW = frozenset(
         *("excludes", "excludes of repetitions", "a grid"),
     }
 )
-"""What a limit keeps small where more than the calls of a line is inherent: every node has a route to every host, and
-every `exclude` is decided for every value; of a grid, some configurations are compiled."""
+"""What a limit keeps small where more than the calls of a line is inherent: every node has a route
+to every host, and every `exclude` is decided for every value; of a grid, some configurations are
+compiled.
+"""
 
 
 WRONG = {
@@ -105,6 +111,8 @@ def test_calls_grow_as_the_file_does(
 
 @pytest.mark.parametrize("name", LARGE)
 def test_a_large_file_is_legal_or_said_to_be_wrong(name: str) -> None:
-    """The files of this test are what their names say: none is refused for a slip of the test's own."""
+    """The files of this test are what their names say: none is refused for a slip of the test's
+    own.
+    """
     found = load(Source("large.fexp", LARGE[name](COUNT)))[1].errors
     assert {diagnostic.code for diagnostic in found} <= WRONG.get(name, frozenset())

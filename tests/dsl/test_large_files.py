@@ -1,4 +1,6 @@
-"""Thousands of lets, nodes and errors: what is done grows as the file does, and what is said does not."""
+"""Thousands of lets, nodes and errors: what is done grows as the file does, and what is said does
+not.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`fairc fmt`: what it prints means the same, is the same when it is printed again, loses nothing."""
+"""`fairc fmt`: what it prints means the same, is the same when it is printed again, loses
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,7 @@ from fairc.dsl.text.syntax import Node
 ROOT = Path(__file__).parent.parent.parent
 FILES = [*sorted((ROOT / "examples").glob("*.fexp")), *sorted(ROOT.glob("words/presets/*.fexp"))]
 
-relaxed = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)  # fmt: skip
+relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def formatted(text: str) -> str:

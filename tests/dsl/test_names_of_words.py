@@ -1,4 +1,6 @@
-"""A word of the language is compared with in its own file alone: elsewhere its entry is asked what it is."""
+"""A word of the language is compared with in its own file alone: elsewhere its entry is asked what
+it is.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ WORDS = frozenset(
 )
 
 ELSEWHERE = {
-    # The same letters, but not the word: `load` numbers the loads of a page, `line` is an order of packets.
+    # The same letters, but not the word: `load` numbers the loads of a page, `line` is an order of
+    # packets.
     "dsl/results/claim_readings.py": {"load"},
     "dsl/results/figures.py": {"load"},
     "runtime/report/figures/axis.py": {"load"},
@@ -45,7 +48,10 @@ ELSEWHERE = {
     "runtime/report/lead.py": {"heatmap", "line"},
     "runtime/validity/buffers.py": {"cake", "fifo"},
 }
-"""File -> the words that it compares with. It only shrinks: an entry that is not needed any more is an error, too."""
+"""File -> the words that it compares with.
+
+It only shrinks: an entry that is not needed any more is an error, too.
+"""
 
 
 def test_words_are_compared_with_in_their_own_file() -> None:

@@ -238,9 +238,11 @@ def test_a_recording_in_the_order_of_its_times(recorded: Recorded) -> None:
     made, found = recorded(
         HTML,
         entry(f"{SITE}/b.png", 300, at=3),
-        entry(f"{SITE}/a.css", 700, "text/css", at=1, _initiator={"type": "parser", "url": SITE + "/"}),
+        entry(
+            f"{SITE}/a.css", 700, "text/css", at=1, _initiator={"type": "parser", "url": SITE + "/"}
+        ),
         entry(f"{SITE}/f.woff2", 500, "font/woff2", at=2, _initiator={"url": f"{SITE}/a.css"}),
-    )  # fmt: skip
+    )
     assert not list(found)
     assert made is not None and listed(made) == [
         ("/", 9000, "text/html", None),

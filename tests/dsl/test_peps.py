@@ -62,11 +62,23 @@ def test_accesses_with_and_without_proxies_are_swept(experiment: Callable[..., A
         ("terminal = terminal  gateway = terminal", "no-pep-link", "terminal"),
         ("terminal = terminal  gateway = gateway  speed = 3", "unknown-key", "speed"),
         ("terminal = terminal  gateway = gateway  mode = splat", "unknown-pep", "splat"),
-        ("terminal = terminal  gateway = gateway  mode = split(cca: pcc)", "impossible-pair", "pcc"),
-        ("terminal = terminal  gateway = gateway  mode = split(connections: 0)", "out-of-range", "0"),
-        ("terminal = terminal  gateway = gateway  mode = split(window: 3pkt)", "wrong-dimension", "3pkt"),
+        (
+            "terminal = terminal  gateway = gateway  mode = split(cca: pcc)",
+            "impossible-pair",
+            "pcc",
+        ),
+        (
+            "terminal = terminal  gateway = gateway  mode = split(connections: 0)",
+            "out-of-range",
+            "0",
+        ),
+        (
+            "terminal = terminal  gateway = gateway  mode = split(window: 3pkt)",
+            "wrong-dimension",
+            "3pkt",
+        ),
     ],
-)  # fmt: skip
+)
 def test_wrong_proxies(check: Check, settings: str, code: str, place: str) -> None:
     found = check(HOME % settings)
     assert (code, place) in [(d.code, d.span.text) for d in found.errors if d.span]

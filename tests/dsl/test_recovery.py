@@ -119,9 +119,15 @@ def test_a_slip_hides_no_other_error(old: str, new: str, slip: int) -> None:
     "text",
     [
         # No bracket is open before the keyword, although a brace is missing in the whole.
-        "experiment e {\n  flow f { holds = ) median ( x ) }\n  topology t ( rate c2 1 , hop = 2 ) {\n}",
+        (
+            "experiment e {\n  flow f { holds = ) median ( x ) }\n  topology t ( rate c2 1 , hop"
+            " = 2 ) {\n}"
+        ),
         # The `let` stands outside of the statement that is broken.
-        "topology t { link a -- b rate = 1Mbit/s } }\nlet \n1ms]\nexperiment e {\n  exclude z <- ms\n}",
+        (
+            "topology t { link a -- b rate = 1Mbit/s } }\nlet \n1ms]\nexperiment e {\n  exclude z"
+            " <- ms\n}"
+        ),
     ],
 )
 def test_braces_that_do_not_fit_are_said(text: str) -> None:

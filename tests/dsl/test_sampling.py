@@ -57,8 +57,10 @@ def test_each_configuration_is_drawn_equally_often(build: Build) -> None:
     drawn = Counter(
         point
         for seed in range(200)
-        for point in points(build("sweep { a = 1..5 }", "duration = a * 1s", "sample = 2", f"seed = {seed}"))
-    )  # fmt: skip
+        for point in points(
+            build("sweep { a = 1..5 }", "duration = a * 1s", "sample = 2", f"seed = {seed}")
+        )
+    )
     assert all(50 < n < 110 for n in drawn.values()) and len(drawn) == 5  # 80 expected, 6.9 sd
 
 

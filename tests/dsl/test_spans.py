@@ -57,10 +57,14 @@ def test_keywords_are_not_glued_to_names(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["link", "node", "sweep", "users", "flow", "topology", "report", "let", "fexp", "policer"]
-)  # fmt: skip
+    "word",
+    ["link", "node", "sweep", "users", "flow", "topology", "report", "let", "fexp", "policer"],
+)
 def test_keywords_are_free_as_keys_and_values(word: str) -> None:
-    text = f"fexp 1 let x = {word} experiment e {{ {word} = {word} a = [{word}] b = f({word}: {word}) }}"
+    text = (
+        f"fexp 1 let x = {word} experiment e {{ {word} = {word} a = [{word}] b = f({word}: {word})"
+        f" }}"
+    )
     tree = parse(Source("file.fexp", text))
     assert len([n for n in tree.walk() if isinstance(n, Name) and n.text == word]) == 4
     swept = f"fexp 1 experiment e {{ sweep {{ {word} = [1] ({word}, b) = [(1, 2)] }} }}"

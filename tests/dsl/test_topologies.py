@@ -140,7 +140,10 @@ def test_topologies_cannot_call_themselves(check: Check) -> None:
 def test_a_flow_with_everything(build: Build) -> None:
     (configuration,) = build(
         "topology { node a, b  link a -- b { rate = 1Mbit/s } }",
-        "flow f { from = b  to = a  count = 3  over = tcp  cca = htcp  start = 1s  stop = 9s  workload = bulk }",
+        (
+            "flow f { from = b  to = a  count = 3  over = tcp  cca = htcp  start = 1s  stop = 9s "
+            " workload = bulk }"
+        ),
     )
     (flow,) = configuration.scenario.flows
     assert (flow.server, flow.client, flow.connections, flow.cca) == ("b", "a", 3, "htcp")
@@ -167,7 +170,7 @@ def test_a_flow_with_everything(build: Build) -> None:
         ("cca = cubic  start = normal(1s)  workload = file(1MB)", "missing-argument", "normal(1s)"),
         ("cca = cubic  start = pareto(1s, 1)  workload = file(1MB)", "out-of-range", "1"),
     ],
-)  # fmt: skip
+)
 def test_wrong_flows(check: Check, flow: str, code: str, place: str) -> None:
     found = check(f"flow f {{ {flow} }}")
     assert [(d.code, d.span.text) for d in found if d.span] == [(code, place)]

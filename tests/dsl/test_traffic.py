@@ -50,15 +50,23 @@ def one(settings: str, hosts: str = "") -> Flow:
     [
         ("cca = cubic", "tcp", "cubic", {}),
         ("cca = cubic(hystart: off)", "tcp", "cubic", {"hystart": 0}),
-        ("over = tcp  cca = cdg(use_shadow: off, backoff_beta: 512)", "tcp", "cdg",
-         {"use_shadow": False, "backoff_beta": 512}),
+        (
+            "over = tcp  cca = cdg(use_shadow: off, backoff_beta: 512)",
+            "tcp",
+            "cdg",
+            {"use_shadow": False, "backoff_beta": 512},
+        ),
         ("cca = hybla(rtt0: 40ms)", "tcp", "hybla", {"rtt0": 40}),
         ("over = quic  cca = reno", "quic", "reno", {"beta": 0.5}),
         ("over = quic(stack: quinn)  cca = reno(beta: 0.7)", "quic", "reno", {"beta": 0.7}),
-        ("over = quic  cca = cubic(connections: 5)", "quic", "cubic",
-         {"connections": 5, "beta": 0.7, "c": 0.4, "hystart": False}),
+        (
+            "over = quic  cca = cubic(connections: 5)",
+            "quic",
+            "cubic",
+            {"connections": 5, "beta": 0.7, "c": 0.4, "hystart": False},
+        ),
     ],
-)  # fmt: skip
+)
 def test_transport_and_cca(
     settings: str, transport: str, cca: str, parameters: dict[str, object]
 ) -> None:
@@ -136,17 +144,23 @@ def flow(name: str, settings: str) -> str:
         ("cca = cubic(hystart: on)", "cca = cubic", []),
         ("cca = cubic(hystart: off)", "cca = cubic(hystart: off)", []),
         ("cca = cubic(hystart: off)", "over = quic  cca = cubic", []),
-        ("users = one  cca = cubic(hystart: off)", "users = two  cca = cubic",
-         ["conflicting-parameters"]),
+        (
+            "users = one  cca = cubic(hystart: off)",
+            "users = two  cca = cubic",
+            ["conflicting-parameters"],
+        ),
         ("cca = cubic  ecn = on", "cca = bbr", ["conflicting-options"] * 2),
         ("cca = cubic  ecn = on", "over = quic  cca = cubic", []),
         ("users = one  cca = cubic  ecn = on", "users = two  cca = cubic", []),
-        ("users = two  cca = cubic  sack = off", "users = two  cca = bbr",
-         ["conflicting-options"] * 2),
+        (
+            "users = two  cca = cubic  sack = off",
+            "users = two  cca = bbr",
+            ["conflicting-options"] * 2,
+        ),
         ("cca = cubic  initial_window = 4pkt", "cca = bbr", ["conflicting-options"]),
         ("from = client  to = server  cca = cubic  initial_window = 4pkt", "cca = bbr", []),
     ],
-)  # fmt: skip
+)
 def test_what_flows_share(a: str, b: str, codes: list[str]) -> None:
     assert [d.code for d in check(flow("a", a) + flow("b", b))] == codes
 
@@ -225,22 +239,33 @@ def test_a_window_is_written_in_either_place() -> None:
     ("flow", "code", "place"),
     [
         ("cca = cubic  window = 64KiB  workload = bulk(window: 9kB)", "duplicate-key", "64KiB"),
-        ("over = udp  rate = 1Mbit/s  workload = requests(1kB, 1s)", "impossible-pair",
-         "requests(1kB, 1s)"),
-        ("over = udp  rate = 1Mbit/s  workload = video(1Mbit/s, 9s)", "impossible-pair",
-         "video(1Mbit/s, 9s)"),
-        ("over = udp  rate = 1Mbit/s  workload = onoff(1Mbit/s, 1s, 1s)", "duplicate-key",
-         "1Mbit/s"),
+        (
+            "over = udp  rate = 1Mbit/s  workload = requests(1kB, 1s)",
+            "impossible-pair",
+            "requests(1kB, 1s)",
+        ),
+        (
+            "over = udp  rate = 1Mbit/s  workload = video(1Mbit/s, 9s)",
+            "impossible-pair",
+            "video(1Mbit/s, 9s)",
+        ),
+        (
+            "over = udp  rate = 1Mbit/s  workload = onoff(1Mbit/s, 1s, 1s)",
+            "duplicate-key",
+            "1Mbit/s",
+        ),
         ("over = quic  cca = reno  workload = requests(2.5pkt, 1s)", "out-of-range", "2.5pkt"),
         ("cca = cubic  workload = requests(9pkt, gamma(1s, 0))", "out-of-range", "0"),
         ("cca = cubic  workload = video(1Mbit/s, 9s, stall: 3s)", "out-of-range", "3s"),
         ("cca = cubic  workload = requests(1kB, 1ns)", "out-of-range", "1ns"),
-        ("cca = cubic  workload = onoff(1Mbit/s, exponential(0s), 1s)", "out-of-range",
-         "exponential(0s)"),
-        ("cca = cubic  workload = onoff(1Mbit/s, 1s, 1s, packet: 9001B)", "out-of-range",
-         "9001B"),
+        (
+            "cca = cubic  workload = onoff(1Mbit/s, exponential(0s), 1s)",
+            "out-of-range",
+            "exponential(0s)",
+        ),
+        ("cca = cubic  workload = onoff(1Mbit/s, 1s, 1s, packet: 9001B)", "out-of-range", "9001B"),
     ],
-)  # fmt: skip
+)
 def test_wrong_workloads(flow: str, code: str, place: str) -> None:
     found = [d for d in check(f"flow f {{ {flow} }}") if d.span]
     assert [(d.code, d.span.text) for d in found if d.span] == [(code, place)]

@@ -1,4 +1,6 @@
-"""Groups of users become plain nodes, links and flows; presets have the rates and delays they say."""
+"""Groups of users become plain nodes, links and flows; presets have the rates and delays they
+say.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ ACCESS = "topology = access(rate: 10Mbit/s, rtt: 100ms, queue: fifo(1bdp))"
 
 
 def rtt_ns(scenario: Scenario) -> int:
-    return sum(way.delay_ns for link in scenario.network.links for way in (link.forward, link.backward))  # fmt: skip
+    return sum(
+        way.delay_ns for link in scenario.network.links for way in (link.forward, link.backward)
+    )
 
 
 def ends(flow: Flow) -> tuple[str, str, str]:
@@ -116,7 +120,9 @@ def test_presets(build: Build, preset: str, down_bps: int, up_bps: int, rtt_ms: 
 
 def test_a_parking_lot_has_three_bottlenecks(build: Build) -> None:
     (configuration,) = build("topology = parking_lot(rate: 5Mbit/s, hop: 20ms)")
-    slow = [link for link in configuration.scenario.network.links if link.forward.rate_bps == 5_000_000]  # fmt: skip
+    slow = [
+        link for link in configuration.scenario.network.links if link.forward.rate_bps == 5_000_000
+    ]
     assert [(link.a, link.b) for link in slow] == [("r1", "r2"), ("r2", "r3"), ("r3", "r4")]
     assert rtt_ns(configuration.scenario) == 3 * 40 * 10**6
 

@@ -18,7 +18,8 @@ from fairc.compiler.targets import binary
 
 PROGRAM = binary.ROOT / binary.BUILT
 EVERY_NS = 100_000_000
-# A transfer that takes longer than this has hung; and how long a server may take to hear of its end, s.
+# A transfer that takes longer than this has hung; and how long a server may take to hear of its
+# end, s.
 PATIENCE_S, GRACE_S = 100.0, 5.0
 
 Event = dict[str, Any]

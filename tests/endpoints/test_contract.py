@@ -17,7 +17,9 @@ ROW = re.compile(rf"\| `(?P<event>[a-z-]+)` \| (?P<by>{BY}) \| `(?P<field>[a-z_]
 
 
 def promised() -> dict[tuple[str, str], set[str]]:
-    """(Event, by whom) -> names of its fields, from the table of the contract: a row for each field."""
+    """(Event, by whom) -> names of its fields, from the table of the contract: a row for each
+    field.
+    """
     fields: dict[tuple[str, str], set[str]] = {}
     for row in filter(None, (ROW.match(line) for line in CONTRACT.read_text().splitlines())):
         fields.setdefault((row["event"], row["by"]), set()).add(row["field"])

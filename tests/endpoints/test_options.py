@@ -1,4 +1,6 @@
-"""What the endpoints report of a connection is what the host was told, in a namespace of its own."""
+"""What the endpoints report of a connection is what the host was told, in a namespace of its
+own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Split connections carry TCP as it would go without them: bytes, ends, resets, and who talks to whom."""
+"""Split connections carry TCP as it would go without them: bytes, ends, resets, and who talks to
+whom.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from split_connection import CLIENT, MSS, PATIENCE_S, PORT, SERVER, Split, connected
 
-# More than all buffers between two programs hold: six of a connection, which the kernel doubles, and pipes.
+# More than all buffers between two programs hold: six of a connection, which the kernel doubles,
+# and pipes.
 MORE_THAN_FITS = 20_000_000
 SIZES = (1, 100_000, 3_000_000, 10_000_000)
 
@@ -123,7 +126,9 @@ def test_a_reset_comes_through_while_nobody_reads(split: Split) -> None:
 
 
 def test_one_direction_may_end_while_the_other_is_held_up(split: Split) -> None:
-    """The end of both directions is seen, but cannot be taken: nobody may spin, and all comes later."""
+    """The end of both directions is seen, but cannot be taken: nobody may spin, and all comes
+    later.
+    """
     with split.listen() as server:
         client, peer = split.joined(server)
         peer.shutdown(socket.SHUT_WR)

@@ -1,4 +1,6 @@
-"""The middle of a split connection: its window, its pool, and what happens when an end is not there."""
+"""The middle of a split connection: its window, its pool, and what happens when an end is not
+there.
+"""
 
 from __future__ import annotations
 
@@ -115,7 +117,8 @@ def test_a_middle_that_would_begin_slowly_is_refused(
 
 
 def test_a_client_of_a_server_that_refuses_is_answered_and_reset(split: Split) -> None:
-    # On a busy machine the reset can come before connect() returns; a refusal would be another error.
+    # On a busy machine the reset can come before connect() returns; a refusal would be another
+    # error.
     with pytest.raises(ConnectionResetError), split.connect() as client:
         client.recv(1)
     terminal, gateway = split.closed()

@@ -1,4 +1,6 @@
-"""Chromium loads a page of the web server: its graph, each object once, over each version of HTTP."""
+"""Chromium loads a page of the web server: its graph, each object once, over each version of
+HTTP.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ PAGE = [
     ("/m.html", 700, "text/html", 0),
 ]
 NO_PICTURE = "/k.jpg"
-"""Of 10 bytes there is no picture: decoding fails, and the page waits no longer for the response's end."""
+"""Of 10 bytes there is no picture: decoding fails, and the page waits no longer for the response's
+end.
+"""
 READ = """const all = kind => performance.getEntriesByType(kind).map(entry => entry.toJSON());
 return {load: all("navigation")[0], resources: all("resource"),
         widths: [...document.images].map(image => image.naturalWidth)};"""

@@ -17,7 +17,9 @@ from fairc.runtime.measurement import Measurement, load
 
 @pytest.fixture(scope="module")
 def cell(request: pytest.FixtureRequest) -> Cell:
-    """The only cell of the module's experiment; files that it names lie in the module's `FOLDER`."""
+    """The only cell of the module's experiment; files that it names lie in the module's
+    `FOLDER`.
+    """
     name = getattr(request.module, "FOLDER", Path()) / "module.fexp"
     return only_cell_of(request.module.SPEC, str(name))
 

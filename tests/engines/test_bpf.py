@@ -1,4 +1,6 @@
-"""CCAs of one's own: loaded in the guest, refused by its verifier, and kept off the host's kernel."""
+"""CCAs of one's own: loaded in the guest, refused by its verifier, and kept off the host's
+kernel.
+"""
 
 from __future__ import annotations
 

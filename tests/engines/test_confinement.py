@@ -1,4 +1,6 @@
-"""What the process of a machine can do on the host: tried from inside, as root and as an ordinary user."""
+"""What the process of a machine can do on the host: tried from inside, as root and as an ordinary
+user.
+"""
 
 from __future__ import annotations
 
@@ -121,8 +123,8 @@ def place() -> Iterator[Path]:
         yield Path(folder)
 
 
-# What is not refused as a call that the kernel does not have (ENOSYS): files that are not there or cannot be written, a
-# folder of bounded size, and the machine's own files, up to a limit.
+# What is not refused as a call that the kernel does not have (ENOSYS): files that are not there or
+# cannot be written, a folder of bounded size, and the machine's own files, up to a limit.
 NOT_THERE, READ_ONLY = {"ENOENT"}, {"EROFS", "EACCES"}
 OTHERWISE = {
     **dict.fromkeys(("write /kernel", "write initrd", "make a folder in /"), READ_ONLY),
@@ -247,7 +249,9 @@ def test_the_processes_of_a_running_machine_are_confined(
 
 
 def _machine(programs: int) -> tuple[int, list[int]]:
-    """Return the kernel of the machine that this process runs, and its guest's programs, once there are so many."""
+    """Return the kernel of the machine that this process runs, and its guest's programs, once there
+    are so many.
+    """
     until, before = time.monotonic() + 60, set[int]()
     while time.monotonic() < until:
         names = {}

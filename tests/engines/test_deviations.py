@@ -1,4 +1,6 @@
-"""Samples every 3 ms, and a cell without captures, in the real kernel: from TCP_INFO to the metric."""
+"""Samples every 3 ms, and a cell without captures, in the real kernel: from TCP_INFO to the
+metric.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def test_samples_come_every_3_ms_and_tell_the_state(measured: Measurement) -> No
 
 
 def test_the_window_falls_where_the_state_says(measured: Measurement) -> None:
-    """Reno's threshold is half the window at an entry, so it changes with the state and not without."""
+    """Reno's threshold is half the window at an entry, so it changes with the state and not
+    without.
+    """
     samples = measured.flows[0].endpoints.samples
     state, threshold = samples.congestion_state, samples.threshold_packets
     changed = np.flatnonzero(np.diff(threshold)) + 1

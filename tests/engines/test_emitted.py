@@ -1,4 +1,6 @@
-"""An emitted Mininet program as it is, inside the guest of `vm`, where Mininet and netem are: links that transmit, made by tc."""
+"""An emitted Mininet program as it is, inside the guest of `vm`, where Mininet and netem are: links
+that transmit, made by tc.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Cells of the real kernel whose captures leave open what a queue did, and in which it did nothing wrong."""
+"""Cells of the real kernel whose captures leave open what a queue did, and in which it did nothing
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,9 @@ def modem(measurement: Measurement) -> QueueRecord:
 
 
 def test_resets_that_a_full_queue_drops(runs: dict[str, Run]) -> None:
-    """A download's client ends by a reset beside an upload: the kernel answers late segments by equal resets."""
+    """A download's client ends by a reset beside an upload: the kernel answers late segments by
+    equal resets.
+    """
     measurement = load(*runs["adsl"])
     assert reasons(measurement) == []
     queue = modem(measurement)
@@ -89,7 +93,8 @@ def test_resets_that_a_full_queue_drops(runs: dict[str, Run]) -> None:
     assert (queue.through.lost & resets).sum() > 5
     assert (~queue.through.lost & resets).sum() > 5
     assert queue.through.certain.all()
-    # They were dropped while 64 waited, so never more than that wait, even after the end of the flows.
+    # They were dropped while 64 waited, so never more than that wait, even after the end of the
+    # flows.
     assert queue.largest_backlog()[0] == 64
 
 

@@ -1,4 +1,6 @@
-"""What a guest leaves is not believed: its header becomes names of files, lines on a terminal, and numbers."""
+"""What a guest leaves is not believed: its header becomes names of files, lines on a terminal, and
+numbers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a hostile plan once did on this machine's kernel, as root: it is refused, and nothing happens."""
+"""What a hostile plan once did on this machine's kernel, as root: it is refused, and nothing
+happens.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a result counts for: the machine, `cell/` but for its comments, and what the cell was given."""
+"""What a result counts for: the machine, `cell/` but for its comments, and what the cell was
+given.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,8 @@ def test_the_meaning_is_the_same_under_every_python() -> None:
     """Newer versions give nodes more fields (`type_params`), which are empty."""
     assert runner.meaning(b"class A:\n    x = 1\n") == (
         "('Module', [('body', [('ClassDef', [('name', 'A'), ('body', [('Assign', [('targets', "
-        "[('Name', [('id', 'x'), ('ctx', ('Store', []))])]), ('value', ('Constant', [('value', 1)]))])])])])])"
+        "[('Name', [('id', 'x'), ('ctx', ('Store', []))])]), ('value', ('Constant',"
+        " [('value', 1)]))])])])])])"
     )
 
 

@@ -1,4 +1,6 @@
-"""iperf3 in the virtual machine: what it moves, when it begins, and that it is the same every time."""
+"""iperf3 in the virtual machine: what it moves, when it begins, and that it is the same every
+time.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,11 @@ def test_the_cell_is_valid(measured: Measurement) -> None:
 def test_every_flow_moves_what_the_link_takes(measured: Measurement) -> None:
     told = {flow.name: flow.endpoints for flow in measured.flows}
     assert {name: each.completed for name, each in told.items()} == {
-        "down": True, "up": False, "udp": True, "file": True,
-    }  # fmt: skip
+        "down": True,
+        "up": False,
+        "udp": True,
+        "file": True,
+    }
     # A second at the link's rate, less what the queue and the begin of a second hold back.
     assert 0.8 < told["down"].progress.total * 8 / 1e6 < 1
     # IP bytes at 500 kbit/s, and the first ten segments, which are not paced.

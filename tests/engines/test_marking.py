@@ -1,4 +1,6 @@
-"""Queues that mark: RED and CoDel with ECN in the real kernel, for flows that ask for it and others; RED at rest."""
+"""Queues that mark: RED and CoDel with ECN in the real kernel, for flows that ask for it and
+others; RED at rest.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Links of several MTUs in the real kernel: what is sent over them, and how much of it is payload."""
+"""Links of several MTUs in the real kernel: what is sent over them, and how much of it is
+payload.
+"""
 
 from __future__ import annotations
 

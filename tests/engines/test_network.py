@@ -1,4 +1,6 @@
-"""One program sets a cell up over netlink as `ip` and `tc` do: read back, everything is the same, in the real kernel."""
+"""One program sets a cell up over netlink as `ip` and `tc` do: read back, everything is the same,
+in the real kernel.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from fairc.compiler import Cell
 from fairc.runtime.engines import guest_job
 from fairc.runtime.engines.uml import UmlEngine
 
-# Every queue, every impairment, a link that changes, MTUs, initial windows, hosts' processing times (macvlan).
+# Every queue, every impairment, a link that changes, MTUs, initial windows, hosts' processing times
+# (macvlan).
 QUEUES = """fexp 1
 topology laboratory(rate = 3Mbit/s, hop = 10ms) {
   node s, fair, unfair, early, bursty, packets, bucket, idle1, idle2, idle3, idle4, idle5, idle6, idle7, idle8, idle9

@@ -16,7 +16,8 @@ from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.host import archive
 from fairc.runtime.vm import recipe
 
-# Short, for emulation is slow: TCP and QUIC, random losses, controllers that compute in floating point.
+# Short, for emulation is slow: TCP and QUIC, random losses, controllers that compute in floating
+# point.
 SPEC = """fexp 1
 experiment other_cpus {
   topology = bottleneck(rate: 10Mbit/s, rtt: 20ms, loss: 1%, queue: fifo(1bdp))
@@ -27,8 +28,8 @@ experiment other_cpus {
 }
 """
 
-# Run before the cell's program: what a program can see of its CPU, and functions of the C library that
-# have other code for other CPUs.
+# Run before the cell's program: what a program can see of its CPU, and functions of the C library
+# that have other code for other CPUs.
 PROBE = """
 import ctypes, math, mmap, os, sys
 os.chdir(sys.argv[1])
@@ -49,8 +50,8 @@ with open("cpu.txt", "w") as file:
     file.write(open("/proc/cpuinfo").read())
 """
 
-# By QEMU's name; whether it has FMA, for which libm has other code; and XSAVE, without which programs
-# are followed by ptrace.
+# By QEMU's name; whether it has FMA, for which libm has other code; and XSAVE, without which
+# programs are followed by ptrace.
 CPUS = {"Haswell-noTSX": (True, True), "Nehalem": (False, False)}
 
 

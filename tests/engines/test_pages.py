@@ -1,4 +1,6 @@
-"""Page loads over 4G without a browser, in the virtual machine: h2 and h3, valid, twice the same."""
+"""Page loads over 4G without a browser, in the virtual machine: h2 and h3, valid, twice the
+same.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,10 @@ def connect_s(load: PageLoad) -> float:
 def test_loads_are_complete_and_over_what_was_asked_for(measured: Measurement) -> None:
     loads = measured.flows[0].endpoints.loads
     assert [(load.protocol, load.status, load.error) for load in loads] == [
-        ("h2", 200, ""), ("h3", 200, ""), ("h3", 200, ""),
-    ]  # fmt: skip
+        ("h2", 200, ""),
+        ("h3", 200, ""),
+        ("h3", 200, ""),
+    ]
     assert all(sum(r.bytes for r in load.resources) == 140_000 for load in loads)
 
 
@@ -43,7 +47,9 @@ def test_it_is_valid(measured: Measurement) -> None:
 
 
 def test_quic_connects_a_round_trip_earlier(measured: Measurement) -> None:
-    """TCP and TLS take a round trip each, QUIC has both in one: 160 ms and 80 ms, and some bytes."""
+    """TCP and TLS take a round trip each, QUIC has both in one: 160 ms and 80 ms, and some
+    bytes.
+    """
     first, *others = measured.flows[0].endpoints.loads
     assert connect_s(first) == pytest.approx(0.165, abs=0.01)
     assert [connect_s(load) for load in others] == pytest.approx([0.085, 0.085], abs=0.01)

@@ -75,7 +75,8 @@ def test_the_handshake_is_answered_at_home(cells: dict[bool, Events]) -> None:
 
 
 def test_the_middle_has_no_slow_start(cells: dict[bool, Events]) -> None:
-    """The link is full from the first byte on: size / rate, one round trip, and a start on the ground.
+    """The link is full from the first byte on: size / rate, one round trip, and a start on the
+    ground.
 
     Without proxies slow start doubles the window each round trip until it is a BDP (papers of the
     study: log2(BDP / IW) round trips).
@@ -93,7 +94,9 @@ def test_the_middle_has_no_slow_start(cells: dict[bool, Events]) -> None:
 
 
 def test_the_gateway_takes_no_more_than_two_windows_ahead(cells: dict[bool, Events]) -> None:
-    """What the server has got rid of, less what the terminal has: in the gateway, or under way (a third)."""
+    """What the server has got rid of, less what the terminal has: in the gateway, or under way (a
+    third).
+    """
     (ready,) = _of(cells[True], "satellite.gateway", "ready")
     window_bytes = ready["window_packets"] * ready["mss"]
     arrived = {

@@ -32,7 +32,9 @@ def test_tcp_is_split_and_quic_is_not(folder: Path, measured: Measurement) -> No
 
 
 def test_the_terminal_answers_the_handshake(measured: Measurement) -> None:
-    """TLS still crosses the satellite, and QUIC's handshake does; TCP's takes the 1 ms to the terminal."""
+    """TLS still crosses the satellite, and QUIC's handshake does; TCP's takes the 1 ms to the
+    terminal.
+    """
     first, second = measured.flows[0].endpoints.loads
     assert first.secure_start_s and first.connect_start_s and first.connect_end_s
     assert first.secure_start_s - first.connect_start_s == pytest.approx(1e-3, abs=5e-4)
@@ -42,7 +44,9 @@ def test_the_terminal_answers_the_handshake(measured: Measurement) -> None:
 
 
 def test_the_middle_has_no_slow_start(measured: Measurement) -> None:
-    """1 MB is 80 ms of the link at the window of a BDP; from 10 packets on it takes seven round trips."""
+    """1 MB is 80 ms of the link at the window of a BDP; from 10 packets on it takes seven round
+    trips.
+    """
     done = measured.flows[1].endpoints
     assert done.end_s is not None
     assert done.end_s < 3.0

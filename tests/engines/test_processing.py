@@ -1,4 +1,6 @@
-"""The time that hosts take for a packet, in the real kernel: what tc reads back, and what packets go through."""
+"""The time that hosts take for a packet, in the real kernel: what tc reads back, and what packets
+go through.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ ABOVE = "client.server.server-eth0"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, cell: Cell) -> Path:
-    """The artefacts of the cell, with one more capture: what the server's link sends, before the delay."""
+    """The artefacts of the cell, with one more capture: what the server's link sends, before the
+    delay.
+    """
     engine = UmlEngine()
     engine.prepare()
     above = Capture(
@@ -114,7 +118,8 @@ def test_gaps_of_a_constant_rate_source_vary(cell: Cell, folder: Path) -> None:
     udp = above.protocol == 17
     gaps_s = np.diff(above.time_ns[udp]) * 1e-9
     nominal_s = 1500 * 8 / 1e6
-    # The server's link is shared with TCP: a packet waits for some frames of 1514 bytes at 100 Mbit/s.
+    # The server's link is shared with TCP: a packet waits for some frames of 1514 bytes at 100
+    # Mbit/s.
     assert 0.5 * nominal_s - 1.5e-3 < gaps_s.min() and gaps_s.max() < 1.5 * nominal_s + 1.5e-3
     assert float(gaps_s.std()) == pytest.approx(nominal_s / 12**0.5, rel=0.12)
     error_s = nominal_s / 12**0.5 / float(np.sqrt(len(gaps_s)))

@@ -175,8 +175,8 @@ SHOWN: dict[str, Callable[[Any], dict[str, Any]]] = {
     "cake": _cake,
     "dualpi2": _dualpi2,
 }
-# Microseconds: the kernel keeps CoDel's times in units of 1024 ns, PIE's update in its ticks. Gains are
-# in Hz: dualpi2 scales them to 32 bits and back, each time rounded down.
+# Microseconds: the kernel keeps CoDel's times in units of 1024 ns, PIE's update in its ticks. Gains
+# are in Hz: dualpi2 scales them to 32 bits and back, each time rounded down.
 COARSE = {"target": 2.0, "interval": 2.0, "tupdate": 4000.0, "alpha": 1 / 256, "beta": 1 / 256}
 
 

@@ -1,4 +1,6 @@
-"""Roles that stay in the kernel: the same packets at the same times as roles that every segment wakes up."""
+"""Roles that stay in the kernel: the same packets at the same times as roles that every segment
+wakes up.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,8 @@ def test_receivers_in_the_kernel_leave_the_wire_as_it_was(
     staying = left_by(engine, cell, tmp_path / "staying")
     monkeypatch.setattr(guest_job, "PROGRAM", f"{WAKING}\n{guest_job.PROGRAM}")
     woken = left_by(engine, cell, tmp_path / "woken")
-    # The variable has reached the client: its attempt to take what is not there costs 1 us at its stop.
+    # The variable has reached the client: its attempt to take what is not there costs 1 us at its
+    # stop.
     assert staying.pop("one.client.ndjson") != woken.pop("one.client.ndjson")
     assert len(staying) == 3
     # Some thousand packets each, and not all of the delivered ones are those that entered.

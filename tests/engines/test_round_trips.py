@@ -1,4 +1,6 @@
-"""Round trips of packets in a machine: on an idle path they are what its links take, over TCP as over QUIC."""
+"""Round trips of packets in a machine: on an idle path they are what its links take, over TCP as
+over QUIC.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def only_cell() -> Cell:
 
 
 def answered_at_once(measurement: Measurement, flow: FlowRecord) -> tuple[Floats, Floats]:
-    """Return when each packet was transmitted that was the newest its ACK covered, and its RTT, s."""
+    """Return when each packet was transmitted that was the newest its ACK covered, and its RTT,
+    s.
+    """
     trips = measurement.round_trips(flow)
     assert not trips.unknown
     acked_s = trips.sent_s + trips.rtt_s
@@ -101,7 +105,9 @@ def test_the_rtt_of_a_packet_is_what_the_path_takes(
 def test_tcp_and_quic_differ_by_what_their_packets_sizes_explain(
     idle: tuple[Measurement, Path],
 ) -> None:
-    """Packets that were answered at once; others wait for the next one, which quinn acknowledges with them."""
+    """Packets that were answered at once; others wait for the next one, which quinn acknowledges
+    with them.
+    """
     measurement, folder = idle
     medians, expected = [], []
     for flow in measurement.flows:

@@ -1,4 +1,6 @@
-"""Short flows in the real kernel: flows of so many packets over TCP and QUIC that share their arrivals."""
+"""Short flows in the real kernel: flows of so many packets over TCP and QUIC that share their
+arrivals.
+"""
 
 from __future__ import annotations
 

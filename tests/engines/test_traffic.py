@@ -1,4 +1,6 @@
-"""What flows ask of the kernel, in the real kernel: parameters of CCAs, initial window, ECN, SACK, Fast Open."""
+"""What flows ask of the kernel, in the real kernel: parameters of CCAs, initial window, ECN, SACK,
+Fast Open.
+"""
 
 from __future__ import annotations
 
@@ -11,24 +13,44 @@ from fairc.compiler import Cell
 from fairc.words.ccas import TCP_CCAS, Knob
 
 ASKED: dict[str, dict[str, str]] = {
-    "bic": {"beta": "700", "max_increment": "8", "low_window": "20", "smooth_part": "10",
-            "fast_convergence": "off", "initial_ssthresh": "50"},
-    "cdg": {"backoff_beta": "512", "backoff_factor": "30", "hystart_detect": "0", "use_ineff": "3",
-            "use_shadow": "off", "use_tolerance": "on"},
-    "cubic": {"hystart": "off", "hystart_detect": "1", "hystart_low_window": "20",
-              "hystart_ack_delta_us": "1000", "fast_convergence": "off", "tcp_friendliness": "off",
-              "initial_ssthresh": "60"},
+    "bic": {
+        "beta": "700",
+        "max_increment": "8",
+        "low_window": "20",
+        "smooth_part": "10",
+        "fast_convergence": "off",
+        "initial_ssthresh": "50",
+    },
+    "cdg": {
+        "backoff_beta": "512",
+        "backoff_factor": "30",
+        "hystart_detect": "0",
+        "use_ineff": "3",
+        "use_shadow": "off",
+        "use_tolerance": "on",
+    },
+    "cubic": {
+        "hystart": "off",
+        "hystart_detect": "1",
+        "hystart_low_window": "20",
+        "hystart_ack_delta_us": "1000",
+        "fast_convergence": "off",
+        "tcp_friendliness": "off",
+        "initial_ssthresh": "60",
+    },
     "dctcp": {"dctcp_shift_g": "3", "dctcp_alpha_on_init": "512"},
     "htcp": {"use_rtt_scaling": "off", "use_bandwidth_switch": "off"},
     "hybla": {"rtt0": "40ms"},
     "nv": {"nv_pad": "5", "nv_reset_period": "7", "nv_min_cwnd": "4"},
     "vegas": {"alpha": "3", "beta": "6", "gamma": "2"},
-}  # fmt: skip
+}
 """Every parameter of every CCA, none at its default."""
 
 
 def spec() -> str:
-    """One cell: a flow with every CCA that has parameters, and three pairs of hosts with options."""
+    """One cell: a flow with every CCA that has parameters, and three pairs of hosts with
+    options.
+    """
     arguments = {
         name: ", ".join(f"{key}: {value}" for key, value in given.items())
         for name, given in ASKED.items()

@@ -99,7 +99,8 @@ for path in sorted(root.rglob("*")):
         continue  # a folder, or to be written only
 pathlib.Path(sys.argv[1], "told.json").write_text(json.dumps(found))
 """
-# Linux derives these from memory on every machine. Neither matters: cells have few peers, and hosts set their buffers.
+# Linux derives these from memory on every machine. Neither matters: cells have few peers, and hosts
+# set their buffers.
 BY_MEMORY = {"/proc/sys/net/ipv4/inet_peer_threshold", "/proc/sys/net/ipv4/tcp_wmem"}
 
 
@@ -205,7 +206,9 @@ def test_another_seed_gives_another_sample_path(
 
 
 def test_all_of_many_links_carry_from_the_start(engine: UmlEngine, tmp_path: Path) -> None:
-    """The kernel activates interfaces whose peers came up later a hundred a second, unless it is asked to."""
+    """The kernel activates interfaces whose peers came up later a hundred a second, unless it is
+    asked to.
+    """
     cell = only_cell_of(dumbbell(pairs=40, processing="off"))
     pings = json.loads((run(engine, cell, tmp_path / "many").artefacts / "ping.json").read_text())
     assert [len(ping["rtts_ns"]) for ping in pings] == [10] * 40
@@ -241,7 +244,9 @@ def test_a_host_that_has_no_more_processes_is_at_fault_and_not_the_cell(
     monkeypatch: pytest.MonkeyPatch,
     number: int,
 ) -> None:
-    """What the kernel printed in a cgroup of 1500 processes; the guest's program only saw a failed fork(2)."""
+    """What the kernel printed in a cgroup of 1500 processes; the guest's program only saw a failed
+    fork(2).
+    """
 
     def boot(_: UmlEngine, v: object, a: object, memory: int, folder: Path, *others: object) -> str:
         text = f"[    1.016000] start_userspace : clone failed, errno = {number}\n"

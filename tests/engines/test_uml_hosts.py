@@ -1,4 +1,6 @@
-"""Hosts on which the uml engine cannot run, or not as it would: status 3 and what helps, or equal results."""
+"""Hosts on which the uml engine cannot run, or not as it would: status 3 and what helps, or equal
+results.
+"""
 
 from __future__ import annotations
 

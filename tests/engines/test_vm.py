@@ -211,7 +211,9 @@ def test_asking_for_the_clock_changes_no_byte(
 def test_qemu_runs_under_a_filter_of_system_calls(
     engine: VmEngine, cells: tuple[Cell, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """proc(5): `Seccomp: 2` is a filter; every thread has it, that of the processor first of all."""
+    """proc(5): `Seccomp: 2` is a filter; every thread has it, that of the processor first of
+    all.
+    """
     found: list[str] = []
     watch = VmEngine._watch
 

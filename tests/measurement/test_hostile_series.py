@@ -1,4 +1,6 @@
-"""A stranger's series.npz: no pickle is loaded, and the file does not decide how much memory is taken."""
+"""A stranger's series.npz: no pickle is loaded, and the file does not decide how much memory is
+taken.
+"""
 
 from __future__ import annotations
 

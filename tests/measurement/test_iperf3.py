@@ -69,8 +69,10 @@ def test_a_server_whose_client_was_stopped_tells_its_last_interval_once(
 def test_a_test_ends_by_itself_or_is_stopped(measured: Measurement) -> None:
     ends = {flow.name: flow.endpoints.end_s for flow in measured.flows}
     assert {flow.name: flow.endpoints.completed for flow in measured.flows} == {
-        "down": True, "up": False, "udp": True,
-    }  # fmt: skip
+        "down": True,
+        "up": False,
+        "udp": True,
+    }
     assert ends["down"] == pytest.approx(1.09, abs=0.01)  # two round trips and a second
     assert ends["udp"] == pytest.approx(6.02, abs=0.001)  # a second and half a round trip
     assert ends["up"] is not None and ends["up"] <= 4.0

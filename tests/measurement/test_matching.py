@@ -1,4 +1,6 @@
-"""Packets that are alike, through every queue: which came out, and what the verdict on the queue is."""
+"""Packets that are alike, through every queue: which came out, and what the verdict on the queue
+is.
+"""
 
 from __future__ import annotations
 
@@ -157,7 +159,9 @@ def test_what_is_certain_is_so(name: str, arrivals: list[Arrival], seed: int) ->
 
 
 def drops_with_room(made: Made, limit: int) -> int:
-    """Count the data that a queue dropped with room for two more, whatever came before it at that time."""
+    """Count the data that a queue dropped with room for two more, whatever came before it at that
+    time.
+    """
     count = 0
     for packet in made.packets:
         t_ns = packet.sent.entered_ns

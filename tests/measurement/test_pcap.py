@@ -115,7 +115,9 @@ ALIKE = st.builds(
 def test_digests_tell_payloads_apart_as_far_as_they_were_captured(
     payloads: list[bytes], snaplen: int
 ) -> None:
-    """Against dpkt's reading; the length is another column, but digests of cut ones differ by it."""
+    """Against dpkt's reading; the length is another column, but digests of cut ones differ by
+    it.
+    """
     frames = [Frame(0, ethernet(ipv4("10.0.0.1", "10.0.0.2", 17, udp(1, 2, p)))) for p in payloads]
     digests = parse(pcap(frames, snaplen=snaplen)).packets.payload_digest.tolist()
     kept = []

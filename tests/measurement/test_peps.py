@@ -105,10 +105,13 @@ WINDOW = {"window_packets": 10}
         (lambda e: e | {"cca": "reno"}, "sat.gateway used reno, not cubic"),
         (lambda e: e | WINDOW, "connections of sat.gateway began with 10 packets, not 67"),
         (lambda e: e | {"connections": 1}, "sat.gateway kept 1 connections open, not 2"),
-        (lambda e: None if e["event"] == "joined" else e, "split 0 connections, and servers accepted 1"),
+        (
+            lambda e: None if e["event"] == "joined" else e,
+            "split 0 connections, and servers accepted 1",
+        ),
         (lambda e: e | {"event": "error", "message": "lost"}, "sat.gateway: lost"),
     ],
-)  # fmt: skip
+)
 def test_what_is_checked_of_proxies(tmp_path: Path, change: Any, words: str) -> None:
     made = split(0)
     made.write(tmp_path)

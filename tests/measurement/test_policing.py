@@ -1,4 +1,6 @@
-"""Policers recomputed: buckets and re-echoes against sequences worked out by hand, and against theory."""
+"""Policers recomputed: buckets and re-echoes against sequences worked out by hand, and against
+theory.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +41,20 @@ US, BACK = (1, 80, 2, 4000), (1, 80, 2, 4000)
 
 def policer(**changes: Any) -> Policer:
     given: dict[str, Any] = {
-        "name": "p", "node": "h", "ingress": "eth0", "egress": "eth1", "rate": 2.0, "depth": 10.0,
-        "harshness": "strict", "feedback": "none", "charge": "forwarded", "buckets": ("u",),
-        "policed": (), "seed": 7, "source": "made.fexp:1",
-    }  # fmt: skip
+        "name": "p",
+        "node": "h",
+        "ingress": "eth0",
+        "egress": "eth1",
+        "rate": 2.0,
+        "depth": 10.0,
+        "harshness": "strict",
+        "feedback": "none",
+        "charge": "forwarded",
+        "buckets": ("u",),
+        "policed": (),
+        "seed": 7,
+        "source": "made.fexp:1",
+    }
     return Policer(**(given | changes))
 
 
@@ -101,8 +113,8 @@ def test_random_numbers_are_those_of_the_policer() -> None:
 def test_tokens_are_taken_at_the_fill_rate(harshness: str) -> None:
     """100 re-echoes/s at 2 tokens/s: in the long run two of them pass a second (conservation).
 
-    1,000 s fill 2,000 tokens, beside the 10 of the full bucket; the level ends where it may: soft, with a
-    loss of 98 %, near -9.8.
+    1,000 s fill 2,000 tokens, beside the 10 of the full bucket; the level ends where it may: soft,
+    with a loss of 98 %, near -9.8.
     """
     rule = policer(harshness=harshness)
     seen = levels(rule, [(n * S // 100, True) for n in range(100_000)])

@@ -72,7 +72,8 @@ def judged(folder: Path, bound_ns: int | None, *changes: Change) -> tuple[str, s
 def test_a_delay_as_planned_is_valid_and_part_of_the_base_rtt(tmp_path: Path) -> None:
     cell = planned(crowded(), BOUND_NS).cell
     as_planned = (put(BOUND_NS), shown(cell))
-    # Two hosts, 1 ms each on average; ten pings move the mean by less than 2 ms of chance and 0.51 of tolerance.
+    # Two hosts, 1 ms each on average; ten pings move the mean by less than 2 ms of chance and 0.51
+    # of tolerance.
     assert judged(tmp_path, BOUND_NS, *as_planned, slower(2)) == ("valid", "")
     found, reasons = judged(tmp_path, BOUND_NS, *as_planned, slower(6))
     assert found == "invalid" and "the base RTT is" in reasons

@@ -61,7 +61,9 @@ def test_a_packet_came_between_its_neighbours() -> None:
 
 
 def test_a_drop_tail_queue_dropped_what_met_a_full_queue() -> None:
-    """It holds two: the second and third nine meet 1 and the first nine, the last one meets only a nine."""
+    """It holds two: the second and third nine meet 1 and the first nine, the last one meets only a
+    nine.
+    """
     up = packets((0, 1), (10, 9), (20, 9), (30, 9), (1_000_010, 9))
     down = packets((1_000_000, 1), (2_000_000, 9), (3_000_000, 9))
     found = match(up, down, 0, "line", DropTail(2, in_bytes=False, slack=0))

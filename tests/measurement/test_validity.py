@@ -278,7 +278,9 @@ def test_reasons_begin_with_the_gravest(tmp_path: Path) -> None:
 
 
 def test_the_level_of_the_loss_test() -> None:
-    """1000 packets, 1 %: P(X <= 0) = 4.3e-5 < 5e-5 <= P(X <= 1); the upper tail from 24 or 25 on."""
+    """1000 packets, 1 %: P(X <= 0) = 4.3e-5 < 5e-5 <= P(X <= 1); the upper tail from 24 or 25
+    on.
+    """
     from scipy.stats import binom
 
     accepted = [k for k in range(60) if LossCount(0.01, 1000, k).plausible]

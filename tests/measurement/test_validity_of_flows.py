@@ -1,4 +1,6 @@
-"""Each check of the flows and their hosts: silent on a cell as planned, in words on one that is not."""
+"""Each check of the flows and their hosts: silent on a cell as planned, in words on one that is
+not.
+"""
 
 from __future__ import annotations
 
@@ -166,7 +168,9 @@ def test_datagrams_that_a_host_spoilt(
 def test_a_late_beginning_over_other_transports(
     tmp_path: Path, transport: Transport, expected: float
 ) -> None:
-    """The server's first packet meets the queue at 36 ms: 25 ms after a request came, or at once."""
+    """The server's first packet meets the queue at 36 ms: 25 ms after a request came, or at
+    once.
+    """
     cell = made_cell(transports=(transport, "tcp"))
     packets = steady(2_000 * MS, 20 * MS, 0, 61 * MS) + steady(2_000 * MS, 30 * MS, 1)
     found, reasons = verdict(Made(cell, through_queue(cell, packets), 2_300 * MS), tmp_path)

@@ -1,4 +1,6 @@
-"""Whether samples agree: the interval of a shift against its test and a published example, verdicts."""
+"""Whether samples agree: the interval of a shift against its test and a published example,
+verdicts.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from fairc.runtime.statistics import agreement as module
 from fairc.runtime.statistics.agreement import agreement, shift
 from fairc.runtime.statistics.two_samples import mann_whitney
 
-# Hollander and Wolfe, Nonparametric Statistical Methods, 1973, table 4.1: permeability of membranes.
+# Hollander and Wolfe, Nonparametric Statistical Methods, 1973, table 4.1: permeability of
+# membranes.
 TERM = (0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46)
 EARLY = (1.15, 0.88, 0.90, 0.74, 1.21)
 

@@ -88,10 +88,17 @@ def test_users_are_told_together(tmp_path: Path) -> None:
         lines[n] = lines[n].replace('"done"', '"stopped"')
     file.write_text("\n".join(lines) + "\n")
     found = {(v.metric, v.flow): v for v in results(load(made.cell, folder), "fct")}
-    counts = [found[f"fct.{name}", of].value for name, of in (
-        ("count", "a"), ("unfinished", "a"), ("count", "b"), ("unfinished", "b"),
-        ("group_count", "all"), ("group_unfinished", "all"),
-    )]  # fmt: skip
+    counts = [
+        found[f"fct.{name}", of].value
+        for name, of in (
+            ("count", "a"),
+            ("unfinished", "a"),
+            ("count", "b"),
+            ("unfinished", "b"),
+            ("group_count", "all"),
+            ("group_unfinished", "all"),
+        )
+    ]
     assert counts == [10, 0, 4, 6, 14, 6]
     # b alone has half of its transfers; of both together 14 of 20 ended.
     assert found["fct.p50", "b"].value is None

@@ -1,4 +1,6 @@
-"""What had not ended: medians count it as larger than all that was observed, means leave it out and say so."""
+"""What had not ended: medians count it as larger than all that was observed, means leave it out and
+say so.
+"""
 
 from __future__ import annotations
 
@@ -140,7 +142,9 @@ def test_what_has_an_order_counts_infinite_values() -> None:
 
 
 def test_what_may_be_anything_is_taken_at_its_worst() -> None:
-    """Of 1 to 5 and an unknown one the median lies between 3 and 4 at least: 2.5 or 3.5, so it is missing."""
+    """Of 1 to 5 and an unknown one the median lies between 3 and 4 at least: 2.5 or 3.5, so it is
+    missing.
+    """
     assert median([1, 2, 3, 4, 5, math.nan]).value is None
     assert median([1, 2, 3, 3, 3, 4, math.nan]).value == 3
     found = median([*map(float, range(1, 12)), math.nan])
@@ -253,9 +257,12 @@ def test_loads_that_failed(tmp_path: Path) -> None:
     made = two_loads()
     made.loads[0].update(error="took too long", load_event_end_ns=None)
     made.loads[1].update(
-        error="nobody answered", connect_end_ns=None, request_start_ns=None, response_start_ns=None,
+        error="nobody answered",
+        connect_end_ns=None,
+        request_start_ns=None,
+        response_start_ns=None,
         load_event_end_ns=None,
-    )  # fmt: skip
+    )
     found = {(v.metric, v.load): v for v in analysed(made, tmp_path).metrics}
     assert [found["plt", n].size for n in (1, 2)] == [INF, INF]
     assert found["ttr", 1].size == pytest.approx(0.045)
@@ -267,7 +274,9 @@ def test_loads_that_failed(tmp_path: Path) -> None:
 
 
 def test_loads_that_a_stop_cut_off(tmp_path: Path) -> None:
-    """One of two loads was reported; the second would begin 1 s later, before or after the cell ends."""
+    """One of two loads was reported; the second would begin 1 s later, before or after the cell
+    ends.
+    """
     for pause_s, expected in ((0.9, None), (1.1, INF)):
         made = two_loads()
         del made.loads[1:]
@@ -282,9 +291,17 @@ def test_datagrams_after_the_last_that_arrived(tmp_path: Path) -> None:
     made = hand_made("ab" * 5, transports=("udp", "tcp"))
     folder = made.write(tmp_path)
     received = {
-        "t_ns": 10**9, "event": "received", "connection": 0, "bytes": 10**6, "packets": 40, "lost": 10,
-        "reordered": 0, "duplicates": 0, "overflowed": 0, "jitter_us": 0,
-    }  # fmt: skip
+        "t_ns": 10**9,
+        "event": "received",
+        "connection": 0,
+        "bytes": 10**6,
+        "packets": 40,
+        "lost": 10,
+        "reordered": 0,
+        "duplicates": 0,
+        "overflowed": 0,
+        "jitter_us": 0,
+    }
     sent = {
         "t_ns": 10**9,
         "event": "sent",

@@ -1,4 +1,6 @@
-"""Large deviations against numbers found another way: by hand, with dense matrices, by simulation."""
+"""Large deviations against numbers found another way: by hand, with dense matrices, by
+simulation.
+"""
 
 from __future__ import annotations
 
@@ -128,7 +130,8 @@ def test_rounds_follow_the_flows_own_clock() -> None:
     srtt_s = np.array([0.004, 0.004, 0.006, 0.006, 0.006, 0.002, 0.002])
     found = rounds(t_s, window, srtt_s, np.zeros(7, np.bool_), 0.0, 1.0)
     assert isinstance(found, Rounds)
-    # 0 -> 4 (sample at 3 says 4 ms) -> 8 (6 ms) -> 14 (at 12 still 6 ms); the next would be beyond 18.
+    # 0 -> 4 (sample at 3 says 4 ms) -> 8 (6 ms) -> 14 (at 12 still 6 ms); the next would be beyond
+    # 18.
     assert found.t_s == pytest.approx([0.0, 0.004, 0.008])
     assert found.window.tolist() == [10, 11, 12]
 
@@ -202,7 +205,8 @@ def test_gaussian_losses_by_hand() -> None:
 
 
 def test_the_variance_at_the_scale_of_the_buffer() -> None:
-    # Of one source: the variance of its mean over T, from its autocovariance r^2 pi (1 - pi) exp(-theta t).
+    # Of one source: the variance of its mean over T, from its autocovariance r^2 pi (1 - pi)
+    # exp(-theta t).
     on_s, off_s, span_s = 0.12, 0.1, 0.4
     t = (np.arange(4000) + 0.5) * span_s / 4000
     theta, share = 1 / on_s + 1 / off_s, on_s / (on_s + off_s)
@@ -366,9 +370,13 @@ def test_curves_say_what_the_study_says() -> None:
 def test_few_windows_are_no_spectrum() -> None:
     windows, losses = walk(P, 1000, 5)
     made = study(
-        Rounds(np.arange(1000.0), windows, losses), (20, 50),
-        no_theory="", cross="unknown", round_bps=1.0, seed=(1,),
-    )  # fmt: skip
+        Rounds(np.arange(1000.0), windows, losses),
+        (20, 50),
+        no_theory="",
+        cross="unknown",
+        round_bps=1.0,
+        seed=(1,),
+    )
     assert made.usable == (20,)
     assert made.few(50) == "20 windows of 50 rounds: fewer than 30"
     assert {c.scale for c in curves(made) if c.name == "spectrum"} == {20}

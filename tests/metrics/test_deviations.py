@@ -23,7 +23,10 @@ MS = 1_000_000
 
 
 def sampled(folder: Path, rounds: int = 3000, **changes: Any) -> tuple[Cell, Path]:
-    """A cell whose flow a walked the chain: rounds of 80 ms, eight samples each. changes: of the flow."""
+    """A cell whose flow a walked the chain: rounds of 80 ms, eight samples each.
+
+    changes: of the flow.
+    """
     made = hand_made("a....b....")
     a, b = made.cell.flows
     flow = a.model_copy(update={"cca": "reno", "sample_every_ns": 10 * MS} | changes)

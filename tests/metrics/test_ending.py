@@ -1,4 +1,6 @@
-"""Where ranges of repetitions end, by hand; which intervals their summaries take; when they are looked at."""
+"""Where ranges of repetitions end, by hand; which intervals their summaries take; when they are
+looked at.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,23 @@ from .test_sequential import missed_at_a_look
 
 def plan(*goals: Goal, least: int = 8, most: int = 30, per: tuple[str, ...] = ()) -> Plan:
     return Plan(
-        experiment="e", title="", citation="", file="e.fexp", source="", source_sha256="0" * 64,
-        axes=(), repeat=most, seed=1, configurations=2, excluded=0, cells=2 * most,
-        measure=(MetricRequest(name="goodput"), MetricRequest(name="fairness")), figures=(),
-        varied=(), precision=None,
-    ).model_copy(update={"precision": Precision(least=least, goals=goals, per=per)})  # fmt: skip
+        experiment="e",
+        title="",
+        citation="",
+        file="e.fexp",
+        source="",
+        source_sha256="0" * 64,
+        axes=(),
+        repeat=most,
+        seed=1,
+        configurations=2,
+        excluded=0,
+        cells=2 * most,
+        measure=(MetricRequest(name="goodput"), MetricRequest(name="fairness")),
+        figures=(),
+        varied=(),
+        precision=None,
+    ).model_copy(update={"precision": Precision(least=least, goals=goals, per=per)})
 
 
 CLOSE = Goal(metric="goodput", within=0.1, relative=True)

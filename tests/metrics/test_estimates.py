@@ -122,7 +122,9 @@ def test_an_unknown_statistic_is_a_key_error(name: str) -> None:
 
 
 def test_skewness_by_hand() -> None:
-    """Seven 0 and one 8: mean 1, m2 = 56 / 8, m3 = (7 (-1)^3 + 7^3) / 8 = 42, g = 42 / 7^1.5 = 2.27; 25 g^2 = 129."""
+    """Seven 0 and one 8: mean 1, m2 = 56 / 8, m3 = (7 (-1)^3 + 7^3) / 8 = 42, g = 42 / 7^1.5 =
+    2.27; 25 g^2 = 129.
+    """
     found = skewed([0.0] * 7 + [8.0])
     assert found.startswith("skewed values (skewness 2.3, n = 8)")
     assert mean([0.0] * 7 + [8.0]).remark == found
@@ -139,7 +141,9 @@ def test_more_values_allow_more_skewness() -> None:
 
 
 def test_few_lognormal_values_are_mostly_found(seed: int = 7) -> None:
-    """What docs/trust/statistics.md says of 12 of them with sigma 1.5: Student covers some 73 %, 94 % are found."""
+    """What docs/trust/statistics.md says of 12 of them with sigma 1.5: Student covers some 73 %, 94
+    % are found.
+    """
     draw = np.random.default_rng(seed)
     covered = found = 0
     for _ in range(2000):

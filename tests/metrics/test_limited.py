@@ -1,4 +1,6 @@
-"""What limits flows beside the network: shares worked out by hand, and what the report says of them."""
+"""What limits flows beside the network: shares worked out by hand, and what the report says of
+them.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def shares(
 
 
 def test_tcp_by_hand(tmp_path: Path) -> None:
-    """Of 4 s, 1 s without data, 0.4 s with a closed receive window, 0.2 s with a full send buffer."""
+    """Of 4 s, 1 s without data, 0.4 s with a closed receive window, 0.2 s with a full send
+    buffer.
+    """
     samples = sampled(
         "tcp",
         {"busy_us": 0},
@@ -67,7 +71,10 @@ def test_tcp_by_hand(tmp_path: Path) -> None:
 
 
 def test_quic_at_its_cap_by_hand(tmp_path: Path) -> None:
-    """A window counts until the next sample: at the cap in 2 of 4 s. The last two RTTs (0.16 s) count not."""
+    """A window counts until the next sample: at the cap in 2 of 4 s.
+
+    The last two RTTs (0.16 s) count not.
+    """
     mtu = QUIC_SAMPLE["mtu"]
     assert mtu is not None
     windows = (10, 20, 20, 19, 20)

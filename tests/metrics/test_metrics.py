@@ -63,7 +63,9 @@ def test_the_connections_of_a_flow_are_one_session_over_any_transport(
 
 
 def test_competition_lasts_as_long_as_some_connection_of_each_session(tmp_path: Path) -> None:
-    """a's first connection has its data in [0, 0.1], its second in [0.4, 0.5]: a competes between."""
+    """a's first connection has its data in [0, 0.1], its second in [0.4, 0.5]: a competes
+    between.
+    """
     made = hand_made("ab........ bbbbbbbbbb bbbbbbbbbb bbbbbbbbbb a........b b", connections=(2, 1))
     made.packets = [
         replace(p, sent=replace(p.sent, connection=1)) if p.number > 30 and not p.sent.flow else p
@@ -183,7 +185,9 @@ def test_a_flow_that_ends_in_the_warm_up_has_no_goodput(tmp_path: Path) -> None:
 
 
 def test_throughput_and_utilization_by_hand(tmp_path: Path) -> None:
-    """a's last frame begins at its end, 0.50 s, so 24 frames count; 45 in all by 0.59 s, less one."""
+    """a's last frame begins at its end, 0.50 s, so 24 frames count; 45 in all by 0.59 s, less
+    one.
+    """
     made = hand_made(SHARED)
     found = values(made, tmp_path, "throughput")
     assert found["throughput", "a"] == pytest.approx(24 * FULL * 8 / 0.5)
@@ -213,8 +217,10 @@ def test_queue_delay_by_hand(tmp_path: Path) -> None:
     )
     assert (curve.name, curve.flow, curve.scale, len(curve.x)) == ("distribution", "a", 5, 201)
     assert (curve.x[0], curve.x[-1], curve.y[100]) == (
-        pytest.approx(5e-3), pytest.approx(45e-3), 0.5,
-    )  # fmt: skip
+        pytest.approx(5e-3),
+        pytest.approx(45e-3),
+        0.5,
+    )
     assert curve.x[190] == pytest.approx((5 + 0.8 * 40) * 1e-3)
 
 
@@ -277,7 +283,8 @@ def test_every_metric_gives_what_it_declares(metric: Metric, tmp_path: Path) -> 
     if metric.name in ("deviations", "rtt"):
         return
     assert all(v.flow in ("a", "b", "a, b", "everyone", None) for v in found)
-    # Bulk transfers have no videos and no ends, and nobody polices them; nothing else is undefined in an ordinary cell.
+    # Bulk transfers have no videos and no ends, and nobody polices them; nothing else is undefined
+    # in an ordinary cell.
     assert all(v.value is not None or v.reason.startswith("no flow ") for v in found)
     assert all(v.value is not None for v in found) != (metric.name in OF_APPLICATIONS)
 

@@ -73,7 +73,9 @@ def slots(least: int) -> str:
 
 
 def test_every_cell_has_the_test_of_its_bulk_flows(tmp_path: Path) -> None:
-    """a has a level, then another one; if b offers less than it could get, b's level is its application's."""
+    """a has a level, then another one; if b offers less than it could get, b's level is its
+    application's.
+    """
     steady, shifted = slots(5), f"{slots(2)[:220]} {slots(7)[:220]}"
     for frames, p in ((steady, 0.10), (shifted, 0.01)):
         made = hand_made(frames)

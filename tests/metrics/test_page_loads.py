@@ -40,7 +40,8 @@ def test_the_times_of_a_load_count_from_connect_start(tmp_path: Path) -> None:
     assert (found[("fcp", 1)], found[("lcp", 1)]) == pytest.approx((0.150, 0.300))
     assert found[("plt", 2)] == pytest.approx(0.295)
     assert found[("fcp", 2)] is None  # nothing was painted
-    # TCP: 100 + 3 x 1400 bytes of the stream, one segment twice; QUIC: (1000 + 1172) + 2 x 28 of IP.
+    # TCP: 100 + 3 x 1400 bytes of the stream, one segment twice; QUIC: (1000 + 1172) + 2 x 28 of
+    # IP.
     assert (found[("sequence", 1)], found[("sequence", 2)]) == (4300, 2228)
     assert found[("cpu", 1)] == pytest.approx(0.1)  # as the monitor of made-up cells says
 
@@ -77,9 +78,18 @@ def test_the_browsers_own_time_stands_beside_the_loads(tmp_path: Path) -> None:
 
 def test_a_failed_load_has_its_reason_and_no_value(tmp_path: Path) -> None:
     made = two_loads()
-    failed = load_event(2, "h3", 1300, error="ERR_QUIC_HANDSHAKE_FAILED", protocol=None, status=None,
-                        connect_start_ns=None, response_start_ns=None, load_event_end_ns=None,
-                        resources=[])  # fmt: skip
+    failed = load_event(
+        2,
+        "h3",
+        1300,
+        error="ERR_QUIC_HANDSHAKE_FAILED",
+        protocol=None,
+        status=None,
+        connect_start_ns=None,
+        response_start_ns=None,
+        load_event_end_ns=None,
+        resources=[],
+    )
     made.loads = [made.loads[0], failed]
     analysis = analysed(made, tmp_path)
     second = {value.metric: value for value in analysis.metrics if value.load == 2}
@@ -135,7 +145,8 @@ def test_tables_of_loads_and_objects(tmp_path: Path) -> None:
     tables.write(tmp_path, (), [Stored(made.cell, result, analysis.series)])
     with tables.connect(tmp_path) as connection:
         loads = connection.execute(
-            "SELECT load, wanted, protocol, status, error, client, plt_s, fcp_s, objects, bytes, split"
+            "SELECT load, wanted, protocol, status, error, client, plt_s, fcp_s, objects,"
+            " bytes, split"
             " FROM loads ORDER BY load"
         ).fetchall()
         objects = connection.execute(
@@ -145,7 +156,8 @@ def test_tables_of_loads_and_objects(tmp_path: Path) -> None:
             "SELECT load, transport, max(bytes) FROM sequences GROUP BY ALL ORDER BY load"
         ).fetchall()
         numbered = connection.execute(
-            "SELECT DISTINCT typeof(load), load, protocol FROM metrics WHERE metric = 'plt' ORDER BY load"
+            "SELECT DISTINCT typeof(load), load, protocol FROM metrics WHERE metric = 'plt'"
+            " ORDER BY load"
         ).fetchall()
     plt = pytest.approx(0.295)
     assert loads == [
@@ -242,8 +254,13 @@ def test_archives_are_har(tmp_path: Path) -> None:
     assert {entry["pageref"] for entry in log["entries"]} == {page["id"]}
     assert first["request"]["url"] == "https://web.fairc:5001/"
     assert first["timings"] == {
-        "blocked": 5.0, "dns": -1, "connect": 15.0, "send": 0.0, "wait": 30.0, "receive": 100.0,
-    }  # fmt: skip
+        "blocked": 5.0,
+        "dns": -1,
+        "connect": 15.0,
+        "send": 0.0,
+        "wait": 30.0,
+        "receive": 100.0,
+    }
     assert second["timings"]["connect"] == -1
     for entry in log["entries"]:
         assert entry["time"] == sum(t for t in entry["timings"].values() if t >= 0)

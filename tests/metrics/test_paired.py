@@ -25,8 +25,8 @@ from fairc.runtime.statistics.paired import (
 from fairc.runtime.statistics.two_samples import mann_whitney, midranks
 from fairc.runtime.statistics.verdicts import compare
 
-# Hollander and Wolfe, Nonparametric Statistical Methods, 1973, example 3.1: a depression scale before
-# and after a therapy; R's manual of wilcox.test has it, too.
+# Hollander and Wolfe, Nonparametric Statistical Methods, 1973, example 3.1: a depression scale
+# before and after a therapy; R's manual of wilcox.test has it, too.
 BEFORE = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30]
 AFTER = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29]
 CHANGES = [y - x for x, y in zip(BEFORE, AFTER, strict=True)]
@@ -95,7 +95,9 @@ def test_the_approximation_continues_what_is_exact() -> None:
 @settings(deadline=None)
 @given(st.lists(st.floats(-100, 100), min_size=6, max_size=12, unique=True))
 def test_the_interval_holds_what_the_test_does_not_reject(differences: list[float]) -> None:
-    """A shift inside it is not rejected at 5 %, one outside is: the interval is the test inverted."""
+    """A shift inside it is not rejected at 5 %, one outside is: the interval is the test
+    inverted.
+    """
     found = walsh_shift(differences)
     assert found.low is not None and found.high is not None and found.value is not None
     assert found.low <= found.value <= found.high
@@ -113,7 +115,9 @@ def test_the_interval_holds_what_the_test_does_not_reject(differences: list[floa
 
 @pytest.mark.parametrize(("n", "rank"), [(5, None), (6, 1), (7, 3), (8, 4), (10, 9), (20, 53)])
 def test_the_ranks_of_the_interval_are_those_of_the_tables(n: int, rank: int | None) -> None:
-    """Two-sided 5 % points of the signed-rank sum (any textbook): 0, 2, 3, 8, 52; the rank is one more."""
+    """Two-sided 5 % points of the signed-rank sum (any textbook): 0, 2, 3, 8, 52; the rank is one
+    more.
+    """
     differences = [float(2**k) for k in range(n)]
     found = walsh_shift(differences)
     averages = sorted((a + b) / 2 for i, a in enumerate(differences) for b in differences[i:])

@@ -81,11 +81,15 @@ def watched(cell: Cell) -> Cell:
     """The cell with captures at both senders."""
     added = [
         Capture(
-            name=name, node=node, interface=f"{node}-eth0", direction="both", point="sender",
+            name=name,
+            node=node,
+            interface=f"{node}-eth0",
+            direction="both",
+            point="sender",
             queue=QUEUE,
         )
         for node, name in CAPTURES.items()
-    ]  # fmt: skip
+    ]
     return cell.model_copy(update={"captures": (*cell.captures, *added)})
 
 
@@ -131,7 +135,9 @@ def test_an_ack_covers_all_bytes_before_it(tmp_path: Path) -> None:
 
 
 def test_a_selective_ack_covers_what_lies_behind_a_hole(tmp_path: Path) -> None:
-    """The first segment is lost and sent again: it has no RTT. The others have theirs from SACK blocks."""
+    """The first segment is lost and sent again: it has no RTT. The others have theirs from SACK
+    blocks.
+    """
     found = trips(
         tmp_path,
         [
@@ -185,10 +191,15 @@ def test_connections_have_their_own_numbers(tmp_path: Path) -> None:
 def test_numbers_wrap(tmp_path: Path) -> None:
     found = trips(
         tmp_path,
-        [Data(100, 0), Data(101, 1000), Data(102, 2000), Answer(150, 1000, ((2000, 3000),)),
-         Answer(152, 3000)],
+        [
+            Data(100, 0),
+            Data(101, 1000),
+            Data(102, 2000),
+            Answer(150, 1000, ((2000, 3000),)),
+            Answer(152, 3000),
+        ],
         isn=2**32 - 1500,
-    )  # fmt: skip
+    )
     assert in_ms(found) == [(100, 50), (101, 51), (102, 48)]
 
 
@@ -324,8 +335,13 @@ def test_values_by_hand(tmp_path: Path) -> None:
     (trace,) = rtt.traces(measurement, request)
     assert trace.metric == "rtt.mean"
     assert list(zip(trace.t_s.round(9), trace.values.round(9), strict=True)) == [
-        (0.2, 0.09), (0.3, 0.01), (0.4, 0.02), (0.5, 0.03), (0.6, 0.04), (0.7, 0.05),
-    ]  # fmt: skip
+        (0.2, 0.09),
+        (0.3, 0.01),
+        (0.4, 0.02),
+        (0.5, 0.03),
+        (0.6, 0.04),
+        (0.7, 0.05),
+    ]
 
 
 def test_what_has_no_ack_has_no_rtt(tmp_path: Path) -> None:

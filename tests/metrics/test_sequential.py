@@ -1,4 +1,6 @@
-"""Intervals that are looked at again and again: how often they miss, counted exactly and simulated."""
+"""Intervals that are looked at again and again: how often they miss, counted exactly and
+simulated.
+"""
 
 from __future__ import annotations
 

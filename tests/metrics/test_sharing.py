@@ -72,7 +72,10 @@ def with_rate(made: Made, share: float) -> Made:
 
 
 def test_a_flow_that_wants_little_is_not_starved(tmp_path: Path) -> None:
-    """b sends a tenth of the frames. Greedy, it has a fifth of its share; if it wants no more, its share."""
+    """b sends a tenth of the frames.
+
+    Greedy, it has a fifth of its share; if it wants no more, its share.
+    """
     frames = "aaaaaaaaab" * 40
     greedy = values(hand_made(frames), tmp_path / "greedy", "fairness")
     ip = (FULL - 14) / FULL
@@ -91,17 +94,24 @@ def test_what_is_not_known_to_be_wanted_leaves_no_product(tmp_path: Path) -> Non
     made = hand_made("ab" * 50)
     a, b = made.cell.flows
     video = VideoWorkload(
-        bitrate_bps=10**6, length_ns=10**9, burst_ns=0, chunk_bytes=65_536, factor=1.25,
-        play_ns=10**8, stall_ns=10**8, send_buffer_bytes=10**6,
-    )  # fmt: skip
+        bitrate_bps=10**6,
+        length_ns=10**9,
+        burst_ns=0,
+        chunk_bytes=65_536,
+        factor=1.25,
+        play_ns=10**8,
+        stall_ns=10**8,
+        send_buffer_bytes=10**6,
+    )
     made.cell = made.cell.model_copy(
         update={"flows": (a, b.model_copy(update={"workload": video}))}
     )
     found = {v.metric: v for v in results(load(made.cell, made.write(tmp_path)), "fairness")}
     product = found["fairness.product"]
     assert (product.value, product.reason) == (
-        None, "it is not known how much b would take, so fair shares are not",
-    )  # fmt: skip
+        None,
+        "it is not known how much b would take, so fair shares are not",
+    )
 
 
 def constant(value: float) -> Distribution:

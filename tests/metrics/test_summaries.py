@@ -81,7 +81,9 @@ def test_values_that_are_not_defined_are_not_counted(swept: Path) -> None:
 
 
 def test_a_range_of_repetitions_has_the_values_up_to_its_look_everywhere(tmp_path: Path) -> None:
-    """Of 12 repetitions one is invalid: 11 values, of which a range that looks at 8 and at 12 uses 8."""
+    """Of 12 repetitions one is invalid: 11 values, of which a range that looks at 8 and at 12 uses
+    8.
+    """
     cells = [stored(n, "0%", float(n)) for n in range(1, 12)]
     cells += [invalid(12, "0%"), *(stored(n, "1%", float(n)) for n in range(21, 32))]
     tables.write(tmp_path, AXES, [*cells, invalid(32, "1%")])

@@ -146,7 +146,10 @@ def test_swept_values_are_numbers_in_every_table(tmp_path: Path) -> None:
         "1500B": (1500.0, "B"),
     }
     for name, table in TABLES.items():
-        query = f"SELECT DISTINCT cell, loss, loss_value, loss_unit, Cell_ FROM '{tmp_path}/{name}.parquet'"
+        query = (
+            f"SELECT DISTINCT cell, loss, loss_value, loss_unit, Cell_ FROM"
+            f" '{tmp_path}/{name}.parquet'"
+        )
         found = {row[0]: row[1:] for row in rows(tmp_path, query)}
         expected = {f"{n:016x}": (loss, *numbers[loss], "x") for n, loss in losses.items()}
         if name == "cells":
@@ -248,7 +251,8 @@ def test_tables_that_lack_a_column_are_not_current(tmp_path: Path) -> None:
     old = tmp_path / "old.parquet"
     connection = duckdb.connect(":memory:")
     connection.execute(
-        f"COPY (SELECT * EXCLUDE (censored) FROM read_parquet('{file}')) TO '{old}' (FORMAT parquet)"
+        f"COPY (SELECT * EXCLUDE (censored) FROM read_parquet('{file}')) TO '{old}' (FORMAT"
+        f" parquet)"
     )
     connection.close()
     old.replace(file)

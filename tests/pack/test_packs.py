@@ -123,7 +123,9 @@ def test_bombs_are_refused_before_anything_is_written(
 
 
 def test_members_that_share_their_bytes_are_refused(tmp_path: Path) -> None:
-    """As those of a bomb do; here the directory says of a member that it is larger than the file."""
+    """As those of a bomb do; here the directory says of a member that it is larger than the
+    file.
+    """
     path = pack(tmp_path)
     content = bytearray(path.read_bytes())
     sizes = content.index(b"PK\1\2") + 20  # in the central directory
@@ -183,7 +185,9 @@ def test_what_a_lock_says_of_a_machine_is_text_in_the_readme(host: object, said:
 
 
 def hidden(path: Path) -> bytes:
-    """Return a pack in which a member's header and content lie between two members, and no directory names them."""
+    """Return a pack in which a member's header and content lie between two members, and no
+    directory names them.
+    """
     content = path.read_bytes()
     with zipfile.ZipFile(path) as opened:
         second = sorted(member.header_offset for member in opened.infolist())[1]

@@ -52,11 +52,12 @@ class Spec:
     """What a synthetic run is made of.
 
     sweep: swept name -> values. bad: (configuration index, repetition) -> (status, verdict,
-    reasons). undefined: (configuration index, repetition) -> why F is. first_ends_early: slots before
-    the end of the cell. transports: of the flows; a swept name `over_FLOW` changes it. conditions: name -> value of each flow. limits:
-    (configuration index, limit) -> share of the first flow. constant: every repetition has the same numbers. moves:
-    (configuration index, repetition) -> p of the first flow's test of its level. more: configuration index, repetition, then the
-    columns of more values, from the metric to `started`.
+    reasons). undefined: (configuration index, repetition) -> why F is. first_ends_early: slots
+    before the end of the cell. transports: of the flows; a swept name `over_FLOW` changes it.
+    conditions: name -> value of each flow. limits: (configuration index, limit) -> share of the
+    first flow. constant: every repetition has the same numbers. moves: (configuration index,
+    repetition) -> p of the first flow's test of its level. more: configuration index, repetition,
+    then the columns of more values, from the metric to `started`.
     """
 
     title: str = "CUBIC against BBR on a 1 Mbit/s link"
@@ -214,8 +215,9 @@ def fill(
     for slot in range(slots):
         t = slot * SLOT_S
         wave = 0.2 * math.sin(t / 4 + index) + draw.gauss(0, 0.04)
-        parts = [max(0.0, s + (wave if i == 0 else -wave / max(n - 1, 1)))
-                 for i, s in enumerate(shares)]  # fmt: skip
+        parts = [
+            max(0.0, s + (wave if i == 0 else -wave / max(n - 1, 1))) for i, s in enumerate(shares)
+        ]
         total = sum(parts)
         for i, name in enumerate(spec.flows):
             share = parts[i] / total * RATE_BPS * 0.97 * SLOT_S / 8
@@ -228,17 +230,37 @@ def fill(
             for connection in range(spec.connections):
                 phase = (t + 1.7 * i + connection) % 6
                 rows["samples"].append(
-                    (cell.id, name, connection, round(t, 3), round(6 + 3 * phase), round(6 + 3 * phase),
-                     0.05 + 0.012 * phase + draw.uniform(0, 0.004), None)
-                )  # fmt: skip
+                    (
+                        cell.id,
+                        name,
+                        connection,
+                        round(t, 3),
+                        round(6 + 3 * phase),
+                        round(6 + 3 * phase),
+                        0.05 + 0.012 * phase + draw.uniform(0, 0.004),
+                        None,
+                    )
+                )
         backlog = max(0, round(12_500 * min(1.0, 0.6 + 0.4 * math.sin(t * 1.1 + index))))
         rows["queues"].append((cell.id, "r1/r1-eth1", round(t, 3), backlog, backlog // 1514))
     goodputs = [s * 8 * 0.96 / spec.duration_s for s in sums]
     for i, flow in enumerate(cell.flows):
         rows["flows"].append(
-            (cell.id, flow.name, flow.transport, flow.cca, flow.connections, 0.01, 0.11, spec.duration_s, True,
-             round(sums[i] * 0.96), goodputs[i], None if i else spec.moves.get((index, cell.repetition)))
-        )  # fmt: skip
+            (
+                cell.id,
+                flow.name,
+                flow.transport,
+                flow.cca,
+                flow.connections,
+                0.01,
+                0.11,
+                spec.duration_s,
+                True,
+                round(sums[i] * 0.96),
+                goodputs[i],
+                None if i else spec.moves.get((index, cell.repetition)),
+            )
+        )
         for condition, values in spec.conditions.items():
             rows["conditions"].append(
                 (cell.id, flow.name, flow.transport, condition, values[i].format(index=index))
@@ -283,10 +305,24 @@ def write_run(path: Path, spec: Spec) -> Path:
             (index, cell.repetition), ("ok", "valid", list[str]())
         )
         rows["cells"].append(
-            (cell.id, f"key-{cell.id}", cell.configuration, *cell.bindings.values(),
-             cell.repetition, str(cell.seed), status, verdict, reasons, "finished",
-             spec.duration_s, 4.0, spec.engine, "image-1", "ab" * 32)
-        )  # fmt: skip
+            (
+                cell.id,
+                f"key-{cell.id}",
+                cell.configuration,
+                *cell.bindings.values(),
+                cell.repetition,
+                str(cell.seed),
+                status,
+                verdict,
+                reasons,
+                "finished",
+                spec.duration_s,
+                4.0,
+                spec.engine,
+                "image-1",
+                "ab" * 32,
+            )
+        )
         if status == "ok":
             fill(spec, cell, index, rows)
     axes = "".join(f"{quoted(c)} VARCHAR, " for c in axis_columns(list(spec.sweep)).values())

@@ -145,16 +145,19 @@ def test_zero_variance_has_no_interval(make_run: Maker) -> None:
 
 
 def test_invalid_and_failed_cells_are_left_out_with_their_number(make_run: Maker) -> None:
-    whole, bad = Run(make_run(repeat=8)), Run(
-        make_run(
-            repeat=8,
-            bad={
-                (0, 2): ("ok", "invalid", ["service rate 4 % below 1 Mbit/s"]),
-                (0, 3): ("ok", "flagged", ["CPU at 75 %"]),
-                (0, 5): ("failed", None, ["the guest hung"]),
-            },
-        )
-    )  # fmt: skip
+    whole, bad = (
+        Run(make_run(repeat=8)),
+        Run(
+            make_run(
+                repeat=8,
+                bad={
+                    (0, 2): ("ok", "invalid", ["service rate 4 % below 1 Mbit/s"]),
+                    (0, 3): ("ok", "flagged", ["CPU at 75 %"]),
+                    (0, 5): ("failed", None, ["the guest hung"]),
+                },
+            )
+        ),
+    )
     group = answer(bad, Results(bad)).groups[0]
     assert group.left_out == 2
     assert {e.n for e in group.entries} == {6}
@@ -236,7 +239,9 @@ def test_the_order_of_measure_is_that_of_tiles_and_table(make_run: Maker) -> Non
 
 
 def test_what_had_not_ended_and_what_moves_is_said_beside_the_value(make_run: Maker) -> None:
-    """fct.mean leaves out 3 of 10 transfers in each of 7 repetitions; plt is 1 to 5 s, and twice endless."""
+    """fct.mean leaves out 3 of 10 transfers in each of 7 repetitions; plt is 1 to 5 s, and twice
+    endless.
+    """
     times: list[float | None] = [1.0, None, 2.0, 3.0, None, 4.0, 5.0]
     path = make_run(
         repeat=7,

@@ -152,8 +152,12 @@ def test_a_line_is_the_median_of_its_cells(
     expected = median(values_of(subject, "goodput", loss="1%", n="5")["bbr"])
     point = panel.lines[3].points[-1]
     assert (point.x, point.value, point.low, point.high, point.n) == (
-        5.0, expected.value, expected.low, expected.high, 6,
-    )  # fmt: skip
+        5.0,
+        expected.value,
+        expected.low,
+        expected.high,
+        6,
+    )
 
 
 def test_a_line_over_time_is_what_the_slots_hold(
@@ -168,9 +172,15 @@ def test_a_line_over_time_is_what_the_slots_hold(
     (request,) = plan.figures
     request = request.model_copy(update={"options": {**request.options, "by": "users"}})
     path = make_run(
-        sweep=sweep, axes=plan.axes, figures=(request,), flows=("a", "b", "c"), users=users,
-        repeat=3, duration_s=40.0, fairness=False,
-    )  # fmt: skip
+        sweep=sweep,
+        axes=plan.axes,
+        figures=(request,),
+        flows=("a", "b", "c"),
+        users=users,
+        repeat=3,
+        duration_s=40.0,
+        fairness=False,
+    )
     seen: list[Any] = []
     monkeypatch.setattr(line, "_draw", lambda cases, panels, *rest: seen.append(panels))
     subject, drawing = asked(path)
@@ -276,8 +286,12 @@ def test_a_table_holds_the_numbers(make_run: Maker) -> None:
     _, goodput = asked(path, 1)
     assert isinstance(goodput, Sheet)
     assert [name for name, _ in goodput.head] == [
-        "n", "flow", "cells", "median (Mbit/s)", "95 % interval",
-    ]  # fmt: skip
+        "n",
+        "flow",
+        "cells",
+        "median (Mbit/s)",
+        "95 % interval",
+    ]
     assert {row[-1] for row in goodput.rows} == {"mixes loss"}
     assert (
         "no interval and no test: add `loss` to `by` or `facet`, or fix it with" in goodput.caption

@@ -43,13 +43,18 @@ def test_boxes_with_tests(make_run: Maker) -> None:
 
 def test_values_of_one_cell_have_no_test(make_run: Maker) -> None:
     path = make_run(
-        sweep=SWEEP, axes=planned("", SWEEP).axes, repeat=6, duration_s=3.0, flows=("a", "b", "c"),
-        users={"a": "light", "b": "light", "c": "heavy"}, fairness=False,
+        sweep=SWEEP,
+        axes=planned("", SWEEP).axes,
+        repeat=6,
+        duration_s=3.0,
+        flows=("a", "b", "c"),
+        users={"a": "light", "b": "light", "c": "heavy"},
+        fairness=False,
         figures=tuple(
             f.model_copy(update={"options": {**f.options, "by": "users", "facet": ("loss", "n")}})
             for f in planned("boxplot(goodput, by: flow, notch: on, test: welch)").figures
         ),
-    )  # fmt: skip
+    )
     _, drawing = asked(path)
     assert isinstance(drawing, Drawing)
     assert "No notch: values of one cell are not independent." in drawing.caption

@@ -1,4 +1,6 @@
-"""The page in a real browser: it renders, loads nothing, fits a phone, prints, follows dark mode."""
+"""The page in a real browser: it renders, loads nothing, fits a phone, prints, follows dark
+mode.
+"""
 
 from __future__ import annotations
 

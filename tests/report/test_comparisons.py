@@ -59,9 +59,12 @@ def test_common_draws_are_compared_repetition_by_repetition(make_run: Maker) -> 
 
 def test_repetitions_that_count_in_one_configuration_only_are_no_pair(make_run: Maker) -> None:
     path = make_run(
-        repeat=7, duration_s=1.0, sweep={"n": ("1", "2")}, common=("the starts",),
+        repeat=7,
+        duration_s=1.0,
+        sweep={"n": ("1", "2")},
+        common=("the starts",),
         bad={(0, 2): ("ok", "invalid", ["x"]), (1, 5): ("failed", None, ["x"])},
-    )  # fmt: skip
+    )
     run = Run(path)
     results = Results(run)
     (measure, *_), (a, b) = results.measures, run.configurations

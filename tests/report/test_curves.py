@@ -98,8 +98,11 @@ def test_theory_and_measurement_are_in_one_picture(kind: FigureKind, make_run: M
     assert "theory, p(w) measured" in words
     assert "theory, Gaussian cross traffic" not in words  # there is none here
     drawn = [np.asarray(line.get_xydata()) for line in figure.axes[0].lines]
-    wanted = {"spectrum": ([20, -0.05], [18, -0.07]), "ranges": ([100, 18], [100, 17]),
-              "loss_window": ([10, 0.1], [10, 0.2])}[kind.name]  # fmt: skip
+    wanted = {
+        "spectrum": ([20, -0.05], [18, -0.07]),
+        "ranges": ([100, 18], [100, 17]),
+        "loss_window": ([10, 0.1], [10, 0.2]),
+    }[kind.name]
     points = np.concatenate(drawn)
     for point in wanted:
         assert (np.abs(points - point).sum(axis=1) < 1e-9).any()

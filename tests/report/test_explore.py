@@ -1,4 +1,6 @@
-"""The explorer of a sweep: its data, bounded and safe; in a browser by mouse and keyboard; and without a script."""
+"""The explorer of a sweep: its data, bounded and safe; in a browser by mouse and keyboard; and
+without a script.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +47,11 @@ def test_the_library_is_what_its_record_says() -> None:
 
 def test_every_cell_has_its_seed_verdict_values_and_series(make_run: Maker) -> None:
     path = make_run(
-        sweep={"loss": ("0%", "1%")}, repeat=3, duration_s=20.0,
+        sweep={"loss": ("0%", "1%")},
+        repeat=3,
+        duration_s=20.0,
         bad={(1, 2): ("ok", "invalid", ["rate too low"]), (1, 3): ("failed", None, ["it hung"])},
-    )  # fmt: skip
+    )
     found = data_of(path)
     assert found["heads"][0] == "Session fairness F"
     assert [c["label"] for c in found["configurations"]] == ["loss = 0%", "loss = 1%"]
@@ -61,8 +65,11 @@ def test_every_cell_has_its_seed_verdict_values_and_series(make_run: Maker) -> N
     assert "charts" not in cells[2]
     rate, window, rtt, queue = cells[0]["charts"]
     assert (rate["unit"], window["unit"], rtt["unit"], queue["unit"]) == (
-        "Mbit/s", "packets", "ms", "kB",
-    )  # fmt: skip
+        "Mbit/s",
+        "packets",
+        "ms",
+        "kB",
+    )
     assert queue["title"] == "Queue r1 → r2" and queue["limit"] == 12.5
     ((bytes_, slots),) = Run(path).rows(
         "SELECT sum(ip_bytes), count(*) FROM slots WHERE active AND flow = 'bbr' AND cell = ?"
@@ -209,8 +216,10 @@ def test_choosing_in_the_picture_and_by_keyboard(browser: Any, page: Path, width
     )
     first = browser.execute_script(STATE)
     assert len(first["rows"]) == 3 and len(first["canvases"]) == 4
-    assert all(label.startswith(("Rates", "Congestion", "Smoothed", "Queue r1 → r2"))
-               for label in first["labels"])  # fmt: skip
+    assert all(
+        label.startswith(("Rates", "Congestion", "Smoothed", "Queue r1 → r2"))
+        for label in first["labels"]
+    )
     browser.execute_script(
         "document.querySelector(arguments[0]).focus()", f"svg.{shown} .pick[tabindex='0']"
     )

@@ -57,7 +57,10 @@ def test_rates_are_bytes_over_time(make_run: Maker) -> None:
     assert series.bin_s == pytest.approx(1.0)
     cell = configuration.counted[1].cell
     ((total,),) = run.rows(
-        "SELECT sum(ip_bytes) FROM slots WHERE cell = ? AND flow = 'bbr' AND slot BETWEEN 30 AND 39",
+        (
+            "SELECT sum(ip_bytes) FROM slots WHERE cell = ? AND flow = 'bbr' AND slot BETWEEN 30"
+            " AND 39"
+        ),
         [cell],
     )
     assert series.t_s[3] == pytest.approx(3.5)

@@ -1,4 +1,6 @@
-"""The picture that a page begins with: made without being asked for, and the one that suits what was swept."""
+"""The picture that a page begins with: made without being asked for, and the one that suits what
+was swept.
+"""
 
 from __future__ import annotations
 
@@ -58,9 +60,13 @@ def picture(path: Path) -> Drawing:
             "answer-heatmap",
             "fairness.F over n and r by q",
         ),
-        ((words("q", "a", "b"), words("r", "a", "b", "c")), "answer-line", "fairness.F against r by q"),
+        (
+            (words("q", "a", "b"), words("r", "a", "b", "c")),
+            "answer-line",
+            "fairness.F against r by q",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_picture_suits_what_was_swept(
     make_run: Maker, axes: tuple[plan.Axis, ...], name: str, title: str
 ) -> None:
@@ -74,12 +80,13 @@ def test_a_name_that_another_one_decides_is_no_axis() -> None:
     axes = (numeric("rate", 1, 2, 3), numeric("queue", 5, 6, 7), words("cca", "a", "b"))
     found = tuple(
         Configuration(
-            str(i), (("rate", rate), ("queue", queue), ("cca", cca)),
+            str(i),
+            (("rate", rate), ("queue", queue), ("cca", cca)),
             (Outcome(f"{i}{cca}", str(i), 1, "1", "ok", "valid", ()),),
         )
         for i, (rate, queue) in enumerate((("1", "5"), ("2", "6"), ("3", "7")))
         for cca in ("a", "b")
-    )  # fmt: skip
+    )
     run = SimpleNamespace(configurations=found, plan=SimpleNamespace(axes=axes))
     assert [axis.name for axis in _axes(cast(Any, run))] == ["rate", "cca"]
 
@@ -130,7 +137,9 @@ def test_flows_of_one_statement_are_one_number_and_four_numbers_are_not_three(
 
 
 def test_a_sample_is_told_apart_by_its_first_two_words() -> None:
-    """Nine pairs of CCAs over 5 x 5 x 5 networks fill no grid: the pairs are compared, not pooled."""
+    """Nine pairs of CCAs over 5 x 5 x 5 networks fill no grid: the pairs are compared, not
+    pooled.
+    """
     ccas, steps = ("reno", "bbr", "pcc"), ("1", "2", "3", "4", "5")
     axes = (
         words("first", *ccas),
@@ -145,11 +154,12 @@ def test_a_sample_is_told_apart_by_its_first_two_words() -> None:
     ]
     found = tuple(
         Configuration(
-            str(i), tuple(zip(("first", "second", "rtt", "loss"), point, strict=True)),
+            str(i),
+            tuple(zip(("first", "second", "rtt", "loss"), point, strict=True)),
             (Outcome(str(i), str(i), 1, "1", "ok", "valid", ()),),
         )
         for i, point in enumerate(points)
-    )  # fmt: skip
+    )
     run = SimpleNamespace(configurations=found, plan=SimpleNamespace(axes=axes), origins={})
     measure = Measure("fmp.fairness", None, "1")
     results = SimpleNamespace(select=lambda _: (measure,))
@@ -159,7 +169,9 @@ def test_a_sample_is_told_apart_by_its_first_two_words() -> None:
 
 
 def test_maps_have_the_name_on_the_other_axis_that_leaves_no_holes() -> None:
-    """Of n and tcps only five of nine pairs occur: no map of one over the other, but one for each pair."""
+    """Of n and tcps only five of nine pairs occur: no map of one over the other, but one for each
+    pair.
+    """
     axes = (
         words("latency", "50ms", "300ms"),
         numeric("loss", 0, 1, 2, 3, 4, 5),
@@ -174,11 +186,12 @@ def test_maps_have_the_name_on_the_other_axis_that_leaves_no_holes() -> None:
     ]
     found = tuple(
         Configuration(
-            str(i), tuple(zip((a.name for a in axes), point, strict=True)),
+            str(i),
+            tuple(zip((a.name for a in axes), point, strict=True)),
             (Outcome(str(i), str(i), 1, "1", "ok", "valid", ()),),
         )
         for i, point in enumerate(points)
-    )  # fmt: skip
+    )
     run = SimpleNamespace(configurations=found, plan=SimpleNamespace(axes=axes), origins={})
     measure = Measure("fairness.F", None, "1")
     results = SimpleNamespace(select=lambda _: (measure,))

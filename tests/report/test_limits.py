@@ -17,7 +17,8 @@ def test_what_is_notable_is_said_at_the_answer(make_run: Maker) -> None:
     run = make_run(repeat=2, duration_s=3.0, limits=told)
     (sentence,) = limits(Run(run))
     assert sentence.endswith(
-        "for more than 5 % of the time: cubic by the cap of its congestion window (63 % of its time) and"
+        "for more than 5 % of the time: cubic by the cap of its congestion window (63 % of"
+        " its time) and"
         " cubic by its send buffer (5 % of its time)."
     )
     for path in build(run, ["html", "md"]):

@@ -102,9 +102,14 @@ def test_sections_are_in_order(make_run: Maker) -> None:
         wanted = ["Validity", "All metrics", "What the metrics are", "Run it again"]
         assert [h for h in heads if h in wanted] == wanted
     for content in (page, text):
-        for needle in ("2 flows over a 1 Mbit/s bottleneck", "6.12.43+deb12", "fexp 1",
-                       "uniform in 0 to 50 ms", "fairc run quickstart.fexp",
-                       "Engine: vm (a Linux machine in virtual time, without root)."):  # fmt: skip
+        for needle in (
+            "2 flows over a 1 Mbit/s bottleneck",
+            "6.12.43+deb12",
+            "fexp 1",
+            "uniform in 0 to 50 ms",
+            "fairc run quickstart.fexp",
+            "Engine: vm (a Linux machine in virtual time, without root).",
+        ):
             assert needle in content
 
 
@@ -186,7 +191,9 @@ def test_importing_what_writes_numbers_is_light() -> None:
 
 
 def test_what_the_page_links_to_is_on_it(make_run: Maker) -> None:
-    """A report is read where fairc is not installed, or elsewhere: definitions cite nothing outside."""
+    """A report is read where fairc is not installed, or elsewhere: definitions cite nothing
+    outside.
+    """
     page_file, text_file = build(make_run(repeat=2, duration_s=3.0), ["html", "md"])
     page, text = (path.read_text(encoding="utf-8") for path in (page_file, text_file))
     targets = {target for tag, target in parsed(page).loads if tag == "a"}

@@ -117,9 +117,16 @@ def test_where_chooses_loads(subject: Subject) -> None:
 
 def test_loads_are_told_apart_without_being_asked(subject: Subject) -> None:
     request = FigureRequest(
-        kind="boxplot", metric="plt",
-        options={"by": "http", "facet": ("access", "target"), "notch": "on", "test": "welch", "ci": 0.95},
-    )  # fmt: skip
+        kind="boxplot",
+        metric="plt",
+        options={
+            "by": "http",
+            "facet": ("access", "target"),
+            "notch": "on",
+            "test": "welch",
+            "ci": 0.95,
+        },
+    )
     plan = subject.run.plan.model_copy(update={"figures": (request,)})
     run = Run(subject.run.path)
     run.plan = plan
@@ -177,11 +184,14 @@ def test_loads_measured_and_in_theory(subject: Subject) -> None:
 
     told = {
         (row["access"], row["http"], row["load"]): (
-            row["over"], text(row["n"]), text(row["failed"]), text(row["slow start (s)"]),
+            row["over"],
+            text(row["n"]),
+            text(row["failed"]),
+            text(row["slow start (s)"]),
         )
         for row in rows
         if row["target"] == TARGETS[0]
-    }  # fmt: skip
+    }
     assert told[(ACCESSES[0], "h2", "2")] == ("h2", "8", "0", "split")
     assert told[(ACCESSES[0], "h3", "1")] == ("h2", "8", "0", "split")
     assert told[(ACCESSES[0], "h3", "2")] == ("h3", "7", "1", "4.20")
@@ -197,7 +207,8 @@ def test_what_figures_test_is_compared_in_words(subject: Subject) -> None:
     assert plt[0].where == f"access = {ACCESSES[0]}, target = {TARGETS[0]}"
     assert "medians differ" in plt[0].text
     assert "stochastic dominance holds: the first is larger" in plt[0].text
-    # One of the eight second loads over h3 failed: it is larger than all over h2, so the samples cross.
+    # One of the eight second loads over h3 failed: it is larger than all over h2, so the samples
+    # cross.
     second = [pair for pair in found.pairs if pair.what == "Page load time of web, load 2"]
     assert {("samples cross" in pair.text) for pair in second} == {True}
     assert any(
@@ -218,9 +229,11 @@ def test_page_and_text_tell_the_same(path: Path) -> None:
 
 def test_the_table_of_a_metric_by_load(subject: Subject) -> None:
     rows = summarise(
-        subject.run.measured, "plt", ("http",),
+        subject.run.measured,
+        "plt",
+        ("http",),
         lambda names: names["load"] != "1" and names["access"] == "4g",
-    )  # fmt: skip
+    )
     assert [(row["by"], row["n"]) for row in rows] == [
         ({"http": "h2", "load": "2"}, 16),
         ({"http": "h2", "load": "3"}, 16),

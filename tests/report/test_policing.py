@@ -21,7 +21,9 @@ USERS = MOST_USERS + 2
 
 
 def policed(path: Path) -> Path:
-    """Give every cell of a run a policer; user n drops n packets in each slot, and goes down to -n."""
+    """Give every cell of a run a policer; user n drops n packets in each slot, and goes down to
+    -n.
+    """
     rows: list[tuple[object, ...]] = []
     for cell in Run(path).outcomes.values():
         for number in range(USERS):

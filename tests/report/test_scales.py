@@ -118,13 +118,20 @@ def test_the_warm_up_is_shaded_and_a_changing_capacity_drawn(make_run: Maker) ->
     assert not any("Shaded" in c or "rate of the link" in c for c in still.values())
     lines = [plan.Cell.model_validate_json(line) for line in cells.read_text("utf-8").splitlines()]
     nodes = tuple(
-        node.model_copy(update={"interfaces": tuple(
-            end.model_copy(update={"changes": (plan.Change(at_ns=10**9, rate_bps=5_000_000),)})
-            if end.bottleneck else end
-            for end in node.interfaces
-        )})
+        node.model_copy(
+            update={
+                "interfaces": tuple(
+                    end.model_copy(
+                        update={"changes": (plan.Change(at_ns=10**9, rate_bps=5_000_000),)}
+                    )
+                    if end.bottleneck
+                    else end
+                    for end in node.interfaces
+                )
+            }
+        )
         for node in lines[0].nodes
-    )  # fmt: skip
+    )
     moved = [cell.model_copy(update={"warmup_ns": 2 * 10**9, "nodes": nodes}) for cell in lines]
     cells.write_text("".join(cell.model_dump_json() + "\n" for cell in moved), "utf-8")
     drawn = {f.name: f for f in _Report(path).figures if isinstance(f, Drawing)}

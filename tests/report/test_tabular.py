@@ -1,4 +1,6 @@
-"""Every table of the report as CSV and LaTeX: the numbers of the page, and texts that stay texts."""
+"""Every table of the report as CSV and LaTeX: the numbers of the page, and texts that stay
+texts.
+"""
 
 from __future__ import annotations
 
@@ -82,15 +84,26 @@ def test_long_texts_wrap_and_words_without_spaces_can_be_broken() -> None:
 
 
 def test_every_table_of_the_report_is_written(make_run: Maker) -> None:
-    path = make_run(sweep={"loss": ("0%", "1%")}, repeat=6, duration_s=5.0,
-                    bad={(1, 2): ("ok", "invalid", ["rate, too low"])})  # fmt: skip
+    path = make_run(
+        sweep={"loss": ("0%", "1%")},
+        repeat=6,
+        duration_s=5.0,
+        bad={(1, 2): ("ok", "invalid", ["rate, too low"])},
+    )
     plan = json.loads((path / "plan.json").read_text("utf-8"))
     (path / "plan.json").write_text(json.dumps(plan | {"deviates": ["no cross traffic"]}), "utf-8")
     made = build(path, ["csv", "tex"])
     names = {
-        "answer", "autocorrelation", "cells", "comparisons", "deviations", "lock", "metrics", "reasons",
+        "answer",
+        "autocorrelation",
+        "cells",
+        "comparisons",
+        "deviations",
+        "lock",
+        "metrics",
+        "reasons",
         "validity",
-    }  # fmt: skip
+    }
     assert {p.name for p in made} == {f"table-{n}.{s}" for n in names for s in ("csv", "tex")}
     assert [p.read_bytes() for p in made] == [p.read_bytes() for p in build(path, ["csv", "tex"])]
     with (path / "figures/table-answer.csv").open(newline="") as file:

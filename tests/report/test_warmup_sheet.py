@@ -24,7 +24,9 @@ Maker = Callable[..., Path]  # conftest.py
 def test_equal_values_have_equal_intervals(
     make_run: Maker, monkeypatch: pytest.MonkeyPatch, ranged: bool
 ) -> None:
-    """What another warm-up does not change has the interval of the answer, also where a range was looked at."""
+    """What another warm-up does not change has the interval of the answer, also where a range was
+    looked at.
+    """
     path = make_run(repeat=12, duration_s=1.0)
     if ranged:
         precision = Precision(least=8, goals=(Goal(metric="goodput", within=0.05, relative=True),))

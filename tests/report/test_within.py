@@ -1,4 +1,6 @@
-"""Distributions inside cells: over requests, each cell on its own, with an interval over the cells."""
+"""Distributions inside cells: over requests, each cell on its own, with an interval over the
+cells.
+"""
 
 from __future__ import annotations
 
@@ -164,9 +166,12 @@ def test_a_mixture_of_configurations_has_no_band(
     make_run: Callable[..., Path], shown: dict[str, Any]
 ) -> None:
     path = make_run(
-        repeat=6, duration_s=1.0, fairness=False, sweep={"n": ("1", "2")},
+        repeat=6,
+        duration_s=1.0,
+        fairness=False,
+        sweep={"n": ("1", "2")},
         figures=(FigureRequest(kind="cdf", metric="srtt", options={"by": "flow"}),),
-    )  # fmt: skip
+    )
     made = drawing(path)
     made.draw("wide")  # type: ignore[arg-type]
     assert all(line.low == line.high for line in shown["panels"][0].lines)

@@ -1,6 +1,8 @@
-"""Hostile texts for every field of a plan, from its schema: a field that is added is tried without being named here.
+"""Hostile texts for every field of a plan, from its schema: a field that is added is tried without
+being named here.
 
-A slot is a field that holds text of somebody's choice, `Class.field`: neither an enumeration nor a constant.
+A slot is a field that holds text of somebody's choice, `Class.field`: neither an enumeration nor a
+constant.
 """
 
 from __future__ import annotations
@@ -33,12 +35,34 @@ TEXTS = (
     f"--- {CANARY}",
     f"\U0001f600 \ufffe \U000e0041 \u0301 {CANARY} \u00a0 \u3000",
 )
-# For names: whatever their pattern lets through. They go into keys, names of files, of services and of interfaces.
+# For names: whatever their pattern lets through. They go into keys, names of files, of services and
+# of interfaces.
 NAMES = (
-    *("null", "true", "on", "1e3", "0x1f", "~", "-rf", "--help", "__proto__", "canary7", "CANARY_7"),
+    *(
+        "null",
+        "true",
+        "on",
+        "1e3",
+        "0x1f",
+        "~",
+        "-rf",
+        "--help",
+        "__proto__",
+        "canary7",
+        "CANARY_7",
+    ),
     *("a.canary7", "a-canary7", "_canary7", "con", "eval", "import", "class", "../canary7"),
-    *("canary7/x", "canary7 x", "canary7:x", "canary7\n", "$canary7", "canary7;x", "x" * 15, "x" * 80),
-)  # fmt: skip
+    *(
+        "canary7/x",
+        "canary7 x",
+        "canary7:x",
+        "canary7\n",
+        "$canary7",
+        "canary7;x",
+        "x" * 15,
+        "x" * 80,
+    ),
+)
 
 
 @cache
@@ -61,7 +85,9 @@ def slots_of(model: type[BaseModel]) -> frozenset[str]:
 
 @cache
 def free() -> frozenset[str]:
-    """Return the slots that take what somebody says: any characters but some (their patterns begin with `[^`)."""
+    """Return the slots that take what somebody says: any characters but some (their patterns begin
+    with `[^`).
+    """
     found = set()
     for model in (Plan, Cell):
         schema = model.model_json_schema()
@@ -73,7 +99,9 @@ def free() -> frozenset[str]:
 
 
 def _texts(schema: Any) -> bool:
-    """Whether a part of a schema, without the classes that it refers to, holds a text of somebody's choice."""
+    """Whether a part of a schema, without the classes that it refers to, holds a text of somebody's
+    choice.
+    """
     if isinstance(schema, dict):
         if "patternProperties" in schema or schema.get("type") == "string":
             return "enum" not in schema and "const" not in schema
@@ -86,7 +114,8 @@ def _texts(schema: Any) -> bool:
 def places(model: object, path: Path = ()) -> Iterator[tuple[str, Path, str]]:
     """Yield (slot, path in the JSON, text) of every text in a plan or cell that is one of a slot.
 
-    The path of a key ends with it, as that of its value does; the text tells them apart, or does not matter.
+    The path of a key ends with it, as that of its value does; the text tells them apart, or does
+    not matter.
     """
     known = slots()
     names = type(model).model_fields if isinstance(model, BaseModel) else _fields(model)
@@ -121,7 +150,9 @@ def _leaves(value: object, path: Path) -> Iterator[tuple[Path, object]]:
 
 
 def planted(document: Any, path: Path, old: str, new: str) -> Iterator[Any]:
-    """Yield documents with another text: at the path alone, wherever it is, and, for a name, as a part of names, too."""
+    """Yield documents with another text: at the path alone, wherever it is, and, for a name, as a
+    part of names, too.
+    """
     one = copy.deepcopy(document)
     at = one
     for part in path[:-1]:

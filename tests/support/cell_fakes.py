@@ -1,4 +1,6 @@
-"""A clock that jumps and nodes that start nothing: what the conductor can be tried with, without root."""
+"""A clock that jumps and nodes that start nothing: what the conductor can be tried with, without
+root.
+"""
 
 from __future__ import annotations
 

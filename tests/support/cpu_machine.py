@@ -1,4 +1,6 @@
-"""A machine with another CPU: QEMU emulates it, and runs User-Mode Linux on what the engine `uml` would give it."""
+"""A machine with another CPU: QEMU emulates it, and runs User-Mode Linux on what the engine `uml`
+would give it.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,9 @@ from fairc.runtime.vm import exchange, image, initramfs, qemu, recipe
 MEMORY_BYTES = 2 << 30
 WALL_LIMIT_S = 900.0
 
-# The first process of the emulated machine. The kernel of `uml` finds its files as it does in a cell:
-# image and exchange are the machine's NVDIMMs themselves, so what it writes is at once the host's.
+# The first process of the emulated machine. The kernel of `uml` finds its files as it does in a
+# cell: image and exchange are the machine's NVDIMMs themselves, so what it writes is at once the
+# host's.
 INIT = """#!/bin/busybox sh
 /bin/busybox mkdir -p /proc /sys /dev /cell
 /bin/busybox mount -t proc none /proc
@@ -84,7 +87,9 @@ def _backend(name: str, path: Path, size: int, share: str) -> str:
 
 
 def _boot_archive(plain: image.Image, initrd: bytes) -> bytes:
-    """Return the initramfs of the emulated machine, with the kernel of `uml` and its own initramfs."""
+    """Return the initramfs of the emulated machine, with the kernel of `uml` and its own
+    initramfs.
+    """
     first = INIT.format(
         exchange=machine.EXCHANGE,
         image=machine.IMAGE,

@@ -1,8 +1,8 @@
 """Run inside the virtual machine: a Docker engine, and on it a cell's Compose file.
 
 The machine's agent gives the folder for results as the only argument. Beside this file lie
-`compose.yaml`, `experiment.py`, the endpoints, and the engine's probe of the kernel: `probe.py` and its
-argument, `probe.json`; the machine has `cell/`. Standard library only.
+`compose.yaml`, `experiment.py`, the endpoints, and the engine's probe of the kernel: `probe.py` and
+its argument, `probe.json`; the machine has `cell/`. Standard library only.
 """
 
 import re
@@ -24,8 +24,8 @@ DAEMON = (
     *("dockerd", "--iptables=false", "--ip6tables=false", "--ip-forward=false", "--bridge=none"),
     *("--storage-driver=overlay2", "--data-root=/tmp/docker"),
 )
-# What the Dockerfile of a cell has, out of this machine's root file system, which is that of fairc's
-# base image: no more than that, for an import is slow in emulation.
+# What the Dockerfile of a cell has, out of this machine's root file system, which is that of
+# fairc's base image: no more than that, for an import is slow in emulation.
 ROOT = (
     *("bin", "sbin", "lib", "lib64", "etc/ld.so.cache", "usr/lib64", "usr/lib/x86_64-linux-gnu"),
     *("usr/bin/python3", "usr/bin/python3.13", "usr/lib/python3.13"),
@@ -62,7 +62,9 @@ def start_engine() -> None:
 
 
 def import_image(name: str) -> None:
-    """Make the image of the cell's containers: a part of this root file system, endpoints and `cell/`."""
+    """Make the image of the cell's containers: a part of this root file system, endpoints and
+    `cell/`.
+    """
     (IMAGE / "usr/local/bin").mkdir(parents=True)
     shutil.copy(HERE / "fairc-endpoints", IMAGE / "usr/local/bin")
     shutil.copytree(CELL, IMAGE / PACKAGES / "cell")

@@ -23,7 +23,8 @@ VARIANT = recipe.Variant(
     inodes=40_000,
     memory_bytes=2 << 30,
     translation_cache_mb=512,
-    # Containers turn IPv6 off themselves: Docker cannot set an option that the kernel does not have.
+    # Containers turn IPv6 off themselves: Docker cannot set an option that the kernel does not
+    # have.
     kernel_arguments="ipv6.disable=0",
 )
 GUEST = Path(__file__).with_name("docker_guest.py")

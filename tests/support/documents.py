@@ -17,7 +17,9 @@ Told = tuple[str, str, str, str]
 
 
 def constants(cell: Cell, **how: Any) -> dict[str, Any]:
-    """Return the parts of a cell's document: lines per node, programs as (name, node, role, description)."""
+    """Return the parts of a cell's document: lines per node, programs as (name, node, role,
+    description).
+    """
     document = values.document(cell, **how)
     nodes = document["network"]["nodes"]
     return {

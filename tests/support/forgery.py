@@ -1,6 +1,7 @@
 """Packs and runs of somebody who forges results and knows the formats: every hash is made anew.
 
-A forgery changes the files of a pack, by name. `FORGERIES` names them all; none may pass `fairc verify PACK --all`.
+A forgery changes the files of a pack, by name. `FORGERIES` names them all; none may pass
+`fairc verify PACK --all`.
 """
 
 from __future__ import annotations
@@ -124,7 +125,9 @@ def put_plan(files: Files, cells: list[dict[str, Any]], **header: object) -> Non
 
 
 def worst(files: Files) -> list[str]:
-    """Return the keys of the cells of the first configuration with the lowest goodput of the first flow."""
+    """Return the keys of the cells of the first configuration with the lowest goodput of the first
+    flow.
+    """
     cells = plan_cells(files)
     ids = {cell["id"] for cell in cells if cell["configuration"] == cells[0]["configuration"]}
     of = {key: result(files, key) for key in keys(files)}
@@ -273,13 +276,15 @@ FIELDS: Mapping[str, Callable[[dict[str, Any]], object]] = MappingProxyType(
         "analysis": lambda d: d.update(analysis="0" * 16),
         "flows": lambda d: d["flows"][0].update(bytes=d["flows"][0]["bytes"] + 1),
         "conditions": lambda d: d["conditions"][0].update(value="other"),
-        "limits": lambda d: d.update(limits=[{"flow": d["flows"][0]["flow"], "limit": "receiver", "share": 0.5}]),
+        "limits": lambda d: d.update(
+            limits=[{"flow": d["flows"][0]["flow"], "limit": "receiver", "share": 0.5}]
+        ),
         "metrics": lambda d: d["metrics"][-1].update(value=0.123),
         "emitted": lambda d: d.update(emitted="0" * 16),
         "image": lambda d: d.update(image="another"),
         "engine": lambda d: d.update(engine="vm"),
     }
-)  # fmt: skip
+)
 
 
 def field(name: str) -> Callable[[random.Random, Files], None]:

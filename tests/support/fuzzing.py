@@ -1,4 +1,5 @@
-"""`make fuzz`: broken files of three kinds; each must end in diagnostics, without a traceback, soon.
+"""`make fuzz`: broken files of three kinds; each must end in diagnostics, without a traceback,
+soon.
 
     python tests/support/fuzzing.py [--inputs N] [--seed N] [--jobs N]
 
@@ -33,10 +34,33 @@ KINDS = ("mutation", "grammar", "bytes")
 
 PIECES = [
     *("{", "}", "(", ")", "[", "]", ",", "=", ":", "..", "-", "--", "->", '"', "#", "%", "\\", ";"),
-    *("sweep", "flow", "users", "not", "per", "ms", "bdp", "$(reboot)", "`ls`", "let a = a", "1e400"),
-    *("0", "1e9", "-1", "99999999999", "1..100000", "* 1..9", "[[[[", "))))", "/etc/passwd", "../../x"),
+    *(
+        "sweep",
+        "flow",
+        "users",
+        "not",
+        "per",
+        "ms",
+        "bdp",
+        "$(reboot)",
+        "`ls`",
+        "let a = a",
+        "1e400",
+    ),
+    *(
+        "0",
+        "1e9",
+        "-1",
+        "99999999999",
+        "1..100000",
+        "* 1..9",
+        "[[[[",
+        "))))",
+        "/etc/passwd",
+        "../../x",
+    ),
     *("\0", "\t", "\r", "\n", "\u00a0", "\u201c", "\u202e", "\u200b", "\u0430", "\U0001f600"),
-]  # fmt: skip
+]
 
 SAMPLES = {
     "NAME": [

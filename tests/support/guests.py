@@ -1,4 +1,6 @@
-"""Guests of the engines in virtual time: cells that are run, and programs that misbehave in their place."""
+"""Guests of the engines in virtual time: cells that are run, and programs that misbehave in their
+place.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Hostile documents: every string, number and list of a JSON document replaced by what may do harm."""
+"""Hostile documents: every string, number and list of a JSON document replaced by what may do
+harm.
+"""
 
 from __future__ import annotations
 
@@ -211,7 +213,9 @@ def _refuse_value(value: ast.expr) -> None:
 
 
 def refuse_document(document: Document) -> None:
-    """Raise AssertionError unless what a conductor does with a document is what it does with any."""
+    """Raise AssertionError unless what a conductor does with a document is what it does with
+    any.
+    """
     for node in document["network"]["nodes"]:
         for line in (*node_lines(node), *node["qdiscs"]):
             _refuse_line(line)

@@ -1,4 +1,6 @@
-"""Large legal files, one construct at a time: `LARGE[name](n)` is a file with n of what its name says."""
+"""Large legal files, one construct at a time: `LARGE[name](n)` is a file with n of what its name
+says.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +100,10 @@ LARGE: dict[str, Callable[[int], str]] = {
         )
     ),
     "parameters": lambda n: plain(
-        before=f"topology t({', '.join(f'x{k} = {k}ms' for k in range(n))}) {{ node a  router b  link a -- b }}\n"
+        before=(
+            f"topology t({', '.join(f'x{k} = {k}ms' for k in range(n))}) {{ node a  router b  link"
+            f" a -- b }}\n"
+        )
     ),
     "flows": lambda n: whole(
         TOPOLOGY, lines("  flow f# { cca = cubic  workload = bulk }", range(n)), TAIL

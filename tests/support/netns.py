@@ -15,7 +15,10 @@ IP = shutil.which("ip") or "/usr/sbin/ip"
 
 @contextmanager
 def namespace(name: str) -> Iterator[tuple[str, ...]]:
-    """Make a namespace; yield the prefix of a command that runs in it. Skips the test without root."""
+    """Make a namespace; yield the prefix of a command that runs in it.
+
+    Skips the test without root.
+    """
     if os.geteuid() != 0:
         pytest.skip("needs root, for a network namespace")
     subprocess.run([IP, "netns", "add", name], check=True)

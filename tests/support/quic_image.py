@@ -1,4 +1,6 @@
-"""An image of a QUIC stack that is not fairc's: aioquic on the engine's base image, by the contract."""
+"""An image of a QUIC stack that is not fairc's: aioquic on the engine's base image, by the
+contract.
+"""
 
 from __future__ import annotations
 

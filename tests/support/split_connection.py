@@ -1,4 +1,6 @@
-"""A client, a terminal, a gateway and a server, each in a network namespace, and a split connection."""
+"""A client, a terminal, a gateway and a server, each in a network namespace, and a split
+connection.
+"""
 
 from __future__ import annotations
 
@@ -189,7 +191,9 @@ class Split:
         return self._processes[role].wait(PATIENCE_S)
 
     def closed(self) -> tuple[list[Event], list[Event]]:
-        """Wait for the ends of all connections, end both proxies, and return what they say of them."""
+        """Wait for the ends of all connections, end both proxies, and return what they say of
+        them.
+        """
         self.settle()
         assert self.stop("terminal") == self.stop("gateway") == 0
         return self.events("terminal", "closed"), self.events("gateway", "closed")

@@ -24,7 +24,9 @@ times = st.builds("{}{}".format, st.integers(1, 999), st.sampled_from(["us", "ms
 rates = st.builds("{}{}".format, st.integers(1, 999), st.sampled_from(["kbit/s", "Mbit/s"]))
 sizes = st.builds("{}{}".format, st.integers(4, 999), st.sampled_from(["kB", "KiB", "MB"]))
 shares = st.builds("{}%".format, st.integers(0, 99))
-queue_sizes = sizes | times | st.builds("{}{}".format, st.integers(2, 99), st.sampled_from(["pkt", "bdp"]))  # fmt: skip
+queue_sizes = (
+    sizes | times | st.builds("{}{}".format, st.integers(2, 99), st.sampled_from(["pkt", "bdp"]))
+)
 
 
 def _listed(values: list[str]) -> str:

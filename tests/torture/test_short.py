@@ -1,4 +1,6 @@
-"""The part of the campaign that belongs to `make test`: each kind a few times, in a process that is a campaign's worker."""
+"""The part of the campaign that belongs to `make test`: each kind a few times, in a process that is
+a campaign's worker.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def work(strategy: Strategy, numbers: range, folder: Path, found: Connection) -> None:
-    """Try, in a process of its own: it becomes the parent of all orphans, and its children are looked for."""
+    """Try, in a process of its own: it becomes the parent of all orphans, and its children are
+    looked for.
+    """
     tree.adopt_orphans()
     tree.die_with_parent()
     tempfile.tempdir = str(folder)

@@ -62,7 +62,9 @@ def test_a_machine_has_the_memory_that_its_cell_needs(
     ],
 )
 def test_a_machine_with_less_memory_is_for_small_cells(queue: str, flow: str, mib: int) -> None:
-    """Not small are a long queue, a record of packets, connections without number, and floods of datagrams."""
+    """Not small are a long queue, a record of packets, connections without number, and floods of
+    datagrams.
+    """
     text = SPEC.replace("10pkt", queue).replace(
         "count = {count}  cca = reno  workload = bulk", flow
     )

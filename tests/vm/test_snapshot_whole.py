@@ -1,4 +1,6 @@
-"""A snapshot is verified before it is used, taken anew when it is damaged, and never waited for without end."""
+"""A snapshot is verified before it is used, taken anew when it is damaged, and never waited for
+without end.
+"""
 
 from __future__ import annotations
 

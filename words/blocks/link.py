@@ -26,7 +26,10 @@ MTU = Parameter("mtu", A_MTU, "largest IP packet, both ways", "1500B")
 TRANSMIT = Parameter(
     "transmit",
     A_TRANSMISSION,
-    "`frames`: each takes its length / rate; `bucket`: a token bucket of one frame, as many testbeds shape",
+    (
+        "`frames`: each takes its length / rate; `bucket`: a token bucket of one frame, as many"
+        " testbeds shape"
+    ),
     "frames",
 )
 POLICER = Parameter("policer", A_POLICER, "policer in front of the queue", "none")

@@ -1,4 +1,6 @@
-"""What a CCA of the language is, and its parameters: what a plan holds of them, and in which unit."""
+"""What a CCA of the language is, and its parameters: what a plan holds of them, and in which
+unit.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,8 @@ class Knob(Parameter[Any]):
 class Cca(Entry):
     """A CCA. paces: whether it always paces.
 
-    is_scalable: whether its window is inversely proportional to the share of marks (RFC 9332, section 1.2).
+    is_scalable: whether its window is inversely proportional to the share of marks (RFC 9332,
+    section 1.2).
     needs_ecn: whether it is another CCA without ECN.
     """
 

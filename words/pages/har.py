@@ -1,7 +1,7 @@
 """`page(har: "x.har")`: from a recorded page to the sizes, types and order of its objects.
 
-The format is HAR 1.2 (w3c.github.io/web-performance/specs/HAR/Overview.html) as browsers write it. Only numbers,
-types and what requested what are used, neither names nor content.
+The format is HAR 1.2 (w3c.github.io/web-performance/specs/HAR/Overview.html) as browsers write it.
+Only numbers, types and what requested what are used, neither names nor content.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ _KNOWN: dict[tuple[str, str], model.Page] = {}
 
 @dataclass(frozen=True)
 class _Entry:
-    """A request that was answered with an object. asked_by: URLs of what may have requested it, likeliest first."""
+    """A request that was answered with an object.
+
+    asked_by: URLs of what may have requested it, likeliest first.
+    """
 
     url: str
     size_bytes: int
@@ -61,8 +64,8 @@ class _Broken(Exception):
 def recorded(name: Text) -> model.Page:
     """Return the page of a recording.
 
-    Raises CompileError for a file that cannot be read or is not a HAR (with the place where it breaks
-    off, or the number of the faulty entry), for one with local files, or without a document.
+    Raises CompileError for a file that cannot be read or is not a HAR (with the place where it
+    breaks off, or the number of the faulty entry), for one with local files, or without a document.
     """
     data = attached(name, SIZE_LIMIT_BYTES)
     file = model.Input(name.value, hashlib.sha256(data).hexdigest())

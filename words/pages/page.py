@@ -113,7 +113,8 @@ def _plain(sizes: Sizes) -> Iterator[model.PageObject]:
 def _levels(use: Use[Entry], document: Quantity) -> Iterator[model.PageObject]:
     """Yield a document, and its objects dealt to the levels like cards, one each in turn.
 
-    So the first `depth` - 1 objects are scripts, each of which refers to all objects of the next level.
+    So the first `depth` - 1 objects are scripts, each of which refers to all objects of the next
+    level.
     """
     yield model.PageObject("/", _bytes(document)[0], DOCUMENT, None, document.span)
     groups, depth = use.given(OBJECTS), use[DEPTH].whole
@@ -167,7 +168,9 @@ def _too_many(span: Span) -> None:
 
 
 def _within_limits(page: model.Page, use: Use[Entry]) -> None:
-    """Refuse pages that are too large, and objects too small to name the objects that they refer to."""
+    """Refuse pages that are too large, and objects too small to name the objects that they refer
+    to.
+    """
     if len(page.objects) > OBJECT_LIMIT:
         _too_many(use.span)
     total = sum(item.size_bytes for item in page.objects)

@@ -29,7 +29,9 @@ EXTENSIONS = {
 
 OBJECT_LIMIT = 1000
 PAGE_LIMIT_BYTES = 100_000_000
-"""Most objects and bytes of one page: anything larger is a download, which `file(size)` describes better."""
+"""Most objects and bytes of one page: anything larger is a download, which `file(size)` describes
+better.
+"""
 
 FRAME_BYTES, REFERENCE_BYTES = 200, 72
 """Space in an object that refers to other objects: its own frame, and the longest name of each
@@ -40,7 +42,9 @@ _SCRIPTS = re.compile(r"(?:application|text)/(?:x-)?(?:java|ecma)script")
 
 
 def mime_type(text: str) -> str:
-    """Return the MIME type of a header's value, without its parameters; for an invalid one, that of arbitrary bytes."""
+    """Return the MIME type of a header's value, without its parameters; for an invalid one, that of
+    arbitrary bytes.
+    """
     kind = text.partition(";")[0].strip().lower()
     if _SCRIPTS.fullmatch(kind):
         return SCRIPT

@@ -1,7 +1,8 @@
-"""The topologies that ship with fairc: the `.fexp` files of this folder, each an ordinary file of its name.
+"""The topologies that ship with fairc: the `.fexp` files of this folder, each an ordinary file of
+its name.
 
-A file's first comment, up to a colon, a full stop or a bracket, says what the topology is; a comment after a parameter
-gives its kind and its meaning.
+A file's first comment, up to a colon, a full stop or a bracket, says what the topology is; a
+comment after a parameter gives its kind and its meaning.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a queue of the language is: its entry, and what it is lowered from.
 
 Parameters that are not written default to those of the AQM's authors and of Linux (tc-red(8),
-tc-codel(8), ...), whatever the rate (measurement.md, rule 5), unless `scaled` is on; those that make
-no sense at the rate give a warning.
+tc-codel(8), ...), whatever the rate (measurement.md, rule 5), unless `scaled` is on; those that
+make no sense at the rate give a warning.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from fairc.words.sizes import A_QUEUE_SIZE
 
 T = TypeVar("T")
 
-# The most memory that Linux takes for each 1514 bytes of a frame: the bytes and the structures around
-# them. fq_codel and fq_pie also limit memory; that limit is kept out of the way.
+# The most memory that Linux takes for each 1514 bytes of a frame: the bytes and the structures
+# around them. fq_codel and fq_pie also limit memory; that limit is kept out of the way.
 MEMORY_PER_PACKET = 8192
 MIN_MEMORY_BYTES = 32 * 2**20
 
@@ -103,14 +103,18 @@ class Given:
         return self.scaled_ns(self.ns(parameter))
 
     def scaled_ns(self, delay_ns: int, half_frames: int = 3) -> int:
-        """Return a delay, ns; if `scaled`, at least the time of so many halves of a full frame, in whole microseconds."""
+        """Return a delay, ns; if `scaled`, at least the time of so many halves of a full frame, in
+        whole microseconds.
+        """
         if not self[SCALED]:
             return delay_ns
         frames_us = -(-half_frames * self.frame_bytes * 8 * 10**6 // (2 * self.rate_bps))
         return max(delay_ns, frames_us * 1000)
 
     def interval_ns(self) -> int:
-        """Return CoDel's interval, ns; if `scaled`, at least 20 targets, the ratio of 100 ms to 5 ms."""
+        """Return CoDel's interval, ns; if `scaled`, at least 20 targets, the ratio of 100 ms to 5
+        ms.
+        """
         interval_ns = self.ns(INTERVAL)
         return max(interval_ns, 20 * self.target_ns(CODEL_TARGET)) if self[SCALED] else interval_ns
 
@@ -123,13 +127,13 @@ def _none(given: Given, queue: Any) -> Iterator[Diagnostic]:
 class Discipline(Entry):
     """A queue: an entry whose first parameter is its limit.
 
-    lower: returns its part of the plan. target_ns: the standing delay that it aims at, ns. doubts: yields
-    what is wrong with its parameters, or makes no sense. is_random: whether it draws random numbers, or
-    hashes flows with a secret of the kernel. always_marks: whether it marks packets without being asked
-    to. order: what leaves in the order in which it came: all packets (`line`), those of each flow (`flows`),
-    or neither (`mixed`). probes: its names in tc -> arguments to try whether a kernel has it. modules: of
-    the kernel. in_debian: whether Debian's kernel has it. misused: yields what makes no sense about the flows that cross
-    a queue, as it is written.
+    lower: returns its part of the plan. target_ns: the standing delay that it aims at, ns. doubts:
+    yields what is wrong with its parameters, or makes no sense. is_random: whether it draws random
+    numbers, or hashes flows with a secret of the kernel. always_marks: whether it marks packets
+    without being asked to. order: what leaves in the order in which it came: all packets (`line`),
+    those of each flow (`flows`), or neither (`mixed`). probes: its names in tc -> arguments to try
+    whether a kernel has it. modules: of the kernel. in_debian: whether Debian's kernel has it.
+    misused: yields what makes no sense about the flows that cross a queue, as it is written.
     """
 
     lower: Callable[[Given], queues.Queue]
@@ -163,7 +167,9 @@ class Discipline(Entry):
         yield from self.doubts(given, queue)
 
     def _larger_target(self, frame_ns: int) -> str:
-        """Return how a target above a frame's time is written: with the parameters that the queue has."""
+        """Return how a target above a frame's time is written: with the parameters that the queue
+        has.
+        """
         names = {parameter.name for parameter in self.parameters}
         if "target" not in names:
             return f"write `rtt: {20 * frame_ns // 10**6 + 1}ms` or more: a twentieth is the target"

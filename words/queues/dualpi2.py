@@ -22,8 +22,10 @@ from .discipline import SCALED, SIZE, Discipline, Given
 LONGEST_STEP_NS = 4 * 10**9
 """Linux keeps the step, like the controller's interval, as a 32-bit number of nanoseconds."""
 STEP_FRAMES = 3
-"""Full frames that the second packet of a pair may wait for: the one being sent as the pair arrives, the first of
-the pair, and a classic one between them. Delayed ACKs release pairs; a shorter step marks them whatever the load."""
+"""Full frames that the second packet of a pair may wait for: the one being sent as the pair
+arrives, the first of the pair, and a classic one between them. Delayed ACKs release pairs; a
+shorter step marks them whatever the load.
+"""
 
 SCALABLE = frozenset(cca.name for cca in TCP_CCAS if cca.is_scalable)
 
@@ -77,7 +79,9 @@ OVERLOAD = Parameter(
 
 
 def _lower(given: Given) -> DualPi2:
-    """Defaults of Linux (sch_dualpi2.c), which are those of RFC 9332, appendix A, for RTTs up to 100 ms."""
+    """Defaults of Linux (sch_dualpi2.c), which are those of RFC 9332, appendix A, for RTTs up to
+    100 ms.
+    """
     step = given[STEP]
     is_packets = step.unit == "pkt"
     return DualPi2(
@@ -98,7 +102,9 @@ def _lower(given: Given) -> DualPi2:
 
 
 def _step_ns(given: Given) -> int:
-    """Return a step that is written as a time, ns; if `scaled`, at least that of STEP_FRAMES full frames."""
+    """Return a step that is written as a time, ns; if `scaled`, at least that of STEP_FRAMES full
+    frames.
+    """
     step_ns = max(1, round(given[STEP].amount * 10**6)) * 1000
     return given.scaled_ns(step_ns, half_frames=2 * STEP_FRAMES)
 
@@ -119,11 +125,20 @@ def _doubts(given: Given, queue: DualPi2) -> Iterator[Diagnostic]:
         frames = queue.step_ns / frame_ns
         yield Diagnostic(
             code="short-step",
-            message="at this rate the step of `dualpi2` marks packets that come in pairs, although no queue builds up",
+            message=(
+                "at this rate the step of `dualpi2` marks packets that come in pairs, although no"
+                " queue builds up"
+            ),
             span=given.written.span,
             notes=(
-                f"the step is {queue.step_ns / 1e6:g} ms, the time of {float(frames):.3g} full frames",
-                f"delayed ACKs release pairs, and the second of a pair waits for up to {STEP_FRAMES} frames",
+                (
+                    f"the step is {queue.step_ns / 1e6:g} ms, the time of {float(frames):.3g} full"
+                    f" frames"
+                ),
+                (
+                    f"delayed ACKs release pairs, and the second of a pair waits for up to"
+                    f" {STEP_FRAMES} frames"
+                ),
             ),
             help="write `step: 2pkt`, `scaled: on`, or "
             f"a step of at least {math.ceil(STEP_FRAMES * frame_ns / 10**5) / 10:g}ms",
@@ -134,8 +149,8 @@ def _doubts(given: Given, queue: DualPi2) -> Iterator[Diagnostic]:
 def _misused(queue: Queue, crossing: Sequence[Flow]) -> Iterator[Diagnostic]:
     """Yield that there are no L4S packets, and which classic flows count as L4S.
 
-    No built-in sender uses ECT(1): no CCA of the kernel requests it, and QUIC marks with ECT(0). BPF programs and
-    images may.
+    No built-in sender uses ECT(1): no CCA of the kernel requests it, and QUIC marks with ECT(0).
+    BPF programs and images may.
     """
     unknown = [flow for flow in crossing if flow.own_cca or flow.image]
     taken = queue.options.get(L4S.name) == "any"
@@ -144,7 +159,9 @@ def _misused(queue: Queue, crossing: Sequence[Flow]) -> Iterator[Diagnostic]:
         why = "no flow requests ECN" if taken else "senders here use ECT(0), and L4S is ECT(1)"
         yield Diagnostic(
             code="no-l4s",
-            message="no flow here sends L4S packets: one of the two queues of `dualpi2` stays empty",
+            message=(
+                "no flow here sends L4S packets: one of the two queues of `dualpi2` stays empty"
+            ),
             span=queue.span,
             notes=(why,),
             help="write `l4s: any`, and `ecn = accurate` in the flows whose CCA is made for it",

@@ -27,8 +27,9 @@ def _lower(given: Given) -> Red:
     """Defaults of tc-red(8): max a quarter of the limit, min a third of max, probability 2 %."""
     most = given.threshold(MAX) or max(1, given.bytes // 4)
     least = given.threshold(MIN) or max(1, most // 3)
-    # The smaller `min` is in packets, the less a packet weighs in the average that tc derives: nothing at
-    # one packet, where RED would never act. Below two, the average counts in halves of `min`.
+    # The smaller `min` is in packets, the less a packet weighs in the average that tc derives:
+    # nothing at one packet, where RED would never act. Below two, the average counts in halves of
+    # `min`.
     packet = max(1, min(given.frame_bytes, least // 2))
     return Red(
         limit_bytes=given.bytes,
@@ -42,7 +43,8 @@ def _lower(given: Given) -> Red:
 
 
 def _burst(least: int, most: int, packet: int) -> int:
-    """Return the burst that the average ignores, in packets: that of tc-red(8), or the longest the kernel can hold.
+    """Return the burst that the average ignores, in packets: that of tc-red(8), or the longest the
+    kernel can hold.
 
     least, most, packet: bytes.
     """
@@ -55,7 +57,9 @@ def _burst(least: int, most: int, packet: int) -> int:
 
 
 def _weight_log(least: int, burst: int, packet: int) -> int:
-    """Return -log2 of a packet's weight in the average as tc derives it (iproute2, tc_red_eval_ewma); 32: none fits."""
+    """Return -log2 of a packet's weight in the average as tc derives it (iproute2,
+    tc_red_eval_ewma); 32: none fits.
+    """
     wanted = burst + 1 - least / packet
     for log in range(1, 32):
         weight = 2.0**-log

@@ -30,7 +30,9 @@ WORKLOADS: Registry[WorkloadEntry] = Registry(
         iperf3.IPERF3,
     ],
     slips={
-        "page": "a page is what `load` loads: `workload = load(page(html: 30kB, objects: 40 of 20kB))`"
+        "page": (
+            "a page is what `load` loads: `workload = load(page(html: 30kB, objects: 40 of 20kB))`"
+        )
     },
 )
 

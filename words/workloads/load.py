@@ -107,12 +107,16 @@ class Load(Workload):
         return pauses_ns + self.loads * self.load_ns(path)
 
     def load_ns(self, path: OnPath) -> int:
-        """Return what one load needs alone: its bytes at the bottleneck's rate, its round trips, ns."""
+        """Return what one load needs alone: its bytes at the bottleneck's rate, its round trips,
+        ns.
+        """
         moving_ns = self.page.size_bytes * 8 * NS // path.rate_bps if path.rate_bps else 0
         return moving_ns + (ROUND_TRIPS + self.page.depth) * path.base_rtt_ns
 
     def latest_ns(self, path: OnPath) -> int:
-        """Return the time after which a load has failed, ns: as written, else 10 times what it needs, >= 60 s."""
+        """Return the time after which a load has failed, ns: as written, else 10 times what it
+        needs, >= 60 s.
+        """
         if self.timeout_ns is not None:
             return self.timeout_ns
         return max(MIN_TIMEOUT_NS, TIMEOUT_FACTOR * self.load_ns(path))

@@ -41,9 +41,9 @@ SHARE = Parameter(
 class Requests(Workload):
     """The workload `requests`: answers of random sizes, requested at random times (s).
 
-    size: bytes or, with `packets`, payloads of full packets. share: the flow's part of the one process of
-    arrivals that all flows with a share split; `every` is then that of the process. None: the flow has
-    separate arrivals.
+    size: bytes or, with `packets`, payloads of full packets. share: the flow's part of the one
+    process of arrivals that all flows with a share split; `every` is then that of the process.
+    None: the flow has separate arrivals.
     """
 
     size: Distribution
@@ -107,7 +107,10 @@ def _build(use: Use[WorkloadEntry]) -> Requests:
 
 
 def _in_packets(size: Quantity | Use[Entry]) -> bool:
-    """Return whether a size, or its distribution, counts packets. Raises CompileError for a fraction of a packet."""
+    """Return whether a size, or its distribution, counts packets.
+
+    Raises CompileError for a fraction of a packet.
+    """
     if not isinstance(size, Quantity):
         return any(value.dimension == PACKETS for value in quantities(size).values())
     if size.dimension == PACKETS and size.number.denominator != 1:

@@ -1,9 +1,9 @@
 """Figures: drawings with captions, from the tables of a run.
 
-In order of use: `base` (what a figure is), `style`, `colours` and `layout` (the look of all figures),
-`traces` (shared by figures of one repetition), `cases`, `axis` and `overtime` (shared by figures of a
-metric), `curves` (shared by the figures of `deviations`), then one module per kind of figure. A new kind is a module with a `KIND`,
-its line in words/figures.py, and a test.
+In order of use: `base` (what a figure is), `style`, `colours` and `layout` (the look of all
+figures), `traces` (shared by figures of one repetition), `cases`, `axis` and `overtime` (shared by
+figures of a metric), `curves` (shared by the figures of `deviations`), then one module per kind of
+figure. A new kind is a module with a `KIND`, its line in words/figures.py, and a test.
 """
 
 from __future__ import annotations

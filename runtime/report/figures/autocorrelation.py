@@ -1,4 +1,6 @@
-"""The figure `autocorrelation`: whether repetitions depend on those before them, with its 95 % band."""
+"""The figure `autocorrelation`: whether repetitions depend on those before them, with its 95 %
+band.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         caption=(
             f"Autocorrelation of the {values} values in the order of repetitions, at each lag in"
             " repetitions. Dashed: 1.96 / sqrt(n), the 95 % band of an independent series;"
-            f" {len(outside)} of {lags} are beyond it, {0.05 * lags:.1f} would be expected by chance."
+            f" {len(outside)} of {lags} are beyond it, {0.05 * lags:.1f} would be expected by"
+            f" chance."
             + (f" {without} groups are too short or do not vary." if without else "")
             + f" {cases.basis(names)}"
         ),
@@ -86,9 +89,13 @@ def _in_order(members: list[Sample]) -> list[float]:
 def _draw(panels: list[Panel], width: Width) -> Figure:
     columns = min(2, columns_for(width, len(panels)))  # headings name every swept value
     layout = grid(
-        width, columns, len(panels), 0.75, 0.14,
+        width,
+        columns,
+        len(panels),
+        0.75,
+        0.14,
         headings=len(panels) > 1 or bool(panels[0].heading),
-    )  # fmt: skip
+    )
     reach = max(abs(r) for panel in panels for r in (*panel.found.r, panel.found.band))
     most = max(len(panel.found.r) for panel in panels)
     for axes, panel in zip(layout.panels, panels, strict=True):

@@ -115,7 +115,10 @@ def wants_log(request: FigureRequest, axis: str, values: Iterable[float]) -> boo
 
 
 def named_axis(plan: Plan, name: str, values: Sequence[str], request: FigureRequest) -> NamedAxis:
-    """Return the axis of a name for the values that are shown, in their order. Raises NothingToDraw."""
+    """Return the axis of a name for the values that are shown, in their order.
+
+    Raises NothingToDraw.
+    """
     numbers: dict[str, float] = {}
     for axis in plan.axes:
         if axis.name == name and axis.numbers:

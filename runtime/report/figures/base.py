@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 class Drawing:
     """One figure of a report.
 
-    name: stem of its files, unique in the report. section: `lead` (the picture that answers), `time`,
-    `repetitions` or `asked` (by the experiment). title: heading. caption: how to read it and
-    which data it shows. alt: its alternative text.
+    name: stem of its files, unique in the report. section: `lead` (the picture that answers),
+    `time`, `repetitions` or `asked` (by the experiment). title: heading. caption: how to read it
+    and which data it shows. alt: its alternative text.
     draw: draws it at one of the two widths, inside `paper_style`.
     """
 
@@ -77,7 +77,9 @@ class NothingToDraw(Exception):
 
 
 def limits(kind: str) -> FigureEntry:
-    """Return how much a figure of `report` may show; a plan that was not compiled may request more."""
+    """Return how much a figure of `report` may show; a plan that was not compiled may request
+    more.
+    """
     return FIGURES[kind]
 
 
@@ -91,8 +93,8 @@ def few(number: int, most: int, what: str, can: str = "") -> None:
 class FigureKind:
     """A kind of figure: its name in `report { ... }` and how it is made.
 
-    make: raises NothingToDraw. request: what `report` asks for; None for a default figure. is_due: whether a default
-    figure belongs into a report.
+    make: raises NothingToDraw. request: what `report` asks for; None for a default figure. is_due:
+    whether a default figure belongs into a report.
     """
 
     name: str

@@ -1,4 +1,6 @@
-"""The figure `boxplot`: quartiles of a metric for each group; the notch is the median's interval."""
+"""The figure `boxplot`: quartiles of a metric for each group; the notch is the median's
+interval.
+"""
 
 from __future__ import annotations
 
@@ -135,13 +137,17 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
             Panel(
                 worded(facet, key),
                 _rows(
-                    cases, by, members, wants_notch and not (pooled or mixed), level,
+                    cases,
+                    by,
+                    members,
+                    wants_notch and not (pooled or mixed),
+                    level,
                     None if pooled or mixed else tests.get(test),
                 ),
             )
             for key, members in cases.groups(facet)
         ]
-    )  # fmt: skip
+    )
     boxes = [(p.heading, row) for p in panels for row in p.rows if isinstance(row, Box)]
     few(len(boxes), limits("boxplot").groups, "boxes")
     few(len(panels), limits("boxplot").panels, "panels")
@@ -217,7 +223,8 @@ def _pairs(
 def matched(
     first: Sequence[Sample], second: Sequence[Sample], name: str
 ) -> tuple[list[float], list[float]]:
-    """Return the values of cases that differ in nothing but a name, in one order; others are left out.
+    """Return the values of cases that differ in nothing but a name, in one order; others are left
+    out.
 
     The protocol of a load is an outcome, not a setting: it does not separate cases.
     """
@@ -262,7 +269,8 @@ def _notches(
         return "No notch: values of one cell are not independent."
     without = sum(not box.notch for _, box in boxes)
     text = (
-        f"Notch, or a bar below a box narrower than its notch: {100 * level:g} % interval of the median"
+        f"Notch, or a bar below a box narrower than its notch: {100 * level:g} % interval of"
+        f" the median"
         f" ({how})"
     )
     return (
@@ -332,9 +340,16 @@ def _panel(axes: Axes, panel: Panel, cases: Cases, inches: float) -> None:
             text = "; ".join(f"{pair.label}: {p_text(pair.p)}" for pair in row)
             size, at = 6.0, top + 0.07
             top += _NOTE
-        axes.text(0, at, cut(text, most), va="center", fontsize=size, color=MUTED,
-                  style="normal" if isinstance(row, Box) else "italic",
-                  transform=axes.get_yaxis_transform())  # fmt: skip
+        axes.text(
+            0,
+            at,
+            cut(text, most),
+            va="center",
+            fontsize=size,
+            color=MUTED,
+            style="normal" if isinstance(row, Box) else "italic",
+            transform=axes.get_yaxis_transform(),
+        )
     axes.set_yticks([])
     if axes.get_xscale() != "log":
         axes.locator_params(axis="x", nbins=6)

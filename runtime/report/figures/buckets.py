@@ -1,4 +1,6 @@
-"""The figure `buckets`: the level of users' buckets in one repetition, with the level of an empty one."""
+"""The figure `buckets`: the level of users' buckets in one repetition, with the level of an empty
+one.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,10 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         title="Buckets of the policer",
         caption=(
             "Tokens in each user's bucket at the end of each slot; dashed: an empty bucket, below"
-            f" which packets are dropped. With more than {MOST_USERS} users, only those with the most"
-            f" drops, and then the most tokens, are shown. {chosen_text(found)} Each bin of time keeps its smallest and its"
+            f" which packets are dropped. With more than {MOST_USERS} users, only those with"
+            f" the most"
+            f" drops, and then the most tokens, are shown. {chosen_text(found)} Each bin of"
+            f" time keeps its smallest and its"
             " largest value."
         ),
         alt=f"Line chart of the level of buckets over time, down to {lowest:.3g} tokens.",

@@ -1,4 +1,6 @@
-"""Shared by the figures of `report { ... }`: a metric's values, each with its values of the names."""
+"""Shared by the figures of `report { ... }`: a metric's values, each with its values of the
+names.
+"""
 
 from __future__ import annotations
 
@@ -41,11 +43,13 @@ class Gap:
 class Cases:
     """All values of a metric that a figure may show.
 
-    metric: its full name. scale: that the values are to be shown in. samples: that count and have a value, with
-    `flow` as declared and `users` among their keys; unscaled, in `unit`, an SI base unit. gaps: cells left out. orders: name -> its values in the order in which they
-    are shown. where: the condition on the cells, or empty. waiting: cells of the plan that have
-    not run. sampled: whether the configurations are a random sample, so that one cell of each makes a
-    sample, too. repeats: how often the run repeats its configurations. omitted: what the values leave out.
+    metric: its full name. scale: that the values are to be shown in. samples: that count and have a
+    value, with `flow` as declared and `users` among their keys; unscaled, in `unit`, an SI base
+    unit. gaps: cells left out. orders: name -> its values in the order in which they are shown.
+    where: the condition on the cells, or empty. waiting: cells of the plan that have not run.
+    sampled: whether the configurations are a random sample, so that one cell of each makes a
+    sample, too. repeats: how often the run repeats its configurations. omitted: what the values
+    leave out.
     moving: in how many configurations flows still move, where the values depend on it.
     """
 
@@ -68,7 +72,9 @@ class Cases:
         return tuple(name for name in self.orders if name not in ALWAYS)
 
     def mixed(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return what separates the configurations within groups by these names; empty: no group mixes any."""
+        """Return what separates the configurations within groups by these names; empty: no group
+        mixes any.
+        """
         found: dict[str, None] = {}
         for _, members in self.groups(names):
             found |= dict.fromkeys(mixture(members, self.swept, self.sampled))
@@ -79,7 +85,8 @@ class Cases:
     ) -> tuple[tuple[float, ...], Estimate]:
         """Return the values of a group, in order of repetition, and their median with its interval.
 
-        Values of several configurations or flows have an interval that nobody shows: none is left out for it.
+        Values of several configurations or flows have an interval that nobody shows: none is left
+        out for it.
         """
         mixed = pools_cells([s.outcome for s in members]) or mixture(
             members, self.swept, self.sampled
@@ -116,7 +123,10 @@ class Cases:
             left_out += " (loads)"
         text += f"; left out: {left_out}." if left_out else "."
         if endless := sum(not isfinite(sample.value) for sample in self.samples):
-            text += f" {endless} of the values are larger than any that was observed, and count as such."
+            text += (
+                f" {endless} of the values are larger than any that was observed, and count as"
+                f" such."
+            )
         if self.moving:
             text += f" Flows still move in {counted(self.moving, 'configuration')}."
         if unfinished := self.omitted.unfinished(self.metric):
@@ -138,7 +148,9 @@ class Cases:
         return f"{text} Groups mix all values of {listed(mixed)}." if mixed else text
 
     def groups(self, names: Sequence[str]) -> list[tuple[tuple[str, ...], list[Sample]]]:
-        """Return the samples by their values of the names, in order; groups without a sample are out."""
+        """Return the samples by their values of the names, in order; groups without a sample are
+        out.
+        """
         return grouped(self.samples, names, self.orders)
 
 
@@ -156,7 +168,9 @@ def grouped(
 
 
 def mixture(samples: Iterable[Sample], swept: Sequence[str], sampled: bool) -> tuple[str, ...]:
-    """Return the swept names that separate the configurations of a group; empty: it is no mixture."""
+    """Return the swept names that separate the configurations of a group; empty: it is no
+    mixture.
+    """
     return names_to_add((sample.outcome for sample in samples), swept, sampled=sampled)
 
 
@@ -222,8 +236,10 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
     if not any(isfinite(sample.value) for sample in samples):
         about = f" where {where}" if where else ""
         raise NothingToDraw(f"no cell that counts has a value of {metric}{about}")
-    present = {name: {c.keys[name] for c in samples} | {g.keys.get(name, "") for g in gaps}
-               for name in (REPETITION, *run.axes)}  # fmt: skip
+    present = {
+        name: {c.keys[name] for c in samples} | {g.keys.get(name, "") for g in gaps}
+        for name in (REPETITION, *run.axes)
+    }
     origins = [run.origins.get(m.flow or "", (m.flow or "", "")) for m in measures]
     shown = {sample.keys[LOAD] for sample in samples} | {gap.keys[LOAD] for gap in gaps}
     orders: dict[str, Sequence[str]] = {
@@ -239,10 +255,19 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
     scale = scale_for(unit, [c.value for c in samples])
     configurations = {sample.outcome.configuration for sample in samples}
     return Cases(
-        metric, unit, scale, tuple(samples), tuple(gaps), orders, where, waiting,
-        run.measured.sampled, run.repeated, omitted,
+        metric,
+        unit,
+        scale,
+        tuple(samples),
+        tuple(gaps),
+        orders,
+        where,
+        waiting,
+        run.measured.sampled,
+        run.repeated,
+        omitted,
         sum(bool(sentence(metric, (), [name], run.measured.moving)) for name in configurations),
-    )  # fmt: skip
+    )
 
 
 def _keys(configuration: Configuration, outcome: Outcome, load: str) -> dict[str, str]:
@@ -266,8 +291,8 @@ def names_of(request: FigureRequest, option: str, cases: Cases) -> tuple[str, ..
 def separated(names: tuple[str, ...], elsewhere: Iterable[str], cases: Cases) -> tuple[str, ...]:
     """Return the names, and `load` and `flow` where values of several would otherwise be mixed.
 
-    Loads of a cell share its network and its client's state, flows its network: within a cell they are
-    no independent draws.
+    Loads of a cell share its network and its client's state, flows its network: within a cell they
+    are no independent draws.
     """
     given = {*names, *elsewhere}
     if len(cases.orders[LOAD]) > 1 and LOAD not in given:
@@ -297,12 +322,15 @@ def replicates(samples: Iterable[Sample]) -> list[float]:
 
 def worded(names: Sequence[str], key: Sequence[str]) -> str:
     """Return `loss = 1%, flow = bbr`."""
-    return ", ".join(f"{one_line(n)} = {one_line(v) or 'none'}"
-                     for n, v in zip(names, key, strict=True))  # fmt: skip
+    return ", ".join(
+        f"{one_line(n)} = {one_line(v) or 'none'}" for n, v in zip(names, key, strict=True)
+    )
 
 
 def headed(*parts: str) -> str:
-    """Return what a group is called in a text: its panel's heading and its own name, `all` without either."""
+    """Return what a group is called in a text: its panel's heading and its own name, `all` without
+    either.
+    """
     return ", ".join(filter(None, parts)) or "all"
 
 
@@ -317,7 +345,9 @@ def by_text(names: Sequence[str]) -> str:
 
 
 def stem(subject: Subject, request: FigureRequest) -> str:
-    """Return a file name for a requested figure: its kind, metric and place in `report` (none: 0)."""
+    """Return a file name for a requested figure: its kind, metric and place in `report` (none:
+    0).
+    """
     place = next((i for i, r in enumerate(subject.run.plan.figures, 1) if r is request), 0)
     metric = "".join(c if c.isalnum() else "-" for c in request.metric or "")
     return f"{place:02}-{request.kind}-{metric}"

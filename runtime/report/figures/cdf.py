@@ -96,9 +96,12 @@ def _draw(cases: Cases, panels: list[Panel], groups: list[str], width: Width, lo
         for index, values in panel.lines:
             x, y = steps(values)
             axes.plot(
-                [v / cases.scale.factor for v in x], y, drawstyle="steps-post",
-                color=colour(index), linestyle=dash(index),
-            )  # fmt: skip
+                [v / cases.scale.factor for v in x],
+                y,
+                drawstyle="steps-post",
+                color=colour(index),
+                linestyle=dash(index),
+            )
         axes.set_ylim(0, 1.02)
         axes.set_title(fitting(panel.heading, layout.width))
     if log:

@@ -33,7 +33,9 @@ MIN_CONFIGURATIONS = 4
 SIZES = 12
 QUANTILES = (25, 50, 75)
 WITHIN = 0.05
-"""Subsets are large enough when they come so close, relative to the percentile of all configurations."""
+"""Subsets are large enough when they come so close, relative to the percentile of all
+configurations.
+"""
 # Numbers that are drawn at once, so that memory does not grow with the number of draws.
 _AT_ONCE = 2_000_000
 
@@ -42,8 +44,9 @@ _AT_ONCE = 2_000_000
 class Panel:
     """A group. sizes: how many of its n configurations are drawn; whole: the percentile of all.
 
-    spread: shape (len(QUANTILES), len(sizes)), quantiles over the draws. low, high: shape (len(sizes),),
-    between which it lies in 95 % of all draws. enough: the least size that is large enough, or None.
+    spread: shape (len(QUANTILES), len(sizes)), quantiles over the draws. low, high: shape
+    (len(sizes),), between which it lies in 95 % of all draws. enough: the least size that is large
+    enough, or None.
     """
 
     heading: str
@@ -90,8 +93,10 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         ),
         caption=(
             f"{_sufficient(panels)} Subsets are drawn without replacement. Wide band: 95 % of all"
-            f" subsets (exact, hypergeometric); line and narrow band: median and 25 to 75 % of {draws}"
-            f" draws; dashed: all configurations.{repeated}{fewer} {cases.basis(cases_names(cases))}"
+            f" subsets (exact, hypergeometric); line and narrow band: median and 25 to 75 % of"
+            f" {draws}"
+            f" draws; dashed: all configurations.{repeated}{fewer}"
+            f" {cases.basis(cases_names(cases))}"
         ),
         alt=f"Spread of the {ordinal(percentile)} of {cases.metric}. {listed(last, 6)}.",
         draw=lambda width: _draw(cases, panels, width),

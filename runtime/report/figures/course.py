@@ -1,7 +1,9 @@
-"""The figure `course`: K of the Fairness Measurement Procedure over time, with the rates and Jain's index.
+"""The figure `course`: K of the Fairness Measurement Procedure over time, with the rates and Jain's
+index.
 
-What stands at a time is the sum of the terms of K until then, so its last value is K (runtime/metrics/fmp.py); the mean
-of Jain's index until then; and the rates of the sessions, which both are made of.
+What stands at a time is the sum of the terms of K until then, so its last value is K
+(runtime/metrics/fmp.py); the mean of Jain's index until then; and the rates of the sessions, which
+both are made of.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ from .traces import BINS, Line, Panel, chosen_text, draw_panels, representatives
 K, JAIN = "fmp.K", "fmp.jain"
 PANELS = 3
 LEAST_SPAN = 0.05
-"""Least extent of the axis of K in each direction: smaller values are as good as fair, and must look so."""
+"""Least extent of the axis of K in each direction: smaller values are as good as fair, and must
+look so.
+"""
 
 
 def make(subject: Subject, request: FigureRequest | None) -> Drawing:
@@ -38,7 +42,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     panels: list[Panel] = []
     for (configuration, outcome, _, name), course in zip(found, courses, strict=True):
         place = len(subject.run.flows)
-        # The first of the three has the configuration's name above it, which may be as long as all three.
+        # The first of the three has the configuration's name above it, which may be as long as all
+        # three.
         warmup_s = subject.run.scenes[configuration.id].warmup_ns * 1e-9
         lines = _rates(subject.run, configuration, outcome)
         panels.append(Panel(name, "rate (Mbit/s)", lines, warmup_s=warmup_s))
@@ -58,9 +63,12 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         section="time",
         title="K over time",
         caption=(
-            "K up to each time: below 0 the first session has received more so far. Early slots weigh more, and the"
-            " last value is K. Also shown: the mean of Jain's index so far, and the rates of the sessions (IP bytes at"
-            f" the bottleneck's exit). With more than two sessions: the pair with the largest |K|. {chosen_text(found)}{shaded(panels)}"
+            "K up to each time: below 0 the first session has received more so far. Early"
+            " slots weigh more, and the"
+            " last value is K. Also shown: the mean of Jain's index so far, and the rates of"
+            " the sessions (IP bytes at"
+            f" the bottleneck's exit). With more than two sessions: the pair with the largest"
+            f" |K|. {chosen_text(found)}{shaded(panels)}"
         ),
         alt=f"Line charts over time. {'; '.join(ends[:4])}.",
         draw=lambda width: draw_panels(panels, width, per_configuration=PANELS),

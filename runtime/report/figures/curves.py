@@ -1,4 +1,6 @@
-"""Shared by the figures of `deviations`: the cells that they show, their curves, and the style of models."""
+"""Shared by the figures of `deviations`: the cells that they show, their curves, and the style of
+models.
+"""
 
 from __future__ import annotations
 
@@ -60,8 +62,9 @@ class Panel:
 class Look:
     """What differs between the figures.
 
-    kind: word of the figure. title, reading: heading and how to read it. x, y: names of the axes. paint:
-    draws a panel. keys: of the legend, other than those of the models. wanted: names of curves it needs.
+    kind: word of the figure. title, reading: heading and how to read it. x, y: names of the axes.
+    paint: draws a panel. keys: of the legend, other than those of the models. wanted: names of
+    curves it needs.
     """
 
     kind: str

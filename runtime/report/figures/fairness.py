@@ -141,9 +141,14 @@ def _strip(
             axes.plot([0, 0], [y - half, y + half], color=MUTED, linewidth=0.8)
         if row.label:
             axes.text(
-                0, place + label_share * 0.55, one_line(row.label), va="center", fontsize=6.2,
-                color=MUTED, transform=axes.get_yaxis_transform(),
-            )  # fmt: skip
+                0,
+                place + label_share * 0.55,
+                one_line(row.label),
+                va="center",
+                fontsize=6.2,
+                color=MUTED,
+                transform=axes.get_yaxis_transform(),
+            )
         if row.summary.low is not None and row.summary.high is not None:
             axes.plot([row.summary.low, row.summary.high], [y, y], color=INK, linewidth=0.9)
         if row.summary.median is not None:
@@ -152,9 +157,14 @@ def _strip(
         count = max(len(row.counted), 2)
         heights = [y + half * 1.2 * (i / (count - 1) - 0.5) for i in range(len(row.counted))]
         axes.plot(
-            row.counted, heights, "o", color=SERIES[0], markersize=3.2, alpha=0.75,
+            row.counted,
+            heights,
+            "o",
+            color=SERIES[0],
+            markersize=3.2,
+            alpha=0.75,
             markeredgewidth=0,
-        )  # fmt: skip
+        )
         axes.plot(row.left_out, [y] * len(row.left_out), "x", color=LIMIT, markersize=3.4)
     if signed:
         axes.set_xlim(-0.52, 0.52)

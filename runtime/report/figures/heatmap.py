@@ -123,9 +123,12 @@ def _maps(
                 side = (e.value > 0) - (e.value < 0) if signed else 0
                 outside = e.low is not None and e.high is not None and (e.low > 0 or e.high < 0)
                 tiles[place] = Tile(
-                    e.value / cases.scale.factor, e.n, side, e.n == 1 or outside,
+                    e.value / cases.scale.factor,
+                    e.n,
+                    side,
+                    e.n == 1 or outside,
                     only(found[i] for i in members),
-                )  # fmt: skip
+                )
         left_out: dict[Place, int] = {}
         for gap in cases.gaps:
             if _belongs(gap, facet, key):
@@ -165,12 +168,14 @@ def _caption(
         symbol = cases.metric.rpartition(".")[2]
         first, second = map(one_line, sides)
         parts.append(
-            f"Colour: |{symbol}|, from green (0, fair) to red (0.5). Square: {first} dominates ({symbol} < 0);"
+            f"Colour: |{symbol}|, from green (0, fair) to red (0.5). Square: {first} dominates"
+            f" ({symbol} < 0);"
             f" circle: {second} ({symbol} > 0)."
         )
         if sizes != [1]:
             parts.append(
-                "Filled: a single cell, or the 95 % interval excludes 0; open: the interval contains"
+                "Filled: a single cell, or the 95 % interval excludes 0; open: the interval"
+                " contains"
                 " 0, or there are too few cells for one."
             )
     else:
@@ -276,18 +281,43 @@ def _tiles(
             here = found.tiles.get((y, x))
             if here is None:
                 if (y, x) in found.left_out:
-                    axes.add_patch(Rectangle((along, down), 1, 1, fill=False, hatch=_HATCH,
-                                             edgecolor=MUTED, linewidth=0.3))  # fmt: skip
+                    axes.add_patch(
+                        Rectangle(
+                            (along, down),
+                            1,
+                            1,
+                            fill=False,
+                            hatch=_HATCH,
+                            edgecolor=MUTED,
+                            linewidth=0.3,
+                        )
+                    )
                 continue
             shade = paint(norm(abs(here.value) if signed else here.value))[:3]
             ink = ink_on(shade)
-            axes.add_patch(Rectangle((along, down), 1, 1, facecolor=shade, edgecolor=MUTED,
-                                     linewidth=0.3, gid=pick(here.of)))  # fmt: skip
+            axes.add_patch(
+                Rectangle(
+                    (along, down),
+                    1,
+                    1,
+                    facecolor=shade,
+                    edgecolor=MUTED,
+                    linewidth=0.3,
+                    gid=pick(here.of),
+                )
+            )
             centre = along + 0.5
             if writes:
                 text = number(abs(here.value) if signed else here.value, digits)
-                axes.text(along + (0.62 if signed else 0.5), down + 0.5, text, ha="center",
-                          va="center", fontsize=5.8, color=ink)  # fmt: skip
+                axes.text(
+                    along + (0.62 if signed else 0.5),
+                    down + 0.5,
+                    text,
+                    ha="center",
+                    va="center",
+                    fontsize=5.8,
+                    color=ink,
+                )
                 centre = along + min(0.26, 0.11 / tile)
             if here.side:
                 marker = _FIRST if here.side < 0 else _SECOND
@@ -296,8 +326,15 @@ def _tiles(
                 ys.append(down + 0.5)
     size = min(4.2, 0.45 * 72 * min(tile, _CELL))
     for (marker, ink, sure), (xs, ys) in sorted(markers.items()):
-        axes.plot(xs, ys, marker, markersize=size, markerfacecolor=ink if sure else "none",
-                  markeredgecolor=ink, markeredgewidth=0.8)  # fmt: skip
+        axes.plot(
+            xs,
+            ys,
+            marker,
+            markersize=size,
+            markerfacecolor=ink if sure else "none",
+            markeredgecolor=ink,
+            markeredgewidth=0.8,
+        )
     axes.set_xlim(0, len(columns))
     axes.set_ylim(0, len(rows))
 
@@ -336,8 +373,15 @@ def _bar(figure: Figure, paint: Colormap, norm: Normalize, label: str, total: fl
     axes.grid(visible=False)
     axes.locator_params(axis="x", nbins=5)
     axes.spines["left"].set_visible(False)
-    figure.text((full - wide - 0.26) / full, 0.24 / total, label, ha="right", va="center",
-                fontsize=6.5, color=INK)  # fmt: skip
+    figure.text(
+        (full - wide - 0.26) / full,
+        0.24 / total,
+        label,
+        ha="right",
+        va="center",
+        fontsize=6.5,
+        color=INK,
+    )
 
 
 def _keys(maps: list[Map], sides: tuple[str, ...]) -> list[Key]:

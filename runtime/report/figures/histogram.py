@@ -39,8 +39,9 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     names = separated((*facet, *by), (), cases)
     groups = cases.groups(names)
     few(len(groups), limits("histogram").panels, "panels")
-    edges = bin_edges([c.value / cases.scale.factor for c in cases.samples],
-                      round(number_of(request, "bins")))  # fmt: skip
+    edges = bin_edges(
+        [c.value / cases.scale.factor for c in cases.samples], round(number_of(request, "bins"))
+    )
     panels = [
         Panel(
             worded(names, key),
@@ -51,7 +52,10 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     ]
     width = quantity((edges[1] - edges[0]) * cases.scale.factor, cases.unit)
     peaks = [
-        f"{p.heading or 'all'}: most often {quantity(_peak(p, edges) * cases.scale.factor, cases.unit)}"
+        (
+            f"{p.heading or 'all'}: most often"
+            f" {quantity(_peak(p, edges) * cases.scale.factor, cases.unit)}"
+        )
         for p in panels
     ]
     return Drawing(
@@ -103,15 +107,25 @@ def _draw(cases: Cases, panels: list[Panel], edges: list[float], width: Width) -
         axes.set_ylim(0, top * 1.08)
         axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
         axes.set_title(fitting(panel.heading, layout.width))
-        axes.text(0.99, 0.97, f"n = {panel.n}", ha="right", va="top", fontsize=6.2, color=MUTED,
-                  transform=axes.transAxes)  # fmt: skip
+        axes.text(
+            0.99,
+            0.97,
+            f"n = {panel.n}",
+            ha="right",
+            va="top",
+            fontsize=6.2,
+            color=MUTED,
+            transform=axes.transAxes,
+        )
     layout.panels[0].locator_params(axis="x", nbins=5)
     layout.label(cases.label, "values")
     return layout.figure
 
 
 def of_k(subject: Subject) -> list[FigureKind]:
-    """Return histograms of K by each swept name that is of the network, not of the pair of sessions."""
+    """Return histograms of K by each swept name that is of the network, not of the pair of
+    sessions.
+    """
     if not (subject.measures("fmp") and len(subject.run.configurations) > 1):
         return []
     return [
@@ -129,7 +143,8 @@ def _of_k(name: str, subject: Subject, request: FigureRequest | None) -> Drawing
 def _of_network(subject: Subject) -> list[str]:
     """Return the swept names with several values that do not decide which pair a configuration has.
 
-    A name decides it where two of its values have no pair in common. Left out is what the experiment asks for.
+    A name decides it where two of its values have no pair in common. Left out is what the
+    experiment asks for.
     """
     run = subject.run
     asked = [

@@ -42,7 +42,9 @@ class Grid:
 
     @property
     def lowest(self) -> list[Axes]:
-        """The axes with no others below them in their columns, or next to those: they name the horizontal axis."""
+        """The axes with no others below them in their columns, or next to those: they name the
+        horizontal axis.
+        """
         return self.panels[-len(self.rows[0]) :]
 
     @property
@@ -51,7 +53,9 @@ class Grid:
         return [axes for row in self.rows for axes in row]
 
     def label(self, x: str, y: str = "") -> None:
-        """Name the horizontal axis below the columns, and the vertical one at the left of the rows."""
+        """Name the horizontal axis below the columns, and the vertical one at the left of the
+        rows.
+        """
         for row in self.rows if y else ():
             row[0].set_ylabel(y)
         for axes in self.lowest:
@@ -80,7 +84,8 @@ def short(label: str) -> str:
 
 
 def apart(labels: Sequence[str], most: int) -> list[str]:
-    """Return labels of at most `most` characters: cut in the middle, or at the start where they would look alike.
+    """Return labels of at most `most` characters: cut in the middle, or at the start where they
+    would look alike.
 
     >>> apart(["policer(rate: 15pkt/s)", "policer(rate: 5pkt/s)", "none"], 12)
     ['…e: 15pkt/s)', '…te: 5pkt/s)', 'none']
@@ -95,7 +100,8 @@ def apart(labels: Sequence[str], most: int) -> list[str]:
 def fitting(heading: str, inches: float) -> str:
     """Return a heading that fits the width of its panel.
 
-    Where it is too long, it has its values only (`cubic, 5ms` for `cca = cubic, rtt = 5ms`), and is then cut.
+    Where it is too long, it has its values only (`cubic, 5ms` for `cca = cubic, rtt = 5ms`), and is
+    then cut.
 
     >>> fitting("cca = cubic, rtt = 5ms: window", 1.2)
     'cubic, 5ms: window'
@@ -106,7 +112,9 @@ def fitting(heading: str, inches: float) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """Return a text of at most `most` characters, cut in the middle: labels differ at their ends."""
+    """Return a text of at most `most` characters, cut in the middle: labels differ at their
+    ends.
+    """
     line = one_line(text)
     if len(line) <= most:
         return line
@@ -134,7 +142,8 @@ def grid(
     left: float = _LEFT,
     share: bool = True,
 ) -> Grid:
-    """Return `count` panels in `columns` columns, each `height` inches high, or less: see `MAX_HEIGHT`.
+    """Return `count` panels in `columns` columns, each `height` inches high, or less: see
+    `MAX_HEIGHT`.
 
     Panels that would be too low for it stand in more columns.
     right: inches kept free at the right of each panel. headings: whether panels have a title.
@@ -250,7 +259,8 @@ def panels_for(
     left: float = _LEFT,
     share: bool = True,
 ) -> Grid:
-    """Return a panel for each heading below a legend; only a panel that stands alone may have no heading.
+    """Return a panel for each heading below a legend; only a panel that stands alone may have no
+    heading.
 
     heights: of a panel that stands alone, and of one of several, inches. The rest: as in `grid`.
     """

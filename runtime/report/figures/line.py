@@ -1,4 +1,6 @@
-"""The figure `line`: a metric against a swept name, the repetition or time, a line for each group."""
+"""The figure `line`: a metric against a swept name, the repetition or time, a line for each
+group.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     most = max(len(panel.lines) for panel in panels)
     if len(panels) > limit.panels or most > limits("line").lines:
         raise NothingToDraw(
-            f"{len(panels)} panels with {most} lines are more than {limit.panels} with {limits('line').lines}"
+            f"{len(panels)} panels with {most} lines are more than {limit.panels} with"
+            f" {limits('line').lines}"
         )
     shown = [p for panel in panels for line in panel.lines for p in line.points]
     ends = [v for p in shown for v in (p.value, p.low, p.high) if v is not None]
@@ -107,7 +110,9 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
 
 
 class Logs(NamedTuple):
-    """Whether the time axis and the vertical axis are logarithmic; an axis of names knows for itself."""
+    """Whether the time axis and the vertical axis are logarithmic; an axis of names knows for
+    itself.
+    """
 
     time: bool
     values: bool

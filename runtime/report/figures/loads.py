@@ -1,4 +1,6 @@
-"""The table of page loads: PLT and TTR per load, failed loads, and slow start according to theory."""
+"""The table of page loads: PLT and TTR per load, failed loads, and slow start according to
+theory.
+"""
 
 from __future__ import annotations
 
@@ -78,8 +80,10 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
         caption=(
             "Medians over the repetitions that count, with their 95 % intervals"
             f" ({subject.run.repeated.interval});"
-            " loads of one cell are not independent, so each load is summarised separately. A failed load"
-            " is larger than any other in them (its TTR, if it got so far, counts as measured); the table `loads`"
+            " loads of one cell are not independent, so each load is summarised separately. A"
+            " failed load"
+            " is larger than any other in them (its TTR, if it got so far, counts as"
+            " measured); the table `loads`"
             " has the reasons. Slow start: log2(BDP / IW) x RTT, the time"
             " in which the congestion window grows to the BDP, end to end; split: a PEP splits the"
             " connection, so there is no slow start over the whole RTT."

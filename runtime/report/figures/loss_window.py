@@ -31,9 +31,16 @@ def _paint(axes: Axes, panel: Panel) -> None:
             axes.plot(curve.x, curve.y, color=SERIES[0], linewidth=0.7)
             continue
         axes.errorbar(
-            curve.x, curve.y, np.abs(np.stack([curve.y - curve.low, curve.high - curve.y])),
-            color=SERIES[0], linestyle="none", marker="o", markersize=2, elinewidth=0.5, zorder=4,
-        )  # fmt: skip
+            curve.x,
+            curve.y,
+            np.abs(np.stack([curve.y - curve.low, curve.high - curve.y])),
+            color=SERIES[0],
+            linestyle="none",
+            marker="o",
+            markersize=2,
+            elinewidth=0.5,
+            zorder=4,
+        )
     axes.set_ylim(0, 1)
     axes.set_xlim(left=0)
 
@@ -47,7 +54,8 @@ KIND = figure(
         kind="loss_window",
         title="Loss probability against the congestion window",
         reading=(
-            "Share of round trips at window w in which congestion control entered CWR, Recovery or Loss, and"
+            "Share of round trips at window w in which congestion control entered CWR,"
+            " Recovery or Loss, and"
             " what the models say. The line through the points is the p(w) of the chain."
         ),
         x="window w (packets)",

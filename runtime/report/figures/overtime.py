@@ -84,7 +84,9 @@ def load(subject: Subject, cases: Cases, names: tuple[str, ...], sums: Summing) 
 
 
 def _members(groups: Sequence[Sequence[Sample]]) -> dict[str, NDArray[Any]]:
-    """Return which flow of which cell is in which group, as columns; place: the cell's repetition."""
+    """Return which flow of which cell is in which group, as columns; place: the cell's
+    repetition.
+    """
     cells = [sample.outcome.cell for found in groups for sample in found]
     flows = [sample.flow for found in groups for sample in found]
     places = [int(sample.keys[REPETITION]) for found in groups for sample in found]

@@ -1,8 +1,10 @@
-"""The figure `pairs`: how fair each pair of sessions is over all configurations, as one number with an interval.
+"""The figure `pairs`: how fair each pair of sessions is over all configurations, as one number with
+an interval.
 
-Each configuration has one value, the median of its cells; of the configurations of a pair the percentile is taken
-(Corbel et al., Fairness Measurement Procedure, 2018: what nine configurations in ten reach). The interval is that of a
-bootstrap over configurations: they are drawn anew, with replacement, cells and repetitions with them.
+Each configuration has one value, the median of its cells; of the configurations of a pair the
+percentile is taken (Corbel et al., Fairness Measurement Procedure, 2018: what nine configurations
+in ten reach). The interval is that of a bootstrap over configurations: they are drawn anew, with
+replacement, cells and repetitions with them.
 """
 
 from __future__ import annotations
@@ -26,13 +28,17 @@ FMP = "fmp.fairness"
 DEFAULT = FigureRequest(kind="pairs", metric=FMP, options={"percentile": 10.0, "ci": 0.95})
 PAIR = "pair"
 IN_TAIL = 5
-"""Configurations that are to be expected beyond the percentile; docs/trust/statistics.md has how often the interval misses."""
+"""Configurations that are to be expected beyond the percentile; docs/trust/statistics.md has how
+often the interval misses.
+"""
 
 Row = tuple[Cell, ...]
 
 
 def make(subject: Subject, request: FigureRequest | None) -> Sheet:
-    """Make the table; options: `by`, `facet` (what makes a pair; else the CCAs), `percentile`, `ci`."""
+    """Make the table; options: `by`, `facet` (what makes a pair; else the CCAs), `percentile`,
+    `ci`.
+    """
     request = request or DEFAULT
     cases = load(subject, request)
     q, level = number_of(request, "percentile"), number_of(request, "ci")
@@ -78,7 +84,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
         section="asked" if request is not DEFAULT else "repetitions",
         title=f"{what.capitalize()} of {cases.title(by_text(names))}",
         caption=(
-            f"{what.capitalize()} over the configurations of a pair, each with the median of its cells, and"
+            f"{what.capitalize()} over the configurations of a pair, each with the median of"
+            f" its cells, and"
             f" its {interval} (bootstrap over configurations, as a random sample of many such"
             f" networks).{_meaning(q) if both else ''} {_basis(cases)}"
         ),
@@ -94,7 +101,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
 def over_configurations(values: list[float], p: float, level: float, seed: int) -> Estimate:
     """Return the p-th percentile over configurations, with its bootstrap interval.
 
-    Without one, and why, where fewer than `IN_TAIL` are in the tail: resamples know too little of it then.
+    Without one, and why, where fewer than `IN_TAIL` are in the tail: resamples know too little of
+    it then.
     """
     found = percentile(values, p, level)
     if found.n < 2 or max(p, 100 - p) >= 100 or no_variance(values):
@@ -108,7 +116,9 @@ def over_configurations(values: list[float], p: float, level: float, seed: int) 
 def _groups(
     run: Run, request: FigureRequest, cases: Cases
 ) -> tuple[tuple[str, ...], list[tuple[tuple[str, ...], list[Sample]]]]:
-    """Return what separates pairs, and the cases of each: by names, or by the CCAs of the sessions."""
+    """Return what separates pairs, and the cases of each: by names, or by the CCAs of the
+    sessions.
+    """
     facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
     if facet or by:
         names = separated((*facet, *by), (), cases)

@@ -1,4 +1,6 @@
-"""The figure `ranges`: the smallest and largest mean window against the scale, theory and measurement."""
+"""The figure `ranges`: the smallest and largest mean window against the scale, theory and
+measurement.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,15 @@ def _paint(axes: Axes, panel: Panel) -> None:
     for curve in panel.of("range"):
         for ends, marker in ((curve.low, "v"), (curve.high, "^")):
             axes.plot(
-                curve.x, ends, color=SERIES[0], linestyle="none", marker=marker, markersize=3,
-                markeredgewidth=0, zorder=4,
-            )  # fmt: skip
+                curve.x,
+                ends,
+                color=SERIES[0],
+                linestyle="none",
+                marker=marker,
+                markersize=3,
+                markeredgewidth=0,
+                zorder=4,
+            )
         axes.plot(curve.x, curve.y, color=SERIES[0], linewidth=0.6, alpha=0.6)
         axes.set_xscale("log")
         ticks = sorted(c.scale for c in panel.of("spectrum"))
@@ -45,7 +53,8 @@ KIND = figure(
         kind="ranges",
         title="Observable range of the mean window against the scale",
         reading=(
-            "Smallest and largest mean of n round trips of the flow (markers) and of a chain of equal"
+            "Smallest and largest mean of n round trips of the flow (markers) and of a chain"
+            " of equal"
             " length (lines): alpha where floor(N / n) = exp(-n f(alpha))."
         ),
         x="scale n (RTT)",

@@ -48,8 +48,9 @@ class Series:
 def load(run: Run, configuration: Configuration, max_bins: int = MAX_BINS) -> Series | None:
     """Return the rates of the cells that count, or None where no cell has two slots.
 
-    A rate is the mean over those slots of a bin in which the flow is active. A bin in which a flow was never active (by application state, measurement.md rule 15) is NaN,
-    so that a flow that has ended is not a flow that starves.
+    A rate is the mean over those slots of a bin in which the flow is active. A bin in which a flow
+    was never active (by application state, measurement.md rule 15) is NaN, so that a flow that has
+    ended is not a flow that starves.
     """
     cells = [o.cell for o in configuration.counted]
     where, parameters = in_list(cells)
@@ -93,7 +94,8 @@ def load(run: Run, configuration: Configuration, max_bins: int = MAX_BINS) -> Se
 
 
 def _parts(cell: NDArray[Any], flow: NDArray[Any]) -> Iterator[tuple[str, str, slice]]:
-    """Yield each flow of each cell, and which rows are its own; rows are ordered by cell and flow, and there are some.
+    """Yield each flow of each cell, and which rows are its own; rows are ordered by cell and flow,
+    and there are some.
 
     Looking through all rows for each of them would take the square of the number of cells.
     """
@@ -123,7 +125,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         )
     caption = (
         f"Rate of each flow at the bottleneck's exit (IP bytes), averaged per {bins}"
-        f" over the slots in which its application is active. {basis} A line is drawn while at least half of the repetitions have the flow active."
+        f" over the slots in which its application is active. {basis} A line is drawn while at"
+        f" least half of the repetitions have the flow active."
     )
     if any(s.capacity is not None for _, s in data):
         caption += " Dashed: the rate of the link, on the wire."

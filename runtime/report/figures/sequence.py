@@ -1,4 +1,6 @@
-"""The figure `sequence`: bytes that page loads received over time, with responseStart and loadEventEnd."""
+"""The figure `sequence`: bytes that page loads received over time, with responseStart and
+loadEventEnd.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Lines of one test unit; scaled: what its QUIC curves were multiplied by, None: they were not."""
+    """Lines of one test unit; scaled: what its QUIC curves were multiplied by, None: they were
+    not.
+    """
 
     heading: str
     repetition: str
@@ -94,7 +98,10 @@ def _units(panels: Sequence[Panel]) -> str:
     shown_units = (
         f"repetition {panels[0].repetition}" if len(which) == 1 else f"repetitions ({shown})"
     )
-    return f"One test unit per panel, not a summary: {shown_units}, whose PLTs are nearest to their medians."
+    return (
+        f"One test unit per panel, not a summary: {shown_units}, whose PLTs are nearest to their"
+        f" medians."
+    )
 
 
 def _scaling(panels: Sequence[Panel]) -> str:
@@ -231,7 +238,9 @@ def _curves(run: Run, cells: set[str]) -> dict[Place, list[_Curve]]:
 
 
 def _scale(curves: Mapping[Place, Sequence[_Curve]]) -> float | None:
-    """Return the factor of a test unit's QUIC curves (metric `sequence`), None where it has none."""
+    """Return the factor of a test unit's QUIC curves (metric `sequence`), None where it has
+    none.
+    """
     largest = {
         transport: max(
             (

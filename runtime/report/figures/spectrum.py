@@ -1,4 +1,6 @@
-"""The figure `spectrum`: measured large-deviations spectra at several scales on the theoretical one."""
+"""The figure `spectrum`: measured large-deviations spectra at several scales on the theoretical
+one.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,15 @@ def _paint(axes: Axes, panel: Panel) -> None:
                 curve.x[bound], low[bound], curve.high[bound], color=paint, alpha=0.14, linewidth=0
             )
         axes.plot(
-            curve.x[seen], curve.y[seen], color=paint, linestyle="none", zorder=4,
-            marker=MARKERS[index % len(MARKERS)], markersize=2.6, markeredgewidth=0,
-        )  # fmt: skip
+            curve.x[seen],
+            curve.y[seen],
+            color=paint,
+            linestyle="none",
+            zorder=4,
+            marker=MARKERS[index % len(MARKERS)],
+            markersize=2.6,
+            markeredgewidth=0,
+        )
     heights = [curve.y for curve in measured]
     heights += [curve.y for model in MODELS for curve in panel.of(f"spectrum.{model}")][:1]
     lowest = float(np.nanmin(np.concatenate(heights)))
@@ -58,8 +66,10 @@ KIND = figure(
         kind="spectrum",
         title="Large-deviations spectrum of the congestion window",
         reading=(
-            "Rate f at which means of n round trips near alpha become rare, measured at each n (markers) and"
-            " in theory (lines); f is 0 at the mean. Bands: 95 % envelope of 1000 simulated chains of equal"
+            "Rate f at which means of n round trips near alpha become rare, measured at each"
+            " n (markers) and"
+            " in theory (lines); f is 0 at the mean. Bands: 95 % envelope of 1000 simulated"
+            " chains of equal"
             " length, all bins of all n together."
         ),
         x="mean window alpha (packets)",

@@ -1,4 +1,6 @@
-"""The style of all figures: paper sizes, fonts, colours that work in grey and for colour-blind readers."""
+"""The style of all figures: paper sizes, fonts, colours that work in grey and for colour-blind
+readers.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +96,9 @@ PICK = "pick-"
 
 
 def pick(configuration: str) -> str | None:
-    """Return the id of a mark that stands for a configuration: the page makes it a button (`svg.tidy`)."""
+    """Return the id of a mark that stands for a configuration: the page makes it a button
+    (`svg.tidy`).
+    """
     return f"{PICK}{configuration}" if configuration else None
 
 

@@ -1,4 +1,6 @@
-"""How a figure sums up the cells of a group: a statistic with its interval, and what is said about both."""
+"""How a figure sums up the cells of a group: a statistic with its interval, and what is said about
+both.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,10 @@ from .cases import Cases, mixture, number_of, replicates
 
 @dataclass(frozen=True, slots=True)
 class Summing:
-    """How the cells of a group are summed up; level: of the interval. of_cases: what the groups are of."""
+    """How the cells of a group are summed up; level: of the interval.
+
+    of_cases: what the groups are of.
+    """
 
     stat: str
     level: float
@@ -24,7 +29,9 @@ class Summing:
     percentile: float | None = None
 
     def __call__(self, cases: Sequence[Sample]) -> Estimate:
-        """Return the estimate over the cells, each the mean over its flows; of a mixture no interval."""
+        """Return the estimate over the cells, each the mean over its flows; of a mixture no
+        interval.
+        """
         add = mixture(cases, self.of_cases.swept, self.of_cases.sampled)
         found = self.of(replicates(cases), mixed=bool(add))
         if add:
@@ -33,19 +40,26 @@ class Summing:
         return found
 
     def of(self, values: Sequence[float], mixed: bool = False) -> Estimate:
-        """Return the estimate over independent values; mixed: they are of several configurations."""
+        """Return the estimate over independent values; mixed: they are of several
+        configurations.
+        """
         repeats = FIXED if mixed else self.of_cases.repeats
         if self.percentile is not None:
             return repeats.percentile(values, self.percentile, self.level)
         return {"median": repeats.median, "mean": repeats.mean}[self.stat](values, self.level)
 
     def remark(self, names: Sequence[str]) -> str:
-        """Say in how many groups by these names means are biased, or their intervals; empty if in none."""
+        """Say in how many groups by these names means are biased, or their intervals; empty if in
+        none.
+        """
         groups = [self(found) for _, found in self.of_cases.groups(names)]
         biased = [found.remark for found in groups if found.remark]
         if not biased:
             return ""
-        return f" In {len(biased)} of {counted(len(groups), 'group')}: {listed([*dict.fromkeys(biased)], 2)}."
+        return (
+            f" In {len(biased)} of {counted(len(groups), 'group')}:"
+            f" {listed([*dict.fromkeys(biased)], 2)}."
+        )
 
     @property
     def what(self) -> str:

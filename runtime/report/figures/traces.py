@@ -38,7 +38,8 @@ class Panel:
     """Lines over time with one unit; limit: a value to mark with a line, and its name.
 
     warmup_s: the time that metrics leave out, from 0, s.
-    span: the ends of the vertical axis; None: from 0 to the largest value of the figure in this unit.
+    span: the ends of the vertical axis; None: from 0 to the largest value of the figure in this
+    unit.
     """
 
     heading: str
@@ -89,7 +90,9 @@ def chosen_text(found: list[Shown]) -> str:
 
 
 def broken(line: Line, silence_s: float) -> tuple[list[float], list[float]]:
-    """Return a line's times and values, with a NaN wherever nothing was seen for longer than this."""
+    """Return a line's times and values, with a NaN wherever nothing was seen for longer than
+    this.
+    """
     times, values = line.times[:1], line.values[:1]
     for before, t, value in zip(line.times, line.times[1:], line.values[1:], strict=False):
         if t - before > silence_s:

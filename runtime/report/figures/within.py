@@ -1,4 +1,5 @@
-"""The distribution that a metric has inside a cell, for `cdf(fct)`: over requests, packets, samples or page loads.
+"""The distribution that a metric has inside a cell, for `cdf(fct)`: over requests, packets, samples
+or page loads.
 
 Values of one cell share its network, so only cells are independent: each has its own empirical
 distribution function, and the line at each value is the median of these over the
@@ -47,7 +48,9 @@ LOADS = Distribution(things="page loads that count", word="loads")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One group: at each place the median share and its interval (the median itself without one)."""
+    """One group: at each place the median share and its interval (the median itself without
+    one).
+    """
 
     index: int
     cells: int
@@ -125,7 +128,9 @@ def make(subject: Subject, request: FigureRequest) -> Drawing | None:
 
 
 Own = dict[tuple[int, int], tuple["Floats", int, int]]
-"""(group, cell) -> finite values in order, how many there are in all, and how many things they stand for."""
+"""(group, cell) -> finite values in order, how many there are in all, and how many things they
+stand for.
+"""
 
 
 def _in_order(groups: Sequence[Sequence[Sample]]) -> list[str]:
@@ -248,8 +253,12 @@ def _caption(
     )
 
 
-def _alt(cases: Cases, panels: Sequence[Panel], groups: Sequence[tuple[str, ...]],
-         places: tuple[float, ...]) -> str:  # fmt: skip
+def _alt(
+    cases: Cases,
+    panels: Sequence[Panel],
+    groups: Sequence[tuple[str, ...]],
+    places: tuple[float, ...],
+) -> str:
     parts = []
     for panel in panels:
         for line in panel.lines:

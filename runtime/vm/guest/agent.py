@@ -63,8 +63,9 @@ def prepare() -> None:
     write("/proc/sys/kernel/printk", "4 4 1 4")
     write("/proc/sys/vm/panic_on_oom", "1")
     write("/proc/sys/net/ipv4/tcp_congestion_control", "cubic")
-    # All emulated hosts share this machine's memory. By default TCP gets a sixteenth of it, in pages;
-    # 32 full send buffers exceed that, and then every receiver offers windows of four segments.
+    # All emulated hosts share this machine's memory. By default TCP gets a sixteenth of it, in
+    # pages; 32 full send buffers exceed that, and then every receiver offers windows of four
+    # segments.
     write("/proc/sys/net/ipv4/tcp_mem", "131072 131072 131072")
     write("/proc/sys/net/ipv4/udp_mem", "65536 65536 65536")
     loopback_up()

@@ -4,9 +4,9 @@
     fairc-browser --epoch-ns N DESCRIPTION
 
 DESCRIPTION is the JSON object of the role `web-client`; events go to standard output, one JSON
-object a line (docs/reference/endpoints-protocol.md). Every load is a browser of its own; all share one profile, made
-anew for this run. What each flag is for is in docs/learn/pages.md. `page_record` lies beside this file.
-Standard library and Selenium only: the virtual machine has both files too.
+object a line (docs/reference/endpoints-protocol.md). Every load is a browser of its own; all share
+one profile, made anew for this run. What each flag is for is in docs/learn/pages.md. `page_record`
+lies beside this file. Standard library and Selenium only: the virtual machine has both files too.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ PROGRAMS = {"chromium": "/usr/lib/chromium/chromium", "chromedriver": "/usr/bin/
 LEAD_NS = 4_000_000_000
 # For a browser to start, and to end.
 PATIENCE_S = 30.0
-# For a browser that hangs: until it is killed after its load's deadline, and for a screenshot of it.
+# For a browser that hangs: until it is killed after its load's deadline, and for a screenshot of
+# it.
 GRACE_S = 2.0
 # The load beside: of the same page, from a server on this very node.
 OWN_PORT = 4443
 
-# What a user's browser does beside loading a page, switched off; docs/learn/pages.md says of each why it
-# is not measured.
+# What a user's browser does beside loading a page, switched off; docs/learn/pages.md says of each
+# why it is not measured.
 FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -64,7 +65,8 @@ FLAGS = (
     "--window-size=1280,800",
 )
 PREFERENCES = {
-    # No connection is opened before the navigation asks for it: connectStart is the load's own then.
+    # No connection is opened before the navigation asks for it: connectStart is the load's own
+    # then.
     "net.network_prediction_options": 2,
     # Not the page of a new tab, which is larger than the pages that are measured.
     "session.restore_on_startup": 4,
@@ -261,7 +263,9 @@ class Client:
         return options
 
     def keep_evidence(self, stem: str, browser: Any) -> None:
-        """Leave a screenshot and the browser's log in the cell's folder, as far as there are any."""
+        """Leave a screenshot and the browser's log in the cell's folder, as far as there are
+        any.
+        """
         if browser:
             with contextlib.suppress(Overdue, Exception), time_limit(GRACE_S):
                 picture = base64.b64decode(browser.get_screenshot_as_base64())

@@ -1,7 +1,7 @@
 """The guest's side of the emulated machine: kernel modules, the moment of its snapshot, its end.
 
-The moment of the snapshot is the guest's choice: a write to the pvpanic port pauses the machine, and
-a restored one goes on from there. In a cell the same write ends it.
+The moment of the snapshot is the guest's choice: a write to the pvpanic port pauses the machine,
+and a restored one goes on from there. In a cell the same write ends it.
 """
 
 import ctypes

@@ -1,4 +1,6 @@
-"""The guest's side of User-Mode Linux: everything is built into the kernel, and it is switched off."""
+"""The guest's side of User-Mode Linux: everything is built into the kernel, and it is switched
+off.
+"""
 
 import ctypes
 import os
@@ -16,7 +18,10 @@ def prepare() -> None:
 
 
 def ready() -> None:
-    """Let the kernel's first ticks pass: its timers are exact from then on. No snapshot is taken."""
+    """Let the kernel's first ticks pass: its timers are exact from then on.
+
+    No snapshot is taken.
+    """
     time.sleep(SETTLE_S)
     print("fairc: ready", flush=True)
 

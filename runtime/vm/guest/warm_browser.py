@@ -1,4 +1,6 @@
-"""What the browser's machine does before its snapshot is taken: everything that cells would repeat."""
+"""What the browser's machine does before its snapshot is taken: everything that cells would
+repeat.
+"""
 
 import os
 import subprocess

@@ -1,4 +1,6 @@
-"""The driver of Chromium, on this machine and over loopback: what becomes of a load that goes wrong."""
+"""The driver of Chromium, on this machine and over loopback: what becomes of a load that goes
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ import pytest
 from fairc.runtime.vm import recipe
 
 HERE = Path(__file__).parent
-PAGE = b'<!doctype html><link rel=icon href="data:,"><title>page</title><p>text<script src="/child"></script>'
+PAGE = (
+    b'<!doctype html><link rel=icon href="data:,"><title>page</title><p>text<script'
+    b' src="/child"></script>'
+)
 SCRIPT = b"document.title = 'loaded'"
 PICTURE = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
@@ -89,8 +94,8 @@ def drive(
 ) -> list[dict[str, Any]]:
     """Run the driver to its end and return its events.
 
-    Chromium ends its connections when this host's interfaces change, and other tests make some: then
-    once more.
+    Chromium ends its connections when this host's interfaces change, and other tests make some:
+    then once more.
     """
     done = run(folder, port, page, *protocols, timeout_s=timeout_s)
     for _ in range(4):

@@ -1,4 +1,6 @@
-"""A page in Chromium in the virtual machine: equal twice, over the HTTP versions that were asked for."""
+"""A page in Chromium in the virtual machine: equal twice, over the HTTP versions that were asked
+for.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,9 @@ def test_a_page_load_in_chromium_where_computing_takes_time(tmp_path: Path) -> N
 
 
 STEP_NS = 100_000
-"""Chromium's times are cut off at multiples of 0.1 ms, so a difference of two can be less by as much."""
+"""Chromium's times are cut off at multiples of 0.1 ms, so a difference of two can be less by as
+much.
+"""
 
 
 def judge(result: RawResult) -> None:

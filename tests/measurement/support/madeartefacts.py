@@ -232,7 +232,8 @@ RATE_BPS = FULL * 8 * 100
 def hand_made(plan: str, **options: Any) -> Made:
     """A cell in which slot k of the exit carries the frames that the k-th word says, 10 ms each.
 
-    A letter is a frame of that flow, `.` is none; frames wait 5 ms in the queue; no delay behind it.
+    A letter is a frame of that flow, `.` is none; frames wait 5 ms in the queue; no delay behind
+    it.
     """
     cell = made_cell(rate_bps=RATE_BPS, delay_ns=0, **options)
     packets: list[Passed] = []

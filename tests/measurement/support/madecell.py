@@ -1,4 +1,6 @@
-"""A made-up cell on a dumbbell: two servers, a router with the bottleneck, a delay hop, two clients."""
+"""A made-up cell on a dumbbell: two servers, a router with the bottleneck, a delay hop, two
+clients.
+"""
 
 from __future__ import annotations
 

@@ -55,7 +55,9 @@ def _tcp(packet: Passed) -> bytes:
 
 
 def _udp(packet: Passed) -> bytes:
-    """As Linux sends it, with the id 0; like QUIC's short header, it begins alike in each packet."""
+    """As Linux sends it, with the id 0; like QUIC's short header, it begins alike in each
+    packet.
+    """
     s = packet.sent
     payload = b"@connects" + packet.number.to_bytes(4, "big")
     payload = payload.ljust(s.frame_bytes - UDP_HEADERS, b"\0")

@@ -1,4 +1,6 @@
-"""A made-up cell in which flow `a` loads a page: artefacts as docs/reference/artefacts.md has them."""
+"""A made-up cell in which flow `a` loads a page: artefacts as docs/reference/artefacts.md has
+them.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Queues in software, packet by packet: what the verdict on a queue is tested against.
 
-Arrivals of one instant are queued in the order in which they are given, and departures of that instant come
-before or after them, as `departs_first` says. The captures know neither.
+Arrivals of one instant are queued in the order in which they are given, and departures of that
+instant come before or after them, as `departs_first` says. The captures know neither.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ RATE_BPS = 1_000_000
 
 @dataclass(frozen=True)
 class Arrival:
-    """A packet that comes to the queue from one of two servers; resets and datagrams of one server are alike."""
+    """A packet that comes to the queue from one of two servers; resets and datagrams of one server
+    are alike.
+    """
 
     t_ns: int
     side: int
@@ -97,9 +99,14 @@ class Red(Queue):
 
     def plan(self) -> plan.Queue:
         return plan.Red(
-            limit_bytes=self.limit, min_bytes=1, max_bytes=self.limit, average_packet_bytes=1000,
-            burst_packets=1, probability=0.5, ecn=False,
-        )  # fmt: skip
+            limit_bytes=self.limit,
+            min_bytes=1,
+            max_bytes=self.limit,
+            average_packet_bytes=1000,
+            burst_packets=1,
+            probability=0.5,
+            ecn=False,
+        )
 
     def push(self, number: int) -> None:
         if self.dice.random() >= 0.5 * self.taken() / self.limit:
@@ -138,9 +145,15 @@ class Fair(Queue):
 
     def plan(self) -> plan.Queue:
         return plan.FqCoDel(
-            limit_packets=self.limit, target_ns=MS, interval_ns=MS, flows=1024, quantum_bytes=FULL,
-            memory_bytes=2**25, drop_batch=1, ecn=False,
-        )  # fmt: skip
+            limit_packets=self.limit,
+            target_ns=MS,
+            interval_ns=MS,
+            flows=1024,
+            quantum_bytes=FULL,
+            memory_bytes=2**25,
+            drop_batch=1,
+            ecn=False,
+        )
 
     def line(self, number: int) -> tuple[int, bool]:
         return self.arrivals[number].side, self.arrivals[number].kind == "datagram"
@@ -169,9 +182,13 @@ class Sfq(Fair):
 
     def plan(self) -> plan.Queue:
         return plan.Sfq(
-            limit_packets=self.limit, flows=127, divisor=1024, depth_packets=127, quantum_bytes=FULL,
+            limit_packets=self.limit,
+            flows=127,
+            divisor=1024,
+            depth_packets=127,
+            quantum_bytes=FULL,
             perturb_s=0,
-        )  # fmt: skip
+        )
 
     def push(self, number: int) -> None:
         self.waiting.append(number)
@@ -186,10 +203,19 @@ class DualPi2(Queue):
 
     def plan(self) -> plan.Queue:
         return plan.DualPi2(
-            limit_packets=self.limit, target_ns=MS, update_ns=MS, alpha=1, beta=1, coupling=2,
-            step_ns=MS, protection_percent=10, l4s="ect1", drop="dequeue", overload="drop",
+            limit_packets=self.limit,
+            target_ns=MS,
+            update_ns=MS,
+            alpha=1,
+            beta=1,
+            coupling=2,
+            step_ns=MS,
+            protection_percent=10,
+            l4s="ect1",
+            drop="dequeue",
+            overload="drop",
             memory_bytes=2**25,
-        )  # fmt: skip
+        )
 
     def pop(self, now_ns: int) -> int | None:
         first = next((n for n in self.waiting if self.arrivals[n].kind == "data"), None)

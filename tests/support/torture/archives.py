@@ -259,15 +259,20 @@ def whole(rng: random.Random, outside: Path, size: int) -> bytes:
 STRATEGIES = (
     Strategy(
         "archives.raw",
-        "replaces raw.tar.zst of a run or a job by one with `..` in paths, absolute paths, links, devices, odd names and headers, many"
-        " files or damaged compression; then `run` or `run --collect`: repaired, reported or refused, nothing written outside",
+        "replaces raw.tar.zst of a run or a job by one with `..` in paths, absolute paths,"
+        " links, devices, odd names and headers, many"
+        " files or damaged compression; then `run` or `run --collect`: repaired, reported or"
+        " refused, nothing written outside",
         raw,
         short=25,
         wanted=10_000,
     ),
     Strategy(
         "archives.image",
-        "the same with an image's file and its manifest; then `image load`, with and without --trust: loaded or refused, nothing written outside",
+        (
+            "the same with an image's file and its manifest; then `image load`, with and without"
+            " --trust: loaded or refused, nothing written outside"
+        ),
         images,
         short=40,
         wanted=10_000,

@@ -1,4 +1,6 @@
-"""Caches of our own: their files damaged, and what fills them killed (`image load`, the snapshot of `vm`)."""
+"""Caches of our own: their files damaged, and what fills them killed (`image load`, the snapshot of
+`vm`).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,10 @@ LOAD_S = 1.0
 
 
 def linked(sandbox: Sandbox) -> Path:
-    """Give a sandbox a cache whose images and kernel are links to the real ones; no snapshot. Return it."""
+    """Give a sandbox a cache whose images and kernel are links to the real ones; no snapshot.
+
+    Return it.
+    """
     real, own = recipe.cache_directory(), sandbox.folder / "cache" / "fairc"
     of_kernel, of_image = kernel.require().program.parent, image.require(recipe.UML).root.parent
     for source in (of_kernel, of_image):
@@ -97,7 +102,9 @@ def load(seed: int, number: int, folder: Path) -> Outcome:
 
 
 def snapshot(seed: int, number: int, folder: Path) -> Outcome:
-    """Kill a run while it takes the snapshot that it needs; run again: the hashes of an undisturbed run."""
+    """Kill a run while it takes the snapshot that it needs; run again: the hashes of an undisturbed
+    run.
+    """
     preload()
     known, case = reference("vm"), CASES["vm"]
     rng, sandbox = dice(seed, number, "caches.snapshot"), Sandbox(folder, "vm")
@@ -123,7 +130,8 @@ def snapshot(seed: int, number: int, folder: Path) -> Outcome:
     return Outcome(name, problem and f"{name}: {problem}")
 
 
-# Stands for mmdebstrap, which takes minutes and hundreds of megabytes: it has children, and cleans up when asked to end.
+# Stands for mmdebstrap, which takes minutes and hundreds of megabytes: it has children, and cleans
+# up when asked to end.
 BUILDER = """#!/bin/sh
 place=$(mktemp -d "$TMPDIR/mmdebstrap.XXXXXX")
 mkdir "$place/proc"
@@ -185,7 +193,8 @@ def _damage(engine: str) -> Strategy:
 
     return Strategy(
         f"damage.{engine}",
-        f"damages a file of the kernel or image of {engine} in a separate cache, then a run: detected (exit status 3)"
+        f"damages a file of the kernel or image of {engine} in a separate cache, then a run:"
+        f" detected (exit status 3)"
         " or harmless (the same hashes)",
         attempt,
         lacking=lambda: lacks(engine),
@@ -198,7 +207,8 @@ STRATEGIES = (
     _damage("uml"),
     Strategy(
         "kills.load",
-        "sends SIGKILL, SIGTERM, SIGINT or SIGHUP at any moment of `image load`, then repeats it: the kernel is complete, nothing"
+        "sends SIGKILL, SIGTERM, SIGINT or SIGHUP at any moment of `image load`, then repeats"
+        " it: the kernel is complete, nothing"
         " else is in the cache",
         load,
         weight=0.5,
@@ -207,8 +217,10 @@ STRATEGIES = (
     ),
     Strategy(
         "kills.build",
-        "sends SIGKILL, SIGTERM, SIGINT or SIGHUP while `image build` waits for the program that builds the kernel or the image (a"
-        " substitute for mmdebstrap), then repeats it and sends Ctrl-C: no process left, the program could clean up, the cache is empty",
+        "sends SIGKILL, SIGTERM, SIGINT or SIGHUP while `image build` waits for the program"
+        " that builds the kernel or the image (a"
+        " substitute for mmdebstrap), then repeats it and sends Ctrl-C: no process left, the"
+        " program could clean up, the cache is empty",
         build,
         lacking=lambda: lacks("uml"),
         weight=0.3,
@@ -217,7 +229,8 @@ STRATEGIES = (
     ),
     Strategy(
         "kills.snapshot",
-        "the same while a run takes the snapshot of vm, in a separate cache; then the same command again: no process left, the"
+        "the same while a run takes the snapshot of vm, in a separate cache; then the same"
+        " command again: no process left, the"
         " hashes of an undisturbed run",
         snapshot,
         lacking=lambda: lacks("vm"),

@@ -82,7 +82,9 @@ def job(job: tuple[str, int, int]) -> tuple[int, Outcome]:
 
 
 def _begin(parent: int) -> None:
-    """Prepare a worker: Ctrl-C is the campaign's, orphans are ours, and we end with the campaign."""
+    """Prepare a worker: Ctrl-C is the campaign's, orphans are ours, and we end with the
+    campaign.
+    """
     signal.signal(signal.SIGINT, lambda *_: None)  # not SIG_IGN: what is started would inherit it
     signal.signal(signal.SIGTERM, _leave)
     signal.signal(
@@ -131,7 +133,10 @@ class Campaign:
         self._rate = dict.fromkeys(self._spent, 0.0)  # tries/s
 
     def run(self, seconds: float, pool: Pool) -> None:
-        """Try until the time is over; a Ctrl-C keeps what has been tried. Raises KeyboardInterrupt."""
+        """Try until the time is over; a Ctrl-C keeps what has been tried.
+
+        Raises KeyboardInterrupt.
+        """
         end = time.monotonic() + seconds
         while time.monotonic() < end and self.strategies:
             strategy = min(self.strategies, key=lambda each: self._spent[each.name] / each.weight)

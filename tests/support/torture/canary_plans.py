@@ -1,4 +1,6 @@
-"""A plan in which every free text is hostile at once: from the plan's schema, so that no field is forgotten."""
+"""A plan in which every free text is hostile at once: from the plan's schema, so that no field is
+forgotten.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ def models(documents: Documents) -> list[Plan | Cell]:
 
 
 def planted(text: str) -> tuple[Documents, set[str]]:
-    """Return a plan with a text in every free slot that takes it, equal ones staying equal, and these slots."""
+    """Return a plan with a text in every free slot that takes it, equal ones staying equal, and
+    these slots.
+    """
     documents, slots = usual(), set[str]()
     olds: dict[str, list[tuple[int, str, canaries.Path]]] = {}
     for number, model in enumerate(models(documents)):
@@ -113,8 +117,10 @@ def _pack(sandbox: Sandbox, header: dict[str, Any]) -> str:
 STRATEGIES = (
     Strategy(
         "content.plan",
-        f"puts {len(canaries.TEXTS)} texts (quotes of Python, templates, YAML, shells, HTML, LaTeX, Markdown, spreadsheets, Unicode)"
-        " into every free text of plan and cells at once, as the schema names them; a run on fake, then `report`, `table`, `pack`:"
+        f"puts {len(canaries.TEXTS)} texts (quotes of Python, templates, YAML, shells, HTML,"
+        f" LaTeX, Markdown, spreadsheets, Unicode)"
+        " into every free text of plan and cells at once, as the schema names them; a run on"
+        " fake, then `report`, `table`, `pack`:"
         " refused, or shown as text",
         plan,
         weight=0.3,

@@ -106,7 +106,8 @@ def lacking() -> str:
 STRATEGIES = (
     Strategy(
         "resources.clock",
-        "the host's clock jumps by a second, an hour or years, forward or back, at any moment of a run on fake, uml or mininet:"
+        "the host's clock jumps by a second, an hour or years, forward or back, at any moment"
+        " of a run on fake, uml or mininet:"
         " the hashes of an undisturbed run (mininet: whole cells)",
         jumped,
         lacking=lacking,

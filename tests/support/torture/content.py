@@ -1,4 +1,6 @@
-"""Hostile words in what a spec may say freely: title, names, values, comments; shown by canaries where they come out."""
+"""Hostile words in what a spec may say freely: title, names, values, comments; shown by canaries
+where they come out.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,7 @@ TEXTS = (
     "\u0301" * 50,
     "",
     " ",
-)  # fmt: skip
+)
 NAMES = (
     "a",
     "script",
@@ -91,7 +93,10 @@ NAMES = (
 
 
 class Page(html.parser.HTMLParser):
-    """What a page holds that could act. One script is the report's own; next to it stands what it shows, as JSON."""
+    """What a page holds that could act.
+
+    One script is the report's own; next to it stands what it shows, as JSON.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -202,9 +207,12 @@ def tables(sandbox: Sandbox) -> str:
 STRATEGIES = (
     Strategy(
         "content.report",
-        f"uses {len(TEXTS)} texts with HTML, LaTeX, Markdown, spreadsheet formulas and terminal escapes as title and comment,"
-        " and words of SQL, JavaScript and the tables as names; a run on fake, then `report` and `table`: refused, or shown as"
-        " text, with none of their tags, handlers or addresses in a page or figure, no formula in a CSV cell, no control character",
+        f"uses {len(TEXTS)} texts with HTML, LaTeX, Markdown, spreadsheet formulas and"
+        f" terminal escapes as title and comment,"
+        " and words of SQL, JavaScript and the tables as names; a run on fake, then `report`"
+        " and `table`: refused, or shown as"
+        " text, with none of their tags, handlers or addresses in a page or figure, no"
+        " formula in a CSV cell, no control character",
         report,
         weight=0.7,
         short=3,

@@ -1,4 +1,6 @@
-"""Files that fairc has stored and that are not what they were: bits, ends, kinds; then the same command again."""
+"""Files that fairc has stored and that are not what they were: bits, ends, kinds; then the same
+command again.
+"""
 
 from __future__ import annotations
 
@@ -98,13 +100,15 @@ def results(seed: int, number: int, folder: Path) -> Outcome:
     if ended.status == 2 and what.endswith(("a folder", "a pipe", "a dangling link", "read")):
         return Outcome("refused: not a file")
     if ended.status == 2 and path == run / FILES:
-        # Only it tells that the page and the figures are fairc's, so they are not replaced until they are gone.
+        # Only it tells that the page and the figures are fairc's, so they are not replaced until
+        # they are gone.
         for name in (FILES, *occupant.REPORTS):
             (run / name).unlink(missing_ok=True)
         shutil.rmtree(run / "figures", ignore_errors=True)
         ended = sandbox.call("run", Path(spec).name, "-o", "run", patch=no_report)
     if ended.status == 2 and path.name == "lock.json":
-        # It knows when metrics were declared, and nothing else does: `fairc verify` says what to do.
+        # It knows when metrics were declared, and nothing else does: `fairc verify` says what to
+        # do.
         path.unlink(missing_ok=True)
         ended = sandbox.call("run", Path(spec).name, "-o", "run", patch=no_report)
     if ended.status != 0:
@@ -129,10 +133,14 @@ def table() -> str:
 STRATEGIES = (
     Strategy(
         "damage.run",
-        "flips a bit of a file of a run, truncates, zeroes, extends or empties it, or replaces it by a pipe, a folder or a link;"
-        " in three of four tries `table`, `report` or `compare`; then the command that made the run: harmless or"
-        " repaired, the same hashes, the same table (an unreadable lock.json is refused until it is removed: only it"
-        " records when metrics were declared; and a damaged files.json until the report is removed: only it tells whose that is)",
+        "flips a bit of a file of a run, truncates, zeroes, extends or empties it, or"
+        " replaces it by a pipe, a folder or a link;"
+        " in three of four tries `table`, `report` or `compare`; then the command that made"
+        " the run: harmless or"
+        " repaired, the same hashes, the same table (an unreadable lock.json is refused until"
+        " it is removed: only it"
+        " records when metrics were declared; and a damaged files.json until the report is"
+        " removed: only it tells whose that is)",
         results,
         weight=2,
         short=8,

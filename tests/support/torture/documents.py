@@ -1,4 +1,6 @@
-"""Plans, runs and job folders from a stranger: every string, number and list of their documents, on the fake engine."""
+"""Plans, runs and job folders from a stranger: every string, number and list of their documents, on
+the fake engine.
+"""
 
 from __future__ import annotations
 
@@ -241,15 +243,18 @@ def _odd(rng: random.Random, path: Path) -> str:
 STRATEGIES = (
     Strategy(
         "documents.plan",
-        "replaces a string, number, list or line of plan.json or cells.jsonl, in 4 plans, on the fake engine:"
-        " accepted or refused, no internal error, no hang, no control character, nothing written outside the run",
+        "replaces a string, number, list or line of plan.json or cells.jsonl, in 4 plans, on"
+        " the fake engine:"
+        " accepted or refused, no internal error, no hang, no control character, nothing"
+        " written outside the run",
         plans,
         short=60,
         wanted=20_000,
     ),
     Strategy(
         "documents.run",
-        "the same in lock.json, result.json, plan.json or cells.jsonl of a run; then `table`, `report`, `compare`,"
+        "the same in lock.json, result.json, plan.json or cells.jsonl of a run; then `table`,"
+        " `report`, `compare`,"
         " `run` or `clean`",
         runs,
         short=40,
@@ -257,7 +262,8 @@ STRATEGIES = (
     ),
     Strategy(
         "documents.job",
-        "the same in made.json or result.json of a job's result, or puts a pipe, a link, a folder or a device in their place;"
+        "the same in made.json or result.json of a job's result, or puts a pipe, a link, a"
+        " folder or a device in their place;"
         " then `run --collect`",
         jobs,
         short=40,

@@ -1,4 +1,6 @@
-"""A Docker engine for the campaign, with data of its own; and what is left in it of a fairc that was killed."""
+"""A Docker engine for the campaign, with data of its own; and what is left in it of a fairc that
+was killed.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ import docker_daemon
 
 from .strategy import Strategy
 
-# Kept from one campaign to the next: to build the image takes minutes. Others' tests have an engine of theirs, which
-# waits for everyone who uses it.
+# Kept from one campaign to the next: to build the image takes minutes. Others' tests have an engine
+# of theirs, which waits for everyone who uses it.
 RUN = Path(tempfile.gettempdir()) / f"fairc-docker-of-torture-{os.getuid()}"
 GONE_S = 60.0
 

@@ -1,4 +1,6 @@
-"""Packs and runs of somebody who forges results: cells exchanged, the worst deleted, values and pages rewritten; every hash mended."""
+"""Packs and runs of somebody who forges results: cells exchanged, the worst deleted, values and
+pages rewritten; every hash mended.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ RENAMED = "exchanged and renamed"  # only raw artefacts, or the cells run again,
 
 
 def _made(patch: Callable[[], None] | None) -> Path:
-    """Return a folder with a finished run of eight repetitions, `run`, and its packs without and with raw artefacts."""
+    """Return a folder with a finished run of eight repetitions, `run`, and its packs without and
+    with raw artefacts.
+    """
     preload()
     sandbox = Sandbox(Path(tempfile.mkdtemp(prefix="torture-")))
     text = network.SPECS["tiny"]
@@ -79,7 +83,9 @@ def _pack(rng: random.Random, sandbox: Sandbox, name: str) -> str:
 
 
 def _run(rng: random.Random, sandbox: Sandbox, name: str) -> str:
-    """Verify a forged run directory, and make a table of it; return what is wrong about the answers."""
+    """Verify a forged run directory, and make a table of it; return what is wrong about the
+    answers.
+    """
     run = sandbox.work / "run"
     shutil.copytree(without_page() / "run", run)
     files = forgery.folder_files(run)
@@ -100,7 +106,10 @@ def _run(rng: random.Random, sandbox: Sandbox, name: str) -> str:
 
 
 def _tried(group: str, names: list[str], runs: list[str]) -> Callable[[int, int, Path], Outcome]:
-    """Return the attempts of a class of forgeries. names: of forgeries of packs; runs: those that are made of runs, too."""
+    """Return the attempts of a class of forgeries.
+
+    names: of forgeries of packs; runs: those that are made of runs, too.
+    """
 
     def attempt(seed: int, number: int, folder: Path) -> Outcome:
         rng, sandbox = dice(seed, number, f"forgeries.{group}"), Sandbox(folder)
@@ -121,8 +130,10 @@ def _tried(group: str, names: list[str], runs: list[str]) -> Callable[[int, int,
 STRATEGIES = (
     Strategy(
         "forgeries.exchanged",
-        "exchanges results between cells of a pack or a run: their folders, with or without the names inside, their ids in the plan, what"
-        " configurations are called, with or without its hash; all hashes mended: `verify` does not hold, and `report`, `table` and"
+        "exchanges results between cells of a pack or a run: their folders, with or without"
+        " the names inside, their ids in the plan, what"
+        " configurations are called, with or without its hash; all hashes mended: `verify`"
+        " does not hold, and `report`, `table` and"
         " `compare` of a run refuse",
         _tried("exchanged", [*forgery.EXCHANGED], [*forgery.EXCHANGED]),
         short=3,
@@ -130,7 +141,8 @@ STRATEGIES = (
     ),
     Strategy(
         "forgeries.cherry-picked",
-        "deletes the five worst cells of a configuration from a pack or a run, in its plan too or not, or has them count as invalid or"
+        "deletes the five worst cells of a configuration from a pack or a run, in its plan"
+        " too or not, or has them count as invalid or"
         " failed; all hashes mended: `verify` does not hold",
         _tried("cherry-picked", [*forgery.CHERRY_PICKED], [*forgery.CHERRY_PICKED]),
         short=3,
@@ -138,8 +150,10 @@ STRATEGIES = (
     ),
     Strategy(
         "forgeries.rewritten",
-        f"rewrites one of {len(forgery.REWRITTEN)} things in a pack: each field of a result, a metric twice or not a number, series, tables, report,"
-        " figures, README, citation, metadata, claims and their bounds, records of hashes, a file more; all hashes mended: `verify --all`"
+        f"rewrites one of {len(forgery.REWRITTEN)} things in a pack: each field of a result, a"
+        f" metric twice or not a number, series, tables, report,"
+        " figures, README, citation, metadata, claims and their bounds, records of hashes, a"
+        " file more; all hashes mended: `verify --all`"
         " does not hold; every 20th pack is not forged and holds",
         _tried(
             "rewritten", [*forgery.REWRITTEN], ["better", "series", "table", "no records", "twice"]

@@ -1,4 +1,6 @@
-"""Files that a spec names: recordings of pages (HAR), traces of rates, BPF objects, other specs; damaged and hostile."""
+"""Files that a spec names: recordings of pages (HAR), traces of rates, BPF objects, other specs;
+damaged and hostile.
+"""
 
 from __future__ import annotations
 
@@ -186,7 +188,8 @@ def _odd(rng: random.Random, path: Path) -> str:
 STRATEGIES = (
     Strategy(
         "inputs.files",
-        "compiles with damaged or hostile recordings (HAR), traces, BPF objects and imported specs, or with pipes, devices and"
+        "compiles with damaged or hostile recordings (HAR), traces, BPF objects and imported"
+        " specs, or with pipes, devices and"
         f" folders in their place: diagnostics or a plan within {LIMIT_S:g} s",
         damaged,
         short=400,

@@ -23,7 +23,9 @@ def hashes(run: Path) -> dict[str, str]:
 
 
 def half_written(run: Path) -> str:
-    """Say what in a run folder is neither whole nor absent, outside of what is known as unfinished."""
+    """Say what in a run folder is neither whole nor absent, outside of what is known as
+    unfinished.
+    """
     for path in sorted(run.glob("cells/*")):
         try:
             result = CellResult.model_validate_json((path / "result.json").read_bytes())

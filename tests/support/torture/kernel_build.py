@@ -1,4 +1,6 @@
-"""The real build of the kernel, killed while its root file system is mounted, extracted, or compiled in."""
+"""The real build of the kernel, killed while its root file system is mounted, extracted, or
+compiled in.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from .strategy import Outcome, Strategy, dice
 
 NICE = 15
 LIMIT_S = 4 * 3600.0
-# What the log of the build holds once it is there, and whether something of it lies below TMPDIR then.
+# What the log of the build holds once it is there, and whether something of it lies below TMPDIR
+# then.
 STAGES = (
     "I: running apt-get update",
     "I: extracting archives",
@@ -63,7 +66,9 @@ def _reached(running: Running, sandbox: Sandbox, stage: str) -> bool:
 
 
 def _left(sandbox: Sandbox, name: str) -> str:
-    """Return what a killed build has left; what SIGKILL leaves on the disk is the next build's to remove."""
+    """Return what a killed build has left; what SIGKILL leaves on the disk is the next build's to
+    remove.
+    """
     if found := tree.left(60.0):
         return f"processes are left: {', '.join(sorted(set(found.values())))}"
     if str(sandbox.folder) in Path("/proc/mounts").read_text():
@@ -90,8 +95,10 @@ def lacking() -> str:
 STRATEGIES = (
     Strategy(
         "kills.kernel",
-        "sends SIGKILL, SIGTERM, SIGINT or SIGHUP to `image build` while the real build of the kernel extracts its root file"
-        " system, runs in it, unpacks the source or compiles, then repeats it and sends Ctrl-C: no process and no mount left, and no"
+        "sends SIGKILL, SIGTERM, SIGINT or SIGHUP to `image build` while the real build of"
+        " the kernel extracts its root file"
+        " system, runs in it, unpacks the source or compiles, then repeats it and sends"
+        " Ctrl-C: no process and no mount left, and no"
         " file once the next build has begun",
         build,
         lacking=lacking,

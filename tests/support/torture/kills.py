@@ -1,4 +1,6 @@
-"""Signals at any moment of a run, to fairc or to what it has started; then the same command again."""
+"""Signals at any moment of a run, to fairc or to what it has started; then the same command
+again.
+"""
 
 from __future__ import annotations
 
@@ -259,8 +261,10 @@ def _strategy(engine: str, weight: float, short: int, wanted: int) -> Strategy:
     )
     return Strategy(
         f"kills.{engine}",
-        f"sends SIGKILL, SIGTERM, SIGINT, SIGHUP or SIGSTOP (and then SIGCONT) to {whom}, at any moment of one of the phases"
-        " start, cells, tables, report; then the same command again: no process left, nothing half-written, no"
+        f"sends SIGKILL, SIGTERM, SIGINT, SIGHUP or SIGSTOP (and then SIGCONT) to {whom}, at"
+        f" any moment of one of the phases"
+        " start, cells, tables, report; then the same command again: no process left, nothing"
+        " half-written, no"
         " finished cell run again, no temporary file left, the hashes of an undisturbed run",
         attempt,
         lacking=lambda: lacks(engine),

@@ -1,4 +1,6 @@
-"""The specs that are run: small, of few cells, and between them with every kind of thing that a plan holds."""
+"""The specs that are run: small, of few cells, and between them with every kind of thing that a
+plan holds.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,7 @@ experiment rich {
   measure = [goodput, rtt]
   report { boxplot(goodput, by: flow)  cdf(rtt) }
 }
-"""  # fmt: skip
+"""
 
 POLICED = """fexp 1
 topology line() {

@@ -31,7 +31,9 @@ SUMS = "SHA256SUMS"
 
 @cache
 def packed() -> Path:
-    """Return a folder with the pack of the finished run, `p.zip`, and how long packing takes, `lasted`."""
+    """Return a folder with the pack of the finished run, `p.zip`, and how long packing takes,
+    `lasted`.
+    """
     preload()
     made = Path(tempfile.mkdtemp(prefix="torture-"))
     sandbox = Sandbox(made)
@@ -104,7 +106,9 @@ def read(seed: int, number: int, folder: Path) -> Outcome:
 
 
 def _hostile(rng: random.Random, whole: bytes, outside: Path) -> tuple[str, bytes]:
-    """Return what was done to a pack, and its bytes; hashes are as they should be in half of the cases."""
+    """Return what was done to a pack, and its bytes; hashes are as they should be in half of the
+    cases.
+    """
     if rng.random() < 0.3:
         return _damaged(rng, whole)
     with zipfile.ZipFile(io.BytesIO(whole)) as zipped:
@@ -204,7 +208,8 @@ def zipfile_of(content: bytes) -> bytes:
 STRATEGIES = (
     Strategy(
         "packs.kill",
-        "sends SIGKILL, SIGTERM, SIGINT or SIGHUP at any moment of `fairc pack`, then repeats it: at any moment the old file or the"
+        "sends SIGKILL, SIGTERM, SIGINT or SIGHUP at any moment of `fairc pack`, then repeats"
+        " it: at any moment the old file or the"
         " complete new one, in the end the same bytes, nothing left",
         kill,
         weight=0.7,
@@ -213,7 +218,8 @@ STRATEGIES = (
     ),
     Strategy(
         "packs.read",
-        "reads a pack with a hostile document, name, link, checksum file or content, its hashes corrected in most cases, with `verify`, `run` or"
+        "reads a pack with a hostile document, name, link, checksum file or content, its"
+        " hashes corrected in most cases, with `verify`, `run` or"
         " `report`: accepted, reported or refused, nothing written outside",
         read,
         short=15,

@@ -47,7 +47,10 @@ def render(record: Record, strategies: Iterable[Strategy]) -> str:
 def _table(record: Record, known: list[Strategy]) -> Iterator[str]:
     """Yield the kinds of fault, and how often each was tried."""
     yield "## Faults\n"
-    yield "| kind | fault: required behaviour | tries | distinct | goal | problems | seeds | dates | versions |"
+    yield (
+        "| kind | fault: required behaviour | tries | distinct | goal | problems | seeds | dates"
+        " | versions |"
+    )
     yield "|---|---|---:|---:|---:|---:|---|---|---|"
     for each in known:
         lines = list(record.tries(each.name))
@@ -57,7 +60,8 @@ def _table(record: Record, known: list[Strategy]) -> Iterator[str]:
         seeds = ", ".join(str(seed) for seed in sorted({line["seed"] for line in lines}))
         versions = len({line["version"] for line in lines})
         yield (
-            f"| `{each.name}` | {each.summary} | {record.count(each.name):,} | {record.different(each.name):,} | {each.wanted:,} | {problems:,} | {seeds}"
+            f"| `{each.name}` | {each.summary} | {record.count(each.name):,} |"
+            f" {record.different(each.name):,} | {each.wanted:,} | {problems:,} | {seeds}"
             f" | {between} | {versions} |"
         )
     yield ""
@@ -83,7 +87,8 @@ def _problems(record: Record, known: list[Strategy]) -> Iterator[str]:
         if name in names:
             line, problem = entry["line"], entry["problem"]
             yield (
-                f"| `{name}` | {problem['number']} of seed {line['seed']} | {line['version']}, {line['date']} |"
+                f"| `{name}` | {problem['number']} of seed {line['seed']} | {line['version']},"
+                f" {line['date']} |"
                 f" {entry['tries']} | {_cell(problem['what'])} | {_again(record, line, problem)} |"
             )
     yield ""

@@ -1,8 +1,10 @@
-"""Plans that are taken, run as root on Mininet: in namespaces of their own, where every write is seen.
+"""Plans that are taken, run as root on Mininet: in namespaces of their own, where every write is
+seen.
 
-The whole file system is the lower part of an overlay, so whatever a program writes stands in the upper part.
-Two network namespaces: the outer one is that of process 1, as the host's is, and nothing may appear there; fairc has the
-inner one. The host's own interfaces are not looked at: other programs of the machine change them.
+The whole file system is the lower part of an overlay, so whatever a program writes stands in the
+upper part. Two network namespaces: the outer one is that of process 1, as the host's is, and
+nothing may appear there; fairc has the inner one. The host's own interfaces are not looked at:
+other programs of the machine change them.
 """
 
 from __future__ import annotations
@@ -107,7 +109,9 @@ def run(seed: int, number: int, folder: Path) -> Outcome:
 
 
 def start(sandbox: Sandbox, command: Sequence[str]) -> Running:
-    """Start a command as root, in namespaces and over a file system where `effects` sees what it does."""
+    """Start a command as root, in namespaces and over a file system where `effects` sees what it
+    does.
+    """
     folder = sandbox.folder
     (folder / "over").mkdir()
     (folder / "script").write_text(SCRIPT)
@@ -178,9 +182,12 @@ def lacking() -> str:
 STRATEGIES = (
     Strategy(
         "privileged.plan",
-        "runs a plan in which a string, number or list was replaced and which still has valid types (up to 400 mutants are"
-        " tried), as root on mininet inside namespaces, over a file system that records every write:"
-        " ends, no internal error, nothing written outside the run, no kernel parameter left changed, no"
+        "runs a plan in which a string, number or list was replaced and which still has valid"
+        " types (up to 400 mutants are"
+        " tried), as root on mininet inside namespaces, over a file system that records every"
+        " write:"
+        " ends, no internal error, nothing written outside the run, no kernel parameter left"
+        " changed, no"
         " interface left",
         run,
         lacking=lacking,

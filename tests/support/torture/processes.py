@@ -1,4 +1,6 @@
-"""A limit on processes: a cgroup of its own, since root has no other, and guests that are processes of the host."""
+"""A limit on processes: a cgroup of its own, since root has no other, and guests that are processes
+of the host.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,8 @@ def lacking() -> str:
 STRATEGIES = (
     Strategy(
         "resources.processes",
-        "limits a run on uml to 4 to 120 processes with a cgroup: reported (exit status 3) or enough, nothing left; then without"
+        "limits a run on uml to 4 to 120 processes with a cgroup: reported (exit status 3) or"
+        " enough, nothing left; then without"
         " the limit: the hashes of an undisturbed run",
         few,
         lacking=lacking,

@@ -30,7 +30,8 @@ _FOLDER = re.compile(r"(?<![\w.:/])/(?!(?:dev|etc|proc|sys|usr)/)(?:[^\s'\"`/:()
 
 
 def published(problem: str) -> str:
-    """Return a problem as the record keeps it: without the folders of the machine on which it was found.
+    """Return a problem as the record keeps it: without the folders of the machine on which it was
+    found.
 
     >>> published("cannot open /home/me/x/.venv/lib/_a.so (/proc/self/mem)")
     'cannot open .../_a.so (/proc/self/mem)'
@@ -58,7 +59,10 @@ class Slice:
 
 
 class Record:
-    """The file at a path; none yet is an empty record. Raises ValueError for a line that is none."""
+    """The file at a path; none yet is an empty record.
+
+    Raises ValueError for a line that is none.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -79,7 +83,9 @@ class Record:
         return sum(line["to"] - line["from"] for line in self.tries(strategy))
 
     def different(self, strategy: str) -> int:
-        """Return how many of them had a seed and a number of their own: the others are tries again."""
+        """Return how many of them had a seed and a number of their own: the others are tries
+        again.
+        """
         spans: dict[int, set[int]] = {}
         for line in self.tries(strategy):
             spans.setdefault(line["seed"], set()).update(range(line["from"], line["to"]))
@@ -114,7 +120,9 @@ class Record:
         part.replace(self.path)
 
     def compact(self) -> None:
-        """Make one line of slices that follow one another, on the same day with the same version."""
+        """Make one line of slices that follow one another, on the same day with the same
+        version.
+        """
         made: list[dict[str, Any]] = []
         last: dict[tuple[Any, ...], dict[str, Any]] = {}
         for line in self.lines:

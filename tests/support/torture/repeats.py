@@ -48,7 +48,9 @@ def cell(name: str) -> Cell:
 
 @cache
 def first(name: str) -> tuple[str, str]:
-    """Return the hash of a cell's artefacts when nothing else is asked of the machine; or the error."""
+    """Return the hash of a cell's artefacts when nothing else is asked of the machine; or the
+    error.
+    """
     return _run(name)
 
 
@@ -150,7 +152,8 @@ def repeat(seed: int, number: int, folder: Path) -> Outcome:
 STRATEGIES = (
     Strategy(
         "repeats.uml",
-        f"repeats one of three short cells on uml, under one of these loads or conditions: {', '.join(LOADS)}. The raw artefacts are"
+        f"repeats one of three short cells on uml, under one of these loads or conditions:"
+        f" {', '.join(LOADS)}. The raw artefacts are"
         " byte for byte those of the first run",
         repeat,
         lacking=lambda: lacks("uml"),

@@ -1,4 +1,6 @@
-"""Machines that lack something: room, memory, files, rights, a home; then the same command without the lack."""
+"""Machines that lack something: room, memory, files, rights, a home; then the same command without
+the lack.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ mount -o remount,size=1g "$small"
 cp -a "$folder/work" "$folder/kept"
 ls "$folder/tmp" > "$folder/said/tmp"
 """
-# The same over an overlay of the whole file system, as another user or without the right to write anywhere.
+# The same over an overlay of the whole file system, as another user or without the right to write
+# anywhere.
 OTHER = """mount --make-rprivate /
 folder="$1"; how="$2"; number="$3"; shift 3
 mkdir "$folder/over"; mount -t tmpfs torture "$folder/over"
@@ -172,7 +175,9 @@ def limits(seed: int, number: int, folder: Path) -> Outcome:
 
 
 def others(seed: int, number: int, folder: Path) -> Outcome:
-    """Run as another user, with few processes, without /dev/shm, or where nothing can be written."""
+    """Run as another user, with few processes, without /dev/shm, or where nothing can be
+    written.
+    """
     preload()
     rng = dice(seed, number, "resources.others")
     how = [*OTHERS][number % len(OTHERS)]
@@ -292,7 +297,8 @@ def _full(what: str, summary: str, short: int, weight: float) -> Strategy:
 
     return Strategy(
         f"resources.full-{what}",
-        f"puts {summary} on a file system of a random, small size: reported (exit status 3); then the same command with more room:"
+        f"puts {summary} on a file system of a random, small size: reported (exit status 3);"
+        f" then the same command with more room:"
         " the hashes of an undisturbed run, nothing left",
         attempt,
         lacking=lambda: lacking() or (lacks("uml") if what == "tmp" else ""),
@@ -308,7 +314,8 @@ STRATEGIES = (
     _full("cache", "the cache of images (`image load`)", 2, 0.5),
     Strategy(
         "resources.limits",
-        "limits open files, memory, file size, stack or locked memory, on fake and uml: reported (exit status 3) or"
+        "limits open files, memory, file size, stack or locked memory, on fake and uml:"
+        " reported (exit status 3) or"
         " enough; then without the limit: the hashes of an undisturbed run",
         limits,
         weight=1,
@@ -317,7 +324,10 @@ STRATEGIES = (
     ),
     Strategy(
         "resources.others",
-        f"runs on fake and uml under one of these conditions: {', '.join(OTHERS)}. The same hashes, or reported",
+        (
+            f"runs on fake and uml under one of these conditions: {', '.join(OTHERS)}. The same"
+            f" hashes, or reported"
+        ),
         others,
         lacking=lacking,
         weight=0.5,
@@ -326,7 +336,10 @@ STRATEGIES = (
     ),
     Strategy(
         "resources.environment",
-        "runs with HOME, TMPDIR, PATH, ... unset, empty, a file, or a path that does not exist: the same hashes",
+        (
+            "runs with HOME, TMPDIR, PATH, ... unset, empty, a file, or a path that does not"
+            " exist: the same hashes"
+        ),
         homeless,
         weight=0.5,
         short=2,
@@ -334,7 +347,8 @@ STRATEGIES = (
     ),
     Strategy(
         "resources.paths",
-        "uses spaces, quotes, line breaks, escapes and shell metacharacters in the names of folders, run and spec: the same"
+        "uses spaces, quotes, line breaks, escapes and shell metacharacters in the names of"
+        " folders, run and spec: the same"
         " hashes, no other file appears, no control character reaches the terminal",
         paths,
         weight=0.5,

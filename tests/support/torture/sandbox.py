@@ -31,7 +31,9 @@ STATUSES = (0, 1, 2, 3, 130)
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a command ended: status (-n: by signal n; None: it hung and was killed), output, wall time."""
+    """How a command ended: status (-n: by signal n; None: it hung and was killed), output, wall
+    time.
+    """
 
     status: int | None
     out: str
@@ -86,8 +88,8 @@ class Running:
     def wait(self, limit_s: float = LIMIT_S) -> Ended:
         """Wait for its end; kill it when that does not come.
 
-        A host that has no time for it is no hang: beyond the limit it may go on while it and what it has started
-        compute, up to so much processor time.
+        A host that has no time for it is no hang: beyond the limit it may go on while it and what
+        it has started compute, up to so much processor time.
         """
         looked = progress = time.monotonic()
         end, cpu_s = looked + limit_s, 0.0

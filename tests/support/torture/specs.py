@@ -1,4 +1,6 @@
-"""Spec files: mutations, sentences of the grammar, bytes; short specs, which are quick; and bombs, which grow."""
+"""Spec files: mutations, sentences of the grammar, bytes; short specs, which are quick; and bombs,
+which grow.
+"""
 
 from __future__ import annotations
 
@@ -242,7 +244,8 @@ def bomb(seed: int, number: int, folder: Path) -> Outcome:
 STRATEGIES = (
     Strategy(
         "specs.fuzz",
-        "feeds `check`, `fmt` and `plan` with mutated examples and presets, sentences of the grammar, or bytes: they end in"
+        "feeds `check`, `fmt` and `plan` with mutated examples and presets, sentences of the"
+        " grammar, or bytes: they end in"
         " diagnostics or a plan within 5 s of CPU time",
         fuzz,
         weight=2,
@@ -260,7 +263,10 @@ STRATEGIES = (
     ),
     Strategy(
         "specs.lines",
-        "adds a line or two of the examples, with some words replaced, to a very short spec: `check` ends within 5 s",
+        (
+            "adds a line or two of the examples, with some words replaced, to a very short spec:"
+            " `check` ends within 5 s"
+        ),
         lines,
         weight=2,
         short=4_000,
@@ -269,7 +275,8 @@ STRATEGIES = (
     ),
     Strategy(
         "specs.words",
-        "checks a line of the examples, with some words replaced, alone, as a value, in a topology or in an experiment: `check`"
+        "checks a line of the examples, with some words replaced, alone, as a value, in a"
+        " topology or in an experiment: `check`"
         " ends within 5 s (exercises parser, recovery and messages in a quarter of the time)",
         words,
         weight=2,
@@ -279,7 +286,8 @@ STRATEGIES = (
     ),
     Strategy(
         "specs.bombs",
-        f"writes 10 to 20,000 lets, terms, digits, nodes, axes, ... ({len(BOMBS)} kinds) into a spec: `check` ends within"
+        f"writes 10 to 20,000 lets, terms, digits, nodes, axes, ... ({len(BOMBS)} kinds) into"
+        f" a spec: `check` ends within"
         f" {BOMB_S:g} s, `check`, `fmt` (twice) and `plan` together within {3 * BOMB_S:g} s",
         bomb,
         short=0,

@@ -1,7 +1,8 @@
 """Packs of somebody who means harm and knows the formats: every hash in them is right.
 
-`packs.read` damages packs; here what is inside was made to be read: arrays with pickles, tables with other columns or
-damaged pages, headers that claim sizes, pages with scripts, modules that Python could find, links of every kind.
+`packs.read` damages packs; here what is inside was made to be read: arrays with pickles, tables
+with other columns or damaged pages, headers that claim sizes, pages with scripts, modules that
+Python could find, links of every kind.
 """
 
 from __future__ import annotations
@@ -81,7 +82,9 @@ def _npz(rng: random.Random, old: bytes, canary: str) -> bytes:
 
 
 def _bytes(rng: random.Random, old: bytes) -> bytes:
-    """Return bytes with a few of them changed: in a half of cases at the end, where Parquet has its footer."""
+    """Return bytes with a few of them changed: in a half of cases at the end, where Parquet has its
+    footer.
+    """
     made = bytearray(old)
     for _ in range(rng.choice([1, 1, 3, 20])):
         least = max(0, len(made) - 2000) if rng.random() < 0.5 else 0
@@ -124,7 +127,9 @@ def _table(rng: random.Random, old: bytes, files: Files) -> bytes:
 
 
 def evil(rng: random.Random, canary: str) -> tuple[str, Files, dict[str, int]]:
-    """Return what was done, the files of a pack, and the kinds (stat.S_IF...) of those that are none."""
+    """Return what was done, the files of a pack, and the kinds (stat.S_IF...) of those that are
+    none.
+    """
     files, kinds = dict(whole()), dict[str, int]()
     cells = [n for n in files if n.startswith("cells/")]
     kind = rng.choice(
@@ -275,9 +280,12 @@ def _poor_without_report() -> None:
 STRATEGIES = (
     Strategy(
         "packs.strangers",
-        "reads a pack whose hashes are all right, but which contains arrays with pickles or false sizes, tables with other columns or damaged"
-        " pages, hostile documents, scripts in pages, modules named like Python's, imports of other files, links, pipes or devices, with"
-        " `verify`, or `run`, `report`, `table`, `compare`, `pack`: accepted, reported or refused within 6 GiB; no canary, no program, no"
+        "reads a pack whose hashes are all right, but which contains arrays with pickles or"
+        " false sizes, tables with other columns or damaged"
+        " pages, hostile documents, scripts in pages, modules named like Python's, imports of"
+        " other files, links, pipes or devices, with"
+        " `verify`, or `run`, `report`, `table`, `compare`, `pack`: accepted, reported or"
+        " refused within 6 GiB; no canary, no program, no"
         " link, no script in the output, nothing written outside",
         read,
         short=6,

@@ -10,7 +10,9 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a try ended, in a few words that are counted, and what is wrong about it, if anything is."""
+    """How a try ended, in a few words that are counted, and what is wrong about it, if anything
+    is.
+    """
 
     ending: str
     problem: str = ""
@@ -25,11 +27,14 @@ def nothing() -> str:
 class Strategy:
     """A kind of fault.
 
-    name: `kind.variant`. summary: the fault, and after a colon the required behaviour, for docs/trust/reliability.md.
-    attempt: one try, from (seed, number, an empty folder of its own); equal arguments give the same fault.
-    lacking: what this machine lacks for it; empty: nothing. weight: its share of the time. short: how many tries
-    are part of `make test`. wanted: how many are wanted on record. here: it starts no process and writes no file,
-    so no folder is made for it and no process is looked for, which takes longer than a short try.
+    name: `kind.variant`. summary: the fault, and after a colon the required behaviour, for
+    docs/trust/reliability.md.
+    attempt: one try, from (seed, number, an empty folder of its own); equal arguments give the same
+    fault.
+    lacking: what this machine lacks for it; empty: nothing. weight: its share of the time. short:
+    how many tries are part of `make test`. wanted: how many are wanted on record. here: it starts
+    no process and writes no file, so no folder is made for it and no process is looked for, which
+    takes longer than a short try.
     """
 
     name: str

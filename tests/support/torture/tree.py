@@ -1,4 +1,6 @@
-"""The processes of a try: this process is the reaper of all that descends from it, so nothing hides."""
+"""The processes of a try: this process is the reaper of all that descends from it, so nothing
+hides.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def reap() -> None:
 
 
 def left(seconds: float = GONE_S) -> dict[int, str]:
-    """Wait until nothing descends from this process; return what still does after this many seconds."""
+    """Wait until nothing descends from this process; return what still does after this many
+    seconds.
+    """
     end = time.monotonic() + seconds
     while found := descendants():
         if time.monotonic() > end:

@@ -1,7 +1,7 @@
 """`fairc verify PACK --trust`: packs whose programs mean harm, in the real emulated machine.
 
-What is executed on the host is seen by strace(1): nothing of the pack may be. Canaries lie outside of the run, ports listen on
-the loopback, and files of images keep their inode and time.
+What is executed on the host is seen by strace(1): nothing of the pack may be. Canaries lie outside
+of the run, ports listen on the loopback, and files of images keep their inode and time.
 """
 
 from __future__ import annotations
@@ -138,7 +138,9 @@ def _rows(name: str, status: int | None, out: str) -> str:
 
 
 def _listening() -> socket.socket:
-    """Return a port that listens on every address of this machine's loopback, and does not block."""
+    """Return a port that listens on every address of this machine's loopback, and does not
+    block.
+    """
     made = socket.create_server(("127.0.0.1", 0))
     made.setblocking(False)
     return made
@@ -183,9 +185,12 @@ def lacking() -> str:
 STRATEGIES = (
     Strategy(
         "trust.programs",
-        f"verifies a pack whose endpoints or `cell/` are malicious ({', '.join(PAYLOADS)}) with `verify --trust`, in the real emulated machine:"
-        " it ends, its answer says what happened and that this installation's cells hold, nothing from the pack is executed on"
-        " this machine (strace), no canary, no connection, no file of an image written, nothing left",
+        f"verifies a pack whose endpoints or `cell/` are malicious ({', '.join(PAYLOADS)})"
+        f" with `verify --trust`, in the real emulated machine:"
+        " it ends, its answer says what happened and that this installation's cells hold,"
+        " nothing from the pack is executed on"
+        " this machine (strace), no canary, no connection, no file of an image written,"
+        " nothing left",
         programs,
         lacking=lacking,
         weight=0.5,

@@ -1,7 +1,8 @@
-"""What somebody's programs do inside of the emulated machine that `fairc verify --trust` gives them.
+"""What somebody's programs do inside of the emulated machine that `fairc verify --trust` gives
+them.
 
-Each payload is Python that is appended to `cell/netlink.py` of a pack. At a boot it is run as root before the snapshot; in a
-cell, instead of or before the conductor's `main`.
+Each payload is Python that is appended to `cell/netlink.py` of a pack. At a boot it is run as root
+before the snapshot; in a cell, instead of or before the conductor's `main`.
 """
 
 from __future__ import annotations
@@ -149,7 +150,10 @@ HEADER = r"""
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """code: what is run. boot: before the snapshot, else in a cell. verdicts: what the row may say. said: part of it."""
+    """code: what is run.
+
+    boot: before the snapshot, else in a cell. verdicts: what the row may say. said: part of it.
+    """
 
     code: str
     boot: bool

@@ -1,4 +1,6 @@
-"""A user's files at random names in and around the folders that fairc writes: no command changes one, killed or not."""
+"""A user's files at random names in and around the folders that fairc writes: no command changes
+one, killed or not.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +101,9 @@ def changed(work: Path, kept: dict[str, str]) -> str:
 
 
 def folders(seed: int, number: int, folder: Path) -> Outcome:
-    """Keep files in and around a run and a plan, new or finished; then run, report, pack, compile, ..."""
+    """Keep files in and around a run and a plan, new or finished; then run, report, pack, compile,
+    ...
+    """
     preload()
     rng, sandbox = dice(seed, number, "user.files"), Sandbox(folder)
     work = sandbox.work
@@ -129,9 +133,12 @@ def folders(seed: int, number: int, folder: Path) -> Outcome:
 STRATEGIES = (
     Strategy(
         "user.files",
-        "puts files of a user at random names (fairc's own among them) into and next to a run and a plan, new or finished; then one to three of"
-        " `run` (also of a plan, a pack's spec, with --fresh, --phase-check or --collect), `report`, `compile`, `cell`, `pack`, `table`,"
-        " `verify`, `compare`, `clean`, a quarter of them killed: no file of the user is changed or gone; refused where one is in the way",
+        "puts files of a user at random names (fairc's own among them) into and next to a run"
+        " and a plan, new or finished; then one to three of"
+        " `run` (also of a plan, a pack's spec, with --fresh, --phase-check or --collect),"
+        " `report`, `compile`, `cell`, `pack`, `table`,"
+        " `verify`, `compare`, `clean`, a quarter of them killed: no file of the user is"
+        " changed or gone; refused where one is in the way",
         folders,
         weight=2,
         short=12,

@@ -1,4 +1,6 @@
-"""Two versions of fairc on one run folder: an earlier commit of this repository, and this one; in turns, or at once."""
+"""Two versions of fairc on one run folder: an earlier commit of this repository, and this one; in
+turns, or at once.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def earlier(back: int) -> Path | None:
 
 
 def turns(seed: int, number: int, folder: Path) -> Outcome:
-    """Let the earlier version run first, or while this one does; then this one: its own results, whole."""
+    """Let the earlier version run first, or while this one does; then this one: its own results,
+    whole.
+    """
     preload()
     rng, sandbox = dice(seed, number, "versions.folder"), Sandbox(folder)
     back = BACK[number % len(BACK)]
@@ -80,8 +84,10 @@ def lacking() -> str:
 STRATEGIES = (
     Strategy(
         "versions.folder",
-        f"runs a spec with an earlier commit ({', '.join(map(str, BACK))} back) to its end, until it is killed, or concurrently with this version,"
-        " in one run folder (fake); then this version: refused while the other runs, afterwards the complete results that it would have alone",
+        f"runs a spec with an earlier commit ({', '.join(map(str, BACK))} back) to its end,"
+        f" until it is killed, or concurrently with this version,"
+        " in one run folder (fake); then this version: refused while the other runs,"
+        " afterwards the complete results that it would have alone",
         turns,
         lacking=lacking,
         weight=0.5,

@@ -1,1 +1,3 @@
-"""An example of a package that adds words to fairc: a queue, a metric, a figure, a target, an engine."""
+"""An example of a package that adds words to fairc: a queue, a metric, a figure, a target, an
+engine.
+"""
