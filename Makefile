@@ -85,7 +85,7 @@ machine: .venv/.first
 	@$(BIN)/python -m fairc image build
 
 # With the few packages that build the kernel and the image, so that this need not wait for the large ones.
-FIRST := annotated-types click jinja2 markupsafe pydantic pydantic-core typing-extensions typing-inspection
+FIRST := annotated-types click jinja2 markupsafe pydantic pydantic-core typing-extensions typing-inspection zstandard
 .venv/.first: requirements.lock
 	@scripts/setup machine
 	$(PYTHON) -m venv .venv

@@ -142,3 +142,16 @@ def escape_markdown(text: str) -> str:
     """Return text that Markdown shows as it is, also inside a table."""
     escaped = "".join("\\" + c if c in r"\`*_[]|#!~" else c for c in one_line(text))
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def size(count: float) -> str:
+    """Format a number of bytes.
+
+    >>> size(999), size(12_345_678)
+    ('999 B', '12.3 MB')
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} TB"

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
+from fairc.runtime.formatting import size
 from fairc.runtime.host import clean as cleaning
 from fairc.runtime.store.folder import CELLS, PLAN, Store, StoreError
 from fairc.runtime.store.occupant import PARTIAL
 
 from . import console
 from .options import quiet, type_path
-from .plan import size
 
 
 @click.command()

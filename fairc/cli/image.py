@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import click
 
 from fairc.compiler.targets.binary import find_endpoints
-from fairc.runtime.containers import client
-from fairc.runtime.containers import image as container_images
+from fairc.runtime.formatting import size
 from fairc.runtime.uml import confinement, kernel, sources
 from fairc.runtime.uml.source import recipe_hash
 from fairc.runtime.vm import image as images
@@ -21,7 +23,9 @@ from fairc.runtime.vm.recipe import Variant
 from . import console
 from .failures import Status, Wrong
 from .options import quiet, type_path
-from .plan import size
+
+if TYPE_CHECKING:
+    from fairc.runtime.containers.client import Client
 
 engine_option = click.option(
     "--engine",
@@ -37,6 +41,16 @@ def image() -> None:
     """Build, describe, save, load or remove the image of an engine, or get its sources."""
 
 
+@contextmanager
+def _docker() -> Iterator[tuple[Client, ModuleType]]:
+    """Connect to Docker, and return what handles its image: nothing else here needs `docker`."""
+    from fairc.runtime.containers import client
+    from fairc.runtime.containers import image as container_images
+
+    with closing(client.connect()) as connected:
+        yield connected, container_images
+
+
 @image.command()
 @engine_option
 @click.option("--browser", is_flag=True, help="The image with Chromium, of uml and vm, too.")
@@ -50,7 +64,7 @@ def image() -> None:
 def build(engine: str, browser: bool, kernel_source: Path | None) -> None:
     """Build the image of an engine, and for uml its kernel, unless they exist."""
     if engine == "docker":
-        with closing(client.connect()) as docker:
+        with _docker() as (docker, container_images):
             container_image = container_images.build(docker, console.say)
         console.result(f"{container_image.name}: {size(container_image.size)}")
         return
@@ -75,7 +89,7 @@ def usual(engine: str) -> Variant:
 def info(engine: str) -> int:
     """Show where the images are and what is in them; exit status 3 when there is none."""
     if engine == "docker":
-        with closing(client.connect()) as docker:
+        with _docker() as (docker, container_images):
             container_image = container_images.require(docker)
         console.result(f"{'name':<8}{container_image.name}")
         console.result(f"{'sha256':<8}{container_image.digest}")
@@ -200,7 +214,7 @@ def source(folder: Path) -> None:
 def rm(engine: str) -> None:
     """Remove every image, the kernel, and the virtual machine's snapshots."""
     if engine == "docker":
-        with closing(client.connect()) as docker:
+        with _docker() as (docker, container_images):
             for name in container_images.remove(docker):
                 console.result(f"removed {name}")
         return

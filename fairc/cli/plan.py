@@ -11,6 +11,7 @@ import click
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.plan.looks import looks
 from fairc.compiler.targets.processing import describe as processing
+from fairc.runtime.formatting import size
 from fairc.runtime.report.advice import comparing, settling
 from fairc.runtime.run.progress import duration
 
@@ -137,16 +138,3 @@ def span(ends: list[str]) -> str:
     ('8 to 30', '8', '8')
     """
     return " to ".join(dict.fromkeys(ends))
-
-
-def size(count: float) -> str:
-    """Format a number of bytes.
-
-    >>> size(999), size(12_345_678)
-    ('999 B', '12.3 MB')
-    """
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}"
-        count /= 1000
-    return f"{count:.3g} TB"

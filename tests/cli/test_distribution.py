@@ -259,3 +259,41 @@ def test_a_library_of_the_system_that_is_missing_is_named(
     called = fairc("run", "tiny.fexp")
     assert called.status == 3
     assert "cannot be loaded: libx.so.1" in called.err
+
+
+def names(file: str) -> set[str]:
+    """Return the distributions that a lock names."""
+    return set(re.findall(r"^([a-z0-9.-]+)==", (ROOT / file).read_text(), re.MULTILINE))
+
+
+IMPORTING = """
+import importlib, sys
+from importlib.metadata import packages_distributions
+allowed, modules = (set(words.split()) for words in sys.argv[1:])
+for package, owners in packages_distributions().items():
+    if not {owner.lower().replace("_", "-") for owner in owners} & {*allowed, "fairc", "pip"}:
+        sys.modules.setdefault(package, None)
+for module in sorted(modules):
+    importlib.import_module(f"fairc.cli.{module}")
+"""
+
+
+def import_with(distributions: set[str], modules: set[str]) -> str:
+    """Import commands where only some distributions are installed; return what fails."""
+    lists = (" ".join(distributions), " ".join(modules))
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORTING, *lists], capture_output=True, text=True, check=False
+    )
+    return done.stderr
+
+
+def test_every_command_is_imported_with_what_a_user_installs() -> None:
+    commands = {path.stem for path in (ROOT / "fairc/cli").glob("*.py")} - {"__init__"}
+    assert import_with(names("requirements.lock"), commands) == ""
+
+
+def test_the_kernel_is_built_before_the_large_packages_are_there() -> None:
+    first = re.search(r"^FIRST := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert first
+    assert import_with(set(first[1].split()), {"image"}) == ""
+    assert "halted" in import_with(set(first[1].split()), {"report"})
