@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 MS = 10**6
 
 
-def impairment(jitter_ms: float = 5, **options: object) -> Impairment:
+def impairment(jitter_ms: float = 5, **options: Any) -> Impairment:
     fields: dict[str, Any] = {"delay_ns": 20 * MS, "seed": 1, "jitter_ns": int(jitter_ms * MS)}
     return Impairment(**fields | options)
 
