@@ -22,9 +22,7 @@ POSITIONAL = {
     "Impairment": 1,
     "Link": 2,
     "Network": 0,
-    "Pep": 1,
     "Policed": 2,
-    "Policer": 1,
     "Route": 2,
     "Shaper": 2,
 }

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -48,6 +51,35 @@ def compiled(name: str) -> list[Cell]:
     loaded, diagnostics = load(Source(path.name, path.read_text()))
     assert loaded is not None, [d.message for d in diagnostics]
     return list(compile(loaded).cells())
+
+
+POLICED = """
+  topology = access(rate: 10Mbit/s, rtt: 100ms, policer: conex(rate: 15pkt/s, depth: 45pkt))
+  users heavy { count = 1 }
+  flow f { users = heavy  cca = reno  workload = bulk }
+  duration = 1s
+  measure = [goodput]
+"""
+
+
+@pytest.mark.parametrize("name", [*SPECS, "policed"])
+def test_what_is_emitted_makes_the_values_that_it_names(name: str, tmp_path: Path) -> None:
+    """The program is imported, not run: every class takes the arguments that are written."""
+    if name == "policed":
+        cell = only_cell_of(f"fexp 1\nexperiment policed {{{POLICED}}}")
+    else:
+        cell = compiled(name)[0]
+    program = tmp_path / "experiment.py"
+    program.write_text(containers.render(cell, containers.describe(cell)))
+    code = "import runpy, sys; print(runpy.run_path(sys.argv[1])['EXPERIMENT'].id)"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(program)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout.strip(), done.stderr) == (cell.id, "")
 
 
 @pytest.mark.parametrize("name", SPECS)

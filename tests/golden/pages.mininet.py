@@ -182,7 +182,7 @@ EXPERIMENT = Experiment(
     peps=[
         # <preset geo>:24
         Pep(
-            "satellite",
+            name="satellite",
             terminal="terminal",
             gateway="gateway",
             terminal_address="10.0.0.30",
