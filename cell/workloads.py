@@ -26,7 +26,7 @@ from .part import UNLESS_ABSENT, Part
 from .text import MimeType, ObjectPath, ParameterName
 
 BROWSER, IPERF3 = "browser", "iperf3"
-"""Programs that a workload may need beside the endpoints."""
+"""Programs other than the endpoints that a workload may need."""
 
 MOST_STREAMS = 128
 """The largest number of streams of one iperf3 (iperf.h, MAX_STREAMS)."""
@@ -97,7 +97,7 @@ class Transfer(Part):
 
     @property
     def programs(self) -> frozenset[str]:
-        """The programs that it needs beside the endpoints."""
+        """The programs that it needs, other than the endpoints."""
         return frozenset()
 
     def contradiction(self, flow: Carrier, intercepted: Collection[int]) -> str:

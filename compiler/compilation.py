@@ -11,12 +11,12 @@ from fairc.dsl.experiment import Experiment
 from fairc.dsl.model import Configuration
 
 from . import engine_choice
+from .cells.coverage import MetricCoverage
 from .cells.grid import Lowered, Settings
-from .cells.measured import Measured
 from .cells.scales import check_scales
 from .cells.transfers import check_transfers
 from .cells.variation import PAIRED, WITHOUT_LOSSES, in_order, variations
-from .engine_choice import Asks, Choice
+from .engine_choice import Choice, Requirements
 from .passes.lower import Lowering
 from .plan import Cell, Input, MetricRequest, Plan
 from .plan.base import within_bounds
@@ -53,13 +53,13 @@ class Compilation:
         )
         self._variations: frozenset[str] = frozenset()
         self._inputs: dict[str, str] = {}
-        self._asks: dict[Asks, None] = {}
+        self._asks: dict[Requirements, None] = {}
         self._processing_ns: set[int] = set()
         self._seen_all = False
         self._found: dict[tuple[str, str, int], Diagnostic] = {}
         self._has_errors = False
         self._lowering = Lowering(self._report)
-        self._measured = Measured(experiment.measure)
+        self._measured = MetricCoverage(experiment.measure)
 
     @property
     def diagnostics(self) -> Diagnostics:

@@ -4,15 +4,16 @@ The plan alone decides, not the machine on which it is compiled, nor `--where`, 
 are missing. So an experiment has one engine wherever it is run, and its header records it. An
 engine itself reports what a machine lacks for it when it prepares to run there.
 
-A word of the language that an engine cannot run is a field of `Asks` and a `Limit` of that engine:
-nothing else compares names of engines. (No word of the language says yet that the hosts' processors
-matter.)
+A word of the language that an engine cannot run is a field of `Requirements` and a `Limit` of
+that engine: nothing else compares names of engines. (No word of the language says yet that the
+hosts' processors matter.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from fairc.cell.workloads import BROWSER as BROWSER_PROGRAM
 from fairc.cell.workloads import IPERF3 as IPERF3_PROGRAM
@@ -37,7 +38,7 @@ KERNEL = ("tcp", "web")
 
 
 @dataclass(frozen=True, slots=True)
-class Asks:
+class Requirements:
     """What a flow, a pair of proxies or a link requires that not every engine has.
 
     who: its name in messages. line: of the file, or 0. bpf: whether its CCA is a BPF program.
@@ -100,11 +101,11 @@ class Limit:
 
     what: str
     word: str
-    asked: Callable[[Asks], bool]
+    asked: Callable[[Requirements], bool]
     does: str
     cannot: str
 
-    def against(self, engine: str, asks: Asks) -> Reason | None:
+    def against(self, engine: str, asks: Requirements) -> Reason | None:
         """Return why the engine cannot do what is required, or None."""
         if not self.asked(asks):
             return None
@@ -155,11 +156,16 @@ SYSCALL_COST = Limit(
     "do (computing takes its own time there)",
 )
 
+
+def _has_queue(name: str, asks: Requirements) -> bool:
+    return asks.queue == name
+
+
 QUEUES_BEYOND_DEBIAN = tuple(
     Limit(
         queue.name,
         queue.name,
-        lambda asks, name=queue.name: asks.queue == name,  # type: ignore[misc]
+        partial(_has_queue, queue.name),
         f"has the queue `{queue.name}`",
         "offer (Debian's kernel is built without it)",
     )
@@ -195,12 +201,12 @@ class Choice:
         return tuple(str(replace(r, engine=" and ".join(e))) for r, e in engines.items())
 
 
-def of_cell(cell: Cell) -> Iterator[Asks]:
+def of_cell(cell: Cell) -> Iterator[Requirements]:
     """Yield what the flows, proxies and links of a cell require."""
     for flow in cell.flows:
         yield _of_flow(flow, _line(flow), flow.cca_object is not None)
     if cell.syscall_cost_ns is not None:
-        yield Asks("the hosts", 0, syscall_cost=True)
+        yield Requirements("the hosts", 0, syscall_cost=True)
     for pep in cell.peps:
         yield _of_pep(pep, _line(pep))
     for node in cell.nodes:
@@ -209,14 +215,14 @@ def of_cell(cell: Cell) -> Iterator[Asks]:
                 yield from _of_queue(node.name, interface.queue.kind, _line(interface))
 
 
-def of_scenario(scenario: model.Scenario) -> Iterator[Asks]:
+def of_scenario(scenario: model.Scenario) -> Iterator[Requirements]:
     """Yield the same before anything has been lowered; proxies count even where they split
     nothing.
     """
     for flow in scenario.flows:
         yield _of_flow(flow, flow.span.line, flow.own_cca is not None)
     if scenario.syscall_cost_ns is not None:
-        yield Asks("the hosts", 0, syscall_cost=True)
+        yield Requirements("the hosts", 0, syscall_cost=True)
     for pep in scenario.network.peps:
         yield _of_pep(pep, pep.span.line)
     for link in scenario.network.links:
@@ -224,9 +230,9 @@ def of_scenario(scenario: model.Scenario) -> Iterator[Asks]:
             yield from _of_queue(node, way.queue.kind, way.span.line)
 
 
-def _of_flow(flow: Flow | model.Flow, line: int, bpf: bool) -> Asks:
+def _of_flow(flow: Flow | model.Flow, line: int, bpf: bool) -> Requirements:
     programs = flow.workload.programs
-    return Asks(
+    return Requirements(
         f"flow `{flow.declared or flow.name}`",
         line,
         bpf,
@@ -237,16 +243,16 @@ def _of_flow(flow: Flow | model.Flow, line: int, bpf: bool) -> Asks:
     )
 
 
-def _of_pep(pep: Pep | model.Pep, line: int) -> Asks:
-    return Asks(f"pep `{pep.name}`", line, parameters=bool(pep.cca_parameters))
+def _of_pep(pep: Pep | model.Pep, line: int) -> Requirements:
+    return Requirements(f"pep `{pep.name}`", line, parameters=bool(pep.cca_parameters))
 
 
-def _of_queue(node: str, kind: str, line: int) -> Iterator[Asks]:
+def _of_queue(node: str, kind: str, line: int) -> Iterator[Requirements]:
     if kind in QUEUES and not QUEUES[kind].in_debian:
-        yield Asks(f"a link of `{node}`", line, queue=kind)
+        yield Requirements(f"a link of `{node}`", line, queue=kind)
 
 
-def cannot(engine: str, asked: Iterable[Asks]) -> Iterator[Reason]:
+def cannot(engine: str, asked: Iterable[Requirements]) -> Iterator[Reason]:
     """Yield why an engine cannot do what is required, each reason once."""
     seen: set[Reason] = set()
     for asks in asked:
@@ -271,7 +277,7 @@ def may_matter(engine: str | None, mentions: Callable[[str], bool]) -> bool:
     return any(not limit.word or mentions(limit.word) for limit in limits)
 
 
-def choose(asked: Iterable[Asks]) -> Choice:
+def choose(asked: Iterable[Requirements]) -> Choice:
     """Return the first engine of `CHOICES` that can do everything.
 
     Raises CompileError if none can.
@@ -295,7 +301,7 @@ def choose(asked: Iterable[Asks]) -> Choice:
     )
 
 
-def chosen_anyway(engine: str, asked: Iterable[Asks]) -> bool:
+def chosen_anyway(engine: str, asked: Iterable[Requirements]) -> bool:
     """Whether an engine is the one chosen by default."""
     try:
         return choose(asked).engine == engine
@@ -303,7 +309,7 @@ def chosen_anyway(engine: str, asked: Iterable[Asks]) -> bool:
         return False
 
 
-def given(engine: str, asked: Iterable[Asks]) -> Choice:
+def given(engine: str, asked: Iterable[Requirements]) -> Choice:
     """Return the requested engine, and why each engine preferred to it cannot run this.
 
     Raises CompileError if it cannot run everything.

@@ -56,7 +56,7 @@ class Workload(ABC):
 
     @property
     def programs(self) -> frozenset[str]:
-        """The programs that it needs beside the endpoints."""
+        """The programs that it needs, other than the endpoints."""
         return frozenset()
 
     @property

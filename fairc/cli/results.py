@@ -12,7 +12,7 @@ from fairc.runtime.compare.comparison import Compared
 from fairc.runtime.formatting import count_head, decimals_for, number, scale_for
 from fairc.runtime.formatting import escape_markdown as escape
 from fairc.runtime.metrics.registry import full_name, presentation
-from fairc.runtime.repetitions.reading import Measured, UnknownName, measured
+from fairc.runtime.repetitions.reading import Measurements, UnknownName, measured
 from fairc.runtime.repetitions.summaries import Row, summarise
 from fairc.runtime.run import repair
 from fairc.runtime.store import hashes, tables
@@ -83,7 +83,7 @@ def plan_of(run: Path) -> Plan:
     return plan
 
 
-def fresh_tables(run: Path) -> Measured:
+def fresh_tables(run: Path) -> Measurements:
     """Bring the tables of a run up to date if they are not, or lack columns; return what its cells
     measured.
     """
@@ -94,7 +94,7 @@ def fresh_tables(run: Path) -> Measured:
     return measured(run / TABLES, plan)
 
 
-def summary(run: Path, measured: Measured) -> Iterator[str]:
+def summary(run: Path, measured: Measurements) -> Iterator[str]:
     """Yield the lines of the table that a run ends with: what was measured, per configuration."""
     asked = list(dict.fromkeys(n for request in measured.plan.measure for n in request.shown))
     found = []

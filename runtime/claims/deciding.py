@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from fairc.compiler.plan import Claim, ClaimUnit, Plan
-from fairc.runtime.repetitions.reading import Measured
+from fairc.runtime.repetitions.reading import Measurements
 from fairc.runtime.run.history import claims_before
 from fairc.runtime.statistics.estimates import CONFIDENCE, Estimate
 from fairc.runtime.statistics.repeated import Repeated, repeated
@@ -117,7 +117,7 @@ class Decision:
         return _all([decided.verdict for decided in self.claims])
 
 
-def decide(measured: Measured, store: Store) -> Decision:
+def decide(measured: Measurements, store: Store) -> Decision:
     """Decide the claims of a plan.
 
     store: the run; its plan says which cells there have to be, its lock what was claimed before
@@ -142,7 +142,7 @@ def decide(measured: Measured, store: Store) -> Decision:
     return Decision(tuple(decided), pairs, level, repeated(plan).is_range)
 
 
-def _gaps(measured: Measured, store: Store) -> Gaps:
+def _gaps(measured: Measurements, store: Store) -> Gaps:
     """Return why configurations with missing repetitions decide nothing."""
     absent = Counter(
         tuple(cell.bindings.values())

@@ -11,7 +11,7 @@ from typing import Any
 
 from fairc.compiler.plan import Plan
 from fairc.runtime.formatting import escape_markdown
-from fairc.runtime.repetitions.reading import Measured
+from fairc.runtime.repetitions.reading import Measurements
 from fairc.runtime.store.folder import Store
 from fairc.runtime.store.ranges import missing
 from fairc.runtime.store.verdicts import Counts
@@ -41,7 +41,7 @@ class Validity:
         )
 
 
-def validity(measured: Measured, store: Store) -> Validity:
+def validity(measured: Measurements, store: Store) -> Validity:
     """Count the cells of a run. Raises TableError, StoreError."""
     counts = Counts()
     reasons = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from fairc.compiler.plan import Claim, Plan
-from fairc.runtime.repetitions.reading import AtLook, CellValues
+from fairc.runtime.repetitions.reading import CellValues, InterimMeasurements
 
 from .deciding import undecided
 from .values import Values
@@ -36,7 +36,7 @@ class Looks:
 
         cells: all available ones, each once.
         """
-        return undecided(self._plan, Values(AtLook(self._plan, cells)), self.claims)
+        return undecided(self._plan, Values(InterimMeasurements(self._plan, cells)), self.claims)
 
 
 def _within(claims: Iterable[Claim], rows: set[Row]) -> Iterator[Claim]:

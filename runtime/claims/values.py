@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TypeVar
 
 from fairc.compiler.plan import ClaimTerm
-from fairc.runtime.repetitions.reading import Measured, UnknownName
+from fairc.runtime.repetitions.reading import Measurements, UnknownName
 from fairc.runtime.repetitions.samples import FLOW, LOAD, Group, samples
 
 T = TypeVar("T")
@@ -33,7 +33,7 @@ class Values:
     infinite.
     """
 
-    def __init__(self, measured: Measured) -> None:
+    def __init__(self, measured: Measurements) -> None:
         self._measured = measured
         self._known: dict[str, dict[tuple[str, ...], dict[Place, Group]]] = {}
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict
 
-from fairc.runtime.repetitions.reading import Measured
+from fairc.runtime.repetitions.reading import Measurements
 from fairc.runtime.statistics.agreement import AGREE, OPEN, Agreement, agreement
 from fairc.runtime.statistics.estimates import median
 
@@ -53,7 +53,7 @@ class Agreed(TypedDict):
 
 
 def agree(
-    first: Measured, second: Measured, margin: Margin, margins: Mapping[str, Margin]
+    first: Measurements, second: Measurements, margin: Margin, margins: Mapping[str, Margin]
 ) -> list[Agreed]:
     """Judge every value of two runs.
 

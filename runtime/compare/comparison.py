@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TypedDict
 
-from fairc.runtime.repetitions.reading import Measured
+from fairc.runtime.repetitions.reading import Measurements
 from fairc.runtime.repetitions.samples import FLOW, Group, Where, matched, samples
 from fairc.runtime.statistics.estimates import median
 from fairc.runtime.statistics.paired import Matched
@@ -86,7 +86,7 @@ class Side:
         return found
 
 
-def compare_runs(first: Measured, second: Measured) -> tuple[Cells, list[Compared]]:
+def compare_runs(first: Measurements, second: Measurements) -> tuple[Cells, list[Compared]]:
     """Compare two runs.
 
     Groups are keyed by the swept names of either run, and the flow; in the order of the
@@ -95,7 +95,7 @@ def compare_runs(first: Measured, second: Measured) -> tuple[Cells, list[Compare
     return _cells(first, second), _compared(sides(first, second))
 
 
-def sides(first: Measured, second: Measured) -> list[tuple[str, str, Side]]:
+def sides(first: Measurements, second: Measurements) -> list[tuple[str, str, Side]]:
     """Return metric, unit and both sides of all measurements of two runs, in the order of
     `compare_runs`.
     """
@@ -108,7 +108,7 @@ def sides(first: Measured, second: Measured) -> list[tuple[str, str, Side]]:
 
 
 def compare_groups(
-    measured: Measured,
+    measured: Measurements,
     metric: str,
     by: Sequence[str] | None = None,
     where: Where | None = None,
@@ -136,7 +136,7 @@ def _cells_of(group: Group) -> set[str]:
     return {outcome.cell for outcome in group.outcomes}
 
 
-def _groups(measured: Measured, metric: str) -> dict[frozenset[tuple[str, str | None]], Group]:
+def _groups(measured: Measurements, metric: str) -> dict[frozenset[tuple[str, str | None]], Group]:
     if metric not in measured.units:
         return {}
     found = samples(measured, metric, (*measured.axes, FLOW)).groups
@@ -213,7 +213,7 @@ def _without_values(side: Side) -> tuple[str, str]:
     return UNDECIDED, "not decided: no repetition counts in both runs"
 
 
-def _cells(first: Measured, second: Measured) -> Cells:
+def _cells(first: Measurements, second: Measurements) -> Cells:
     a, b = ({o.cell: o.result_sha256 for o in run.outcomes} for run in (first, second))
     both = a.keys() & b.keys()
     identical = sum(bool(a[cell]) and a[cell] == b[cell] for cell in both)

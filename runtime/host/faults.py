@@ -53,7 +53,8 @@ class EngineUnavailable(Exception):
 class NotBuilt(EngineUnavailable):
     """An image that this program builds when it is asked to.
 
-    build: builds it; called with a function that is told each step. cost: what it takes, in words.
+    build: builds it; takes a function that is called with each step. cost: what that takes, in
+    words.
     """
 
     def __init__(

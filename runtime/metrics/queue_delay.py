@@ -4,9 +4,9 @@
 
 over the packets p of the flow's data direction that left the queue after the warm-up. Entry is the
 arrival at the bottleneck's router, exit the moment at which the queue hands the packet to the link,
-so serialisation and propagation are not included. A packet that cannot be told from others of which
-the queue dropped some is left out, unless the order of packets or the limit of a `fifo` says which
-one it is. Percentiles interpolate linearly. The curve `distribution`
+so serialisation and propagation are not included. Where the queue dropped some of several identical
+packets, all of them are left out, unless the order of packets or the limit of a `fifo` says which
+ones were dropped. Percentiles interpolate linearly. The curve `distribution`
 has the whole distribution: x is the delay that a share y of the packets does not exceed, in steps
 of 0.5 %; scale is the number of packets.
 

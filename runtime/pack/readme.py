@@ -10,7 +10,7 @@ from fairc.compiler.plan import Plan
 from fairc.runtime.claims import decide
 from fairc.runtime.claims.wording import level_text, summed_up, unit_texts
 from fairc.runtime.formatting import counted, decimals_for, escape_markdown, number, scale_for
-from fairc.runtime.repetitions.reading import Measured, UnknownName, measured
+from fairc.runtime.repetitions.reading import Measurements, UnknownName, measured
 from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.report.asked import again_by
 from fairc.runtime.report.run import Run
@@ -105,7 +105,7 @@ def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
     yield "| `SHA256SUMS` | `sha256sum -c SHA256SUMS` |"
 
 
-def _claimed(store: Store, of: Measured) -> Iterator[str]:
+def _claimed(store: Store, of: Measurements) -> Iterator[str]:
     """Yield the claims: each with its command, its verdict and the interval to expect."""
     decision = decide(of, store)
     if not decision.claims:
@@ -144,7 +144,7 @@ def _claimed(store: Store, of: Measured) -> Iterator[str]:
     yield ""
 
 
-def _expected(of: Measured) -> Iterator[str]:
+def _expected(of: Measurements) -> Iterator[str]:
     """Yield a table of medians with their 95 % intervals."""
     head = ["metric", *of.axes, "flow", "median", "95 % interval", "n"]
     rows: list[list[str]] = []
@@ -162,7 +162,7 @@ def _expected(of: Measured) -> Iterator[str]:
         yield f"And {len(rows) - MAX_ROWS} more: `tables/metrics.parquet`."
 
 
-def _of_metric(of: Measured, metric: str) -> Iterator[list[str]]:
+def _of_metric(of: Measurements, metric: str) -> Iterator[list[str]]:
     try:
         found = summarise(of, metric)
     except UnknownName:

@@ -116,7 +116,7 @@ class CellValues(NamedTuple):
     values: tuple[Value, ...]
 
 
-class Measured(ABC):
+class Measurements(ABC):
     """What cells of a plan measured.
 
     axes: swept names in file order. repeated: how often the plan repeats its configurations.
@@ -177,7 +177,7 @@ class Measured(ABC):
         return [CellValues(o, tuple(found.get(o.cell, ()))) for o in self.outcomes]
 
 
-class InTables(Measured):
+class StoredMeasurements(Measurements):
     """What the cells of a run measured, by its tables."""
 
     def __init__(self, opened: Opened, plan: Plan) -> None:
@@ -228,7 +228,7 @@ class InTables(Measured):
         return found
 
 
-class AtLook(Measured):
+class InterimMeasurements(Measurements):
     """What some cells measured, by their results: those that an interim analysis looks at.
 
     It does not say which flows still move.
@@ -353,6 +353,6 @@ def _censoring(metric: str) -> str:
     return found or "had not ended"
 
 
-def measured(folder: Path, plan: Plan) -> Measured:
+def measured(folder: Path, plan: Plan) -> Measurements:
     """Return what the cells of a plan measured. folder: of the tables."""
-    return InTables(Opened(folder), plan)
+    return StoredMeasurements(Opened(folder), plan)

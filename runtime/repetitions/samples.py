@@ -11,7 +11,7 @@ from fairc.runtime.statistics.repeated import Repeated
 
 from .mixtures import names_to_add, pools_cells, ticked
 from .moving import is_level, sentence
-from .reading import Measure, Measured, Omissions, Outcome, UnknownName, Value
+from .reading import Measure, Measurements, Omissions, Outcome, UnknownName, Value
 
 FLOW = "flow"
 REPETITION = "repetition"
@@ -109,7 +109,7 @@ class Samples(NamedTuple):
 
 
 def samples(
-    measured: Measured, metric: str, by: Sequence[str] | None = None, where: Where | None = None
+    measured: Measurements, metric: str, by: Sequence[str] | None = None, where: Where | None = None
 ) -> Samples:
     """Return the values of a metric over the cells of each group; arguments as of `summarise`.
 
@@ -151,7 +151,7 @@ def _samples(
 
 
 def _group(
-    measured: Measured,
+    measured: Measurements,
     metric: str,
     keys: Sequence[str],
     names: Sequence[str],

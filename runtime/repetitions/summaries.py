@@ -9,7 +9,7 @@ from typing import TypedDict
 from fairc.runtime.statistics import STATISTICS, Estimate
 from fairc.runtime.statistics.repeated import FIXED
 
-from .reading import Measured, UnknownName
+from .reading import Measurements, UnknownName
 from .samples import Group, Where, samples
 
 
@@ -40,7 +40,7 @@ class Row(TypedDict):
 
 
 def summarise(
-    measured: Measured,
+    measured: Measurements,
     metric: str,
     by: Sequence[str] | None = None,
     where: Where | None = None,

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from fairc.compiler.plan import Cell, Queue
 from fairc.runtime.metrics.registry import full_name, presentation
-from fairc.runtime.repetitions.reading import InTables, Outcome
+from fairc.runtime.repetitions.reading import Outcome, StoredMeasurements
 from fairc.runtime.store.columns import TABLES
 from fairc.runtime.store.folder import Store, StoreError, read_plan
 from fairc.runtime.store.opened import Opened
@@ -78,7 +78,7 @@ class Run:
             )
         tables = Opened(path / "tables")
         self.rows, self.columns, self.register = tables.rows, tables.columns, tables.register
-        self.measured = InTables(tables, self.plan)
+        self.measured = StoredMeasurements(tables, self.plan)
         self.axes, self.repeated = self.measured.axes, self.measured.repeated
 
     @cached_property

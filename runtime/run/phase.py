@@ -33,7 +33,7 @@ from fairc.dsl.core.seeds import stream_seed
 from fairc.runtime.compare.comparison import By, Side, sides
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.metrics import value_named
-from fairc.runtime.repetitions.reading import Measured, measured
+from fairc.runtime.repetitions.reading import Measurements, measured
 from fairc.runtime.repetitions.samples import FLOW, REPETITION, samples
 from fairc.runtime.statistics.estimates import Estimate, median
 from fairc.runtime.statistics.verdicts import Comparison, compare
@@ -239,7 +239,7 @@ def asked(plan: Plan) -> frozenset[str]:
     return frozenset(names)
 
 
-def _results(run: Measured, check: Measured, cells: list[Cell]) -> Iterator[Result]:
+def _results(run: Measurements, check: Measurements, cells: list[Cell]) -> Iterator[Result]:
     """Yield every value that both have, tested together, in the order of the run."""
     wanted = asked(run.plan)
     both = [
@@ -295,7 +295,7 @@ def _judged(place: Comparison | None, spread: Comparison | None) -> tuple[Verdic
 class _Dominance:
     """The dominant session by the interval of F, over the same repetitions of both."""
 
-    def __init__(self, run: Measured, check: Measured, cells: list[Cell]) -> None:
+    def __init__(self, run: Measurements, check: Measurements, cells: list[Cell]) -> None:
         repetitions = {str(cell.repetition) for cell in cells}
         self._found: list[dict[frozenset[tuple[str, str | None]], Estimate]] = []
         if _F not in asked(run.plan):

@@ -20,7 +20,7 @@ from fairc.runtime.statistics import Estimate
 
 Fairc = Callable[..., Any]  # conftest.py
 
-HOSTILE = r"50 % of $x_1^2$ & #1 ~ {a} \\input{/etc/passwd} – µs × ≥ — “é”" r" 中 [b] | <c>"  # noqa: RUF001
+HOSTILE = r"50 % of $x_1^2$ & #1 ~ {a} \\input{/etc/passwd} – µs × ≥ — “é” 中 [b] | <c>"  # noqa: RUF001
 EVERY = rf"""fexp 1
 
 experiment every {{

@@ -12,7 +12,7 @@ from fairc.compiler.plan import Axis, Plan
 from fairc.runtime.measurement import pages
 from fairc.runtime.measurement.results import CellResult, FlowResult, MetricValue
 from fairc.runtime.measurement.series import Series
-from fairc.runtime.repetitions.reading import Measured, measured
+from fairc.runtime.repetitions.reading import Measurements, measured
 from fairc.runtime.store.schema import Stored
 
 from madecell import made_cell  # isort: skip
@@ -21,7 +21,7 @@ AXES = ("loss", "Cell")
 """Of the bindings of all of them."""
 
 
-def of(folder: Path, axes: Sequence[str], **header: Any) -> Measured:
+def of(folder: Path, axes: Sequence[str], **header: Any) -> Measurements:
     """What tables say that cells measured; header: of their plan, where that matters."""
     names = tuple(Axis(name=name, values=("x",)) for name in axes)
     return measured(folder, Plan.model_construct(axes=names, **header))

@@ -9,7 +9,7 @@ from fairc.dsl.model import Flow, MetricRequest, Scenario
 from fairc.words.metrics import METRICS, Need
 
 
-class Measured:
+class MetricCoverage:
     """The metrics that no flow has had a value of so far, configuration by configuration."""
 
     def __init__(self, requests: Iterable[MetricRequest]) -> None:
