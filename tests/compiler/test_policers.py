@@ -194,7 +194,7 @@ def test_the_program_starts_it_in_place_of_the_kernel() -> None:
         containers.render(cell, containers.describe(cell)),
     ):
         ast.parse(program)
-        assert 'Policer(\n            "left-right",' in program
+        assert 'Policer(\n            name="left-right",' in program
 
 
 def test_red_averages_over_the_same_time_at_both_scales() -> None:
