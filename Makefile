@@ -35,7 +35,7 @@ demo: install ## the same, then run examples/quickstart.fexp and say where its r
 
 test: setup check ## every check and every test
 	cd endpoints && cargo test --release --quiet
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --durations=25
 
 check: $(DEVELOPER) ## format, lint, types, layers: changes nothing
 	$(BIN)/ruff format --check .

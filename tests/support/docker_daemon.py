@@ -37,8 +37,6 @@ class CannotStart(Exception):
 @contextmanager
 def running() -> Iterator[str]:
     """Have an engine with fairc's image; give what this machine lacks for that, in words."""
-    before = os.environ.get(HOST)
-    daemon = None
     try:
         connect().close()
     except EngineUnavailable:
@@ -47,29 +45,25 @@ def running() -> Iterator[str]:
             yield lacking
             return
     else:
-        with closing(connect()) as client:
-            image.build(client)
+        _build()
         yield ""
         return
     RUN.mkdir(mode=0o700, exist_ok=True)
-    with (RUN / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        os.environ[HOST] = f"unix://{SOCKET}"
+    before = os.environ.get(HOST)
+    os.environ[HOST] = f"unix://{SOCKET}"
+    daemon = None
+    # Held while an engine is found or started; and shared by whoever uses it.
+    with (RUN / "starting").open("w") as starting, (RUN / "used").open("w") as used:
         try:
+            fcntl.flock(starting, fcntl.LOCK_EX)
+            fcntl.flock(used, fcntl.LOCK_SH)  # waits for an engine that is about to end
             try:
-                connect().close()
-            except EngineUnavailable:
-                try:
-                    daemon = start()
-                except CannotStart as error:
-                    yield str(error)
-                    return
-                with closing(connect()) as client:  # what killed tests left
-                    client.api.prune_containers()
-                    client.api.prune_networks()
-            with closing(connect()) as client:
-                image.build(client)
-            fcntl.flock(lock, fcntl.LOCK_SH)
+                daemon = _started()
+                _build()
+            except CannotStart as error:
+                yield str(error)
+                return
+            fcntl.flock(starting, fcntl.LOCK_UN)
             yield ""
         finally:
             if before is None:
@@ -77,9 +71,27 @@ def running() -> Iterator[str]:
             else:
                 os.environ[HOST] = before
             if daemon is not None:
-                fcntl.flock(lock, fcntl.LOCK_EX)  # when nobody else uses it any more
+                fcntl.flock(used, fcntl.LOCK_EX)  # when nobody else uses it any more
                 daemon.send_signal(signal.SIGTERM)
                 daemon.wait(START_S)
+
+
+def _started() -> subprocess.Popen[bytes] | None:
+    """Return the engine, started unless another process has done so. Raises CannotStart."""
+    try:
+        connect().close()
+    except EngineUnavailable:
+        daemon = start()
+        with closing(connect()) as client:  # what killed tests left
+            client.api.prune_containers()
+            client.api.prune_networks()
+        return daemon
+    return None
+
+
+def _build() -> None:
+    with closing(connect()) as client:
+        image.build(client)
 
 
 def missing() -> str:
