@@ -6,12 +6,13 @@ allows: a round trip lasts at least the base RTT, so their number has an upper b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from fairc.compiler.passes.draft import Draft, DraftFlow
 from fairc.compiler.plan import SAMPLE_EVERY_NS
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.core.source import Span
 from fairc.words.metrics import METRICS, SCALES
 
 LEAST_WINDOWS = 30
@@ -38,16 +39,17 @@ def sample_every_ns(flow: model.Flow, requests: Iterable[model.MetricRequest]) -
 def check_scales(
     draft: Draft,
     requests: Iterable[model.MetricRequest],
+    places: Mapping[str, Span],
     report: Callable[[Diagnostic], None],
 ) -> None:
     """Report which values `deviations` cannot have in a configuration."""
     for request in requests:
         if SCALES in METRICS[request.name].parameters:
-            scales = _scales(request)
+            scales, at = _scales(request), places[request.name]
             if len(scales) > MOST_SCALES:
                 report(
                     _error(
-                        request,
+                        at,
                         "too-many",
                         f"`deviations` has more than {MOST_SCALES} scales",
                         "",
@@ -56,17 +58,17 @@ def check_scales(
                 )
             for flow in draft.flows:
                 if flow.flow.transport != "udp" and _of(request, flow.flow):
-                    for found in _of_flow(draft, request, flow, scales):
+                    for found in _of_flow(draft, request, at, flow, scales):
                         report(found)
 
 
 def _of_flow(
-    draft: Draft, request: model.MetricRequest, flow: DraftFlow, scales: list[int]
+    draft: Draft, request: model.MetricRequest, at: Span, flow: DraftFlow, scales: list[int]
 ) -> Iterator[Diagnostic]:
     name, rtt_ns = flow.flow.name, flow.base_rtt_ns
     if flow.flow.connections > 1:
         yield _error(
-            request,
+            at,
             "several-connections",
             f"`deviations` needs a single connection, but `{name}` has {flow.flow.connections}",
             "each connection has its own window and clock",
@@ -75,7 +77,7 @@ def _of_flow(
     every_ns = sample_every_ns(flow.flow, [request])
     if 0 < rtt_ns < SAMPLES_A_ROUND * every_ns:
         yield _warning(
-            request,
+            at,
             "few-samples",
             f"sampling `{name}` every {every_ns / 1e6:g} ms may be too rare",
             f"its base RTT is {rtt_ns / 1e6:g} ms; with fewer than {SAMPLES_A_ROUND} samples a"
@@ -91,7 +93,7 @@ def _of_flow(
     why = f"at most {rounds} round trips of {rtt_ns / 1e6:g} ms are measured"
     if rounds < longest:
         yield _error(
-            request,
+            at,
             "too-short",
             f"`{name}` is shorter than the longest scale, {longest} round trips",
             why,
@@ -99,7 +101,7 @@ def _of_flow(
         )
     elif rounds // longest < LEAST_WINDOWS:
         yield _warning(
-            request,
+            at,
             "few-windows",
             f"`{name}` has at most {_windows(rounds // longest)} of {longest} round trips",
             f"{why}; a scale with fewer than {LEAST_WINDOWS} windows has no values",
@@ -122,13 +124,9 @@ def _scales(request: model.MetricRequest) -> list[int]:
     return sorted(int(part) for part in text.split(","))
 
 
-def _error(
-    request: model.MetricRequest, code: str, message: str, note: str, help: str
-) -> Diagnostic:
-    return Diagnostic(code, message, request.span, note=note, help=help)
+def _error(at: Span, code: str, message: str, note: str, help: str) -> Diagnostic:
+    return Diagnostic(code, message, at, note=note, help=help)
 
 
-def _warning(
-    request: model.MetricRequest, code: str, message: str, note: str, help: str
-) -> Diagnostic:
-    return Diagnostic(code, message, request.span, note=note, help=help, severity=Severity.WARNING)
+def _warning(at: Span, code: str, message: str, note: str, help: str) -> Diagnostic:
+    return Diagnostic(code, message, at, note=note, help=help, severity=Severity.WARNING)
