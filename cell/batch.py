@@ -92,7 +92,7 @@ def node_lines(node: Node) -> Iterator[str]:
         port = f"{rule['side']} {rule['port']}"
         yield line(f"rule add iif {rule['interface']} ipproto tcp {port} lookup {rule['table']}")
     for route in node["routes"]:
-        verb = "replace" if "initcwnd" in route or route.get("local") else "add"
+        verb = "replace" if "initrwnd" in route or route.get("local") else "add"
         yield line(f"route {verb}{_route(route)}")
 
 

@@ -33,8 +33,9 @@ class Neighbour(TypedDict):
 class Route(TypedDict):
     """A route, through a next hop (`via`) or an interface.
 
-    local: packets to it stay on the node. initcwnd, initrwnd: first windows of TCP, packets; such a
-    route replaces one to the same destination, if that is there.
+    local: packets to it stay on the node. initcwnd: initial congestion window of TCP, packets.
+    initrwnd: first receive window, packets; such a route replaces one to the same destination, if
+    that is there.
     """
 
     destination: str
@@ -51,8 +52,8 @@ Side = Literal["dport", "sport"]
 
 
 class Rule(TypedDict):
-    """TCP packets that come in at an interface, to (`dport`) or from (`sport`) a port, have a
-    table.
+    """TCP packets that come in at an interface (`lo`: the node's own), to (`dport`) or from
+    (`sport`) a port, have a table.
     """
 
     interface: str

@@ -11,7 +11,7 @@ from .batch import is_beyond_tc, node_lines, word
 from .document import Document
 from .experiment import End, Experiment, Flow, Network
 from .frames import frame_bytes
-from .hosts import modules, pep_routes, pep_rules, static_routes, sysctls, window_routes
+from .hosts import modules, pep_routes, pep_rules, static_routes, sysctls, window_routes, window_rules
 from .links import (
     REAL_TIME_SLACK_NS,
     TRANSMITTER_PACKETS,
@@ -87,7 +87,10 @@ def expand(
                     interfaces=[_interface(end, at) for end in at.own[name]],
                     neighbours=[_neighbour(end, at.peers) for end in at.own[name]],
                     routes=list(_routes(name, at.own[name], experiment, flows)),
-                    rules=list(pep_rules(name, _addresses(at.own[name]), experiment.peps)),
+                    rules=[
+                        *pep_rules(name, _addresses(at.own[name]), experiment.peps),
+                        *window_rules(name, flows),
+                    ],
                     qdiscs=[text for text in qdiscs[name] if not is_beyond_tc(text)],
                     beyond_tc=[text for text in qdiscs[name] if is_beyond_tc(text)],
                 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import ip_address, ip_interface, ip_network
 
-from . import document
+from . import document, iperf3
 from .experiment import Flow, Pep, Route, TransportOptions
 from .numbers import Setting
 from .workloads import Iperf3Workload
@@ -45,6 +45,8 @@ LINUX_INITIAL_WINDOW = TransportOptions().initial_window_packets
 
 PEP_TABLE = 100
 """Of the routes that keep intercepted packets on their node."""
+WINDOW_TABLES = 101
+"""The first table of routes with an initial window; each window has one."""
 
 Interfaces = Sequence[tuple[str, str]]
 """Of a node: name, address with the length of its prefix."""
@@ -111,21 +113,42 @@ def window_routes(
 ) -> Iterator[document.Route]:
     """Yield the routes that set the initial windows of a server's TCP connections.
 
-    Linux keeps it per route, so a client that needs another one gets a route of its own.
+    Linux keeps it per route, so each window has a table of routes, and `window_rules` say whose
+    packets look there.
     """
-    windows = {
-        flow.client_address: flow.options.initial_window_packets
+    limits = {route.destination: route.mtu for route in routes if route.mtu}
+    ways = {(table, flow.client_address): flow for flow, table in _window_tables(name, flows)}
+    for (table, address), flow in ways.items():
+        made = _way(interfaces, routes, address)
+        made["table"] = table
+        if limit := limits.get(f"{address}/32"):
+            made["mtu"] = limit
+        made["initcwnd"] = flow.options.initial_window_packets
+        yield made
+
+
+def window_rules(name: str, flows: Sequence[Flow]) -> Iterator[document.Rule]:
+    """Yield the rules by which a server's own packets from (or to) a flow's port have its table."""
+    for flow, table in _window_tables(name, flows):
+        side: document.Side = "dport" if iperf3.is_opened_by_its_sender(flow) else "sport"
+        yield document.Rule(interface="lo", side=side, port=flow.port, table=table)
+
+
+def _window_tables(name: str, flows: Sequence[Flow]) -> list[tuple[Flow, int]]:
+    """Return the flows that a server sends over TCP with another window than Linux's, each with the
+    table of its window.
+    """
+    windows = [
+        (flow, flow.options.initial_window_packets)
         for flow in flows
         if flow.transport in KERNEL and flow.server == name
-    }
-    limits = {route.destination: route.mtu for route in routes if route.mtu}
-    for address, packets in windows.items():
-        if packets != LINUX_INITIAL_WINDOW:
-            made = _way(interfaces, routes, address)
-            if limit := limits.get(f"{address}/32"):
-                made["mtu"] = limit
-            made["initcwnd"] = packets
-            yield made
+    ]
+    others = sorted({packets for _, packets in windows} - {LINUX_INITIAL_WINDOW})
+    return [
+        (flow, WINDOW_TABLES + others.index(packets))
+        for flow, packets in windows
+        if packets != LINUX_INITIAL_WINDOW
+    ]
 
 
 def pep_routes(

@@ -68,6 +68,11 @@ def tests(flows: Sequence[Flow]) -> Iterator[Iperf3Test]:
         )
 
 
+def is_opened_by_its_sender(flow: Flow) -> bool:
+    """Whether the flow's server opens its connections: iperf3's does, but with `--reverse`."""
+    return uses(flow) and not _test(flow).reverse
+
+
 def begin_ns(flow: Flow) -> int:
     """Return when a client is started, ns after the epoch, so that its streams begin at the flow's
     start.

@@ -1,6 +1,4 @@
-"""What flows of one cell must agree on: the kernel's CCAs, and what Linux sets per host or
-route.
-"""
+"""What flows of one cell must agree on: the kernel's CCAs, and what Linux sets per host."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ from dataclasses import dataclass
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.model import Flow, Pep
-from fairc.words.ccas import TCP_CCAS
+from fairc.words.ccas import QUIC_CCAS, TCP_CCAS
 
 Place = tuple[str | None, ...]
 Claim = tuple["Shared", Place, object]
@@ -21,46 +19,46 @@ Claim = tuple["Shared", Place, object]
 class Shared:
     """Something that flows share.
 
-    name: names it, given its place; why: why there is only one of it; help: what to do.
+    name: names it, given its place; why: why there is only one of it; help: what to do, given its
+    place.
     """
 
     code: str
     name: Callable[[Place], str]
     why: str
-    help: str
+    help: Callable[[Place], str]
 
 
 _HOSTS = (
-    "give both the same value, or separate hosts: `topology = dumbbell(...)` is `bottleneck` with"
-    " a pair of"
-    " hosts for each flow"
+    "separate hosts: `topology = dumbbell(...)` is `bottleneck` with a pair of hosts for each flow"
 )
+_CONFIGURATIONS = "give both the same value, or put them into different configurations"
+_OVER_QUIC = "; with `over = quic` a flow has parameters of its own"
 _ONE_HOST = "Linux has one value per host"
 
 PARAMETERS = Shared(
     "conflicting-parameters",
     lambda place: f"the parameters of `{place[0]}`",
-    "a kernel has one set of them for all flows",
-    "give both the same value, or put them into different configurations",
+    "a kernel has one set of them for all flows over TCP",
+    lambda place: _CONFIGURATIONS + (_OVER_QUIC if place[0] in QUIC_CCAS else ""),
 )
 PROGRAM = Shared(
     "conflicting-parameters",
     lambda place: f"the program of `{place[0]}`",
     "a kernel has one CCA of each name",
-    "give both the same value, or put them into different configurations",
+    lambda _: _CONFIGURATIONS,
 )
 ECN = Shared(
     "conflicting-options",
     lambda place: f"`ecn` of {_host(place)}",
     _ONE_HOST,
-    f"write `ecn = on` in both flows, or give them separate hosts: {_HOSTS.partition(': ')[2]}",
+    lambda _: f"write `ecn = on` in both flows, or give them {_HOSTS}",
 )
-SACK = Shared("conflicting-options", lambda place: f"`sack` of {_host(place)}", _ONE_HOST, _HOSTS)
-INITIAL_WINDOW = Shared(
+SACK = Shared(
     "conflicting-options",
-    lambda place: f"`initial_window` from `{place[1]}` to `{place[2]}`",
-    "Linux has one value per route",
-    _HOSTS,
+    lambda place: f"`sack` of {_host(place)}",
+    _ONE_HOST,
+    lambda _: f"give both the same value, or {_HOSTS}",
 )
 
 
@@ -83,7 +81,7 @@ def check_sharing(flows: Sequence[Flow], peps: Sequence[Pep] = ()) -> None:
                         flow.span,
                         labels=(Label(owner.span, "the other flow"),),
                         notes=(shared.why,),
-                        help=shared.help,
+                        help=shared.help(place),
                     )
     gather.finish()
 
@@ -100,8 +98,6 @@ def _claims(flow: Flow | Pep) -> Iterator[Claim]:
         yield ECN, (flow.users, host), (flow.options.ecn, flow.options.accurate_ecn)
     for host in (flow.server, flow.client):
         yield SACK, (flow.users, host), flow.options.sack
-    window = flow.options.initial_window_packets
-    yield INITIAL_WINDOW, (flow.users, flow.server, flow.client), window
 
 
 def _host(place: Place) -> str:

@@ -117,7 +117,7 @@ def test_the_emitted_program_has_them() -> None:
     assert "link set dev left-eth0 mtu 1500 gso_max_segs 1 up" in text
     assert f"route add {flow.address}/32 via 10.0.0.13 mtu 1280" in text
     # The route that sets the initial window keeps the MTU.
-    words = f"route replace {flow.client_address}/32 via 10.0.0.2 mtu 1280 initcwnd 30"
+    words = f"route add {flow.client_address}/32 via 10.0.0.2 table 101 mtu 1280 initcwnd 30"
     assert words in text
 
 

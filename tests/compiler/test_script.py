@@ -295,8 +295,9 @@ def test_what_the_kernel_is_told_for_tcp() -> None:
     for host in ("server", "client"):
         assert found["SYSCTL"][host]["net.ipv4.tcp_ecn"] == "1"
         assert found["SYSCTL"][host]["net.ipv4.tcp_sack"] == "0"
-    route = "route replace 10.0.0.6/32 via 10.0.0.2 initcwnd 4"
-    assert found["IP"]["server"][-1] == route
+    rule, *_, route = found["IP"]["server"][-4:]
+    assert route == "route add 10.0.0.6/32 via 10.0.0.2 table 101 initcwnd 4"
+    assert "rule add iif lo ipproto tcp sport 5001 lookup 101" in found["IP"]["server"]
     assert "initcwnd" not in "".join(found["IP"]["client"])
     plain = constants(cell_of(QUIC.replace("hosts {", "hosts { } # {")))
     assert plain["SYSCTL"]["server"]["net.ipv4.tcp_ecn"] == "2"
@@ -320,8 +321,8 @@ def test_the_initial_window_of_a_neighbour_and_of_one_of_several_clients() -> No
     """
     lines = constants(cell_of(text))["IP"]["s"]
     assert lines[-2:] == [
-        "route replace 10.0.0.2/32 dev s-eth0 initcwnd 2",
-        "route replace 10.0.0.10/32 via 10.0.0.6 initcwnd 3",
+        "route add 10.0.0.2/32 dev s-eth0 table 101 initcwnd 2",
+        "route add 10.0.0.10/32 via 10.0.0.6 table 102 initcwnd 3",
     ]
 
 

@@ -70,6 +70,7 @@ experiment options {{
   }}
 {flows}
   flow marked {{ from = s1  to = c1  cca = reno  ecn = on  initial_window = 4pkt  workload = file(100kB) }}
+  flow beside {{ from = s1  to = c1  cca = reno  ecn = on  initial_window = 2pkt  workload = file(100kB) }}
   flow plain  {{ from = s2  to = c2  cca = reno  sack = off  fast_open = on  workload = file(100kB) }}
   flow quick  {{ over = quic  from = s1  to = c1  cca = cubic(connections: 2)  workload = file(100kB) }}
   flow noise  {{ over = udp  from = s2  to = c2  count = 2  rate = 100kbit/s  workload = file(20kB) }}
@@ -114,10 +115,10 @@ def test_options_are_in_force_where_they_are_asked_for(folder: Path) -> None:
     assert dctcp["ecn"] is False  # its flow does not ask for it: a warning says so
 
 
-def test_the_initial_window_is_that_of_the_flow(folder: Path) -> None:
-    first = {name: events(folder, f"{name}.server", "sample")[0] for name in ("marked", "plain")}
-    assert first["marked"]["cwnd"] == 4
-    assert first["plain"]["cwnd"] == 10
+def test_the_initial_window_is_that_of_the_flow_between_the_same_hosts_too(folder: Path) -> None:
+    flows = {"marked": 4, "beside": 2, "plain": 10}
+    first = {name: events(folder, f"{name}.server", "sample")[0]["cwnd"] for name in flows}
+    assert first == flows
 
 
 def test_all_transports_moved_their_files(folder: Path, cell: Cell) -> None:
