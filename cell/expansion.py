@@ -11,7 +11,15 @@ from .batch import is_beyond_tc, node_lines, word
 from .document import Document
 from .experiment import End, Experiment, Flow, Network
 from .frames import frame_bytes
-from .hosts import modules, pep_routes, pep_rules, static_routes, sysctls, window_routes, window_rules
+from .hosts import (
+    modules,
+    pep_routes,
+    pep_rules,
+    static_routes,
+    sysctls,
+    window_routes,
+    window_rules,
+)
 from .links import (
     REAL_TIME_SLACK_NS,
     TRANSMITTER_PACKETS,

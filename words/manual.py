@@ -16,9 +16,9 @@ from .reference import BLOCKS, WORDS_OF
 from .sizes import Sizes
 from .statements import STATEMENTS
 
-KEYS = "keys"
-"""The family of all keys of all blocks; its names do not hide a family: `cca` means the family of
-CCAs.
+KEYS = "keys of "
+"""How the families of keys begin, one for each block; their names do not hide a family: `cca` means
+the family of CCAs.
 """
 
 
@@ -56,19 +56,21 @@ def families() -> dict[str, list[Page]]:
     found = {
         _family(title): [_page(entry, title) for entry in registry] for title, registry in WORDS_OF
     }
+    blocks = [(title.split("`")[1], keys) for title, keys in BLOCKS]
     found["blocks"] = [
         Page(name, "blocks", f"the keys of `{name}`", True, tuple(map(_field, keys)))
-        for name, keys in ((title.split("`")[1], keys) for title, keys in BLOCKS)
+        for name, keys in blocks
     ]
     found["statements"] = [
         Page(s.name, "statements", f"{s.summary} (in {s.where})", True, text=s.example)
         for s in STATEMENTS
     ]
-    found[KEYS] = [
-        Page(key.name, KEYS, f"{block}: {key.summary}", key.runs, (_field(key),))
-        for block, keys in BLOCKS
-        for key in keys
-    ]
+    found |= {
+        f"{KEYS}{name}": [
+            Page(key.name, f"{KEYS}{name}", key.summary, key.runs, (_field(key),)) for key in keys
+        ]
+        for name, keys in blocks
+    }
     return found
 
 

@@ -41,16 +41,21 @@ class Nic:
     rate_bps: int | None
 
 
-def describe(bounds_ns: tuple[int, ...]) -> str:
-    """Describe the hosts' processing time per packet; bounds_ns: the limits in the file, none where
-    it sets none.
+def describe(bounds_ns: tuple[int, ...], computing_is_free: bool) -> str:
+    """Describe how long a host takes per packet; bounds_ns: the limits in the file, none where it
+    sets none.
 
-    >>> describe(()), describe((0, 2_500_000))
-    ('up to 10us where computing takes no time, else nothing', 'nothing, or up to 2500us')
+    >>> describe((0, 2_500_000), True)
+    'none or up to 2500us for each packet that a host sends'
+    >>> describe((), False), describe((0,), True)
+    ('what computing takes on this engine, nothing added', 'none')
     """
-    if not bounds_ns:
-        return f"up to {DEFAULT_NS / 1e3:g}us where computing takes no time, else nothing"
-    return ", or ".join(f"up to {ns / 1e3:.7g}us" if ns else "nothing" for ns in bounds_ns)
+    if not bounds_ns and not computing_is_free:
+        return "what computing takes on this engine, nothing added"
+    if bounds_ns == (0,):
+        return "none"
+    limits = [f"up to {ns / 1e3:.7g}us" if ns else "none" for ns in bounds_ns or (DEFAULT_NS,)]
+    return f"{' or '.join(limits)} for each packet that a host sends"
 
 
 def resolved(cell: Cell, computing_is_free: bool) -> Cell:

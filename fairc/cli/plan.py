@@ -10,6 +10,7 @@ import click
 
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.targets.processing import describe as processing
+from fairc.runtime.engines import kind_of
 from fairc.runtime.formatting import size
 from fairc.runtime.report.advice import comparing, settling
 from fairc.runtime.run.progress import duration
@@ -112,7 +113,9 @@ def plan(
         "wall_s": f"{span([duration(e.wall_s) for e in both])} on {estimate.jobs}"
         f" {'core' if estimate.jobs == 1 else 'cores'}",
         "disk_bytes": span([size(e.disk_bytes) for e in both]),
-        "processing": f"{processing(compilation.processing_ns)} (per packet)",
+        "processing": processing(
+            compilation.processing_ns, kind_of(choice.engine).computing_is_free
+        ),
     }
     for key, label in LABELS:
         if key in shown:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
@@ -61,20 +62,22 @@ def pages() -> dict[str, list[Page]]:
 
 
 def families_of(everything: dict[str, list[Page]], name: str | None) -> list[str]:
-    """Return the families that a name means: `CCAs`, `ccas` and `cca` are those of all transports.
+    """Return the families that a name means: `CCAs`, `ccas` and `cca` are those of all transports,
+    `keys` those of all blocks.
 
     Words take precedence: the name of a word means no family.
     """
-    named = [page for family, own in everything.items() if family != KEYS for page in own]
+    named = [p for family, own in everything.items() if not family.startswith(KEYS) for p in own]
     if name is None or any(page.name == name for page in named):
         return []
     wanted = name.lower().removesuffix("s")
-    return [
-        known
-        for known in everything
-        if wanted
-        in (known.lower().removesuffix("s"), known.lower().split(" over ")[0].removesuffix("s"))
-    ]
+    return [known for known in everything if wanted in (_singular(known), _singular(known, True))]
+
+
+def _singular(family: str, generic: bool = False) -> str:
+    """Return the name of a family without its last `s`; generic: of what it is a part of."""
+    name = re.split(" over | of ", family)[0] if generic else family
+    return name.lower().removesuffix("s")
 
 
 def chosen(everything: dict[str, list[Page]], name: str | None) -> list[Page]:
@@ -123,14 +126,15 @@ def described(page: Page) -> Iterator[str]:
         yield f"values: {', '.join(page.values)}"
     if page.fields:
         yield ""
-        yield from map(about, page.fields)
+        width = max(16, *(len(field.name) + 2 for field in page.fields))
+        yield from (about(field, width) for field in page.fields)
     if page.text:
         yield ""
         yield page.text.rstrip("\n")
 
 
-def about(field: Field) -> str:
-    """Write a parameter or a key on one line."""
+def about(field: Field, width: int) -> str:
+    """Write a parameter or a key on one line; width: of the column of names."""
     notes = [field.kind + (f" ({', '.join(field.units)})" if field.units else "")]
     if field.required:
         notes.append("required")
@@ -138,4 +142,4 @@ def about(field: Field) -> str:
         notes.append(f"default {field.default}")
     if not field.runs:
         notes.append("not yet")
-    return f"  {field.name:<16}{field.summary}: {'; '.join(notes)}"
+    return f"  {field.name:<{width}}{field.summary}: {'; '.join(notes)}"
