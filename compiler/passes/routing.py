@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import heapq
+from collections import defaultdict
+from collections.abc import Sequence
 from functools import lru_cache
 
 from fairc.compiler import plan
+from fairc.dsl.model import Link
 
 from .draft import Draft, DraftFlow, End
 from .wiring import host_address
@@ -48,6 +51,40 @@ def trace(draft: Draft) -> None:
             continue
         delays = (end.impaired.delay_ns for end in (*data, *acks) if end.impaired)
         draft.flows.append(DraftFlow(flow, data, acks, base_rtt_ns=sum(delays)))
+    _warn_of_unused_paths(draft)
+
+
+def _warn_of_unused_paths(draft: Draft) -> None:
+    """Warn of links that no flow crosses although they are part of a second way to somewhere."""
+    links = draft.scenario.network.links
+    crossed = {end.link for flow in draft.flows for end in (*flow.data, *flow.acks)}
+    idle = [n for n in range(len(links)) if n not in crossed and _has_way_round(links, n)]
+    if draft.flows and idle:
+        names = [f"`{links[n].a} -- {links[n].b}`" for n in idle]
+        draft.warn(
+            "unused-path",
+            f"no flow crosses {', '.join(names[:4])}{' and more' if len(names) > 4 else ''}:"
+            " there is another way, which all packets take",
+            links[idle[0]].span,
+            "a route prefers the fewest links, then the least delay, then the link declared first",
+            "give the flow an end that only this path reaches, or leave the path out",
+        )
+
+
+def _has_way_round(links: Sequence[Link], number: int) -> bool:
+    """Whether the ends of a link stay connected without it."""
+    neighbours = defaultdict(set)
+    for n, link in enumerate(links):
+        if n != number:
+            neighbours[link.a].add(link.b)
+            neighbours[link.b].add(link.a)
+    start, target = links[number].a, links[number].b
+    reached, waiting = {start}, [start]
+    while waiting:
+        new = neighbours[waiting.pop()] - reached
+        reached |= new
+        waiting += new
+    return target in reached
 
 
 @lru_cache(4096)
