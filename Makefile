@@ -7,6 +7,8 @@ BIN      := .venv/bin
 FAIRC    := $(BIN)/fairc
 VENV     := .venv/.installed
 DEVELOPER := .venv/.developer
+# Packages of their own that add words to fairc.
+PLUGINS  := $(patsubst %/,%,$(wildcard plugins/*/))
 # The triple that cargo builds for; endpoints/.cargo/config.toml says why it is named.
 export CARGO_BUILD_TARGET := $(shell uname -m)-unknown-linux-gnu
 ENDPOINT := endpoints/target/$(CARGO_BUILD_TARGET)/release/fairc-endpoints
@@ -95,9 +97,9 @@ FIRST := annotated-types click jinja2 markupsafe pydantic pydantic-core typing-e
 	@touch $@
 
 # A stamp, so that nothing is installed twice. `pip install .` would copy; -e lets edits work at once.
-$(VENV): .venv/.first requirements.lock setup.cfg
+$(VENV): .venv/.first requirements.lock setup.cfg $(PLUGINS:%=%/pyproject.toml)
 	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
-	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e . $(PLUGINS:%=-e ./%)
 	@touch $@
 
 $(DEVELOPER): $(VENV) requirements-dev.lock

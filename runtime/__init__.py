@@ -3,7 +3,7 @@
 In order of control flow:
 
 run          runs what is missing: sweep, progress, lock, clusters, phase check
-engines      what runs a cell: `base` is the contract; uml, vm, mininet, docker, fake; doctor: what
+engines      what runs a cell: `base` is the contract; uml, vm, mininet, docker; doctor: what
              this machine offers them
 uml          the kernel as a program: its build, its confinement, a run of it
 vm           the image of both engines in virtual time, snapshot, and exchange of files
@@ -13,7 +13,7 @@ host         this machine: its faults, supervised commands, folders in one file,
 store        the run folder, provenance, tidy tables
 analysis     one cell: all of the next three, and page loads as HTTP archives
 measurement  raw artefacts to arrays
-metrics      arrays to numbers; deviations: the analysis of the metric of that name
+metrics      arrays to numbers
 validity     the verdict on a cell's set-up
 statistics   estimates, intervals and tests
 repetitions  a metric over repetitions: the one reader of the tables, groups, summaries

@@ -1,4 +1,4 @@
-"""Make a release: two wheels and the sources of what is under the GPL in them (`make dist`).
+"""Make a release: the wheels and the sources of what is under the GPL in them (`make dist`).
 
 Run in `scripts/` as `python -m dist FOLDER` from a clean tree whose endpoints, kernel and image
 have been built. The same commit and the same kernel and image give the same bytes.
@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import fairc
@@ -29,8 +29,9 @@ from fairc.runtime.vm import image, portable, recipe, shipped
 
 ROOT = Path(__file__).resolve().parents[1]
 # Endpoints and kernel are static programs: any C library will do.
-PLATFORM = "manylinux_2_17_x86_64.musllinux_1_1_x86_64"
-TAGS = tuple(f"py3-none-{each}" for each in PLATFORM.split("."))
+PLATFORMS = ("manylinux_2_17_x86_64", "musllinux_1_1_x86_64")
+# Of the packages in plugins/, which bring words of the language: whoever installs fairc gets them.
+REQUIRED = ("fairc-deviations",)
 LEVEL = 19
 EPOCH = (2020, 1, 1, 0, 0, 0)
 MOST_MACHINE_BYTES = 50_000_000
@@ -65,18 +66,29 @@ def version() -> str:
     return f"{fairc.__version__}.dev0+g{git('rev-parse', '--short=12', 'HEAD')}"
 
 
-def write_wheel(folder: Path, name: str, version: str, files: Files, metadata: bytes) -> Path:
-    """Write a wheel; equal arguments give equal bytes. files: without `.dist-info`."""
+def write_wheel(
+    folder: Path,
+    name: str,
+    version: str,
+    files: Files,
+    metadata: bytes,
+    platforms: Sequence[str] = PLATFORMS,
+) -> Path:
+    """Write a wheel; equal arguments give equal bytes.
+
+    files: without what `.dist-info` must have. platforms: for which it is; `any` is all.
+    """
     info = f"{name}-{version}.dist-info"
-    about = ["Wheel-Version: 1.0", "Generator: fairc", "Root-Is-Purelib: false"]
-    about += [f"Tag: {tag}" for tag in TAGS]
+    pure = "true" if "any" in platforms else "false"
+    about = ["Wheel-Version: 1.0", "Generator: fairc", f"Root-Is-Purelib: {pure}"]
+    about += [f"Tag: py3-none-{platform}" for platform in platforms]
     whole = {
         **files,
         f"{info}/METADATA": (metadata, FILE),
         f"{info}/WHEEL": ("\n".join([*about, ""]).encode(), FILE),
     }
     whole[f"{info}/RECORD"] = (record(whole, f"{info}/RECORD"), FILE)
-    path = folder / f"{name}-{version}-py3-none-{PLATFORM}.whl"
+    path = folder / f"{name}-{version}-py3-none-{'.'.join(platforms)}.whl"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as wheel:
         for member, (content, mode) in sorted(whole.items()):
             entry = zipfile.ZipInfo(member, EPOCH)
@@ -100,46 +112,67 @@ def record(files: Files, itself: str) -> bytes:
 def program(folder: Path, version: str, endpoints: Path) -> Path:
     """Write the wheel `fairc`: the packages of the commit and the endpoints' program."""
     with tempfile.TemporaryDirectory() as scratch:
-        tree, built = Path(scratch, "tree"), Path(scratch, "built")
-        tree.mkdir()
-        archive = subprocess.run(
-            ["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True
-        )
-        subprocess.run(["tar", "-x", "-C", str(tree)], input=archive.stdout, check=True)
+        tree = checkout(Path(scratch, "tree"))
         module = tree / "fairc/__init__.py"
         module.write_text(module.read_text().replace(f'"{fairc.__version__}"', f'"{version}"'))
         content = endpoints.read_bytes()
         place = tree / "compiler/targets" / NAME
         place.write_bytes(content)
         place.with_name(f"{NAME}.sha256").write_text(hashlib.sha256(content).hexdigest() + "\n")
+        files, info = built(tree)
+    program = f"fairc/compiler/targets/{NAME}"
+    files[program] = (files[program][0], PROGRAM)
+    first, blank, text = info.pop("METADATA").partition(b"\n\n")
+    needs = "".join(f"Requires-Dist: {name}=={version}\n" for name in REQUIRED)
+    needs += f'Requires-Dist: fairc-machine=={version}; platform_machine == "x86_64"'
+    metadata = first + b"\n" + needs.encode() + blank + text
+    return write_wheel(
+        folder, "fairc", version, {**files, **named(info, "fairc", version)}, metadata
+    )
+
+
+def plugin(folder: Path, version: str, name: str) -> Path:
+    """Write the wheel of a package in `plugins/`, for this version of fairc alone."""
+    with tempfile.TemporaryDirectory() as scratch:
+        tree = checkout(Path(scratch, "tree")) / "plugins" / name
+        project = tree / "pyproject.toml"
+        text = project.read_text().replace('version = "0"', f'version = "{version}"')
+        project.write_text(text.replace('"fairc"', f'"fairc=={version}"'))
+        files, info = built(tree)
+    metadata = info.pop("METADATA")
+    package = f"fairc_{name}"
+    files |= named(info, package, version)
+    return write_wheel(folder, package, version, files, metadata, ("any",))
+
+
+def checkout(tree: Path) -> Path:
+    """Unpack the commit into a new folder, and return it."""
+    tree.mkdir()
+    archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True)
+    subprocess.run(["tar", "-x", "-C", str(tree)], input=archive.stdout, check=True)
+    return tree
+
+
+def built(tree: Path) -> tuple[Files, dict[str, bytes]]:
+    """Return what `read_wheel` does of the wheel that pip makes of a project."""
+    with tempfile.TemporaryDirectory() as wheels:
         subprocess.run(
             [
-                *(
-                    sys.executable,
-                    "-m",
-                    "pip",
-                    "wheel",
-                    "--quiet",
-                    "--no-deps",
-                    "--no-build-isolation",
-                ),
-                *("--wheel-dir", str(built), str(tree)),
+                *(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"),
+                *("--no-build-isolation", "--wheel-dir", wheels, str(tree)),
             ],
             check=True,
             env={**os.environ, "SOURCE_DATE_EPOCH": str(recipe.SOURCE_DATE_EPOCH)},
         )
-        (pure,) = built.glob("*.whl")
-        files, info = read_wheel(pure)
-    program = f"fairc/compiler/targets/{NAME}"
-    files[program] = (files[program][0], PROGRAM)
-    metadata = info.pop("METADATA")
-    needs = f'Requires-Dist: fairc-machine=={version}; platform_machine == "x86_64"\n'
-    first, blank, text = metadata.partition(b"\n\n")
-    metadata = first + b"\n" + needs.encode().rstrip() + blank + text
-    files |= {
-        f"fairc-{version}.dist-info/{name}": (content, FILE) for name, content in info.items()
+        (wheel,) = Path(wheels).glob("*.whl")
+        return read_wheel(wheel)
+
+
+def named(info: Mapping[str, bytes], package: str, version: str) -> Files:
+    """Return the files of a `.dist-info` by their paths."""
+    return {
+        f"{package}-{version}.dist-info/{name}": (content, FILE) for name, content in info.items()
     }
-    return write_wheel(folder, "fairc", version, files, metadata)
 
 
 def read_wheel(wheel: Path) -> tuple[Files, dict[str, bytes]]:
@@ -252,14 +285,15 @@ def main() -> None:
     parser.add_argument("--without-sources", action="store_true", help="only the wheels")
     asked = parser.parse_args()
     folder, now = asked.folder.absolute(), version()
-    built, root = kernel.require(), image.require(recipe.UML)
+    made, root = kernel.require(), image.require(recipe.UML)
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("fairc*"):
         old.unlink()
-    paths = [program(folder, now, find_endpoints()), machine(folder, now, built, root)]
+    paths = [program(folder, now, find_endpoints()), machine(folder, now, made, root)]
+    paths += [plugin(folder, now, each.name) for each in sorted((ROOT / "plugins").iterdir())]
     if not asked.without_sources:
         try:
-            paths.append(all_sources(folder, now, built, root))
+            paths.append(all_sources(folder, now, made, root))
         except EngineUnavailable as error:
             lines = "\n".join(f"error: {each}" for each in error.missing)
             sys.exit(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import docker_daemon
@@ -14,6 +16,18 @@ TESTS = Path(__file__).parent
 # A busy machine is no failure of what a property says.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+def pytest_configure() -> None:
+    """Say so where a package in `plugins/` is not installed: much else would fail, unexplained."""
+    for project in sorted(TESTS.parent.glob("plugins/*/pyproject.toml")):
+        name = project.parent.name
+        if not find_spec(f"fairc_{name}"):
+            pytest.exit(
+                f"plugins/{name} is not installed. `make setup`, or: {sys.executable} -m pip"
+                " install --no-deps --no-build-isolation -e plugins/deviations -e plugins/fake",
+                returncode=3,
+            )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

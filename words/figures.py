@@ -47,10 +47,10 @@ class Conditions:
         return Texts().take(value, use, at)
 
 
-_METRIC = P("metric", AnyName("a metric"), "the metric shown", required=True)
+METRIC = P("metric", AnyName("a metric"), "the metric shown", required=True)
 _BY = P("by", OneOrMore(), "one group for each value of these")
-_FACET = P("facet", OneOrMore(), "one panel for each value of these")
-_WHERE = P("where", Conditions(), "only cells for which this holds")
+FACET = P("facet", OneOrMore(), "one panel for each value of these")
+WHERE = P("where", Conditions(), "only cells for which this holds")
 _X = P("x", A_NAME, "horizontal axis", required=True)
 _Y = P("y", A_NAME, "vertical axis", required=True)
 _LEVEL = Quantities((SHARE,), low=Fraction(1, 2), high=1, open_high=True)
@@ -103,7 +103,7 @@ def _figure(
     return FigureEntry(
         name=name,
         summary=summary,
-        parameters=(*parameters, _FACET, _WHERE),
+        parameters=(*parameters, FACET, WHERE),
         panels=panels,
         groups=groups,
         lines=lines,
@@ -118,7 +118,7 @@ FIGURES: Registry[FigureEntry] = Registry(
         _figure(
             "table",
             "Numbers in rows",
-            _METRIC,
+            METRIC,
             _BY,
             _PERCENTILE,
             _STAT,
@@ -129,7 +129,7 @@ FIGURES: Registry[FigureEntry] = Registry(
         _figure(
             "line",
             "A line for each group",
-            _METRIC,
+            METRIC,
             _X,
             _BY,
             _CI,
@@ -142,7 +142,7 @@ FIGURES: Registry[FigureEntry] = Registry(
         _figure(
             "heatmap",
             "Colours over two axes",
-            _METRIC,
+            METRIC,
             _X,
             _Y,
             _STAT,
@@ -151,7 +151,7 @@ FIGURES: Registry[FigureEntry] = Registry(
         _figure(
             "boxplot",
             "Medians, quartiles and outliers",
-            _METRIC,
+            METRIC,
             _BY,
             P("notch", A_SWITCH, "notches show the median's interval", "off"),
             P(
@@ -167,7 +167,7 @@ FIGURES: Registry[FigureEntry] = Registry(
         _figure(
             "cdf",
             "Cumulative distribution",
-            _METRIC,
+            METRIC,
             _BY,
             _LOG_X,
             most=(12, 12 * 12),
@@ -176,7 +176,7 @@ FIGURES: Registry[FigureEntry] = Registry(
         _figure(
             "histogram",
             "Frequencies",
-            _METRIC,
+            METRIC,
             _BY,
             P("bins", A_BIN_COUNT, "number of bins", "20"),
             most=(12, 12),
@@ -191,35 +191,14 @@ FIGURES: Registry[FigureEntry] = Registry(
         _figure(
             "autocorrelation",
             "Whether repetitions depend on earlier ones",
-            _METRIC,
+            METRIC,
             _BY,
             most=(24, 24),
         ),
         _figure(
-            "spectrum",
-            "Large-deviations spectra, measured and in theory",
-            _METRIC,
-            most=(12, 12),
-            shows_curves=True,
-        ),
-        _figure(
-            "ranges",
-            "Smallest and largest mean window against the scale",
-            _METRIC,
-            most=(12, 12),
-            shows_curves=True,
-        ),
-        _figure(
-            "loss_window",
-            "Loss probability against the window",
-            _METRIC,
-            most=(12, 12),
-            shows_curves=True,
-        ),
-        _figure(
             "convergence",
             "How a percentile settles with the number of configurations",
-            _METRIC,
+            METRIC,
             _BY,
             P("percentile", _A_PERCENT, "which percentile", "50"),
             P("draws", A_COUNT, "random subsets of each size", "1000"),
@@ -231,7 +210,7 @@ FIGURES: Registry[FigureEntry] = Registry(
                 "A percentile over the configurations of each pair of sessions, with its"
                 " bootstrap interval"
             ),
-            _METRIC,
+            METRIC,
             _BY,
             P("percentile", _A_PERCENT, "which percentile", "10"),
             _CI,

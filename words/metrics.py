@@ -6,25 +6,24 @@ runtime/metrics has a module of each name with its formula, unit and source.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from fairc.dsl.core.diagnostics import Diagnostic
 from fairc.dsl.core.entries import Entry, Parameter
 from fairc.dsl.core.kinds import (
-    A_COUNT,
     A_POSITIVE_SHARE,
     A_POSITIVE_TIME,
     AnyName,
-    Lists,
     Quantities,
     Words,
 )
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.units import TIME
 from fairc.dsl.core.values import Quantity
-from fairc.dsl.model import Flow
+from fairc.dsl.model import Flow, MetricRequest
 
 from .workloads import File, Load, Requests, Video
 
@@ -44,10 +43,7 @@ _TRANSFERS = ("mean", *_PERCENTILES, "count", "unfinished")
 # The shortest period of the endpoints (SHORTEST_PERIOD in endpoints/src/description.rs).
 A_SAMPLE_TIME = Quantities((TIME,), low=Fraction(1, 10_000))
 
-
-SCALES = P("scales", Lists(A_COUNT), "averaging scales, in round trips", "[100, 200, 500, 1000]")
 _CWND_EVERY = P("every", A_SAMPLE_TIME, "time between samples, at least 100us", "100ms")
-_DEVIATIONS_EVERY = replace(_CWND_EVERY, default="3ms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +77,22 @@ _ACKED = Need("has acknowledgements", _any(lambda flow: flow.transport != "udp")
 _RESENDS = Need("retransmits", _any(lambda flow: flow.transport != "udp"))
 
 
+@dataclass(frozen=True, slots=True)
+class MeasuredFlow:
+    """A flow that a metric is requested of, as far as it is known before anything runs.
+
+    base_rtt_ns: of its path. sample_every_ns: interval at which its connections are sampled.
+    begins_ns, ends_ns: when its measurement begins and ends at the latest, from the epoch; None:
+    nothing limits it.
+    """
+
+    flow: Flow
+    base_rtt_ns: int
+    sample_every_ns: int
+    begins_ns: int
+    ends_ns: int | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class MetricEntry(Entry):
     """A metric.
@@ -94,7 +106,8 @@ class MetricEntry(Entry):
     its name in runtime/metrics. signed: the values, by their names in `measure`, that may be
     negative. is_level: whether it is a mean over time, so that it depends on when it was taken
     while bulk flows still move; not_levels: the values that are not, by their names in `measure`.
-    of_transfers: whether its percentiles are over transfers.
+    of_transfers: whether its percentiles are over transfers. check: yields what is wrong with a
+    request in a configuration, given the flows that it is of.
     """
 
     need: Need | None = None
@@ -110,6 +123,7 @@ class MetricEntry(Entry):
     is_level: bool = False
     not_levels: frozenset[str] = frozenset()
     of_transfers: bool = False
+    check: Callable[[MetricRequest, Sequence[MeasuredFlow]], Iterable[Diagnostic]] | None = None
 
     def unit_of(self, value: str) -> str:
         """Return the SI unit of a sub-value by its name; of the first value for an empty one."""
@@ -302,31 +316,6 @@ METRICS: Registry[MetricEntry] = Registry(
             _SLOT,
             values=("statistic", "p", "autocorrelation"),
             signed=frozenset({"stationarity.autocorrelation"}),
-        ),
-        _metric(
-            "deviations",
-            "1",
-            "Large deviations of one flow's window, against theory",
-            _FLOW,
-            SCALES,
-            _DEVIATIONS_EVERY,
-            values=(
-                *("inside", "p", "inside_bernoulli", "p_bernoulli"),
-                *("inside_gaussian", "p_gaussian"),
-                *("mean_theory", "mean_bernoulli", "mean_gaussian"),
-                *("rounds", "mean", "losses", "p_packet", "largest"),
-                *("windows", "alpha_min", "alpha_max", "theory_min", "theory_max"),
-            ),
-            need=_WINDOW,
-            has_curves=True,
-            every=_DEVIATIONS_EVERY,
-            units=dict.fromkeys(
-                (
-                    *("mean_theory", "mean_bernoulli", "mean_gaussian", "mean", "largest"),
-                    *("alpha_min", "alpha_max", "theory_min", "theory_max"),
-                ),
-                "packets",
-            ),
         ),
         _metric("plt", "s", "Page load time: loadEventEnd", _FLOW, need=_LOAD, per_load=True),
         _metric("ttr", "s", "Time to response: responseStart", _FLOW, need=_LOAD, per_load=True),

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
-from fairc.dsl.core.source import Span
 from fairc.dsl.model import Flow, MetricRequest, Scenario
 from fairc.words.metrics import METRICS, Need
 
 
 class MetricCoverage:
-    """The metrics that no flow has had a value of so far, configuration by configuration.
+    """The metrics that no flow has had a value of so far, configuration by configuration."""
 
-    places: where each is requested.
-    """
-
-    def __init__(self, requests: Iterable[MetricRequest], places: Mapping[str, Span]) -> None:
-        self._places = places
+    def __init__(self, requests: Iterable[MetricRequest]) -> None:
         self._open = [request for request in requests if METRICS[request.name].need]
 
     def note(self, scenario: Scenario) -> None:
@@ -41,7 +36,7 @@ class MetricCoverage:
             yield Diagnostic(
                 code="nothing-to-measure",
                 message=f"no flow{of} {need.activity}, so `{request.name}` has no values",
-                span=self._places[request.name],
+                span=request.span,
                 help=f"remove `{request.name}` from `measure`, or add a flow that it can measure",
                 severity=Severity.WARNING,
             )

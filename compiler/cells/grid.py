@@ -26,7 +26,7 @@ from fairc.words.draws import draw
 from fairc.words.workloads import Requests
 from fairc.words.workloads.requests import PROCESS, shared_arrivals
 
-from .scales import sample_every_ns
+from .sampling import sample_every_ns
 from .variation import draws_workload
 
 OPTIONS = tuple(option.name for option in fields(plan.TransportOptions))

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from fairc.compiler.passes.draft import Draft
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
-from fairc.dsl.core.source import Span
 from fairc.words.distributions import mean
 from fairc.words.metrics import METRICS
 from fairc.words.workloads.file import File
@@ -33,7 +32,6 @@ def needed(percent: int) -> int:
 def check_transfers(
     draft: Draft,
     requests: Iterable[model.MetricRequest],
-    places: Mapping[str, Span],
     report: Callable[[Diagnostic], None],
 ) -> None:
     """Report which percentiles of `fct` a configuration has too few transfers for."""
@@ -43,14 +41,12 @@ def check_transfers(
         for value in request.values:
             found = _PERCENTILE.fullmatch(value.partition(".")[2])
             if found is not None:
-                at = places[request.name]
-                report_few(draft, request, at, value, bool(found[1]), int(found[2]), report)
+                report_few(draft, request, value, bool(found[1]), int(found[2]), report)
 
 
 def report_few(
     draft: Draft,
     request: model.MetricRequest,
-    at: Span,
     value: str,
     grouped: bool,
     percent: int,
@@ -78,7 +74,7 @@ def report_few(
         Diagnostic(
             "few-transfers",
             f"`{value}` has no value for `{name}`{others}",
-            at,
+            request.span,
             note=(
                 f"it needs {least} transfers after the warm-up, and about {float(count):.3g} are"
                 f" made"

@@ -12,9 +12,8 @@ from fairc.cell.links import Change, Impairment, Shaper
 from fairc.cell.numbers import SpanNs
 from fairc.cell.queues import Queue
 from fairc.cell.text import InterfaceAddress, InterfaceName, Line, NodeName, Place
-from fairc.dsl.model.base import Model
 
-from .base import Mtu
+from .base import Model, Mtu
 
 
 class Interface(Model):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, distributions, entry_points
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
@@ -49,6 +49,15 @@ MET: dict[tuple[str, str, str], Plugin] = {}
 def failed() -> list[Plugin]:
     """Return the plug-ins that cannot be used."""
     return [plugin for plugin in MET.values() if plugin.why]
+
+
+def packages() -> set[str]:
+    """Return the names of the installed packages that add words."""
+    return {
+        package.name
+        for package in distributions()
+        if any(point.group.startswith("fairc.") for point in package.entry_points)
+    }
 
 
 def load(group: str, kind: type) -> Iterator[tuple[EntryPoint, object]]:

@@ -19,7 +19,6 @@ from fairc.dsl.core.registry import Registry, suggest
 from .base import Engine
 
 Report = Callable[[str], None]
-FAKE = "fake"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +80,6 @@ ENGINES: Registry[EngineKind] = Registry(
             "mininet", "this machine's kernel in real time, as root", "mininet:MininetEngine"
         ),
         EngineKind("docker", "containers on this machine, in real time", "docker:DockerEngine"),
-        EngineKind(
-            FAKE, "invented results, for tests of fairc itself", "fake:FakeEngine", True, like="vm"
-        ),
     ),
 )
 

@@ -19,7 +19,7 @@ from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.repetitions.samples import FLOW, LOAD
 
 from .answer import MAX_TILES, Answer, Entry, entry, format_of
-from .figures import FIGURES, SPECTRUM, Drawing, NothingToDraw, Sheet, Subject
+from .figures import FIGURES, Drawing, NothingToDraw, Sheet, Subject
 from .summary import Results, summarise
 
 if TYPE_CHECKING:
@@ -189,8 +189,8 @@ def _place(
     if few:
         if asked:
             return asked[0][0]
-        if (spectrum := _spectrum(subject, figures)) is not None:
-            return spectrum
+        if (answer := _answer(subject, figures)) is not None:
+            return answer
         course = figure_of(first.metric) or (
             "rates" if len(subject.run.configurations) == 1 else ""
         )
@@ -204,21 +204,21 @@ def _place(
             and full_name(request.metric or "") == first.metric
         ):
             return place
-    return _spectrum(subject, figures)
+    return _answer(subject, figures)
 
 
-def _spectrum(
+def _answer(
     subject: Subject, figures: Sequence[tuple[FigureRequest | None, Drawing | Sheet]]
 ) -> int | None:
-    """Return the place of the large-deviations spectra if they show all configurations, else None.
-
-    The window is measured for their sake; its mean does not answer their question.
+    """Return the place of the first figure that answers by itself, if it shows all configurations,
+    else None.
     """
     if len(subject.shown) < len(subject.run.configurations):
         return None
     for place, (request, drawn) in enumerate(figures):
         whole = request is None or request.where is None
-        if whole and SPECTRUM.name == (request.kind if request else drawn.name):
+        kind = request.kind if request else drawn.name
+        if whole and kind in FIGURES and FIGURES[kind].is_answer:
             return place
     return None
 

@@ -6,23 +6,25 @@ import hashlib
 import os
 import platform
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import fairc.runtime
 from fairc.compiler.plan import MetricRequest
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
+from fairc.dsl.core import plugins
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.engines.kept_calibration import kept as kept_calibration
 from fairc.runtime.store.folder import CELLS, PLAN, read_cells, read_plan
+from fairc.words.metrics import METRICS
 
 LIBRARIES = ("click", "duckdb", "jinja2", "lark", "matplotlib", "numpy", "pydantic", "scipy")
-# Whose code turns raw artefacts into a stored result.
+# Whose code turns raw artefacts into a stored result, beside the packages of plug-ins' metrics.
 ANALYSIS = (
     "analysis",
-    "deviations",
     "measurement",
     "metrics",
     "statistics",
@@ -48,10 +50,11 @@ def provenance(engine: Engine) -> dict[str, Any]:
 
     `calibration` refers to the engine's (`fairc calibrate`), if there is one.
     """
+    libraries = (*LIBRARIES, *sorted(plugins.packages()))
     return {
         "fairc": program(),
         "python": platform.python_version(),
-        "libraries": {name: version for name in LIBRARIES if (version := installed(name))},
+        "libraries": {name: version for name in libraries if (version := installed(name))},
         "engine": {
             "name": engine.name,
             "identity": engine.identity,
@@ -80,7 +83,7 @@ def planned(folder: Path) -> dict[str, Any]:
     }
 
 
-def analysis_identity(requests: Iterable[MetricRequest]) -> str:
+def analysis_identity(requests: Sequence[MetricRequest]) -> str:
     """Hash the requested metrics and the code that computes them: a result with another hash is
     stale.
     """
@@ -88,11 +91,19 @@ def analysis_identity(requests: Iterable[MetricRequest]) -> str:
     for request in requests:
         total.update(request.model_dump_json().encode() + b"\n")
     here = Path(fairc.runtime.__file__).parent
-    for name in ANALYSIS:
-        place = here / name
+    modules = sorted(METRICS[r.name].module for r in requests if r.name in METRICS)
+    for place in (*(here / name for name in ANALYSIS), *map(_package, filter(None, modules))):
         for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
-            total.update(path.relative_to(here).as_posix().encode() + b"\n" + path.read_bytes())
+            name = path.relative_to(place.parent).as_posix()
+            total.update(name.encode() + b"\n" + path.read_bytes())
     return total.hexdigest()[:16]
+
+
+def _package(module: str) -> Path:
+    """Return where the package is that a module of a plug-in belongs to."""
+    found = find_spec(module.partition(".")[0])
+    assert found is not None and found.origin is not None
+    return Path(*(found.submodule_search_locations or [found.origin])[:1])
 
 
 def endpoints_sha256() -> str | None:

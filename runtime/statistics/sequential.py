@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from functools import cache
 
-from fairc.words.repetitions import LOOKS
+from fairc.compiler.plan.looks import LOOKS
 
 from .estimates import CONFIDENCE, Estimate, no_variance, of_ranks
 

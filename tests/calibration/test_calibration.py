@@ -17,9 +17,9 @@ from fairc.runtime.calibration.cases import CASES, FOLDER
 from fairc.runtime.calibration.reading import Reading, near
 from fairc.runtime.calibration.suite import Calibration, obstacle
 from fairc.runtime.calibration.table import as_json, as_markdown, as_text
-from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.engines.kept_calibration import keep, kept
 from fairc.runtime.engines.uml import UmlEngine
+from fairc_fake.engine import FakeEngine
 
 RATE = near("rate", "rate 10Mbit/s", 9.97e6, 10e6, within=0.1e6, unit="bit/s", source="plan", n=1)
 DELAY = near("base RTT", "rtt 10ms", 0.011, 0.010, within=0.5e-3, unit="s", source="plan", n=1)

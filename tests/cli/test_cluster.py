@@ -18,9 +18,9 @@ import yaml
 from cluster_runs import BUT_TIME, CELLS, lock_but_time, results, started, table
 
 from fairc.compiler.record import of_file, recorded
-from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.run import cluster
+from fairc_fake.engine import FakeEngine
 
 Fairc = Callable[..., Any]  # conftest.py
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from cluster_runs import BUT_TIME, CELLS, lock_but_time, table
 
-from fairc.runtime.engines.fake import FakeEngine
+from fairc_fake.engine import FakeEngine
 
 Fairc = Callable[..., Any]  # conftest.py
 

@@ -16,8 +16,8 @@ import pytest
 
 from fairc.__main__ import COMMANDS
 from fairc.__main__ import fairc as group
-from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.host.faults import EngineUnavailable
+from fairc_fake.engine import FakeEngine
 
 Fairc = Callable[..., Any]  # conftest.py
 

@@ -27,10 +27,10 @@ import pytest
 
 from fairc.cli import console
 from fairc.compiler.targets.binary import NAME, find_endpoints
-from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.host.faults import EngineUnavailable, NotBuilt
 from fairc.runtime.uml import kernel, source, sources
 from fairc.runtime.vm import image, recipe, shipped
+from fairc_fake.engine import FakeEngine
 
 Fairc = Callable[..., Any]  # conftest.py
 ROOT = Path(__file__).parents[2]

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from fairc.runtime.engines import ENGINES
-from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.store.folder import Store
+from fairc_fake.engine import FakeEngine
 
 Fairc = Callable[..., Any]  # conftest.py
 ROOT = Path(__file__).parents[2]
@@ -64,7 +64,7 @@ def small(fairc: Fairc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fair
         (tmp_path / f"{name}.fexp").write_text(SMALL.replace("FLOW", flow))
     shutil.copy(ROOT / "examples/bpf/gentle.bpf.o", tmp_path)
     for engine in (FakeUml, FakeVm, FakeMininet):
-        monkeypatch.setattr(f"fairc.runtime.engines.fake.{engine.__name__}", engine, raising=False)
+        monkeypatch.setattr(f"fairc_fake.engine.{engine.__name__}", engine, raising=False)
         kind = next(kind for kind in ENGINES if kind.name == engine.name)
         fake = replace(kind, factory=f"fake:{engine.__name__}")
         monkeypatch.setitem(ENGINES._entries, engine.name, fake)

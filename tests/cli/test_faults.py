@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.host import faults
+from fairc_fake.engine import FakeEngine
 
 Fairc = Callable[..., Any]  # conftest.py
 Usage = namedtuple("Usage", "total used free")
@@ -60,7 +60,7 @@ def test_the_sweep_stops_and_resumes(
 ) -> None:
     error, said = FAULTS[what]
     target = {
-        "running": "fairc.runtime.engines.fake.FakeEngine.run",
+        "running": "fairc_fake.engine.FakeEngine.run",
         "analysing": "fairc.runtime.run.analyst.analyse",
         "storing": "fairc.runtime.host.archive.pack",
     }[where]

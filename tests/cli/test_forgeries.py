@@ -223,7 +223,7 @@ def test_the_first_line_says_how_much_was_proved(packed: Fairc) -> None:
 
 
 def test_another_build_agrees_and_says_so(packed: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fairc.runtime.engines.fake.FakeEngine.identity", "another build")
+    monkeypatch.setattr("fairc_fake.engine.FakeEngine.identity", "another build")
     called = packed("verify", PACK, "--sample", "1")
     first = called.out.splitlines()[0]
     assert called.status == 0, called.out

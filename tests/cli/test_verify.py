@@ -145,7 +145,7 @@ def test_what_is_derived_is_derived_again_from_raw_artefacts(
     DERIVED[what]()
     assert made("verify", RUN).status == 1
     monkeypatch.setenv("FAIRC_FAKE", "fail:6")  # nothing may be run again
-    monkeypatch.setattr("fairc.runtime.engines.fake.FakeEngine.run", None)
+    monkeypatch.setattr("fairc_fake.engine.FakeEngine.run", None)
     if command == "table":
         os.utime(RUN / "cells")  # the tables are older now
     arguments = {

@@ -8,7 +8,10 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("cell", "compiler", "dsl", "endpoints", "fairc", "runtime", "scripts", "tests", "words")
+ROOMS = (
+    *("cell", "compiler", "dsl", "endpoints", "fairc", "plugins", "runtime", "scripts", "tests"),
+    "words",
+)
 BUILT = {"target", "golden", "__pycache__"}
 MOST_LINES = 600
 

@@ -18,7 +18,7 @@ from fairc.words.queues import QUEUES
 from fairc.words.workloads import WORKLOADS
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("cell", "words", "dsl", "compiler", "runtime", "fairc/cli")
+ROOMS = ("cell", "words", "dsl", "compiler", "runtime", "fairc/cli", "plugins")
 
 WORDS = frozenset(
     entry.name
@@ -38,10 +38,10 @@ ELSEWHERE = {
     "fairc/cli/image.py": {"docker", "uml"},
     "fairc/cli/pack.py": {"uml", "vm"},
     "fairc/cli/targets.py": {"mininet"},
+    "plugins/deviations/fairc_deviations/cross.py": {"fifo"},
+    "plugins/deviations/fairc_deviations/metric.py": {"reno"},
     "runtime/analysis/conditions.py": {"cubic"},
-    "runtime/deviations/cross.py": {"fifo"},
     "runtime/measurement/queues.py": {"fifo"},
-    "runtime/metrics/deviations.py": {"reno"},
     "runtime/metrics/split.py": {"utilization"},
     "runtime/metrics/srtt.py": {"iperf3"},
     "runtime/report/advice.py": {"cubic"},

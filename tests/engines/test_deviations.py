@@ -10,7 +10,7 @@ import pytest
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime import validity
 from fairc.runtime.measurement import Measurement
-from fairc.runtime.metrics.deviations import compute
+from fairc_deviations.metric import compute
 
 SPEC = """fexp 1
 experiment deviations {

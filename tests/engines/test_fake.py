@@ -9,7 +9,7 @@ from specs import only_cell_of
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.analysis.cells import analyse
-from fairc.runtime.engines.fake import FakeEngine
+from fairc_fake.engine import FakeEngine
 
 SPEC = """fexp 1
 experiment transports {

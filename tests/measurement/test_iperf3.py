@@ -14,11 +14,11 @@ from left_behind import flow_of
 from fairc.compiler.plan import Cell, MetricRequest
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.engines import host
-from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.measurement import ArtefactError, Measurement, load
 from fairc.runtime.measurement.artefacts import Artefacts
 from fairc.runtime.measurement.iperf3 import read
 from fairc.runtime.validity import judge
+from fairc_fake.engine import FakeEngine
 
 RECORDED = Path(__file__).parent / "recorded" / "iperf3"
 NEWER = RECORDED / "3.18"

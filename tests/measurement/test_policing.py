@@ -18,7 +18,6 @@ from specs import compilation_of
 from fairc.compiler import Cell
 from fairc.compiler.plan import MetricRequest, Policer
 from fairc.runtime.analysis.cells import analyse
-from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.measurement import load
 from fairc.runtime.measurement.pcap import ACK, CWR, ECE, FIN, SYN, TCP, Feedback, Packets
 from fairc.runtime.measurement.policing import (
@@ -34,6 +33,7 @@ from fairc.runtime.measurement.policing import (
     uniform,
 )
 from fairc.runtime.validity import judge
+from fairc_fake.engine import FakeEngine
 
 S = 10**9
 US, BACK = (1, 80, 2, 4000), (1, 80, 2, 4000)

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from walks import P, walk
 
 from fairc.compiler.plan import Cell, Distribution, OnOffWorkload
-from fairc.runtime.deviations.chain import Chain, ChainError
-from fairc.runtime.deviations.cross import Cross, cross_traffic, onoff_variance
-from fairc.runtime.deviations.curves import curves
-from fairc.runtime.deviations.envelope import envelope, simulate
-from fairc.runtime.deviations.losses import (
+from fairc_deviations.chain import Chain, ChainError
+from fairc_deviations.cross import Cross, cross_traffic, onoff_variance
+from fairc_deviations.curves import curves
+from fairc_deviations.envelope import envelope, simulate
+from fairc_deviations.losses import (
     Counted,
     bernoulli,
     counted,
@@ -27,9 +27,9 @@ from fairc.runtime.deviations.losses import (
     gaussian,
     wilson,
 )
-from fairc.runtime.deviations.rounds import Rounds, entries, rounds
-from fairc.runtime.deviations.study import Model, Study, study
-from fairc.runtime.deviations.windows import Grid, averages, grid, spectrum
+from fairc_deviations.rounds import Rounds, entries, rounds
+from fairc_deviations.study import Model, Study, study
+from fairc_deviations.windows import Grid, averages, grid, spectrum
 
 Floats = NDArray[np.float64]
 MS = 1_000_000

@@ -13,11 +13,11 @@ from walks import P, walk
 
 from fairc.compiler.plan import Cell, MetricRequest
 from fairc.runtime.analysis.cells import analyse
-from fairc.runtime.deviations.windows import averages
 from fairc.runtime.measurement import load
-from fairc.runtime.metrics.deviations import METRIC, compute
-from fairc.runtime.metrics.deviations import curves as curves_of
 from fairc.runtime.validity import judge
+from fairc_deviations.metric import METRIC, compute
+from fairc_deviations.metric import curves as curves_of
+from fairc_deviations.windows import averages
 
 MS = 1_000_000
 

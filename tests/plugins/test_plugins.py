@@ -39,7 +39,8 @@ from fairc.runtime.report.figures import FIGURES
 print(find(["names"])[0].about, METRICS["flows_seen"].values[0].unit, "dots" in FIGURES)
 print(type(ENGINES["example"].make(print)).__name__)
 from fairc.runtime.engines.doctor import plugged
-print(sorted((finding.what, finding.well) for finding in plugged()))
+found = [finding for finding in plugged() if "fairc-example" in finding.what]
+print(sorted((finding.what, finding.well) for finding in found))
 """
 
 

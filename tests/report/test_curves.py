@@ -15,14 +15,12 @@ from fairc.runtime.report.figures import (
     Drawing,
     NothingToDraw,
     Subject,
-    loss_window,
-    ranges,
     rates,
-    spectrum,
 )
 from fairc.runtime.report.figures.base import FigureKind
 from fairc.runtime.report.figures.style import paper_style
 from fairc.runtime.report.lead import SECTION, with_picture
+from fairc_deviations import loss_window, ranges, spectrum
 
 Maker = Callable[..., Path]
 Point = tuple[str, int, float, float, float, float]

@@ -10,7 +10,6 @@ import pytest
 
 from fairc.compiler.plan import FigureRequest, Selection
 from fairc.runtime.analysis.cells import analyse
-from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.formatting import Number
 from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.repetitions.summaries import summarise
@@ -30,6 +29,7 @@ from fairc.runtime.report.summary import Results
 from fairc.runtime.store import tables
 from fairc.runtime.store.folder import read_cells, read_plan
 from fairc.runtime.store.schema import Stored
+from fairc_fake.engine import FakeEngine
 
 from pageplans import ACCESSES, HTTP, METRICS, SECOND, TARGETS, write_plan  # isort: skip
 

@@ -14,7 +14,6 @@ from specs import compilation_of
 from fairc.cli.results import refresh
 from fairc.compiler import Cell, emit
 from fairc.runtime.engines.base import RawResult
-from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.run import filling, lock
 from fairc.runtime.run.progress import Silent
 from fairc.runtime.run.sweep import Sweep
@@ -22,6 +21,7 @@ from fairc.runtime.store import tables
 from fairc.runtime.store.columns import TABLES
 from fairc.runtime.store.folder import EMITTED, Store
 from fairc.runtime.store.verdicts import Counts
+from fairc_fake.engine import FakeEngine
 
 SPEC = """fexp 1
 experiment small {

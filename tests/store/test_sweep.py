@@ -12,7 +12,6 @@ from specs import compilation_of
 
 from fairc.compiler import Cell, emit
 from fairc.runtime.engines.base import RawResult
-from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.run import analysts, lock
@@ -21,6 +20,7 @@ from fairc.runtime.run.sweep import Sweep
 from fairc.runtime.store.cell_folder import CONSOLE
 from fairc.runtime.store.folder import Store
 from fairc.runtime.store.verdicts import Counts
+from fairc_fake.engine import FakeEngine
 
 SPEC = """fexp 1
 experiment small {

@@ -2,8 +2,8 @@
 
 In order of use: `base` (what a figure is), `style`, `colours` and `layout` (the look of all
 figures), `traces` (shared by figures of one repetition), `cases`, `axis` and `overtime` (shared by
-figures of a metric), `curves` (shared by the figures of `deviations`), then one module per kind of
-figure. A new kind is a module with a `KIND`, its line in words/figures.py, and a test.
+figures of a metric), then one module per kind of figure. A new kind is a module with a `KIND`, its
+line in words/figures.py, and a test.
 """
 
 from __future__ import annotations
@@ -18,17 +18,12 @@ from . import (
     fairness,
     histogram,
     loads,
-    loss_window,
     pairs,
     queue,
-    ranges,
     rates,
-    spectrum,
     window,
 )
 from .base import Drawing, FigureKind, NothingToDraw, Sheet, Subject
-
-SPECTRUM: FigureKind = spectrum.KIND
 
 
 def defaults(subject: Subject) -> list[FigureKind]:
@@ -37,9 +32,11 @@ def defaults(subject: Subject) -> list[FigureKind]:
     known = (
         *(rates.KIND, window.KIND, queue.KIND, fairness.KIND, loads.KIND, buckets.KIND),
         *(course.KIND, pairs.KIND, *histogram.of_k(subject)),
-        *(SPECTRUM, ranges.KIND, loss_window.KIND),
+        *FIGURES,
     )
-    return [kind for kind in known if kind.name not in asked and kind.is_due(subject)]
+    return [
+        kind for kind in dict.fromkeys(known) if kind.name not in asked and kind.is_due(subject)
+    ]
 
 
 # What `report { ... }` can ask for.
@@ -49,7 +46,6 @@ FIGURES: Registry[FigureKind] = Registry(
 
 __all__ = [
     "FIGURES",
-    "SPECTRUM",
     "Drawing",
     "FigureKind",
     "NothingToDraw",

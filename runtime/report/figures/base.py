@@ -94,12 +94,14 @@ class FigureKind:
     """A kind of figure: its name in `report { ... }` and how it is made.
 
     make: raises NothingToDraw. request: what `report` asks for; None for a default figure. is_due:
-    whether a default figure belongs into a report.
+    whether a report shows it unasked. is_answer: whether it, and no single value of its metric,
+    answers what the experiment asks, so that it leads a report.
     """
 
     name: str
     make: Callable[[Subject, FigureRequest | None], Drawing | Sheet]
-    is_due: Callable[[Subject], bool] = lambda _: True
+    is_due: Callable[[Subject], bool] = lambda _: False
+    is_answer: bool = False
 
 
 def decimate(times: ArrayLike, values: ArrayLike, bins: int) -> tuple[list[float], list[float]]:

@@ -129,7 +129,7 @@ def of_k(subject: Subject) -> list[FigureKind]:
     if not (subject.measures("fmp") and len(subject.run.configurations) > 1):
         return []
     return [
-        FigureKind(f"histogram of {K} by {one_line(name)}", partial(_of_k, name))
+        FigureKind(f"histogram of {K} by {one_line(name)}", partial(_of_k, name), lambda _: True)
         for name in _of_network(subject)
     ]
 

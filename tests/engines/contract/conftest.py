@@ -14,11 +14,11 @@ from fairc.compiler import Cell
 from fairc.runtime.engines import host
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.engines.docker import DockerEngine
-from fairc.runtime.engines.fake import FakeEngine
 from fairc.runtime.engines.mininet import MininetEngine
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.engines.vm import VmEngine
 from fairc.runtime.host.faults import EngineUnavailable
+from fairc_fake.engine import FakeEngine
 
 # No loss, no delay, no transmission: a host without netem can run it, too.
 SPEC = """fexp 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.runtime.deviations.losses import bernoulli
+from fairc_deviations.losses import bernoulli
 
 P = bernoulli(0.005, 60)
 

@@ -306,13 +306,13 @@ def preload() -> None:
 
     import fairc.__main__
     import fairc.cli.conclusion
-    import fairc.runtime.engines.fake
     import fairc.runtime.report
     import fairc.runtime.run.cluster
     import fairc.runtime.run.collection
     import fairc.runtime.run.phase
     import fairc.runtime.run.sweep
     import fairc.runtime.store.folder  # noqa: F401
+    import fairc_fake.engine  # noqa: F401
 
 
 def no_report() -> None:

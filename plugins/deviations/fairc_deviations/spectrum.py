@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .curves import MODELS, Look, Panel, figure, plot_models
-from .layout import Key
-from .style import colour
+from fairc.runtime.report.figures.layout import Key
+from fairc.runtime.report.figures.style import colour
+
+from .panels import MODELS, Look, Panel, figure, plot_models
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,5 +78,6 @@ KIND = figure(
         wanted=("spectrum",),
         paint=_paint,
         keys=_keys,
+        is_answer=True,
     )
 )

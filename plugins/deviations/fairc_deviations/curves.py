@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.cells.scales import LEAST_WINDOWS
-
 from .study import MODELS, Model, Study
 from .windows import averages, grid, spectrum
+from .words import LEAST_WINDOWS
 
 Floats = NDArray[np.float64]
 _POINTS = 80  # of a theoretical spectrum

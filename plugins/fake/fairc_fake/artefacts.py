@@ -28,7 +28,7 @@ from fairc.runtime.measurement.paths import Paths
 from fairc.runtime.measurement.peps import ENDS
 from fairc.runtime.measurement.policing import policed
 
-from . import fake_iperf3, fake_pages, fake_qdiscs
+from . import iperf3, pages, qdiscs
 from .fluid import HEADER_BYTES, Frame, Trace
 
 EPOCH_NS = 1_577_836_800_000_000_000
@@ -44,7 +44,7 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
     for flow in cell.flows:
         mine = [f for f in trace.frames[flow.bottleneck] if f.flow.name == flow.name]
         if isinstance(flow.workload, Iperf3Workload):
-            reports = fake_iperf3.documents(flow, flow.workload, mine, trace.ended_ns)
+            reports = iperf3.documents(flow, flow.workload, mine, trace.ended_ns)
             for side, document in reports.items():
                 _json(folder / f"{flow.name}.{side}.json", document)
                 (folder / f"{flow.name}.{side}.err").write_bytes(b"")
@@ -67,8 +67,8 @@ def write(cell: Cell, trace: Trace, folder: Path, notes: tuple[str, ...] = ()) -
         folder / "monitor.ndjson",
         ({"t_ns": t, "event": "cpu", "busy_ns": busy, "total_ns": EVERY_NS} for t in ticks),
     )
-    _json(folder / "qdisc-before.json", fake_qdiscs.shown(cell, trace, after=False))
-    _json(folder / "qdisc-after.json", fake_qdiscs.shown(cell, trace, after=True))
+    _json(folder / "qdisc-before.json", qdiscs.shown(cell, trace, after=False))
+    _json(folder / "qdisc-after.json", qdiscs.shown(cell, trace, after=True))
     _json(
         folder / "ping.json",
         [
@@ -123,7 +123,7 @@ def _programs(
 ) -> Mapping[str, Iterable[dict[str, Any]]]:
     """Return what server and client of a flow would have written."""
     if isinstance(flow.workload, LoadWorkload):
-        server, client = fake_pages.events(flow, flow.workload, frames, end_ns)
+        server, client = pages.events(flow, flow.workload, frames, end_ns)
         return {"server": server, "client": client}
     return {"server": _server(flow, frames, end_ns), "client": _client(flow, frames, end_ns)}
 
@@ -376,7 +376,7 @@ def _packet(cell: Cell, frame: Frame) -> bytes:
 
 
 def _over_tcp(frame: Frame) -> bool:
-    return frame.flow.transport == "tcp" or fake_pages.over_tcp(frame)
+    return frame.flow.transport == "tcp" or pages.over_tcp(frame)
 
 
 def _segment(frame: Frame) -> tuple[int, int, bytes]:
@@ -405,7 +405,7 @@ def _ports(frame: Frame) -> tuple[int, int]:
     """Return the ports of a data packet's sender and receiver; who opened the connection has
     another.
     """
-    workload, other = frame.flow.workload, fake_iperf3.CLIENT_PORT + frame.connection
+    workload, other = frame.flow.workload, iperf3.CLIENT_PORT + frame.connection
     if isinstance(workload, Iperf3Workload) and not workload.reverse:
         return other, frame.flow.port
     return frame.flow.port, other

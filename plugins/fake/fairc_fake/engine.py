@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from fairc.compiler.plan import Cell
+from fairc.runtime.engines.base import RawResult, refuse_images, result
 
-from . import fake_artefacts, fluid
-from .base import RawResult, refuse_images, result
+from . import fluid
+from .artefacts import write
 
 # fail: the script fails. hang: nothing happens until the engine is closed. crash: `run` raises,
 # which the contract forbids. garble: an artefact is cut off. note: the script notes something, so
@@ -84,7 +85,7 @@ class FakeEngine:
         trace = fluid.simulate(cell)
         if not error:
             notes = ("the fake engine was told to leave a note",) if fault == "note" else ()
-            fake_artefacts.write(cell, trace, artefacts, notes)
+            write(cell, trace, artefacts, notes)
         if fault == "garble":
             (artefacts / "ping.json").write_text('[{"flow": "cut o')
         console = f"fake engine: cell {cell.id}\n{error}\n"

@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .curves import MODELS, Look, Panel, figure
-from .layout import Key
-from .style import SERIES
+from fairc.runtime.report.figures.layout import Key
+from fairc.runtime.report.figures.style import SERIES
+
+from .panels import MODELS, Look, Panel, figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

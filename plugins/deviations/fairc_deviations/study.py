@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.cells.scales import LEAST_WINDOWS
-
 from .chain import Chain, ChainError, Point
 from .cross import Cross
 from .envelope import Envelope, envelope, simulate
 from .losses import Counted, bernoulli, counted, fit_bernoulli, gaussian
 from .rounds import Rounds
 from .windows import Grid, averages, grid
+from .words import LEAST_WINDOWS
 
 Floats = NDArray[np.float64]
 MODELS = ("theory", "bernoulli", "gaussian")

@@ -14,20 +14,26 @@ from fairc.runtime.formatting import one_line
 from fairc.runtime.measurement.series import Curve
 from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.repetitions.samples import REPETITION
+from fairc.runtime.report.figures.base import (
+    Drawing,
+    FigureKind,
+    NothingToDraw,
+    Subject,
+    few,
+    limits,
+)
+from fairc.runtime.report.figures.cases import load, names_of, separated, stem, worded
+from fairc.runtime.report.figures.layout import WIDE_LEFT, Key, panels_for
+from fairc.runtime.report.figures.style import INK, LIMIT, MUTED, Dash, Width
+from fairc.runtime.report.figures.traces import representatives
 from fairc.runtime.report.run import Run
 
-from .base import Drawing, FigureKind, NothingToDraw, Subject, few, limits
-from .cases import load, names_of, separated, stem, worded
-from .layout import WIDE_LEFT, Key, panels_for
-from .style import INK, LIMIT, MUTED, Dash, Width
-from .traces import representatives
+from .words import METRIC
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
-METRIC = "deviations"
 
 # Model -> what a legend calls it, and its line.
 MODELS: dict[str, tuple[str, str, Dash]] = {
@@ -64,7 +70,7 @@ class Look:
 
     kind: word of the figure. title, reading: heading and how to read it. x, y: names of the axes.
     paint: draws a panel. keys: of the legend, other than those of the models. wanted: names of
-    curves it needs.
+    curves it needs. is_answer: as of a FigureKind.
     """
 
     kind: str
@@ -75,11 +81,17 @@ class Look:
     wanted: tuple[str, ...]
     paint: Callable[[Axes, Panel], None]
     keys: Callable[[Sequence[Panel]], list[Key]]
+    is_answer: bool = False
 
 
 def figure(look: Look) -> FigureKind:
     """Return the kind of figure that looks so."""
-    return FigureKind(look.kind, partial(make, look), lambda subject: subject.measures(METRIC))
+    return FigureKind(
+        look.kind,
+        partial(make, look),
+        is_due=lambda subject: subject.measures(METRIC.name),
+        is_answer=look.is_answer,
+    )
 
 
 def make(look: Look, subject: Subject, request: FigureRequest | None) -> Drawing:
@@ -148,7 +160,7 @@ def _default(subject: Subject) -> list[Panel]:
 
 def _asked(subject: Subject, request: FigureRequest) -> list[Panel]:
     # The number of rounds is known of every flow that has curves; a verdict is not.
-    cases = load(subject, request.model_copy(update={"metric": f"{METRIC}.rounds"}))
+    cases = load(subject, request.model_copy(update={"metric": f"{METRIC.name}.rounds"}))
     facet = names_of(request, "facet", cases)
     rest = [n for n in subject.run.axes if n not in facet and len(cases.orders[n]) > 1]
     names = separated((*facet, *rest), (), cases)
@@ -162,7 +174,7 @@ def _asked(subject: Subject, request: FigureRequest) -> list[Panel]:
 def _flows(run: Run, cell: str) -> list[str]:
     rows = run.rows(
         "SELECT DISTINCT flow FROM curves WHERE cell = ? AND metric = ? ORDER BY flow",
-        [cell, METRIC],
+        [cell, METRIC.name],
     )
     return [flow for (flow,) in rows]
 
@@ -171,16 +183,16 @@ def _panel(subject: Subject, heading: str, outcome: Outcome, flow: str) -> Panel
     table = subject.run.columns(
         "SELECT curve, scale, x, y, low, high FROM curves WHERE cell = ? AND flow = ? AND metric"
         " = ?",
-        [outcome.cell, flow, METRIC],
+        [outcome.cell, flow, METRIC.name],
     )
     names, scales = table["curve"], table["scale"].astype(int)
     curves: list[Curve] = []
     for name, scale in _unique(zip(names.tolist(), scales.tolist(), strict=True)):
         ours = (names == name) & (scales == scale)
         columns = (table[column][ours].astype(float) for column in ("x", "y", "low", "high"))
-        curves.append(Curve(METRIC, flow, name, scale, *columns))
+        curves.append(Curve(METRIC.name, flow, name, scale, *columns))
     results = subject.results
-    verdicts = (m for m in results.select(f"{METRIC}.inside") if m.flow == flow)
+    verdicts = (m for m in results.select(f"{METRIC.name}.inside") if m.flow == flow)
     inside = next((results.number(measure, outcome) for measure in verdicts), None)
     return Panel(heading, outcome.repetition, inside, tuple(curves))
 

@@ -31,18 +31,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fairc.compiler.cells.scales import SAMPLES_A_ROUND
 from fairc.compiler.plan import Flow, MetricRequest
-from fairc.runtime.deviations.cross import cross_traffic
-from fairc.runtime.deviations.curves import curves as drawn
-from fairc.runtime.deviations.rounds import entries, rounds
-from fairc.runtime.deviations.study import MODELS, NO_THEORY, Model, Study, study
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.series import Curve
-from fairc.words.metrics import SCALES
+from fairc.runtime.metrics.base import Metric, Presentation, Value, window
 
-from .base import Metric, Presentation, Value, window
+from .cross import cross_traffic
+from .curves import curves as drawn
+from .rounds import entries, rounds
+from .study import MODELS, NO_THEORY, Model, Study, study
+from .words import SAMPLES_A_ROUND, scales_of
 
 _OF = {
     "theory": "the chain with p(w) as counted",
@@ -80,12 +79,6 @@ OF_MODELS = (*(v for m in MODELS for v in (INSIDE[m], P[m])), *MEANS.values())
 OF_FLOW = (ROUNDS, MEAN, LOSSES, P_PACKET, LARGEST)
 OF_SCALE = (WINDOWS, LOW, HIGH, THEORY_LOW, THEORY_HIGH)
 VALUES = (*OF_MODELS, *OF_FLOW, *OF_SCALE)
-
-
-def scales_of(request: MetricRequest) -> tuple[int, ...]:
-    """Return the scales of a request, in rounds."""
-    text = str(request.options.get(SCALES.name, SCALES.default))
-    return tuple(int(part) for part in text.strip("[]").split(","))
 
 
 def studied(measurement: Measurement, flow: FlowRecord, scales: tuple[int, ...]) -> Study | str:
@@ -142,7 +135,7 @@ def _no_theory(flow: Flow) -> str:
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
     """Return the deviations of each requested flow."""
-    scales = scales_of(request)
+    scales = scales_of(request.options)
     return tuple(
         value
         for flow in measurement.sessions(request.sessions)
@@ -205,7 +198,7 @@ def curves(measurement: Measurement, request: MetricRequest) -> tuple[Curve, ...
     """Return the spectra, ranges and loss probabilities of each requested flow."""
     found: list[Curve] = []
     for flow in measurement.sessions(request.sessions):
-        study = studied(measurement, flow, scales_of(request))
+        study = studied(measurement, flow, scales_of(request.options))
         if isinstance(study, Study):
             found += [Curve("deviations", flow.name, *curve) for curve in drawn(study)]
     return tuple(found)

@@ -1,0 +1,57 @@
+"""What metrics require of a configuration: the sampling interval of its flows, and what an entry's
+own `check` finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from fairc.compiler.passes.draft import Draft, DraftFlow
+from fairc.compiler.plan import SAMPLE_EVERY_NS
+from fairc.dsl import model
+from fairc.dsl.core.diagnostics import Diagnostic
+from fairc.words.metrics import METRICS, MeasuredFlow
+
+
+def sample_every_ns(flow: model.Flow, requests: Iterable[model.MetricRequest]) -> int:
+    """Return the sampling interval of a flow: the shortest that one of its metrics requests, ns."""
+    if flow.transport == "udp":
+        return SAMPLE_EVERY_NS
+    wanted = (
+        round(float(request.options.get(every.name, every.fallback.number)) * 1e9)
+        for request in requests
+        if (every := METRICS[request.name].every) is not None and _of(request, flow)
+    )
+    return min((SAMPLE_EVERY_NS, *wanted))
+
+
+def check_requests(
+    draft: Draft,
+    requests: Iterable[model.MetricRequest],
+    report: Callable[[Diagnostic], None],
+) -> None:
+    """Report what metrics find wrong with their requests in a configuration."""
+    for request in requests:
+        check = METRICS[request.name].check
+        if check is not None:
+            asked = [each for each in draft.flows if _of(request, each.flow)]
+            for found in check(request, [_measured(draft, each, request) for each in asked]):
+                report(found)
+
+
+def _measured(draft: Draft, each: DraftFlow, request: model.MetricRequest) -> MeasuredFlow:
+    flow, scenario = each.flow, draft.scenario
+    ends = [ns for ns in (scenario.duration_ns, flow.stop_ns) if ns is not None]
+    return MeasuredFlow(
+        flow,
+        base_rtt_ns=each.base_rtt_ns,
+        sample_every_ns=sample_every_ns(flow, [request]),
+        begins_ns=max(scenario.warmup_ns, flow.start_ns or 0),
+        ends_ns=min(ends, default=None),
+    )
+
+
+def _of(request: model.MetricRequest, flow: model.Flow) -> bool:
+    return not request.sessions or bool(
+        {flow.name, flow.declared, flow.users} & set(request.sessions)
+    )
