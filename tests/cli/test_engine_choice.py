@@ -66,7 +66,7 @@ def small(fairc: Fairc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fair
     for engine in (FakeUml, FakeVm, FakeMininet):
         monkeypatch.setattr(f"fairc_fake.engine.{engine.__name__}", engine, raising=False)
         kind = next(kind for kind in ENGINES if kind.name == engine.name)
-        fake = replace(kind, factory=f"fake:{engine.__name__}")
+        fake = replace(kind, factory=f"fairc_fake.engine:{engine.__name__}")
         monkeypatch.setitem(ENGINES._entries, engine.name, fake)
     return fairc
 
