@@ -9,6 +9,7 @@ from functools import cached_property
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Diagnostics, Severity
 from fairc.dsl.experiment import Experiment
 from fairc.dsl.model import Configuration
+from fairc.dsl.model.base import within_bounds
 
 from . import engine_choice
 from .cells.coverage import MetricCoverage
@@ -18,8 +19,7 @@ from .cells.transfers import check_transfers
 from .cells.variation import PAIRED, WITHOUT_LOSSES, in_order, variations
 from .engine_choice import Choice, Requirements
 from .passes.lower import Lowering
-from .plan import Cell, Input, MetricRequest, Plan
-from .plan.base import within_bounds
+from .plan import Cell, Input, Plan
 
 PART_LIMIT = 20_000
 """How many flows, nodes and links representatives have together."""
@@ -49,17 +49,17 @@ class Compilation:
             experiment.seed,
             experiment.paired,
             experiment.common,
-            tuple(experiment.measure),
+            experiment.measure,
         )
         self._variations: frozenset[str] = frozenset()
-        self._inputs: dict[str, str] = {}
+        self._inputs: dict[str, Input] = {}
         self._asks: dict[Requirements, None] = {}
         self._processing_ns: set[int] = set()
         self._seen_all = False
         self._found: dict[tuple[str, str, int], Diagnostic] = {}
         self._has_errors = False
         self._lowering = Lowering(self._report)
-        self._measured = MetricCoverage(experiment.measure)
+        self._measured = MetricCoverage(experiment.measure, experiment.measured_at)
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -103,23 +103,13 @@ class Compilation:
             excluded=excluded,
             unsampled=unsampled,
             cells=cells,
-            measure=tuple(
-                MetricRequest(
-                    name=request.name,
-                    sessions=request.sessions,
-                    options=dict(request.options),
-                    values=request.values,
-                )
-                for request in experiment.measure
-            ),
+            measure=experiment.measure,
             figures=experiment.figures,
             varied=self._varied(),
             engine=self.choice.engine,
             engine_reasons=self.choice.sentences,
             transmission="frames",
-            inputs=tuple(
-                Input(path=path, sha256=sha256) for path, sha256 in sorted(self._inputs.items())
-            ),
+            inputs=tuple(self._inputs[path] for path in sorted(self._inputs)),
             processing_ns=self.processing_ns,
             engine_asked=self._engine_asked,
             settings=experiment.settings,
@@ -216,8 +206,9 @@ class Compilation:
         self._measured.note(configuration.scenario)
         with within_bounds():
             draft = self._lowering(configuration.scenario)
-        check_requests(draft, self._experiment.measure, self._report)
-        check_transfers(draft, self._experiment.measure, self._report)
+        measure, places = self._experiment.measure, self._experiment.measured_at
+        check_requests(draft, measure, places, self._report)
+        check_transfers(draft, measure, places, self._report)
         if self._has_errors:
             return None
         return Lowered(self._settings, configuration, draft)
@@ -267,7 +258,7 @@ class Compilation:
             self._processing_ns.add(configuration.scenario.processing_ns)
         asked = engine_choice.of_scenario(configuration.scenario)
         self._asks |= dict.fromkeys(asks for asks in asked if asks.special)
-        self._inputs |= {file.path: file.sha256 for file in configuration.scenario.inputs}
+        self._inputs |= {file.path: file for file in configuration.scenario.inputs}
 
 
 def _parts(configuration: Configuration) -> int:

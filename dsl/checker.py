@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import ParamSpec, TypeVar
 
-from fairc.compiler.plan import FigureRequest
-from fairc.compiler.plan.base import within_bounds
+from fairc.dsl.model.base import within_bounds
+from fairc.dsl.model.requests import FigureRequest
 from fairc.words.blocks import experiment as keys
 from fairc.words.blocks.hosts import HOSTS, OFFLOAD, TCP_METRICS_SAVE
 from fairc.words.repetitions import Repeat
@@ -140,7 +140,7 @@ class Checker:
         self._hosts(hosts, grid)
         axes = self._try(grid.axes) or ()
         symbols = self._conditions(grid, excludes)
-        measure = self._measure(experiment, block, flows, lets)
+        measure, places = self._measure(experiment, block, flows, lets) or (None, {})
         precision = check_precision(
             self._statements,
             block,
@@ -202,6 +202,7 @@ class Checker:
             common=common,
             is_shuffled=self._try(block.given, keys.ORDER, static) == "shuffled",
             measure=measure or (),
+            measured_at=places,
             figures=figures,
             claims=claims,
             diagnostics=self.diagnostics,
@@ -335,8 +336,8 @@ class Checker:
         block: Block,
         flows: Sequence[syntax.Flow],
         lets: Mapping[str, syntax.Expr],
-    ) -> tuple[model.MetricRequest, ...] | None:
-        """Return the metrics, or None if something is wrong with them."""
+    ) -> tuple[tuple[model.MetricRequest, ...], Mapping[str, Span]] | None:
+        """Return the metrics and where each is written, or None if something is wrong with them."""
         setting = block.settings.get("measure")
         if setting is None:
             self._warn(
@@ -345,7 +346,7 @@ class Checker:
                 experiment.name.span,
                 "for example `measure = [goodput, fairness]`",
             )
-            return ()
+            return (), {}
         names = [flow.name.text for flow in flows]
         names += [
             group.name.text for group in self._of(syntax.Users) if group.name.text not in names

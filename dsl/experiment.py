@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 
-from fairc.compiler.plan import Axis, Claim, FigureRequest, Precision, Setting
+from fairc.dsl.model.claims import Claim
+from fairc.dsl.model.requests import Axis, FigureRequest, Precision, Setting
 
 from . import model
 from .core.diagnostics import CompileError, Diagnostics
 from .core.render import runnable
-from .core.source import Source
+from .core.source import Source, Span
 from .grid.sampling import Bindings, Point
 from .grid.sweeps import Grid
 from .scenarios import Builder
@@ -27,7 +28,7 @@ class Experiment:
     ends them earlier. common: whether starts, arrivals, sizes and pauses are the same for every
     value of the sweep; paired: whether losses are, too. diagnostics: warnings so far; making
     configurations may add to them. settings: what `--set` replaced, by name. deviates: what differs
-    from the publication that `citation` names.
+    from the publication that `citation` names. measured_at: where `measure` has each metric.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Experiment:
     common: bool
     is_shuffled: bool
     measure: tuple[model.MetricRequest, ...]
+    measured_at: Mapping[str, Span] = field(repr=False)
     figures: tuple[FigureRequest, ...]
     diagnostics: Diagnostics
     grid: Grid = field(repr=False)

@@ -107,7 +107,7 @@ class MetricEntry(Entry):
     negative. is_level: whether it is a mean over time, so that it depends on when it was taken
     while bulk flows still move; not_levels: the values that are not, by their names in `measure`.
     of_transfers: whether its percentiles are over transfers. check: yields what is wrong with a
-    request in a configuration, given the flows that it is of.
+    request in a configuration, given the flows that it is of; its place is added.
     """
 
     need: Need | None = None

@@ -59,7 +59,7 @@ def load_trace(use: Use[Entry]) -> tuple[model.Trace, Quantity]:
     if every_ns < 10**6:
         fail("out-of-range", "a trace has a resolution of 1 ms", use.span_of(EVERY))
     data = attached(name, SIZE_LIMIT_BYTES)
-    file = model.Input(name.value, hashlib.sha256(data).hexdigest())
+    file = model.Input(path=name.value, sha256=hashlib.sha256(data).hexdigest())
     key = (name.span.source.name, file.sha256, every_ns)
     if key not in _KNOWN:
         _KNOWN[key] = _binned(file, _times_ms(data, name), every_ns, use.span)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.core.source import Span
 from fairc.dsl.model import Flow, MetricRequest, Scenario
 from fairc.words.metrics import METRICS, Need
 
 
 class MetricCoverage:
-    """The metrics that no flow has had a value of so far, configuration by configuration."""
+    """The metrics that no flow has had a value of so far, configuration by configuration.
 
-    def __init__(self, requests: Iterable[MetricRequest]) -> None:
+    places: where each is requested.
+    """
+
+    def __init__(self, requests: Iterable[MetricRequest], places: Mapping[str, Span]) -> None:
+        self._places = places
         self._open = [request for request in requests if METRICS[request.name].need]
 
     def note(self, scenario: Scenario) -> None:
@@ -36,7 +41,7 @@ class MetricCoverage:
             yield Diagnostic(
                 code="nothing-to-measure",
                 message=f"no flow{of} {need.activity}, so `{request.name}` has no values",
-                span=request.span,
+                span=self._places[request.name],
                 help=f"remove `{request.name}` from `measure`, or add a flow that it can measure",
                 severity=Severity.WARNING,
             )

@@ -4,12 +4,14 @@ own `check` finds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 from fairc.compiler.passes.draft import Draft, DraftFlow
 from fairc.compiler.plan import SAMPLE_EVERY_NS
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic
+from fairc.dsl.core.source import Span
 from fairc.words.metrics import METRICS, MeasuredFlow
 
 
@@ -28,15 +30,16 @@ def sample_every_ns(flow: model.Flow, requests: Iterable[model.MetricRequest]) -
 def check_requests(
     draft: Draft,
     requests: Iterable[model.MetricRequest],
+    places: Mapping[str, Span],
     report: Callable[[Diagnostic], None],
 ) -> None:
-    """Report what metrics find wrong with their requests in a configuration."""
+    """Report what metrics find wrong with their requests in a configuration, at their places."""
     for request in requests:
         check = METRICS[request.name].check
         if check is not None:
             asked = [each for each in draft.flows if _of(request, each.flow)]
             for found in check(request, [_measured(draft, each, request) for each in asked]):
-                report(found)
+                report(replace(found, span=places[request.name]))
 
 
 def _measured(draft: Draft, each: DraftFlow, request: model.MetricRequest) -> MeasuredFlow:

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
 from fairc.compiler.passes.draft import Draft
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.core.source import Span
 from fairc.words.distributions import mean
 from fairc.words.metrics import METRICS
 from fairc.words.workloads.file import File
@@ -32,6 +33,7 @@ def needed(percent: int) -> int:
 def check_transfers(
     draft: Draft,
     requests: Iterable[model.MetricRequest],
+    places: Mapping[str, Span],
     report: Callable[[Diagnostic], None],
 ) -> None:
     """Report which percentiles of `fct` a configuration has too few transfers for."""
@@ -41,12 +43,14 @@ def check_transfers(
         for value in request.values:
             found = _PERCENTILE.fullmatch(value.partition(".")[2])
             if found is not None:
-                report_few(draft, request, value, bool(found[1]), int(found[2]), report)
+                at = places[request.name]
+                report_few(draft, request, at, value, bool(found[1]), int(found[2]), report)
 
 
 def report_few(
     draft: Draft,
     request: model.MetricRequest,
+    at: Span,
     value: str,
     grouped: bool,
     percent: int,
@@ -74,7 +78,7 @@ def report_few(
         Diagnostic(
             "few-transfers",
             f"`{value}` has no value for `{name}`{others}",
-            request.span,
+            at,
             note=(
                 f"it needs {least} transfers after the warm-up, and about {float(count):.3g} are"
                 f" made"

@@ -6,15 +6,15 @@ language nor the header. Integers carry their unit in the name: ns, bit/s, bytes
 
 Queues, links, workloads, proxies, policers, routes and options of transports are the classes that a
 cell runs with (fairc.cell: queues, links, workloads, experiment; numbers, text: the types of
-their fields). From the smallest part to the whole:
+their fields). What an experiment asks, such as its metrics, figures and claims, are the classes of
+the checked experiment (fairc.dsl.model: requests, claims). The rest, from the smallest part to the
+whole:
 
     base       what all parts have in common
     network    interfaces, routes, nodes, cables
     flows      who sends what to whom
     consistency  contradictions that a cell must not contain
     cells      a cell and its captures
-    claims     the hypotheses that the run decides
-    looks      the interim analyses of a range of repetitions
     requests   contradictions that a header must not contain
     header     the plan: what was swept, what is measured and shown
 """
@@ -48,24 +48,23 @@ from fairc.cell.workloads import (
     VideoWorkload,
     Workload,
 )
-
-from .base import MAX_PROCESSING_NS, SAMPLE_EVERY_NS, Model, Mtu, SampleEvery
-from .cells import Capture, Cell
-from .claims import Claim, ClaimTerm, ClaimUnit
-from .flows import Flow
-from .header import (
-    OUTDATED,
-    PLAN_VERSION,
+from fairc.dsl.model.base import Model
+from fairc.dsl.model.claims import Claim, ClaimTerm, ClaimUnit
+from fairc.dsl.model.requests import (
     Axis,
     FigureRequest,
     Goal,
     Input,
     MetricRequest,
-    Plan,
     Precision,
     Selection,
     Setting,
 )
+
+from .base import MAX_PROCESSING_NS, SAMPLE_EVERY_NS, Mtu, SampleEvery
+from .cells import Capture, Cell
+from .flows import Flow
+from .header import OUTDATED, PLAN_VERSION, Plan
 from .network import Cable, Interface, Node
 
 __all__ = [

@@ -10,8 +10,9 @@ from fairc.cell.experiment import Pep, Policer
 from fairc.cell.numbers import Repetition, Seed, SpanNs, TimeNs
 from fairc.cell.part import absent
 from fairc.cell.text import CaptureName, Identity, InterfaceName, NodeName, Place, Text, Word
+from fairc.dsl.model.base import Model, empty
 
-from .base import MAX_PROCESSING_NS, MAX_SYSCALL_COST_NS, Captured, Model, empty
+from .base import MAX_PROCESSING_NS, MAX_SYSCALL_COST_NS, Captured
 from .consistency import contradiction
 from .flows import Flow
 from .network import Cable, Node

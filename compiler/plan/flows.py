@@ -24,8 +24,9 @@ from fairc.cell.text import (
     Word,
 )
 from fairc.cell.workloads import VideoWorkload, Workload
+from fairc.dsl.model.base import Model
 
-from .base import SAMPLE_EVERY_NS, Model, Mtu, SampleEvery
+from .base import SAMPLE_EVERY_NS, Mtu, SampleEvery
 
 
 class Flow(Model):

@@ -12,8 +12,9 @@ from fairc.cell.links import Change, Impairment, Shaper
 from fairc.cell.numbers import SpanNs
 from fairc.cell.queues import Queue
 from fairc.cell.text import InterfaceAddress, InterfaceName, Line, NodeName, Place
+from fairc.dsl.model.base import Model
 
-from .base import Model, Mtu
+from .base import Mtu
 
 
 class Interface(Model):

@@ -7,12 +7,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairc.dsl.core.kinds import Quantities, Words
+from fairc.dsl.model import claims
+from fairc.dsl.model.requests import Axis, FigureRequest
 from fairc.words.figures import ALWAYS, FIGURES
 
-from . import claims
-
 if TYPE_CHECKING:
-    from .header import Axis, FigureRequest, Plan
+    from .header import Plan
 
 APART = frozenset({"metric", "where"})
 """Parameters of a figure that are no options of it in a plan."""

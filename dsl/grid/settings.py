@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from fairc.compiler.plan import Setting
 from fairc.dsl.blocks import Block
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import suggest
 from fairc.dsl.core.source import Source, Span
+from fairc.dsl.model.requests import Setting
 from fairc.dsl.text import syntax
 from fairc.dsl.text.parser import parse_expression
 from fairc.words.blocks.experiment import EXPERIMENT

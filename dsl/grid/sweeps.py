@@ -9,7 +9,6 @@ from functools import cached_property
 from itertools import chain, islice, product
 from math import prod
 
-from fairc.compiler.plan import Axis
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.problems import Gather, fail
@@ -18,6 +17,7 @@ from fairc.dsl.core.units import NUMBER, in_si
 from fairc.dsl.core.values import ListValue, Quantity, TupleValue, Value
 from fairc.dsl.expressions.evaluate import Scope, Work, evaluate, truth
 from fairc.dsl.expressions.names import depending, used_names
+from fairc.dsl.model.requests import Axis
 from fairc.dsl.text import syntax
 
 from .sampling import Bindings, Point, Sample, shuffled

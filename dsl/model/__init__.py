@@ -7,19 +7,17 @@ only the compiler knows the routes.
 
 From the smallest part to the whole:
 
-    inputs      files that a spec reads
     queues      queues and sizes
     links       rate, delay and losses of a link, and how they change
     network     nodes, links, proxies
     pages       web pages
     workloads   what all workloads share; words/workloads defines each of them
     flows       who sends what to whom
-    requests    what is measured; everything else about results uses the plan's own types
+    requests    axes, metrics, figures, precision; claims: what the run is to decide
     scenarios   scenarios, configurations
 """
 
 from .flows import Flow, Options, OwnCca, Transport
-from .inputs import Input
 from .links import (
     Change,
     Direction,
@@ -32,7 +30,7 @@ from .links import (
 from .network import Link, Network, Node, Pep
 from .pages import Page, PageObject
 from .queues import Queue, Size
-from .requests import MetricRequest
+from .requests import Input, MetricRequest
 from .scenarios import Configuration, Count, Scenario
 from .workloads import Distribution, OnPath, Workload
 

@@ -9,8 +9,8 @@ from fairc.cell.frames import ETHERNET_BYTES, MTU
 from fairc.cell.links import GilbertElliott
 from fairc.dsl.core.source import Span
 
-from .inputs import Input
 from .queues import Queue
+from .requests import Input
 
 JitterDistribution = Literal["uniform", "normal", "pareto", "paretonormal"]
 Transmit = Literal["frames", "bucket"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from fairc.dsl.core.source import Span
 
-from .inputs import Input
+from .requests import Input
 
 
 @dataclass(frozen=True, slots=True)

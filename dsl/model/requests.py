@@ -1,25 +1,125 @@
-"""What is measured."""
+"""What an experiment asks of its cells: axes, metrics, figures, and when repetitions end."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import Annotated
 
-from fairc.dsl.core.source import Span
+from pydantic import AfterValidator, Field
+
+from fairc.cell.numbers import Above, Real, Repetition
+from fairc.cell.part import off
+from fairc.cell.text import Document, FlowName, MetricName, Sha256, Text, Word
+
+from .base import Model, empty
 
 
-@dataclass(frozen=True, slots=True)
-class MetricRequest:
-    """An entry of `measure`, as in the plan, and where it is written.
+def _below(path: str) -> str:
+    if not path or path.startswith("/") or ".." in path.split("/"):
+        raise ValueError("a path from the experiment's folder, without `..`")
+    return path
 
-    sessions: the flows named by position (`fairness(tcp, quic)`); empty means all.
-    options: keyword arguments, times in seconds, sizes in bytes. span: where it is written.
-    values: the sub-values that are named (`queue_delay.p95`, and `queue_delay` for its first one);
-    empty: the first.
+
+Below = Annotated[Text, AfterValidator(_below)]
+"""The path of a file in or below the folder of the experiment."""
+
+
+class Axis(Model):
+    """A swept name and its values in canonical text, in file order.
+
+    numbers, unit: the values in an SI base unit (bytes for sizes) where all are quantities of one
+    dimension, else empty.
     """
 
-    name: str
-    sessions: tuple[str, ...]
-    options: Mapping[str, float | str]
-    span: Span | None = field(default=None, compare=False)
-    values: tuple[str, ...] = ()
+    name: Word
+    values: tuple[Text, ...]
+    numbers: tuple[Real, ...] = ()
+    unit: Text = ""
+
+
+class MetricRequest(Model):
+    """An entry of `measure`: metric name, flows named by position, keyword options (SI units).
+
+    values: the sub-values named in the file, such as `queue_delay.p95`; the metric's own name
+    stands for its first value. Left out where only that is named. All values are computed.
+    """
+
+    name: MetricName
+    sessions: tuple[FlowName, ...] = ()
+    options: dict[Word, Real | Text] = {}
+    values: Annotated[tuple[MetricName, ...], Field(exclude_if=empty)] = ()
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The names of the requested values."""
+        return self.values or (self.name,)
+
+
+class Goal(Model):
+    """The precision that a value must reach before repetitions stop: `metric` as in `measure`
+    (`fairness.F`).
+
+    within: the largest half-width of its interval; relative: as a fraction of the value, else in
+    its SI unit.
+    """
+
+    metric: MetricName
+    within: Above
+    relative: bool
+
+
+class Precision(Model):
+    """When repetitions stop: after `least` of them or later, at the first interim analysis with
+    every goal reached.
+
+    per: the axes whose values distinguish the groups that stop together; empty: all configurations
+    stop together.
+    claims: whether every claim must be decided as well; then `goals` may be empty. Left out where
+    it need not.
+    """
+
+    least: Repetition
+    goals: tuple[Goal, ...]
+    per: tuple[Word, ...] = ()
+    claims: Annotated[bool, Field(exclude_if=off)] = False
+
+
+class Selection(Model):
+    """The cells for which a condition holds, listed so that readers need no syntax.
+
+    text: the condition as written. names: the swept names (and `repetition`) that it depends on;
+    rows: their values for which it holds, in canonical text.
+    """
+
+    text: Text
+    names: tuple[Word, ...]
+    rows: tuple[tuple[Text, ...], ...]
+
+
+class FigureRequest(Model):
+    """An entry of `report`: kind of figure, the metric shown (`fairness.F`), its options.
+
+    options: complete, defaults written out; quantities in SI base units. where: the cells that it
+    shows, or None for all.
+    """
+
+    kind: Word
+    metric: MetricName | None = None
+    options: dict[Word, Text | Real | tuple[Text, ...]] = {}
+    where: Selection | None = None
+
+
+class Setting(Model):
+    """What `--set` replaced: a name, its value as given, and what the file says (empty:
+    nothing).
+    """
+
+    name: Word
+    value: Text
+    instead: Document = ""
+
+
+class Input(Model):
+    """A file that the spec reads: its path from the spec's folder, its SHA-256."""
+
+    path: Below
+    sha256: Sha256

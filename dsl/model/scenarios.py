@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from .flows import Flow
-from .inputs import Input
 from .network import Network
+from .requests import Input
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from .inputs import Input
+from .requests import Input
 
 if TYPE_CHECKING:
     from .flows import Flow

@@ -6,8 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from fairc.compiler.plan import Axis
-from fairc.compiler.plan.claims import Statistic, Tested
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import CompileError, Label
 from fairc.dsl.core.entries import Parameter
@@ -17,6 +15,8 @@ from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, Dimension
 from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.grid.sweeps import Grid
+from fairc.dsl.model.claims import Statistic, Tested
+from fairc.dsl.model.requests import Axis
 from fairc.dsl.text import syntax
 from fairc.words import claims as words
 from fairc.words.metrics import METRICS, MetricEntry

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn, cast
 
-from fairc.compiler.plan import ClaimTerm, ClaimUnit
-from fairc.compiler.plan.claims import Over, Relation, Tested
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.units import NUMBER, SHARE, in_si
 from fairc.dsl.core.values import Quantity
@@ -16,6 +14,7 @@ from fairc.dsl.expressions import arithmetic
 from fairc.dsl.expressions.evaluate import Scope, evaluate, truth
 from fairc.dsl.expressions.names import used_names
 from fairc.dsl.grid.sampling import Bindings
+from fairc.dsl.model.claims import ClaimTerm, ClaimUnit, Over, Relation, Tested
 from fairc.dsl.text import syntax
 from fairc.words.claims import P
 

@@ -6,14 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fairc.compiler.plan import Claim
-from fairc.compiler.plan.claims import Over
 from fairc.dsl import model
 from fairc.dsl.blocks import Block
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.expressions.evaluate import Scope
+from fairc.dsl.model.claims import Claim, Over
 from fairc.dsl.text import syntax
 from fairc.words.blocks.claim import CLAIM, FOR, HOLDS, WHERE
 from fairc.words.blocks.flow import USERS

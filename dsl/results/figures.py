@@ -9,7 +9,6 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from fairc.compiler.plan import Axis, FigureRequest, Selection
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.entries import Parameter, match
 from fairc.dsl.core.literals import literal
@@ -22,6 +21,7 @@ from fairc.dsl.expressions.evaluate import Scope, check_symbols, evaluate, truth
 from fairc.dsl.expressions.names import used_names
 from fairc.dsl.grid.sampling import Bindings
 from fairc.dsl.grid.sweeps import Grid
+from fairc.dsl.model.requests import Axis, FigureRequest, Selection
 from fairc.dsl.text import syntax
 from fairc.words.figures import ALWAYS, FIGURES, FigureEntry
 from fairc.words.metrics import METRICS

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from fairc.compiler.plan import Goal, Precision
-from fairc.compiler.plan.looks import LEAST
 from fairc.dsl import model
 from fairc.dsl.blocks import Block
 from fairc.dsl.core.diagnostics import Diagnostic, Diagnostics, Label, Severity
@@ -18,10 +16,11 @@ from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.expressions.names import used_names
 from fairc.dsl.grid.grid_checks import names_behind_per
 from fairc.dsl.grid.sweeps import Grid
+from fairc.dsl.model.requests import Goal, Precision
 from fairc.dsl.text import syntax
 from fairc.words.blocks.experiment import REPEAT
 from fairc.words.metrics import METRICS, MetricEntry
-from fairc.words.repetitions import Repeat
+from fairc.words.repetitions import LEAST, Repeat
 
 from .measures import DIMENSIONS, check_sub_values
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
-from typing import cast
 
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Label
@@ -13,7 +11,7 @@ from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import suggest, unknown
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import DATA, FREQUENCY, NUMBER, PACKETS, RATE, TIME, Dimension, in_si
-from fairc.dsl.core.values import Applied, ListValue, Quantity, Symbol, Value
+from fairc.dsl.core.values import ListValue, Quantity, Symbol, Value
 from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.text import syntax
 from fairc.words.metrics import METRICS
@@ -32,8 +30,8 @@ DIMENSIONS: Mapping[str, Dimension] = {
 
 def build_measures(
     value: syntax.Expr, flows: Collection[str], lets: Mapping[str, syntax.Expr]
-) -> tuple[model.MetricRequest, ...]:
-    """Return the requested metrics; they are the same for every cell.
+) -> tuple[tuple[model.MetricRequest, ...], Mapping[str, Span]]:
+    """Return the requested metrics, which are the same for every cell, and where each is written.
 
     Raises CompileError with everything wrong, `not-yet` included.
     """
@@ -54,28 +52,28 @@ def build_measures(
         )
     gather = Gather()
     requests: dict[str, model.MetricRequest] = {}
-    spans: dict[str, Span] = {}
+    places: dict[str, Span] = {}
     for item in listed.items:
         with gather.attempt():
-            placed, value_name = _parted(_place(item, value))
-            request = replace(_metric(placed, flows), values=(value_name or placed.name,))
+            placed = _place(item, value)
+            request = _metric(placed, flows)
             first = requests.setdefault(request.name, request)
             if first is not request:
-                requests[request.name] = _merged(first, request, spans[request.name], item.span)
-            spans.setdefault(request.name, item.span)
+                requests[request.name] = _merged(first, request, places[request.name], placed.span)
+            places.setdefault(request.name, placed.span)
     gather.finish()
     return tuple(
-        replace(request, values=()) if request.values == (request.name,) else request
+        request.model_copy(update={"values": ()}) if request.values == (request.name,) else request
         for request in requests.values()
-    )
+    ), places
 
 
-def _parted(item: Value) -> tuple[Symbol | Applied, str]:
+def _parted(item: Value) -> tuple[Value, str]:
     """Return a metric without its sub-value, and both together: `queue_delay`,
     `queue_delay.p95`.
     """
     if not isinstance(item, Symbol) or "." not in item.name:
-        return cast(Symbol | Applied, item), ""
+        return item, ""
     name, *rest = item.name.split(".")
     span = Span(item.span.source, item.span.start, item.span.start + len(name))
     check_sub_values(METRICS.get(name, span), rest, item.span)
@@ -96,7 +94,7 @@ def _merged(
             help="request each metric once, so that its values have one name; list any number of"
             " its sub-values",
         )
-    return replace(first, values=(*first.values, *second.values))
+    return first.model_copy(update={"values": (*first.values, *second.values)})
 
 
 def check_sub_values(metric: Entry, rest: Sequence[str], at: Span) -> None:
@@ -125,7 +123,9 @@ def _place(item: Value, within: syntax.Expr) -> Value:
 
 
 def _metric(item: Value, flows: Collection[str]) -> model.MetricRequest:
-    use = bind(METRICS, item, "an item of `measure`")
+    """Return the request of a metric, or of the sub-value that is named."""
+    metric, value = _parted(item)
+    use = bind(METRICS, metric, "an item of `measure`")
     gather = Gather()
     met: dict[str, Span] = {}
     for session in use.repeated:
@@ -149,7 +149,10 @@ def _metric(item: Value, flows: Collection[str]) -> model.MetricRequest:
     options = {
         name: _option(argument) for name, argument in use.arguments.items() if name not in repeated
     }
-    return model.MetricRequest(use.entry.name, sessions, options, item.span)
+    values = (value or use.entry.name,)
+    return model.MetricRequest(
+        name=use.entry.name, sessions=sessions, options=options, values=values
+    )
 
 
 def _option(value: Value) -> float | str:

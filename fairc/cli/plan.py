@@ -9,12 +9,12 @@ from typing import Any
 import click
 
 from fairc.compiler.estimate import Estimate
-from fairc.compiler.plan.looks import looks
 from fairc.compiler.targets.processing import describe as processing
 from fairc.runtime.engines import kind_of
 from fairc.runtime.formatting import size
 from fairc.runtime.report.advice import comparing, settling
 from fairc.runtime.run.progress import duration
+from fairc.words.repetitions import looks
 
 from . import console
 from .options import engine, form, quiet, settings, type_path

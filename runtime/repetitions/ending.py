@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from fairc.compiler.plan import Goal, Plan
-from fairc.compiler.plan.looks import looks
 from fairc.runtime.statistics.repeated import repeated
 from fairc.runtime.statistics.sequential import imprecision
+from fairc.words.repetitions import looks
 
 from .reading import CellValues, Measure
 

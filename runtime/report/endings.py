@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from fairc.compiler.plan import Goal, Precision
-from fairc.compiler.plan.looks import looks
 from fairc.runtime.formatting import counted, listed, one_line, quantity
 from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.repetitions.ending import Ending, Endings, Missed
+from fairc.words.repetitions import looks
 
 from .run import Run
 

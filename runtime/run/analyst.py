@@ -15,7 +15,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from fairc.compiler.plan import Cell, MetricRequest
-from fairc.compiler.plan.base import Model
+from fairc.dsl.model.base import Model
 from fairc.runtime.analysis.cells import ArtefactError, analyse, write_files, write_series
 from fairc.runtime.host import archive, faults
 from fairc.runtime.measurement.results import CellResult

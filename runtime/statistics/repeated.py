@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from fairc.compiler.plan import Plan
-from fairc.compiler.plan.looks import LEAST, LOOKS, has_ranks
+from fairc.words.repetitions import LEAST, LOOKS, has_ranks
 
 from . import estimates
 from .estimates import CONFIDENCE, Estimate

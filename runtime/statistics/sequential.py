@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from functools import cache
 
-from fairc.compiler.plan.looks import LOOKS
+from fairc.words.repetitions import LOOKS
 
 from .estimates import CONFIDENCE, Estimate, no_variance, of_ranks
 

@@ -11,12 +11,12 @@ import pytest
 from cell_values import cell_values
 
 from fairc.compiler.plan import Axis, Claim, ClaimTerm, ClaimUnit, MetricRequest, Plan, Precision
-from fairc.compiler.plan.looks import looks
 from fairc.runtime.claims.intervals import of_unit
 from fairc.runtime.repetitions.ending import Ending, Endings
 from fairc.runtime.statistics.estimates import median_ranks
 from fairc.runtime.statistics.repeated import Repeated
 from fairc.runtime.statistics.sequential import at_any_time, kept_counts
+from fairc.words.repetitions import looks
 
 LEAST, MOST = 8, 40
 BOUND = 10.0

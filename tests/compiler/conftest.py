@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import repeat
@@ -146,7 +146,8 @@ class MadeExperiment(Experiment):
     paired: bool = False
     common: bool = True
     is_shuffled: bool = False
-    measure: tuple[MetricRequest, ...] = (MetricRequest("goodput", (), {}),)
+    measure: tuple[MetricRequest, ...] = (MetricRequest(name="goodput"),)
+    measured_at: Mapping[str, Span] = field(default_factory=lambda: {"goodput": span(5)})
     figures: tuple[FigureRequest, ...] = ()
     diagnostics: Diagnostics = field(default_factory=Diagnostics)
     grid: Any = None

@@ -11,7 +11,6 @@ import pytest
 from cell_values import cell_values
 
 from fairc.compiler.plan import Goal, MetricRequest, Plan, Precision
-from fairc.compiler.plan.looks import LEAST, LOOKS, looks
 from fairc.dsl.core.units import RATE
 from fairc.dsl.results.measures import DIMENSIONS
 from fairc.runtime.metrics import METRICS, value_named
@@ -21,6 +20,7 @@ from fairc.runtime.statistics import estimates
 from fairc.runtime.statistics.repeated import FIXED, OF_MEANS, Repeated
 from fairc.runtime.statistics.sequential import at_any_time, at_look, values_needed
 from fairc.words import metrics as words
+from fairc.words.repetitions import LEAST, LOOKS, looks
 
 from .test_sequential import missed_at_a_look
 

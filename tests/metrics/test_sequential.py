@@ -10,7 +10,6 @@ from fractions import Fraction
 
 import pytest
 
-from fairc.compiler.plan.looks import LOOKS
 from fairc.runtime.statistics.estimates import median
 from fairc.runtime.statistics.sequential import (
     at_any_time,
@@ -19,6 +18,7 @@ from fairc.runtime.statistics.sequential import (
     kept_counts,
     values_needed,
 )
+from fairc.words.repetitions import LOOKS
 
 
 def missed_at_a_look(looks: dict[int, tuple[int, int]]) -> Fraction:

@@ -68,7 +68,7 @@ def recorded(name: Text) -> model.Page:
     breaks off, or the number of the faulty entry), for one with local files, or without a document.
     """
     data = attached(name, SIZE_LIMIT_BYTES)
-    file = model.Input(name.value, hashlib.sha256(data).hexdigest())
+    file = model.Input(path=name.value, sha256=hashlib.sha256(data).hexdigest())
     key = (str(name.span), file.sha256)
     if key not in _KNOWN:
         try:

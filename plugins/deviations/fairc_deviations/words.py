@@ -40,7 +40,6 @@ def check(request: MetricRequest, flows: Sequence[MeasuredFlow]) -> Iterator[Dia
     scales = scales_of(request.options)
     if len(scales) > MOST_SCALES:
         yield _error(
-            request,
             "too-many",
             f"`deviations` has more than {MOST_SCALES} scales",
             "",
@@ -48,14 +47,13 @@ def check(request: MetricRequest, flows: Sequence[MeasuredFlow]) -> Iterator[Dia
         )
     for flow in flows:
         if flow.flow.transport != "udp":
-            yield from _of_flow(request, flow, max(scales))
+            yield from _of_flow(flow, max(scales))
 
 
-def _of_flow(request: MetricRequest, flow: MeasuredFlow, longest: int) -> Iterator[Diagnostic]:
+def _of_flow(flow: MeasuredFlow, longest: int) -> Iterator[Diagnostic]:
     name, rtt_ns = flow.flow.name, flow.base_rtt_ns
     if flow.flow.connections > 1:
         yield _error(
-            request,
             "several-connections",
             f"`deviations` needs a single connection, but `{name}` has {flow.flow.connections}",
             "each connection has its own window and clock",
@@ -63,7 +61,6 @@ def _of_flow(request: MetricRequest, flow: MeasuredFlow, longest: int) -> Iterat
         )
     if 0 < rtt_ns < SAMPLES_A_ROUND * flow.sample_every_ns:
         yield _warning(
-            request,
             "few-samples",
             f"sampling `{name}` every {flow.sample_every_ns / 1e6:g} ms may be too rare",
             f"its base RTT is {rtt_ns / 1e6:g} ms; with fewer than {SAMPLES_A_ROUND} samples a"
@@ -76,7 +73,6 @@ def _of_flow(request: MetricRequest, flow: MeasuredFlow, longest: int) -> Iterat
     why = f"at most {rounds} round trips of {rtt_ns / 1e6:g} ms are measured"
     if rounds < longest:
         yield _error(
-            request,
             "too-short",
             f"`{name}` is shorter than the longest scale, {longest} round trips",
             why,
@@ -84,7 +80,6 @@ def _of_flow(request: MetricRequest, flow: MeasuredFlow, longest: int) -> Iterat
         )
     elif rounds // longest < LEAST_WINDOWS:
         yield _warning(
-            request,
             "few-windows",
             f"`{name}` has at most {_windows(rounds // longest)} of {longest} round trips",
             f"{why}; a scale with fewer than {LEAST_WINDOWS} windows has no values",
@@ -96,12 +91,12 @@ def _windows(count: int) -> str:
     return "1 window" if count == 1 else f"{count} windows"
 
 
-def _error(request: MetricRequest, code: str, message: str, note: str, help: str) -> Diagnostic:
-    return Diagnostic(code, message, request.span, note=note, help=help)
+def _error(code: str, message: str, note: str, help: str) -> Diagnostic:
+    return Diagnostic(code, message, note=note, help=help)
 
 
-def _warning(request: MetricRequest, code: str, message: str, note: str, help: str) -> Diagnostic:
-    return Diagnostic(code, message, request.span, note=note, help=help, severity=Severity.WARNING)
+def _warning(code: str, message: str, note: str, help: str) -> Diagnostic:
+    return Diagnostic(code, message, note=note, help=help, severity=Severity.WARNING)
 
 
 METRIC = MetricEntry(
