@@ -1,6 +1,6 @@
 # Every target does its own set-up and can be repeated.
 .DEFAULT_GOAL := help
-.PHONY: help setup install demo test check fix count bench fuzz torture studies docs clean dist machine
+.PHONY: help setup install demo test check fix count bench torture studies docs clean dist machine
 
 PYTHON   := python3
 BIN      := .venv/bin
@@ -57,9 +57,6 @@ count: ## the size of the code now and then: imports in functions, caches, lines
 
 bench: setup ## measure this machine: speed, fixed cost, compile time, start-up time
 	cd scripts && ../$(BIN)/python -m bench
-
-fuzz: $(DEVELOPER) ## 21,000 broken files: diagnostics, no traceback, no hang
-	$(BIN)/python tests/support/fuzzing.py
 
 MINUTES := 30
 SEED    := 15

@@ -7,23 +7,26 @@ import re
 from pathlib import Path
 
 import pytest
-from torture import campaign, page, tree
+from torture import campaign, page
 from torture.__main__ import RECORD
+from torture.fault import Fault, Problem, Try
 from torture.record import Record, Slice, kind_of
-from torture.strategy import Outcome, Strategy
 
 
-def _bad(seed: int, number: int, folder: Path) -> Outcome:
-    return Outcome("even") if number % 2 == 0 else Outcome("odd", f"number {number} of /tmp/x")
+def _bad(one: Try) -> str:
+    if one.number % 2:
+        one.ending = "odd"
+        raise Problem(f"number {one.number} of /tmp/x")
+    return "even"
 
 
-BAD = Strategy("kind.bad", "nothing", _bad)
+BAD = Fault("kind.bad", "nothing", _bad, here=True)
 
 
 def tried(start: int, end: int) -> Slice:
     made = Slice(start, start, 1.0)
     for number in range(start, end):
-        outcome = _bad(1, number, Path())
+        outcome = BAD.attempt(1, number)
         made.add(number, outcome.ending, outcome.problem)
     return made
 
@@ -128,7 +131,3 @@ def test_lines_are_json(tmp_path: Path) -> None:
     (tmp_path / "record.jsonl").write_text("no line\n")
     with pytest.raises(ValueError):
         Record(tmp_path / "record.jsonl")
-
-
-def test_this_process_has_no_descendants_but_its_own() -> None:
-    assert all(isinstance(pid, int) for pid in tree.descendants())

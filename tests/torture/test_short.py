@@ -9,25 +9,26 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
-from torture import campaign, documents, forgeries, kills, privileged, tree
-from torture.every import STRATEGIES
+from torture import tree
+from torture.fault import Fault, Problem, Try
+from torture.faults import FAULTS, documents, kills, privileged
 from torture.sandbox import Sandbox, preload
-from torture.strategy import Outcome, Strategy
 
 SEED = 1
-PROCESSES = 4  # of pytest, between which the many quick tries are shared
+PROCESSES = 2  # of pytest, between which the many quick tries are shared
 
 
-def parts() -> Iterator[tuple[Strategy, range]]:
-    """Yield what is tried: a strategy, and numbers."""
-    for strategy in STRATEGIES:
-        shared = PROCESSES if strategy.short > 1000 else 1
-        for part in range(shared if strategy.short else 0):
-            yield strategy, range(part, strategy.short, shared)
+def parts() -> Iterator[tuple[Fault, range]]:
+    """Yield what is tried: a kind of fault, and numbers."""
+    for fault in FAULTS.values():
+        shared = PROCESSES if fault.short > 1000 else 1
+        for part in range(shared if fault.short else 0):
+            yield fault, range(part, fault.short, shared)
 
 
 @pytest.fixture(scope="module")
@@ -37,32 +38,31 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     tempfile.tempdir = str(tmp_path_factory.mktemp("torture"))
     preload()
     documents.finished()
-    forgeries.without_page()
     kills.reference("fake")
     yield
     tempfile.tempdir = before
 
 
-def work(strategy: Strategy, numbers: range, folder: Path, found: Connection) -> None:
+def work(fault: Fault, numbers: range, folder: Path, found: Connection) -> None:
     """Try, in a process of its own: it becomes the parent of all orphans, and its children are
     looked for.
     """
     tree.adopt_orphans()
     tree.die_with_parent()
     tempfile.tempdir = str(folder)
-    found.send([(n, campaign.one(strategy, SEED, n)) for n in numbers])
+    found.send([(n, fault.attempt(SEED, n)) for n in numbers])
 
 
 @pytest.mark.usefixtures("ready")
 @pytest.mark.parametrize(
-    ("strategy", "numbers"), [*parts()], ids=lambda each: getattr(each, "name", "part")
+    ("fault", "numbers"), [*parts()], ids=lambda each: getattr(each, "name", "part")
 )
-def test_a_part_of_make_torture(strategy: Strategy, numbers: range, tmp_path: Path) -> None:
-    if lacking := strategy.lacking():
-        pytest.skip(f"{strategy.name}: this machine lacks {lacking}")
+def test_a_part_of_make_torture(fault: Fault, numbers: range, tmp_path: Path) -> None:
+    if lacking := fault.lacking():
+        pytest.skip(f"{fault.name}: this machine lacks {lacking}")
     context = multiprocessing.get_context("fork")
     reading, writing = context.Pipe(duplex=False)
-    process = context.Process(target=work, args=(strategy, numbers, tmp_path, writing))
+    process = context.Process(target=work, args=(fault, numbers, tmp_path, writing))
     process.start()
     writing.close()
     outcomes = reading.recv()  # raises EOFError when the process has died
@@ -71,16 +71,11 @@ def test_a_part_of_make_torture(strategy: Strategy, numbers: range, tmp_path: Pa
     assert [(n, outcome.problem) for n, outcome in outcomes if outcome.problem] == []
 
 
-def test_names_are_unique() -> None:
-    names = [each.name for each in STRATEGIES]
-    assert len(names) == len(set(names))
-
-
 def test_a_check_that_fails_is_a_problem() -> None:
-    def fails(*_: object) -> Outcome:
+    def fails(_: Try) -> str:
         raise AssertionError("it is not well")
 
-    found = campaign.one(Strategy("kind.fails", "", fails), 1, 0)
+    found = Fault("kind.fails", "", fails).attempt(1, 0)
     assert found.ending == "check failed" and "it is not well" in found.problem
 
 
@@ -102,7 +97,8 @@ def test_what_no_command_may_do_is_seen(
     tmp_path: Path, patch: Callable[[], None], problem: str
 ) -> None:
     running = Sandbox(tmp_path).fork("--version", patch=patch)
-    assert problem in running.wait(5.0).problem()
+    with pytest.raises(Problem, match=problem):
+        running.wait(5.0).require()
 
 
 @pytest.mark.parametrize(
@@ -119,11 +115,12 @@ def test_what_a_program_of_root_does_is_seen(tmp_path: Path, command: str, effec
         pytest.skip(f"this machine lacks {lacking}")
     before = privileged.parameters()
     assert privileged.start(Sandbox(tmp_path), command.split()).wait(60.0).status == 0
-    assert effect in privileged.effects(tmp_path, before)
-    assert bool(effect) == bool(privileged.effects(tmp_path, before))
+    with pytest.raises(Problem, match=effect) if effect else nullcontext():
+        privileged.require_no_effects(tmp_path, before)
 
 
 def test_what_is_left_is_seen(tmp_path: Path) -> None:
     sandbox = Sandbox(tmp_path)
     (sandbox.tmp / "fairc-x-1-1-1-x").mkdir()
-    assert "temporary files are left" in sandbox.leftovers()
+    with pytest.raises(Problem, match="temporary files are left"):
+        sandbox.require_nothing_left()

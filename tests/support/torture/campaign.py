@@ -1,4 +1,4 @@
-"""Share the time between strategies, slice by slice, and keep the record."""
+"""Share the time between kinds of fault, slice by slice, and keep the record."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ import signal
 import subprocess
 import tempfile
 import time
-import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import tree
-from .processes import remove_groups
+from .fault import Fault, Outcome
+from .faults import FAULTS
 from .record import Record, Slice, kind_of
-from .strategy import Outcome, Strategy
 
 if TYPE_CHECKING:
     from multiprocessing.pool import Pool
@@ -53,32 +52,10 @@ def today() -> str:
     return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
-def one(strategy: Strategy, seed: int, number: int) -> Outcome:
-    """Try once, in a folder that goes; whatever a strategy raises is a problem of it."""
-    if strategy.here:
-        return _attempt(strategy, seed, number, Path(os.devnull))
-    with tempfile.TemporaryDirectory(prefix="torture-", ignore_cleanup_errors=True) as folder:
-        try:
-            return _attempt(strategy, seed, number, Path(folder))
-        finally:
-            tree.end_all()
-
-
-def _attempt(strategy: Strategy, seed: int, number: int, folder: Path) -> Outcome:
-    try:
-        return strategy.attempt(seed, number, folder)
-    except Exception:  # noqa: BLE001  a check that failed, or a bug of the strategy
-        lines = traceback.format_exc().strip().splitlines()
-        return Outcome("check failed", f"{lines[-1]} ({lines[-3].strip()})")
-
-
-_STRATEGIES: dict[str, Strategy] = {}
-
-
 def job(job: tuple[str, int, int]) -> tuple[int, Outcome]:
     """Try, in a worker: (name, seed, number) -> number and outcome."""
     name, seed, number = job
-    return number, one(_STRATEGIES[name], seed, number)
+    return number, FAULTS[name].attempt(seed, number)
 
 
 def _begin(parent: int) -> None:
@@ -102,9 +79,8 @@ def _leave(*_: object) -> None:
 
 
 @contextmanager
-def workers(strategies: Sequence[Strategy], jobs: int) -> Iterator[Pool]:
+def workers(jobs: int) -> Iterator[Pool]:
     """Have processes that try."""
-    _STRATEGIES.update({strategy.name: strategy for strategy in strategies})
     context = multiprocessing.get_context("fork")
     before = tempfile.tempdir
     with tempfile.TemporaryDirectory(prefix="torture-", ignore_cleanup_errors=True) as folder:
@@ -117,19 +93,17 @@ def workers(strategies: Sequence[Strategy], jobs: int) -> Iterator[Pool]:
 
 
 class Campaign:
-    """A campaign: strategies, a record to which it adds, a seed, and how many tries at once."""
+    """A campaign: kinds of fault, a record to which it adds, a seed, and how many tries at once."""
 
-    def __init__(
-        self, strategies: Sequence[Strategy], record: Record, seed: int, jobs: int
-    ) -> None:
-        self.strategies = [each for each in strategies if not each.lacking()]
-        self.left_out = {each.name: why for each in strategies if (why := each.lacking())}
+    def __init__(self, faults: Sequence[Fault], record: Record, seed: int, jobs: int) -> None:
+        self.faults = [each for each in faults if not each.lacking()]
+        self.left_out = {each.name: why for each in faults if (why := each.lacking())}
         self.record = record
         self.seed = seed
         self.jobs = jobs
         self.version, self.date = version(), today()
         self.tries = self.problems = 0
-        self._spent = dict.fromkeys((each.name for each in self.strategies), 0.0)
+        self._spent = dict.fromkeys((each.name for each in self.faults), 0.0)
         self._rate = dict.fromkeys(self._spent, 0.0)  # tries/s
 
     def run(self, seconds: float, pool: Pool) -> None:
@@ -138,41 +112,39 @@ class Campaign:
         Raises KeyboardInterrupt.
         """
         end = time.monotonic() + seconds
-        while time.monotonic() < end and self.strategies:
-            strategy = min(self.strategies, key=lambda each: self._spent[each.name] / each.weight)
-            self.slice(strategy, pool, min(SLICE_S, max(1.0, end - time.monotonic())))
+        while time.monotonic() < end and self.faults:
+            fault = min(self.faults, key=lambda each: self._spent[each.name] / each.weight)
+            self.slice(fault, pool, min(SLICE_S, max(1.0, end - time.monotonic())))
 
-    def slice(self, strategy: Strategy, pool: Pool, seconds: float, most: int = 0) -> Slice:
-        """Try one strategy for some time, or `most` times; record it and return it."""
-        number = self.record.next(strategy.name, self.seed)
-        size = most or round(self._rate[strategy.name] * seconds)
+    def slice(self, fault: Fault, pool: Pool, seconds: float, most: int = 0) -> Slice:
+        """Try one kind for some time, or `most` times; record it and return it."""
+        number = self.record.next(fault.name, self.seed)
+        size = most or round(self._rate[fault.name] * seconds)
         size = max(self.jobs, min(size, MOST_IN_A_SLICE))
-        jobs = ((strategy.name, self.seed, n) for n in range(number, number + size))
+        jobs = ((fault.name, self.seed, n) for n in range(number, number + size))
         done, started = Slice(number, number), time.monotonic()
         chunk = max(1, min(200, size // (8 * self.jobs)))
         try:
             for n, outcome in pool.imap(job, jobs, chunk):
                 done.add(n, outcome.ending, outcome.problem)
                 if outcome.problem and done.problems[kind_of(outcome.problem)][1] == 1:
-                    print(
-                        f"\r{strategy.name} {n} of seed {self.seed}: {outcome.problem}", flush=True
-                    )
+                    print(f"\r{fault.name} {n} of seed {self.seed}: {outcome.problem}", flush=True)
         finally:
             done.seconds = time.monotonic() - started
             if done.end > done.start:
-                self._count(strategy, done)
+                self._count(fault, done)
         return done
 
-    def _count(self, strategy: Strategy, done: Slice) -> None:
-        self.record.add(self.date, self.version, strategy.name, self.seed, done)
+    def _count(self, fault: Fault, done: Slice) -> None:
+        self.record.add(self.date, self.version, fault.name, self.seed, done)
         tries = done.end - done.start
-        self._spent[strategy.name] += done.seconds
-        self._rate[strategy.name] = tries / max(done.seconds, 1e-3)
+        self._spent[fault.name] += done.seconds
+        self._rate[fault.name] = tries / max(done.seconds, 1e-3)
         self.tries += tries
         self.problems += sum(found[1] for found in done.problems.values())
-        count = self.record.count(strategy.name)
+        count = self.record.count(fault.name)
         print(
-            f"{strategy.name:<20}{tries:>7} more in {done.seconds:5.1f} s, {count:>9,} on record;"
+            f"{fault.name:<20}{tries:>7} more in {done.seconds:5.1f} s, {count:>9,} on record;"
             f" this time {self.tries:,} tries, {self.problems} with a problem",
             flush=True,
         )
@@ -180,7 +152,7 @@ class Campaign:
     def again(self, pool: Pool, seconds: float) -> None:
         """Try what has been found before, as long as there is time for it."""
         end = time.monotonic() + seconds
-        known = {each.name for each in self.strategies}
+        known = {each.name for each in self.faults}
         for name, seed, number, _ in list(self.record.open()):
             if name in known and time.monotonic() < end:
                 _, outcome = pool.apply(job, ((name, seed, number),))
@@ -190,8 +162,7 @@ class Campaign:
 
 
 def remove_leftovers() -> None:
-    """Remove the folders and cgroups of tries whose campaign was killed."""
+    """Remove the folders of tries whose campaign was killed."""
     for path in Path(tempfile.gettempdir()).glob("torture-*"):
         if path.is_dir() and path.stat().st_mtime < time.time() - 3600:
             shutil.rmtree(path, ignore_errors=True)
-    remove_groups()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import docker_daemon
 
-from .strategy import Strategy
+from .fault import Fault, require
 
 # Kept from one campaign to the next: to build the image takes minutes. Others' tests have an engine
 # of theirs, which waits for everyone who uses it.
@@ -22,9 +22,9 @@ GONE_S = 60.0
 
 
 @contextmanager
-def docker(strategies: Sequence[Strategy]) -> Iterator[None]:
-    """Have an engine while some strategy wants one; without it they are left out, and say why."""
-    if not any("docker" in each.name for each in strategies):
+def docker(faults: Sequence[Fault]) -> Iterator[None]:
+    """Have an engine while some fault wants one; without it they are left out, and say why."""
+    if not any("docker" in each.name for each in faults):
         yield
         return
     docker_daemon.RUN, docker_daemon.DATA = RUN, RUN / "data"
@@ -35,8 +35,8 @@ def docker(strategies: Sequence[Strategy]) -> Iterator[None]:
         yield
 
 
-def left() -> str:
-    """Wait until no container or network is there whose fairc has gone; say which is."""
+def require_nothing_left() -> None:
+    """Raise Problem for a container or network whose fairc has gone and that stays."""
     from fairc.runtime.containers import leftovers
     from fairc.runtime.containers.client import connect
 
@@ -49,7 +49,7 @@ def left() -> str:
             str(x["Id"])[:12] for x in found if leftovers.is_left(x["Labels"][leftovers.LABEL])
         ]
         if not names:
-            return ""
-        if time.monotonic() > end:
-            return f"containers or networks are left: {', '.join(names)}"
+            return
+        late = time.monotonic() > end
+        require(not late, f"containers or networks are left: {', '.join(names)}")
         time.sleep(0.2)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from fairc.runtime.measurement.results import CellResult
+
+from .fault import Problem, require
 
 ENDS = {".html": b"</html>", ".svg": b"</svg>", ".pdf": b"%%EOF", ".parquet": b"PAR1", ".npz": b""}
 
@@ -22,31 +25,29 @@ def hashes(run: Path) -> dict[str, str]:
     return found
 
 
-def half_written(run: Path) -> str:
-    """Say what in a run folder is neither whole nor absent, outside of what is known as
-    unfinished.
+def require_whole(run: Path) -> None:
+    """Raise Problem where something in a run folder is neither whole nor absent, outside of what is
+    known as unfinished.
     """
     for path in sorted(run.glob("cells/*")):
         try:
             result = CellResult.model_validate_json((path / "result.json").read_bytes())
         except (OSError, ValueError) as error:
-            return f"a cell has no whole result.json: {type(error).__name__}"
+            raise Problem(f"a cell has no whole result.json: {type(error).__name__}") from None
         wanted = {"raw.tar.zst", "series.npz"} if result.status == "ok" else {"raw.tar.zst"}
         there = {each.name for each in path.iterdir() if each.stat().st_size}
-        if not wanted <= there:
-            return f"a cell lacks {', '.join(sorted(wanted - there))}"
+        require(wanted <= there, f"a cell lacks {', '.join(sorted(wanted - there))}")
     for name in ("plan.json", "lock.json"):
         try:
             json.loads((run / name).read_bytes())
         except FileNotFoundError:
             continue
         except ValueError:
-            return f"{name} is half-written"
+            raise Problem(f"{name} is half-written") from None
     for path in [run / "report.html", *run.glob("figures/*"), *run.glob("tables/*.parquet")]:
         end = ENDS.get(path.suffix, b"")
-        if path.is_file() and not path.read_bytes()[-64:].rstrip().endswith(end):
-            return f"{path.relative_to(run)} is half-written"
-    return ""
+        whole = not path.is_file() or path.read_bytes()[-64:].rstrip().endswith(end)
+        require(whole, f"{path.relative_to(run)} is half-written")
 
 
 def files(folder: Path) -> Iterator[Path]:
@@ -70,12 +71,15 @@ def listing(folder: Path, *without: Path) -> dict[str, str]:
     return found
 
 
-def changes(before: dict[str, str], after: dict[str, str]) -> str:
-    """Say what is another in a listing; the first of it."""
+@contextmanager
+def untouched(folder: Path, *without: Path) -> Iterator[None]:
+    """Raise Problem where a block changes what is below a folder, but below some."""
+    before = listing(folder, *without)
+    yield
+    after = listing(folder, *without)
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) != after.get(name):
             how = (
-                "appeared" if name not in before else "is gone" if name not in after else "changed"
+                "appeared" if name not in before else "has gone" if name not in after else "changed"
             )
-            return f"{name[:80]!r} {how}"
-    return ""
+            raise Problem(f"outside of the run: {name[:80]!r} {how}")

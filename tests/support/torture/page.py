@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from textwrap import fill
 from typing import Any
 
+from .fault import Fault
 from .record import Record, kind_of, total
-from .strategy import Strategy
 
 HEAD = """# Reliability
 
@@ -28,9 +28,9 @@ Kinds that need root, namespaces, modules or dockerd are skipped where these are
 """
 
 
-def render(record: Record, strategies: Iterable[Strategy]) -> str:
+def render(record: Record, faults: Iterable[Fault]) -> str:
     """Return the page."""
-    known = list(strategies)
+    known = list(faults)
     lines = [line for line in record.lines if "to" in line]
     text = HEAD.format(
         tries=f"{sum(record.count(each.name) for each in known):,}",
@@ -44,7 +44,7 @@ def render(record: Record, strategies: Iterable[Strategy]) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _table(record: Record, known: list[Strategy]) -> Iterator[str]:
+def _table(record: Record, known: list[Fault]) -> Iterator[str]:
     """Yield the kinds of fault, and how often each was tried."""
     yield "## Faults\n"
     yield (
@@ -67,7 +67,7 @@ def _table(record: Record, known: list[Strategy]) -> Iterator[str]:
     yield ""
 
 
-def _problems(record: Record, known: list[Strategy]) -> Iterator[str]:
+def _problems(record: Record, known: list[Fault]) -> Iterator[str]:
     """Yield each problem once, with the result of its latest repetition."""
     yield "## Problems found\n"
     found: dict[tuple[str, str], dict[str, Any]] = {}
@@ -107,7 +107,7 @@ def _again(record: Record, line: dict[str, Any], problem: dict[str, Any]) -> str
     return f"{last['date']}, {last['version']}: {how}"
 
 
-def _endings(record: Record, known: list[Strategy]) -> Iterator[str]:
+def _endings(record: Record, known: list[Fault]) -> Iterator[str]:
     """Yield the outcomes of the tries of each kind."""
     yield "## Outcomes\n"
     for each in known:

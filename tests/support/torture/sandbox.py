@@ -18,7 +18,8 @@ from pathlib import Path
 from fairc.runtime.host import bounds
 from fairc.runtime.vm import recipe
 
-from . import tree
+from . import inspection, tree
+from .fault import Problem, require
 
 LIMIT_S = 120.0
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -46,23 +47,20 @@ class Ended:
         lines = self.err.strip().splitlines()
         return lines[-1][:200] if lines else ""
 
-    def problem(self, *allowed: int) -> str:
-        """Return what no command may do, whatever it is given; nothing if it has not."""
+    def require(self, *allowed: int) -> Ended:
+        """Raise Problem for what no command may do, whatever it is given; allowed: statuses."""
         text = self.out + self.err
-        if self.status is None:
-            return f"hangs: more than {self.seconds:.0f} s; {self.last}"
+        require(self.status is not None, f"hangs: more than {self.seconds:.0f} s; {self.last}")
         if self.status == 70 or "internal error" in text:
             said = next((x for x in text.splitlines() if "internal error" in x), "")
-            return f"internal error: {said.partition(';')[0]}"
-        if "Traceback" in text or "Exception ignored" in text:
-            return f"traceback: {self.last}"
+            raise Problem(f"internal error: {said.partition(';')[0]}")
+        broken = "Traceback" in text or "Exception ignored" in text
+        require(not broken, f"traceback: {self.last}")
         if found := CONTROL.search(text):
-            return f"the control character {found[0]!r} reaches the terminal"
-        if self.status not in (allowed or STATUSES):
-            return f"status {self.status}: {self.last}"
-        if self.status == 2 and not self.err.strip():
-            return "status 2 without a word"
-        return ""
+            raise Problem(f"the control character {found[0]!r} reaches the terminal")
+        require(self.status in (allowed or STATUSES), f"status {self.status}: {self.last}")
+        require(self.status != 2 or self.err.strip(), "status 2 without a word")
+        return self
 
 
 class Running:
@@ -281,13 +279,21 @@ class Sandbox:
         path.write_text(text, encoding="utf-8")
         return path
 
-    def leftovers(self) -> str:
-        """Say which processes and temporary files are left; wait a little for them to go."""
-        if found := tree.left():
-            return f"processes are left: {', '.join(sorted(set(found.values())))}"
-        if found_files := sorted(p.name for p in self.tmp.iterdir() if p.name.startswith("fairc")):
-            return f"temporary files are left: {found_files[0]}"
-        return ""
+    def require_nothing_left(self) -> None:
+        """Raise Problem for processes and temporary files that stay; they have a little time."""
+        require_no_process()
+        found = sorted(p.name for p in self.tmp.iterdir() if p.name.startswith("fairc"))
+        require(not found, f"temporary files are left: {found[:1]}")
+
+    def require_results(self, known: Mapping[str, str], run: str = "out") -> None:
+        """Raise Problem unless a run has the cells of an undisturbed one: cell -> hash."""
+        require(inspection.hashes(self.work / run) == known, "other results")
+
+
+def require_no_process(seconds: float = tree.GONE_S) -> None:
+    """Raise Problem for a process that descends from this one after so many seconds."""
+    found = tree.left(seconds)
+    require(not found, f"processes are left: {', '.join(sorted(set(found.values())))}")
 
 
 @cache

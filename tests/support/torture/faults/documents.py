@@ -9,7 +9,6 @@ import os
 import random
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,10 +19,9 @@ from specs import compilation_of
 from fairc.compiler import Cell
 from fairc.compiler.cells.grid import identity_of
 from fairc.dsl.core.seeds import canonical, identity
-
-from . import inspection, network
-from .sandbox import Ended, Sandbox, no_report, preload
-from .strategy import Outcome, Strategy, dice
+from torture import inspection, network
+from torture.fault import Try, fault
+from torture.sandbox import Sandbox, no_report, preload
 
 LIMIT_S = 60.0
 COMPILED = ("tiny", "rich", "policed", "pages")
@@ -92,48 +90,37 @@ def broken(rng: random.Random, text: str) -> tuple[str, str]:
     return what, made
 
 
-def _report_too(number: int) -> Callable[[], None] | None:
-    """Return what is to be left out: every tenth time nothing."""
-    return None if number % 10 == 0 else no_report
+def _tried(one: Try, sandbox: Sandbox, *command: str) -> str:
+    """Give something hostile to a command, every tenth time with a report; return how it ended."""
+    own = (sandbox.work / name for name in ("out", "run", "bad", "plan", "fresh"))
+    patch = None if one.number % 10 == 0 else no_report
+    with inspection.untouched(one.folder, *own, sandbox.said):
+        ended = sandbox.call(*command, patch=patch).require(0, 1, 2)
+        sandbox.require_nothing_left()
+    return {0: "taken", 1: "taken, not all valid"}.get(ended.status or 0, "refused")
 
 
-def _judged(ended: Ended, what: str, sandbox: Sandbox, before: dict[str, str]) -> Outcome:
-    """Return the outcome of a command that was given something hostile."""
-    problem = ended.problem(0, 1, 2) or sandbox.leftovers()
-    if not problem:
-        outside = inspection.changes(
-            before, inspection.listing(sandbox.folder, *_own(sandbox), sandbox.said)
-        )
-        problem = outside and f"outside of the run: {outside}"
-    words = {0: "taken", 1: "taken, not all valid", 2: "refused"}
-    ending = "problem" if problem else words.get(ended.status or 0, "?")
-    return Outcome(ending, problem and f"{problem} ({what})")
-
-
-def _own(sandbox: Sandbox) -> Iterator[Path]:
-    yield from (sandbox.work / name for name in ("out", "run", "bad", "plan", "fresh"))
-
-
-def plans(seed: int, number: int, folder: Path) -> Outcome:
-    """Run a plan folder of which a part is hostile."""
-    rng, sandbox = dice(seed, number, "documents.plan"), Sandbox(folder)
+@fault("documents.plan", short=30, wanted=20_000)
+def plans(one: Try) -> str:
+    """Replace a string, number, list or line of plan.json or cells.jsonl, in 4 plans, on the fake
+    engine: accepted or refused, no internal error, no hang, no control character, nothing written
+    outside the run.
+    """
+    rng, sandbox = one.rng, Sandbox(one.folder)
     header, cells = plan(rng.choice(COMPILED))
     bad = sandbox.work / "bad"
     bad.mkdir()
     texts = [json.dumps(header), *(json.dumps(cell) for cell in cells)]
     if rng.random() < 0.1:
-        what, lines = _lines(rng, texts[1:])
-        texts[1:] = lines
+        one.what, texts[1:] = _lines(rng, texts[1:])
     else:
         which = rng.choice([0, rng.randrange(1, len(texts))])
-        what, texts[which] = mutant(rng, cells[which - 1] if which else header)
+        one.what, texts[which] = mutant(rng, cells[which - 1] if which else header)
         if which and rng.random() < 0.7:
             texts[which] = genuine(texts[which])
     _write(bad / "plan.json", texts[0])
     _write(bad / "cells.jsonl", "".join(f"{text}\n" for text in texts[1:]))
-    before = inspection.listing(folder, *_own(sandbox), sandbox.said)
-    ended = sandbox.call("run", "bad", "-o", "out", patch=_report_too(number))
-    return _judged(ended, what, sandbox, before)
+    return _tried(one, sandbox, "run", "bad", "-o", "out")
 
 
 def _lines(rng: random.Random, lines: list[str]) -> tuple[str, list[str]]:
@@ -179,31 +166,31 @@ def finished() -> Path:
     return made
 
 
-def runs(seed: int, number: int, folder: Path) -> Outcome:
-    """Read a run folder of which a document is hostile."""
-    rng, sandbox = dice(seed, number, "documents.run"), Sandbox(folder)
+@fault("documents.run", short=25, wanted=20_000)
+def runs(one: Try) -> str:
+    """The same in lock.json, result.json, plan.json or cells.jsonl of a run; then `table`,
+    `report`, `compare`, `run` or `clean`.
+    """
+    rng, sandbox = one.rng, Sandbox(one.folder)
     run = sandbox.work / "run"
     shutil.copytree(finished() / "run", run)
     chosen = rng.choice(["lock.json", "plan.json", "cells.jsonl", "result.json", "result.json"])
-    found = [*run.glob(chosen), *sorted(run.glob(f"cells/*/{chosen}"))]
-    path = rng.choice(found)
-    if chosen == "cells.jsonl":
-        lines = path.read_text().splitlines()
-        at = rng.randrange(len(lines))
-        what, lines[at] = mutant(rng, json.loads(lines[at]))
-        _write(path, "".join(f"{line}\n" for line in lines))
-    else:
-        what, text = mutant(rng, json.loads(path.read_text()))
-        _write(path, text)
-    before = inspection.listing(folder, *_own(sandbox), sandbox.said)
+    path = rng.choice([*run.glob(chosen), *sorted(run.glob(f"cells/*/{chosen}"))])
+    lines = path.read_text().splitlines() if chosen == "cells.jsonl" else [path.read_text()]
+    at = rng.randrange(len(lines))
+    what, lines[at] = mutant(rng, json.loads(lines[at]))
+    _write(path, "".join(f"{line}\n" for line in lines))
     command = rng.choice(READING)
-    ended = sandbox.call(*command, patch=_report_too(number))
-    return _judged(ended, f"{chosen}: {what}; {' '.join(command)}", sandbox, before)
+    one.what = f"{chosen}: {what}; {' '.join(command)}"
+    return _tried(one, sandbox, *command)
 
 
-def jobs(seed: int, number: int, folder: Path) -> Outcome:
-    """Collect the results of jobs of which a document is hostile, or is no document."""
-    rng, sandbox = dice(seed, number, "documents.job"), Sandbox(folder)
+@fault("documents.job", short=25, wanted=20_000)
+def jobs(one: Try) -> str:
+    """The same in made.json or result.json of a job's result, or put a pipe, a link, a folder or a
+    device in their place; then `run --collect`.
+    """
+    rng, sandbox = one.rng, Sandbox(one.folder)
     shutil.copytree(finished() / "plan", sandbox.work / "plan")
     cell = rng.choice(sorted((sandbox.work / "plan/results").glob("*/made.json"))).parent
     path = cell / rng.choice(["made.json", "result.json"])
@@ -212,9 +199,8 @@ def jobs(seed: int, number: int, folder: Path) -> Outcome:
     else:
         what, text = mutant(rng, json.loads(path.read_text()))
         _write(path, text)
-    before = inspection.listing(folder, *_own(sandbox), sandbox.said)
-    ended = sandbox.call("run", "plan", "--collect", "-o", "out", patch=_report_too(number))
-    return _judged(ended, f"{path.name}: {what}", sandbox, before)
+    one.what = f"{path.name}: {what}"
+    return _tried(one, sandbox, "run", "plan", "--collect", "-o", "out")
 
 
 def _odd(rng: random.Random, path: Path) -> str:
@@ -238,35 +224,3 @@ def _odd(rng: random.Random, path: Path) -> str:
             (path.parent / "raw.tar.zst").unlink()
             (path.parent / "raw.tar.zst").symlink_to("/dev/zero")
     return what
-
-
-STRATEGIES = (
-    Strategy(
-        "documents.plan",
-        "replaces a string, number, list or line of plan.json or cells.jsonl, in 4 plans, on"
-        " the fake engine:"
-        " accepted or refused, no internal error, no hang, no control character, nothing"
-        " written outside the run",
-        plans,
-        short=60,
-        wanted=20_000,
-    ),
-    Strategy(
-        "documents.run",
-        "the same in lock.json, result.json, plan.json or cells.jsonl of a run; then `table`,"
-        " `report`, `compare`,"
-        " `run` or `clean`",
-        runs,
-        short=40,
-        wanted=20_000,
-    ),
-    Strategy(
-        "documents.job",
-        "the same in made.json or result.json of a job's result, or puts a pipe, a link, a"
-        " folder or a device in their place;"
-        " then `run --collect`",
-        jobs,
-        short=40,
-        wanted=20_000,
-    ),
-)

@@ -1,13 +1,16 @@
-"""A folder from a stranger: `fairc run` ends in a diagnostic, writes below its run alone, and obeys
-nothing.
+"""Folders, packs and texts of strangers: commands end in a diagnostic, write below their run alone,
+and obey nothing.
+
+Random ones are tried by tests/support/torture.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import random
 import shutil
+import tempfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,9 +18,12 @@ from typing import Any
 import hostile
 import pytest
 
+from fairc.runtime.host import supervisor
+from fairc.runtime.measurement.results import CellResult
+from fairc.runtime.run.progress import failure
+from fairc.runtime.store.spreadsheet import no_formula
+
 Fairc = Callable[..., Any]  # conftest.py
-SEED = 15
-PLANS, LOCKS = 60, 40
 
 
 @pytest.fixture
@@ -52,42 +58,12 @@ def cells() -> list[dict[str, Any]]:
     return [json.loads(line) for line in Path("plan/cells.jsonl").read_text().splitlines()]
 
 
-def listed(folder: Path) -> set[str]:
-    """Return everything below a folder but what runs are for."""
-    own = ("bad", "results", "run", "piped", "state")
-    return {p.name for p in folder.iterdir() if p.name not in own}
-
-
 def assert_refused(called: Any, *words: str) -> None:
     assert called.status == 2, called.err
     assert called.err.startswith("error: ")
     assert "\x1b" not in called.out + called.err
     for word in words:
         assert word in called.err
-
-
-def test_no_header_ends_in_an_internal_error(plan: Fairc, tmp_path: Path) -> None:
-    document, rng, before = header(), random.Random(SEED), listed(tmp_path)
-    found = list(hostile.mutants(document, rng, 1))
-    taken = 0
-    for what, mutant in rng.sample(found, PLANS):
-        try:
-            hurt(plan=mutant)
-        except ValueError:  # json cannot write such a number
-            continue
-        called = plan("run", "bad", "-q")
-        assert called.status in (0, 1, 2), f"{what}: {called.err}"
-        assert "\x1b" not in called.out + called.err, what
-        assert listed(tmp_path) == before, what
-        assert {p.name for p in Path("results").glob("*")} <= {"tiny", *mutant_name(mutant)}, what
-        taken += called.status != 2
-    assert 0 < taken < PLANS / 2
-
-
-def mutant_name(document: Any) -> set[str]:
-    """Return the name that a header gives its run, if it has one that may be."""
-    name = document.get("experiment") if isinstance(document, dict) else None
-    return {name} if isinstance(name, str) and name.isidentifier() else set()
 
 
 @pytest.mark.parametrize("name", ["ABSOLUTE", "../out", "a/b", ".", "..", "", "x\n"])
@@ -147,40 +123,13 @@ def test_cells_that_are_no_cells_of_the_plan(plan: Fairc) -> None:
     assert_refused(plan("run", "bad"), "plan.json")
 
 
-def test_no_lock_ends_in_an_internal_error(plan: Fairc) -> None:
-    assert plan("run", "plan", "-o", "run").status == 0
-    path = Path("run/lock.json")
-    good, rng = json.loads(path.read_text()), random.Random(SEED)
-    for what, mutant in rng.sample([*hostile.mutants(good, rng, 2)], LOCKS):
-        try:
-            path.write_text(json.dumps(mutant))
-        except ValueError:
-            continue
-        called = plan("table", "run", "goodput")
-        assert called.status in (0, 1, 2), f"{what}: {called.err}"
-        assert "\x1b" not in called.out + called.err, what
-    path.write_text(hostile.DEEP)
-    for command in (("table", "run", "goodput"), ("report", "run"), ("compare", "run", "run")):
-        assert_refused(plan(*command), "lock.json")
-
-
-def test_no_folder_of_a_job_ends_in_an_internal_error(plan: Fairc, tmp_path: Path) -> None:
+def test_what_is_odd_in_the_folder_of_a_job_is_not_collected(plan: Fairc) -> None:
     assert plan("cell", "plan", "--index", "0-5").status == 0
     made = min(Path("plan/results").glob("*/made.json"))
-    good, rng = json.loads(made.read_text()), random.Random(SEED)
-    before = listed(tmp_path)
-    for what, mutant in rng.sample([*hostile.mutants(good, rng, 1)], LOCKS // 2):
-        try:
-            made.write_text(json.dumps(mutant))
-        except ValueError:
-            continue
-        called = plan("run", "plan", "--collect", "-o", "run")
-        assert called.status in (0, 1, 2), f"{what}: {called.err}"
-        assert "\x1b" not in called.out + called.err, what
-        assert listed(tmp_path) == before, what
+    good = made.read_text()
     made.write_text(hostile.DEEP)
     assert plan("run", "plan", "--collect", "-o", "run").status == 1
-    made.write_text(json.dumps(good))
+    made.write_text(good)
     os.mkfifo(made.with_name("pipe"))
     kept = made.with_name("result.json").read_bytes()
     made.with_name("result.json").unlink()
@@ -228,3 +177,103 @@ def test_no_result_of_a_cell_is_written_through_a_link(fairc: Fairc, tmp_path: P
     assert called.status == 2
     assert "is a link" in called.err
     assert not list((tmp_path / "canary").iterdir())
+
+
+# ---- Packs ----
+
+
+def packed(*names: str) -> Path:
+    """Write a zip file with members of these names."""
+    path = Path("made.zip")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        for name in (*names, "SHA256SUMS"):
+            made.writestr(name, b"content of a member\n" * 50)
+    return path
+
+
+@pytest.mark.parametrize("names", [["x" * 300], ["x", "x/y"], ["x/y", "x"], ["x" * 255 + "/y"]])
+@pytest.mark.parametrize("command", ["run", "verify"])
+def test_names_that_no_folder_can_have(fairc: Fairc, names: list[str], command: str) -> None:
+    called = fairc(command, packed(*names))
+    assert called.status == (2 if command == "run" else 1), called.err
+    said = called.out + called.err
+    assert "damaged" in said or "cannot be read" in said
+
+
+def test_damage_inside_of_a_member(fairc: Fairc) -> None:
+    path = packed("x")
+    content = bytearray(path.read_bytes())
+    content[31:40] = b"\xff" * 9  # behind the local header of 30 bytes and the name
+    path.write_bytes(content)
+    called = fairc("run", path)
+    assert called.status == 2, called.err
+
+
+def test_what_a_killed_run_left_of_a_pack_is_removed(fairc: Fairc) -> None:
+    gone = supervisor.temporary_prefix("pack").replace(str(os.getpid()), str(2**22 + 1), 1)
+    (Path("results") / f"{gone}x").mkdir(parents=True)
+    (Path("results") / "fairc-pack-mine").mkdir()
+    assert fairc("run", packed("x")).status == 2
+    assert [path.name for path in Path("results").iterdir()] == ["fairc-pack-mine"]
+
+
+# ---- Texts ----
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+cmd|' /C calc'!A0", "-2+3+cmd", "@SUM(A1)", "\t=1"])
+def test_no_cell_of_a_csv_file_is_a_formula(text: str) -> None:
+    assert no_formula(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["", None, "cubic", "-5", "-1.5e-3", "+2ms", "a=b", "1Mbit/s"])
+def test_what_is_no_formula_stays(text: str | None) -> None:
+    assert no_formula(text) == text
+
+
+def test_an_error_of_a_guest_is_shown_and_not_obeyed() -> None:
+    result = CellResult(
+        cell="c",
+        key="k",
+        status="failed",
+        error="bad \x1b]0;owned\x07 \x9b31m",
+        virtual_s=0.0,
+        wall_s=0.0,
+        engine="fake",
+        image="i",
+    )
+    assert not {"\x1b", "\x07", "\x9b"} & set(failure(result))
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_pipe_in_place_of_a_table(
+    fairc: Fairc, monkeypatch: pytest.MonkeyPatch, recorded: bool
+) -> None:
+    monkeypatch.setattr(
+        "fairc.runtime.report.build.build", lambda path, formats=(): [path / "report.html"]
+    )
+    assert fairc("run", "tiny.fexp").status == 0
+    path = Path("results/tiny/tables/metrics.parquet")
+    path.unlink()
+    os.mkfifo(path)
+    if not recorded:
+        Path("results/tiny/files.json").unlink()
+    called = fairc("table", "results/tiny", "goodput")
+    assert called.status == 2
+    assert f"{path} is not a file that fairc wrote" in called.err
+    path.unlink()
+    assert fairc("report", "results/tiny").status == 0
+    assert fairc("table", "results/tiny", "goodput").status == 0
+
+
+def test_a_run_removes_what_killed_runs_left(
+    fairc: Fairc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    gone = f"fairc-uml-999999999-1-{supervisor.namespace()}-abc"
+    kept = f"{supervisor.temporary_prefix('uml')}def"
+    for name in (gone, kept):
+        (tmp_path / "temporary" / name).mkdir()
+    fairc("run", "tiny.fexp")
+    left = {path.name for path in (tmp_path / "temporary").iterdir()}
+    assert gone not in left and kept in left

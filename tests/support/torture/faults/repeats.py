@@ -15,21 +15,10 @@ from specs import compilation_of
 
 from fairc.compiler import Cell
 from fairc.runtime.engines.uml import UmlEngine
+from torture import network
+from torture.fault import Try, fault, require
 
-from . import network
 from .kills import lacks
-from .strategy import Outcome, Strategy, dice
-
-LOADS = (
-    "nothing",
-    "arithmetic",
-    "memory",
-    "files",
-    "processes",
-    "a nice value",
-    "another core",
-    "another path",
-)
 
 
 @cache
@@ -125,40 +114,28 @@ WORK = {
     "processes": _processes,
     "a nice value": _nice,
 }
+LOADS = ("nothing", *WORK, "another core", "another path")
 
 
-def repeat(seed: int, number: int, folder: Path) -> Outcome:
-    """Run a cell under a load; its artefacts have the hash that they had without."""
-    rng = dice(seed, number, "repeats.uml")
-    name = rng.choice(["tiny", "rich", "pair"])
-    kind = LOADS[number % len(LOADS)]
+@fault("repeats.uml", lacking=lambda: lacks("uml"), weight=2, short=6)
+def repeat(one: Try) -> str:
+    """Repeat one of three short cells on uml while the machine has nothing else to do, computes,
+    fills memory, writes files or forks, or with a nice value, on another core, or in another path:
+    the raw artefacts are byte for byte those of the first run.
+    """
+    name = one.rng.choice(["tiny", "rich", "pair"])
+    kind = one.ending = LOADS[one.number % len(LOADS)]
+    one.what = name
     known, error = first(name)
-    if error:
-        return Outcome("failed", f"without a load: {error}")
+    require(not error, f"without a load: {error}")
     before = tempfile.tempdir
     if kind == "another path":
-        tempfile.tempdir = str(folder / ("x" * rng.randint(1, 60)))
+        tempfile.tempdir = str(one.folder / ("x" * one.rng.randint(1, 60)))
         Path(tempfile.tempdir).mkdir()
     try:
-        with busy(kind, rng, folder):
+        with busy(kind, one.rng, one.folder):
             found, error = _run(name)
     finally:
         tempfile.tempdir = before
-    if error or found != known:
-        return Outcome(kind, f"{name} under {kind}: {error or 'another hash'}")
-    return Outcome(kind)
-
-
-STRATEGIES = (
-    Strategy(
-        "repeats.uml",
-        f"repeats one of three short cells on uml, under one of these loads or conditions:"
-        f" {', '.join(LOADS)}. The raw artefacts are"
-        " byte for byte those of the first run",
-        repeat,
-        lacking=lambda: lacks("uml"),
-        weight=2,
-        short=6,
-        wanted=1000,
-    ),
-)
+    require(not error and found == known, error or "another hash")
+    return kind

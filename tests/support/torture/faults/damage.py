@@ -13,11 +13,11 @@ from pathlib import Path
 
 from fairc.compiler.record import FILES
 from fairc.runtime.store import occupant
+from torture import inspection
+from torture.fault import Try, fault, require, stage
+from torture.sandbox import Sandbox, no_report
 
-from . import inspection
 from .documents import finished
-from .sandbox import Sandbox, no_report
-from .strategy import Outcome, Strategy, dice
 
 
 def damage(rng: random.Random, path: Path) -> str:
@@ -72,53 +72,56 @@ def _odd(rng: random.Random, path: Path) -> str:
     return f"{path.name} is {kind}"
 
 
-def results(seed: int, number: int, folder: Path) -> Outcome:
-    """Damage a file of a finished run; run again; every cell's result is what it was."""
-    rng, sandbox = dice(seed, number, "damage.run"), Sandbox(folder)
+@fault("damage.run", weight=2, short=8, wanted=5_000)
+def results(one: Try) -> str:
+    """Flip a bit of a file of a run, truncate, zero, extend or empty it, or replace it by a pipe, a
+    folder or a link; in three of four tries `table`, `report` or `compare`; then the command that
+    made the run: harmless or repaired, the same hashes, the same table (an unreadable lock.json is
+    refused until it is removed: only it records when metrics were declared; and a damaged
+    files.json until the report is removed: only it tells whose that is).
+    """
+    rng, sandbox = one.rng, Sandbox(one.folder)
     run = sandbox.work / "run"
     shutil.copytree(finished() / "run", run)
     known = inspection.hashes(run)
     spec = shutil.copy(finished() / "sandbox/work/tiny.fexp", sandbox.work)
+    again = ("run", Path(spec).name, "-o", "run")
     raw = rng.random() < 0.7  # what is computed is computed again: less of it
     found = [p for p in inspection.files(run) if p.suffix not in (".svg", ".pdf")]
     chosen = [p for p in found if "cells" in p.parts or p.suffix == ".json"] if raw else found
     path = rng.choice(chosen)
-    what = damage(rng, path)
+    one.what = damage(rng, path)
     reading = rng.choice(
         [(), ("table", "run", "goodput"), ("report", "run"), ("compare", "run", "run")]
     )
     if reading:
-        ended = sandbox.call(*reading, patch=no_report)
-        if problem := ended.problem(0, 1, 2, 3):
-            return Outcome("problem", f"{reading[0]}: {problem} ({what})")
-    ended = sandbox.call(
-        "run", Path(spec).name, "-o", "run", patch=None if number % 10 == 0 else no_report
-    )
-    problem = ended.problem(0, 1, 2, 3) or sandbox.leftovers()
-    if problem:
-        return Outcome("problem", f"run again: {problem} ({what})")
-    if ended.status == 2 and what.endswith(("a folder", "a pipe", "a dangling link", "read")):
-        return Outcome("refused: not a file")
-    if ended.status == 2 and path == run / FILES:
-        # Only it tells that the page and the figures are fairc's, so they are not replaced until
-        # they are gone.
-        for name in (FILES, *occupant.REPORTS):
-            (run / name).unlink(missing_ok=True)
-        shutil.rmtree(run / "figures", ignore_errors=True)
-        ended = sandbox.call("run", Path(spec).name, "-o", "run", patch=no_report)
-    if ended.status == 2 and path.name == "lock.json":
-        # It knows when metrics were declared, and nothing else does: `fairc verify` says what to
-        # do.
-        path.unlink(missing_ok=True)
-        ended = sandbox.call("run", Path(spec).name, "-o", "run", patch=no_report)
-    if ended.status != 0:
-        return Outcome("problem", f"run again: status {ended.status}: {ended.err[-200:]} ({what})")
-    if inspection.hashes(run) != known:
-        return Outcome("problem", f"run again: other results ({what})")
-    tables = sandbox.call("table", "run", "goodput")
-    if tables.status != 0 or tables.out != table():
-        return Outcome("problem", f"another table, status {tables.status}: {tables.last} ({what})")
-    return Outcome("harmless, or repaired")
+        with stage(reading[0]):
+            sandbox.call(*reading, patch=no_report).require(0, 1, 2, 3)
+    with stage("run again"):
+        ended = sandbox.call(*again, patch=None if one.number % 10 == 0 else no_report)
+        ended.require(0, 1, 2, 3)
+        sandbox.require_nothing_left()
+        if ended.status == 2 and one.what.endswith(
+            ("a folder", "a pipe", "a dangling link", "read")
+        ):
+            return "refused: not a file"
+        if ended.status == 2 and path == run / FILES:
+            # Only it tells that the page and the figures are fairc's, so they are not replaced
+            # until they are gone.
+            for name in (FILES, *occupant.REPORTS):
+                (run / name).unlink(missing_ok=True)
+            shutil.rmtree(run / "figures", ignore_errors=True)
+            ended = sandbox.call(*again, patch=no_report)
+        if ended.status == 2 and path.name == "lock.json":
+            # It knows when metrics were declared, and nothing else does: `fairc verify` says what
+            # to do.
+            path.unlink(missing_ok=True)
+            ended = sandbox.call(*again, patch=no_report)
+        ended.require(0)
+        sandbox.require_results(known, "run")
+    tables = sandbox.call("table", "run", "goodput").require(0)
+    require(tables.out == table(), "another table")
+    return "harmless, or repaired"
 
 
 @cache
@@ -128,22 +131,3 @@ def table() -> str:
         sandbox = Sandbox(Path(folder))
         shutil.copytree(finished() / "run", sandbox.work / "run")
         return sandbox.call("table", "run", "goodput").out
-
-
-STRATEGIES = (
-    Strategy(
-        "damage.run",
-        "flips a bit of a file of a run, truncates, zeroes, extends or empties it, or"
-        " replaces it by a pipe, a folder or a link;"
-        " in three of four tries `table`, `report` or `compare`; then the command that made"
-        " the run: harmless or"
-        " repaired, the same hashes, the same table (an unreadable lock.json is refused until"
-        " it is removed: only it"
-        " records when metrics were declared; and a damaged files.json until the report is"
-        " removed: only it tells whose that is)",
-        results,
-        weight=2,
-        short=8,
-        wanted=5_000,
-    ),
-)

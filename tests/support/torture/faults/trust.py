@@ -13,19 +13,19 @@ import re
 import shutil
 import socket
 import tempfile
-import zipfile
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 
-from forgery import mend
+from forgery import Files, read
 
 from fairc.runtime.vm import recipe
+from torture import inspection
+from torture.fault import Problem, Try, fault, require
+from torture.sandbox import Sandbox, preload
 
-from . import inspection, kills
-from .sandbox import Sandbox, preload
-from .strangers import CANARY, Files
-from .strategy import Outcome, Strategy, dice
+from .kills import lacks
+from .packs import CANARY, write
 from .trust_payloads import ANY, PAYLOADS, appended
 
 SPEC = """fexp 1
@@ -63,43 +63,7 @@ def whole() -> Files:
     for command in (("run", "tiny.fexp", "-o", "run"), ("pack", "run", "-o", "p.zip")):
         ended = sandbox.start(*command).wait(LIMIT_S)
         assert ended.status == 0, ended.err
-    with zipfile.ZipFile(sandbox.work / "p.zip") as zipped:
-        return {member.filename: zipped.read(member) for member in zipped.infolist()}
-
-
-def write(files: Files, path: Path) -> None:
-    """Write a pack in which every hash is right."""
-    mend(files)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
-        for name, data in files.items():
-            made.writestr(name, data)
-
-
-def programs(seed: int, number: int, folder: Path) -> Outcome:
-    """Verify a pack whose `cell/` or endpoints mean harm, with --trust."""
-    rng, sandbox = dice(seed, number, "trust.programs"), Sandbox(folder, "vm")
-    names = [*PAYLOADS, "other endpoints", "endpoints and more"]
-    name = names[number % len(names)]
-    files = dict(whole())
-    (folder / "victim").write_text("whole")
-    with ExitStack() as stack:
-        ports = [stack.enter_context(_listening()) for _ in range(2)]
-        _become(files, name, str(folder / "canary"), [p.getsockname()[1] for p in ports], rng)
-        write(files, sandbox.work / "p.zip")
-        images = _images()
-        before = inspection.listing(folder, sandbox.said, sandbox.state, sandbox.tmp)
-        trace = sandbox.said / "executed"
-        strace = ["strace", "-f", "-qq", "--seccomp-bpf", "-e", "trace=execve,execveat"]
-        ended = sandbox.start(*VERIFY, wrap=[*strace, "-o", str(trace)]).wait(LIMIT_S)
-        problem = ended.problem(0, 1) or _rows(name, ended.status, ended.out)
-        problem = problem or sandbox.leftovers() or _connected(ports)
-    after = inspection.listing(folder, sandbox.said, sandbox.state, sandbox.tmp)
-    if not problem and (outside := inspection.changes(before, after)):
-        problem = f"outside of the run: {outside}"
-    if not problem and _images() != images:
-        problem = "a file of an image was written"
-    problem = problem or _executed(trace, sandbox)
-    return Outcome(f"{name}: {ended.status}", problem and f"{name}: {problem}")
+    return read(sandbox.work / "p.zip")
 
 
 def _become(files: Files, name: str, canary: str, ports: list[int], rng: random.Random) -> None:
@@ -115,26 +79,26 @@ def _become(files: Files, name: str, canary: str, ports: list[int], rng: random.
         files[MODULE] += appended(PAYLOADS[name], canary, tuple(ports), values)
 
 
-def _rows(name: str, status: int | None, out: str) -> str:
-    """Return what is wrong with the answer."""
+def _require_rows(name: str, status: int | None, out: str) -> None:
+    """Raise Problem for what is wrong with the answer."""
     try:
         document = json.loads(out)
         rows = {row["what"]: row for row in document["checks"]}
     except (ValueError, KeyError, TypeError):
-        return f"the answer is no JSON: {out[:100]!r}"
-    if rows["cells"]["verdict"] != "holds":
-        return f"this installation's own cells: {rows['cells']}"
+        raise Problem(f"the answer is no JSON: {out[:100]!r}") from None
+    holds = rows["cells"]["verdict"] == "holds"
+    require(holds, f"this installation's own cells: {rows['cells']}")
     trusted = rows["trusted programs"]
     payload = PAYLOADS.get(name)
     allowed = payload.verdicts if payload else ANY
-    if trusted["verdict"] not in allowed or (payload and payload.said not in trusted["found"]):
-        return f"the answer is {trusted}"
-    if "\n" in trusted["found"]:
-        return "the answer has more than one line"
-    if (status == 0) != (trusted["verdict"] == "holds"):
-        return f"status {status}, and the answer is {trusted}"
+    said = payload.said if payload else ""
+    right = trusted["verdict"] in allowed and said in trusted["found"]
+    require(right, f"the answer is {trusted}")
+    require("\n" not in trusted["found"], "the answer has more than one line")
+    right = (status == 0) == (trusted["verdict"] == "holds")
+    require(right, f"status {status}, and the answer is {trusted}")
     differs = "holds" if name in ("nothing", "other endpoints", "endpoints and more") else "differs"
-    return "" if rows["programs"]["verdict"] == differs else f"programs: {rows['programs']}"
+    require(rows["programs"]["verdict"] == differs, f"programs: {rows['programs']}")
 
 
 def _listening() -> socket.socket:
@@ -146,14 +110,13 @@ def _listening() -> socket.socket:
     return made
 
 
-def _connected(ports: list[socket.socket]) -> str:
+def _require_no_connection(ports: list[socket.socket]) -> None:
     for port in ports:
         try:
             port.accept()
         except BlockingIOError:
             continue
-        return "a program of the pack has reached this machine's network"
-    return ""
+        raise Problem("a program of the pack has reached this machine's network")
 
 
 def _images() -> dict[str, tuple[int, int, int]]:
@@ -163,37 +126,49 @@ def _images() -> dict[str, tuple[int, int, int]]:
     return {name: (s.st_ino, s.st_size, s.st_mtime_ns) for name, s in found.items()}
 
 
-def _executed(trace: Path, sandbox: Sandbox) -> str:
-    """Say what was executed out of the folders of the try, of which nothing may be."""
+def _require_nothing_executed(trace: Path, sandbox: Sandbox) -> None:
+    """Raise Problem for what was executed out of the folders of the try, of which nothing may."""
     lines = re.findall(r'execve(?:at)?\((?:[^",]*, )?"((?:[^"\\]|\\.)*)"', trace.read_text())
-    if not any(line.endswith(("python", "python3", "python3.11")) for line in lines):
-        return "strace has seen nothing"
-    if "qemu-system-x86_64" not in {os.path.basename(line) for line in lines}:  # noqa: PTH119
-        return "no machine was started"
+    python = any(line.endswith(("python", "python3", "python3.11")) for line in lines)
+    require(python, "strace has seen nothing")
+    machine = "qemu-system-x86_64" in {os.path.basename(line) for line in lines}  # noqa: PTH119
+    require(machine, "no machine was started")
     places = (str(sandbox.folder), "/proc/self/fd", "./", "../", "memfd")
     strange = [line for line in lines if line.startswith(places) or not line.startswith("/")]
-    return f"{strange[0]} was executed on this machine" if strange else ""
+    require(not strange, f"{strange[:1]} was executed on this machine")
 
 
 def lacking() -> str:
     """Return what this machine lacks."""
-    if shutil.which("strace") is None:
-        return "strace"
-    return kills.lacks("vm")
+    return lacks("vm") if shutil.which("strace") else "strace"
 
 
-STRATEGIES = (
-    Strategy(
-        "trust.programs",
-        f"verifies a pack whose endpoints or `cell/` are malicious ({', '.join(PAYLOADS)})"
-        f" with `verify --trust`, in the real emulated machine:"
-        " it ends, its answer says what happened and that this installation's cells hold,"
-        " nothing from the pack is executed on"
-        " this machine (strace), no canary, no connection, no file of an image written,"
-        " nothing left",
-        programs,
-        lacking=lacking,
-        weight=0.5,
-        wanted=200,
-    ),
-)
+@fault("trust.programs", lacking=lacking, weight=0.5, wanted=200)
+def programs(one: Try) -> str:
+    """Verify a pack whose endpoints or `cell/` are malicious (they write, connect, fork, fill,
+    print, sleep, end, or forge clocks, dates and headers, at boot or in a cell) with `verify
+    --trust`, in the real emulated machine: it ends, its answer says what happened and that this
+    installation's cells hold, nothing from the pack is executed on this machine (strace), no
+    canary, no connection, no file of an image written, nothing left.
+    """
+    folder, sandbox = one.folder, Sandbox(one.folder, "vm")
+    names = [*PAYLOADS, "other endpoints", "endpoints and more"]
+    one.what = name = names[one.number % len(names)]
+    files = dict(whole())
+    (folder / "victim").write_text("whole")
+    with ExitStack() as stack:
+        ports = [stack.enter_context(_listening()) for _ in range(2)]
+        _become(files, name, str(folder / "canary"), [p.getsockname()[1] for p in ports], one.rng)
+        write(files, sandbox.work / "p.zip")
+        images = _images()
+        trace = sandbox.said / "executed"
+        strace = ["strace", "-f", "-qq", "--seccomp-bpf", "-e", "trace=execve,execveat"]
+        with inspection.untouched(folder, sandbox.said, sandbox.state, sandbox.tmp):
+            running = sandbox.start(*VERIFY, wrap=[*strace, "-o", str(trace)])
+            ended = running.wait(LIMIT_S).require(0, 1)
+        _require_rows(name, ended.status, ended.out)
+        sandbox.require_nothing_left()
+        _require_no_connection(ports)
+    require(_images() == images, "a file of an image was written")
+    _require_nothing_executed(trace, sandbox)
+    return f"{name}: {ended.status}"

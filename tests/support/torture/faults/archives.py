@@ -15,11 +15,11 @@ import zstandard
 from fairc.runtime.host import archive
 from fairc.runtime.uml import source
 from fairc.runtime.vm import image, recipe
+from torture import inspection
+from torture.fault import Try, fault, require
+from torture.sandbox import Sandbox, no_report, preload
 
-from . import inspection
 from .documents import finished
-from .sandbox import Sandbox, no_report, preload
-from .strategy import Outcome, Strategy, dice
 
 RAW = "raw.tar.zst"
 CANARY = "canary"
@@ -147,68 +147,59 @@ def compressed(rng: random.Random, tar: bytes) -> tuple[str, bytes]:
     )
 
 
-def raw(seed: int, number: int, folder: Path) -> Outcome:
-    """Analyse a hostile archive anew, or collect it."""
-    rng, sandbox = dice(seed, number, "archives.raw"), Sandbox(folder)
+@fault("archives.raw", short=15, wanted=10_000)
+def raw(one: Try) -> str:
+    """Replace raw.tar.zst of a run or a job by one with `..` in paths, absolute paths, links,
+    devices, odd names and headers, many files or damaged compression; then `run` or `run
+    --collect`: repaired, reported or refused, nothing written outside.
+    """
+    rng, sandbox = one.rng, Sandbox(one.folder)
+    (one.folder / "victim").write_text("whole")
+    what, tar = members(rng, one.folder)
+    how, content = compressed(rng, tar)
     for name in ("run", "plan"):
         shutil.copytree(finished() / name, sandbox.work / name)
-    (folder / "victim").write_text("whole")
-    what, tar = members(rng, folder)
-    how, content = compressed(rng, tar)
     place, command = rng.choice(
         [
             ("run/cells/*/", ("run", "run", "-o", "run")),
             ("plan/results/*/", ("run", "plan", "--collect", "-o", "out")),
         ]
     )
-    paths = sorted(sandbox.work.glob(place + RAW))
-    for path in paths[:2]:
+    one.what = f"{what}; {how}; {command}"
+    for path in sorted(sandbox.work.glob(place + RAW))[:2]:
         path.write_bytes(content)
         result = json.loads(path.with_name("result.json").read_text())
         result["analysis"] = "0" * len(result["analysis"])  # so that it is read
         path.with_name("result.json").write_text(json.dumps(result))
     own = [sandbox.work / name for name in ("run", "plan", "out")]
-    before = inspection.listing(folder, *own, sandbox.said)
-    ended = sandbox.call(*command, patch=no_report)
-    problem = ended.problem(0, 1, 2) or sandbox.leftovers()
-    if not problem and (
-        outside := inspection.changes(before, inspection.listing(folder, *own, sandbox.said))
-    ):
-        problem = f"outside of the run: {outside}"
+    with inspection.untouched(one.folder, *own, sandbox.said):
+        ended = sandbox.call(*command, patch=no_report).require(0, 1, 2)
+        sandbox.require_nothing_left()
     strange = [p for each in own for p in each.rglob("*") if p.is_symlink() or p.name == CANARY]
-    if not problem and strange:
-        problem = f"{strange[0].name} was unpacked"
-    ending = {0: "repaired", 1: "reported", 2: "refused"}.get(ended.status or 0, "?")
-    return Outcome(
-        "problem" if problem else ending, problem and f"{problem} ({what}; {how}; {command})"
-    )
+    require(not strange, f"{strange[:1]} was unpacked")
+    return {0: "repaired", 1: "reported"}.get(ended.status or 0, "refused")
 
 
-def images(seed: int, number: int, folder: Path) -> Outcome:
-    """Load a hostile file of an image into a cache of its own."""
+@fault("archives.image", short=25, wanted=10_000)
+def images(one: Try) -> str:
+    """The same with an image's file and its manifest; then `image load`, with and without --trust:
+    loaded or refused, nothing written outside.
+    """
     preload()
-    rng, sandbox = dice(seed, number, "archives.image"), Sandbox(folder)
-    sandbox.cache = folder / "cache"
-    (folder / "victim").write_text("whole")
-    what, content = _image(rng, folder)
+    rng, sandbox = one.rng, Sandbox(one.folder)
+    sandbox.cache = one.folder / "cache"
+    (one.folder / "victim").write_text("whole")
+    one.what, content = _image(rng, one.folder)
     (sandbox.work / "file").write_bytes(content)
-    before = inspection.listing(folder, sandbox.cache, sandbox.said)
     trust = rng.choice([(), ("--trust",)])
-    ended = sandbox.call("image", "load", "file", *trust)
-    problem = ended.problem(0, 2, 3) or sandbox.leftovers()
-    if not problem and (
-        outside := inspection.changes(
-            before, inspection.listing(folder, sandbox.cache, sandbox.said)
-        )
-    ):
-        problem = f"outside of the cache: {outside}"
+    with inspection.untouched(one.folder, sandbox.cache, sandbox.said):
+        ended = sandbox.call("image", "load", "file", *trust).require(0, 2, 3)
+        sandbox.require_nothing_left()
     strange = [p for p in sandbox.cache.rglob("*") if p.is_symlink() or "loading-" in p.name]
-    if not problem and strange:
-        problem = f"{strange[0].name} is in the cache"
-    if not problem and not trust and [*sandbox.cache.glob("fairc/kernels/*")]:
-        problem = "a kernel was installed though nobody trusts it"
-    ending = {0: "taken", 2: "refused", 3: "reported"}.get(ended.status or 0, "?")
-    return Outcome("problem" if problem else ending, problem and f"{problem} ({what})")
+    require(not strange, f"{strange[:1]} is in the cache")
+    untrusted = trust or not [*sandbox.cache.glob("fairc/kernels/*")]
+    require(untrusted, "a kernel was installed though nobody trusts it")
+    return {0: "taken", 2: "refused"}.get(ended.status or 0, "reported")
 
 
 def _image(rng: random.Random, outside: Path) -> tuple[str, bytes]:
@@ -254,27 +245,3 @@ def whole(rng: random.Random, outside: Path, size: int) -> bytes:
     content = (outside / "packed").read_bytes()
     (outside / "packed").unlink()
     return content
-
-
-STRATEGIES = (
-    Strategy(
-        "archives.raw",
-        "replaces raw.tar.zst of a run or a job by one with `..` in paths, absolute paths,"
-        " links, devices, odd names and headers, many"
-        " files or damaged compression; then `run` or `run --collect`: repaired, reported or"
-        " refused, nothing written outside",
-        raw,
-        short=25,
-        wanted=10_000,
-    ),
-    Strategy(
-        "archives.image",
-        (
-            "the same with an image's file and its manifest; then `image load`, with and without"
-            " --trust: loaded or refused, nothing written outside"
-        ),
-        images,
-        short=40,
-        wanted=10_000,
-    ),
-)

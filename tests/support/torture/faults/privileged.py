@@ -20,12 +20,12 @@ from pathlib import Path
 from specs import compilation_of
 
 from fairc.compiler import Cell
+from torture import network
+from torture.fault import Try, fault, require
+from torture.sandbox import Running, Sandbox
 
-from . import network
 from .documents import genuine, mutant
 from .kills import lacks
-from .sandbox import Running, Sandbox
-from .strategy import Outcome, Strategy, dice
 
 TRIES = 400
 # What Python, Mininet and fairc may leave: byte code, logs, what is theirs for as long as they run.
@@ -83,34 +83,9 @@ def parameters() -> dict[str, str]:
     return found
 
 
-def run(seed: int, number: int, folder: Path) -> Outcome:
-    """Run the first mutant of a cell that the plan's types take."""
-    rng, sandbox = dice(seed, number, "privileged.plan"), Sandbox(folder, "mininet")
-    header, cell = documents()
-    for _ in range(TRIES):
-        what, text = mutant(rng, cell)
-        text = genuine(text)
-        if text != json.dumps(cell) and _taken(text):
-            break
-    else:
-        return Outcome(f"{TRIES} refused")
-    bad = sandbox.work / "bad"
-    bad.mkdir()
-    (bad / "plan.json").write_text(header)
-    (bad / "cells.jsonl").write_text(text + "\n")
-    before = parameters()
-    fairc = [sys.executable, "-c", PROGRAM.format(folder=str(Path(__file__).parent.parent))]
-    command = [*fairc, "run", "bad", "-o", "out", "--engine", "mininet", "-q"]
-    ended = start(sandbox, command).wait()
-    problem = ended.problem(0, 1, 2, 3) or sandbox.leftovers() or effects(folder, before)
-    ending = {0: "run", 1: "run, not all valid", 2: "refused", 3: "refused by the engine"}
-    words = "problem" if problem else ending.get(ended.status or 0, "?")
-    return Outcome(words, problem and f"{problem} ({what})")
-
-
 def start(sandbox: Sandbox, command: Sequence[str]) -> Running:
-    """Start a command as root, in namespaces and over a file system where `effects` sees what it
-    does.
+    """Start a command as root, in namespaces and over a file system where
+    `require_no_effects` sees what it does.
     """
     folder = sandbox.folder
     (folder / "over").mkdir()
@@ -129,23 +104,21 @@ def _taken(text: str) -> bool:
     return True
 
 
-def effects(folder: Path, before: dict[str, str]) -> str:
-    """Return what was changed outside of the run."""
-    if parameters() != before:
-        return "a parameter of the kernel's modules was changed and not written back"
-    if (folder / "said/appeared").exists():
-        return "the network interfaces of process 1 are others"
+def require_no_effects(folder: Path, before: dict[str, str]) -> None:
+    """Raise Problem for what was changed outside of the run."""
+    parameter = "a parameter of the kernel's modules was changed and not written back"
+    require(parameters() == before, parameter)
+    appeared = (folder / "said/appeared").exists()
+    require(not appeared, "the network interfaces of process 1 are others")
     links = (folder / "said/links").read_text().splitlines()
     names = [line.split(": ")[1].partition("@")[0] for line in links]
     left = [name for name in names if not name.startswith(KERNEL_LINKS)]
-    if left:
-        return f"the interface {left[0]} is left"
+    require(not left, f"the interface {left[:1]} is left")
     own = (f"{folder}/", *ALLOWED)
     for name in (folder / "said/written").read_bytes().decode(errors="replace").split("\0"):
         path = name.removeprefix(".")
-        if path and not path.startswith(own) and "__pycache__" not in path:
-            return f"{path} was written"
-    return ""
+        allowed = not path or path.startswith(own) or "__pycache__" in path
+        require(allowed, f"{path} was written")
 
 
 # What a kernel puts into every new network namespace.
@@ -179,19 +152,31 @@ def lacking() -> str:
     return "" if done.returncode == 0 else "overlays over the root file system"
 
 
-STRATEGIES = (
-    Strategy(
-        "privileged.plan",
-        "runs a plan in which a string, number or list was replaced and which still has valid"
-        " types (up to 400 mutants are"
-        " tried), as root on mininet inside namespaces, over a file system that records every"
-        " write:"
-        " ends, no internal error, nothing written outside the run, no kernel parameter left"
-        " changed, no"
-        " interface left",
-        run,
-        lacking=lacking,
-        short=4,
-        wanted=5_000,
-    ),
-)
+@fault("privileged.plan", lacking=lacking, short=4, wanted=5_000)
+def run(one: Try) -> str:
+    """Run a plan in which a string, number or list was replaced and which still has valid types (up
+    to 400 mutants are tried), as root on mininet inside namespaces, over a file system that records
+    every write: ends, no internal error, nothing written outside the run, no kernel parameter left
+    changed, no interface left.
+    """
+    sandbox = Sandbox(one.folder, "mininet")
+    header, cell = documents()
+    for _ in range(TRIES):
+        one.what, text = mutant(one.rng, cell)
+        text = genuine(text)
+        if text != json.dumps(cell) and _taken(text):
+            break
+    else:
+        return f"{TRIES} refused"
+    bad = sandbox.work / "bad"
+    bad.mkdir()
+    (bad / "plan.json").write_text(header)
+    (bad / "cells.jsonl").write_text(text + "\n")
+    before = parameters()
+    fairc = [sys.executable, "-c", PROGRAM.format(folder=str(Path(__file__).parents[2]))]
+    command = [*fairc, "run", "bad", "-o", "out", "--engine", "mininet", "-q"]
+    ended = start(sandbox, command).wait().require(0, 1, 2, 3)
+    sandbox.require_nothing_left()
+    require_no_effects(one.folder, before)
+    words = {0: "run", 1: "run, not all valid", 2: "refused"}
+    return words.get(ended.status or 0, "refused by the engine")

@@ -12,14 +12,13 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from fairc.runtime.host.faults import EngineUnavailable
-
-from . import engines, inspection, network, tree
-from .sandbox import Ended, Running, Sandbox, no_report, preload
-from .strategy import Outcome, Strategy, dice
+from torture import engines, inspection, network, tree
+from torture.fault import Try, fault, require, stage
+from torture.sandbox import Ended, Running, Sandbox, no_report, preload, require_no_process
 
 SIGNALS = ("KILL", "TERM", "INT", "HUP", "STOP")
 # What a process is ended by that does nothing about it; 130 is fairc's own word for Ctrl-C.
@@ -126,14 +125,13 @@ def reference(engine: str) -> Reference:
         return Reference(inspection.hashes(run), lasted)
 
 
-def kill(engine: str, seed: int, number: int, folder: Path) -> Outcome:
+def kill(engine: str, one: Try) -> str:
     """Send a signal at a random moment of a random phase; run again; compare."""
     case, known = CASES[engine], reference(engine)
-    rng = dice(seed, number, f"kills.{engine}")
-    sandbox = Sandbox(folder, case.engine)
+    rng, sandbox = one.rng, Sandbox(one.folder, case.engine)
     network.write(case.spec, sandbox.work)
     run = sandbox.work / "out"
-    phase = PHASES[number % len(PHASES)]
+    phase = PHASES[one.number % len(PHASES)]
     name = rng.choice(SIGNALS)
     to_child = rng.random() < (0.5 if phase.name == "cells" and engine != "fake" else 0.0)
     running = case.start(sandbox)
@@ -146,15 +144,15 @@ def kill(engine: str, seed: int, number: int, folder: Path) -> Outcome:
     else:
         _signal(running.pid, name)
     if not whom:
-        return Outcome(f"{phase.name} {name}: no child")
-    wait = running.wait(LIMIT_S)
-    if name == "INT" and not run.exists() and _python_starts(wait.err):
-        return Outcome(f"{phase.name} INT: Python was still starting")
-    ending = f"{phase.name} {name} to {whom}"
-    problem = _after(wait, name, whom, sandbox, run)
-    if not problem:
-        problem = _resumed(case, sandbox, run, known, report=number % 8 >= 6)
-    return Outcome(ending, problem and f"{ending}: {problem}")
+        return f"{phase.name} {name}: no child"
+    ended = running.wait(LIMIT_S)
+    if name == "INT" and not run.exists() and _python_starts(ended.err):
+        return f"{phase.name} INT: Python was still starting"
+    one.what = one.ending = f"{phase.name} {name} to {whom}"
+    _require_ended(ended, name, whom, sandbox, run)
+    with stage("run again"):
+        _require_resumed(case, sandbox, run, known, report=one.number % 8 >= 6)
+    return one.ending
 
 
 # What is imported before Ctrl-C can be heard: it is Python that answers until then.
@@ -189,42 +187,38 @@ def _child(root: int, at: float, name: str) -> str:
     return "a watcher" if whom.startswith("python") else whom
 
 
-def _after(ended: Ended, name: str, whom: str, sandbox: Sandbox, run: Path) -> str:
-    """Return what is wrong right after the signal."""
+def _require_ended(ended: Ended, name: str, whom: str, sandbox: Sandbox, run: Path) -> None:
+    """Raise Problem for what is wrong right after the signal."""
     mine = ENDS[name] if whom == "fairc" else ()
-    problem = ended.problem(0, 1, 3, *mine)
-    if not problem and 130 in mine and ended.status == 130 and "interrupted" not in ended.err:
-        problem = "interrupted without a word"
-    if not problem and (found := tree.left()):
-        problem = f"processes are left: {', '.join(sorted(set(found.values())))}"
-    if not problem and sandbox.engine == "docker":
-        problem = engines.left()
-    return problem or inspection.half_written(run)
+    ended.require(0, 1, 3, *mine)
+    if 130 in mine and ended.status == 130:
+        require("interrupted" in ended.err, "interrupted without a word")
+    require_no_process()
+    if sandbox.engine == "docker":
+        engines.require_nothing_left()
+    inspection.require_whole(run)
 
 
-def _resumed(case: Case, sandbox: Sandbox, run: Path, known: Reference, report: bool) -> str:
-    """Run again, with or without the report; return what is wrong with what is there then."""
+def _require_resumed(
+    case: Case, sandbox: Sandbox, run: Path, known: Reference, report: bool
+) -> None:
+    """Run again, with or without the report; raise Problem for what is wrong then."""
     kept = {path.name: path.stat().st_ino for path in run.glob("cells/*") if _well(path)}
     patch = None if report else no_report
-    ended = sandbox.fork(*case.command, env={"FAIRC_FAKE": ""}, patch=patch).wait(LIMIT_S)
-    if problem := ended.problem(0, 1):
-        return f"run again: {problem}"
+    sandbox.fork(*case.command, env={"FAIRC_FAKE": ""}, patch=patch).wait(LIMIT_S).require(0, 1)
     found = inspection.hashes(run)
-    if case.engine in ("fake", "uml", "vm") and found != known.hashes:
-        return f"run again: other results: {len(found)} cells, {len(known.hashes)} wanted"
-    if found.keys() != known.hashes.keys():
-        return "run again: cells are missing"
-    if any((run / "cells" / name).stat().st_ino != inode for name, inode in kept.items()):
-        return "run again: a finished cell was run again"
-    if left := [*(run / ".partial").glob("*")]:
-        return f"run again: {left[0].name} is left in .partial"
+    if case.engine in ("fake", "uml", "vm"):
+        require(found == known.hashes, f"other results: {len(found)} cells")
+    require(found.keys() == known.hashes.keys(), "cells are missing")
+    again = [name for name in kept if (run / "cells" / name).stat().st_ino != kept[name]]
+    require(not again, "a finished cell was run again")
+    left = [*(run / ".partial").glob("*")]
     # A killed report leaves a part of a figure, which the next report replaces.
-    if report and (left := list(run.rglob("*.part"))):
-        return f"run again: {left[0].name} is left"
-    if problem := inspection.half_written(run) or sandbox.leftovers():
-        return f"run again: {problem}"
-    there = (run / "report.html").exists() or not report
-    return "" if there else "run again: no report"
+    left += run.rglob("*.part") if report else ()
+    require(not left, f"{left[:1]} is left")
+    inspection.require_whole(run)
+    sandbox.require_nothing_left()
+    require(not report or (run / "report.html").exists(), "no report")
 
 
 def _well(cell: Path) -> bool:
@@ -250,34 +244,25 @@ def lacks(engine: str) -> str:
     return ""
 
 
-def _strategy(engine: str, weight: float, short: int, wanted: int) -> Strategy:
-    def attempt(seed: int, number: int, folder: Path) -> Outcome:
-        return kill(engine, seed, number, folder)
+for _engine, _weight, _short, _wanted in (
+    ("fake", 2, 4, 1000),
+    ("uml", 2, 0, 1000),
+    ("vm", 0.5, 0, 200),
+    ("mininet", 1, 0, 500),
+    ("docker", 0.5, 0, 200),
+):
 
-    whom = (
-        "fairc"
-        if engine == "fake"
-        else "fairc, and in half of the tries in `cells` to a process of it"
+    @fault(
+        f"kills.{_engine}",
+        lacking=partial(lacks, _engine),
+        weight=_weight,
+        short=_short,
+        wanted=_wanted,
     )
-    return Strategy(
-        f"kills.{engine}",
-        f"sends SIGKILL, SIGTERM, SIGINT, SIGHUP or SIGSTOP (and then SIGCONT) to {whom}, at"
-        f" any moment of one of the phases"
-        " start, cells, tables, report; then the same command again: no process left, nothing"
-        " half-written, no"
-        " finished cell run again, no temporary file left, the hashes of an undisturbed run",
-        attempt,
-        lacking=lambda: lacks(engine),
-        weight=weight,
-        short=short,
-        wanted=wanted,
-    )
-
-
-STRATEGIES = (
-    _strategy("fake", 2, 4, 1000),
-    _strategy("uml", 2, 0, 1000),
-    _strategy("vm", 0.5, 0, 200),
-    _strategy("mininet", 1, 0, 500),
-    _strategy("docker", 0.5, 0, 200),
-)
+    def attempt(one: Try, engine: str = _engine) -> str:
+        """Send SIGKILL, SIGTERM, SIGINT, SIGHUP or SIGSTOP (and then SIGCONT) to fairc, or in half
+        of the tries in `cells` to a process of it, at any moment of one of the phases start, cells,
+        tables, report; then the same command again: no process left, nothing half-written, no
+        finished cell run again, no temporary file left, the hashes of an undisturbed run.
+        """
+        return kill(engine, one)

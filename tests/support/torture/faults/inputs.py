@@ -10,16 +10,14 @@ import random
 from functools import cache
 from pathlib import Path
 
-import fuzzing
 import hostile
 
 from fairc.dsl import Source
+from torture.fault import Try, fault, require
 
 from .documents import broken
-from .specs import outcome
-from .strategy import Outcome, Strategy, dice
+from .specs import PIECES, ROOT, survive_within
 
-ROOT = Path(__file__).parent.parent.parent.parent
 LIMIT_S = 10.0
 WITH = """fexp 1
 {more}
@@ -126,7 +124,7 @@ def imported(rng: random.Random) -> tuple[str, bytes]:
     at = rng.randrange(len(text))
     kind = rng.choice(["a piece", "itself", "bytes", "cut off"])
     made = {
-        "a piece": text[:at] + rng.choice(fuzzing.PIECES) + text[at:],
+        "a piece": text[:at] + rng.choice(PIECES) + text[at:],
         "itself": 'import "file"\n' + text,
         "bytes": "",
         "cut off": text[:at],
@@ -143,10 +141,13 @@ KINDS = {
 USUAL = {"flow": FLOW, "rate": "2Mbit/s", "more": ""}
 
 
-def damaged(seed: int, number: int, folder: Path) -> Outcome:
-    """Check, lay out and compile a spec that names a hostile file."""
-    rng = dice(seed, number, "inputs.files")
-    kind = [*KINDS][number % len(KINDS)]
+@fault("inputs.files", short=200, wanted=100_000)
+def damaged(one: Try) -> str:
+    """Compile with damaged or hostile recordings (HAR), traces, BPF objects and imported specs, or
+    with pipes, devices and folders in their place: diagnostics or a plan within 10 s.
+    """
+    rng, folder = one.rng, one.folder
+    kind = [*KINDS][one.number % len(KINDS)]
     make, words = KINDS[kind]
     what, content = make(rng)
     path = folder / ("file.fexp" if kind == "import" else "file")
@@ -154,20 +155,18 @@ def damaged(seed: int, number: int, folder: Path) -> Outcome:
         what = _odd(rng, path)
     else:
         path.write_bytes(content)
+    one.what = f"{kind}, {what}"
     text = WITH.format(**USUAL | words)
     if kind == "import":
         text = text.replace('"file"', '"file.fexp"')
-    source = Source(str(folder / "spec.fexp"), text)
     before, here = sorted(folder.iterdir()), Path.cwd()
     os.chdir(folder)
     try:
-        found = outcome(source, LIMIT_S)
+        ending = survive_within(Source(str(folder / "spec.fexp"), text), LIMIT_S)
     finally:
         os.chdir(here)
-    problem = found.problem
-    if not problem and sorted(folder.iterdir()) != before:
-        problem = "a file appeared"
-    return Outcome(f"{kind}: {found.ending}", problem and f"{kind}, {what}: {problem}")
+    require(sorted(folder.iterdir()) == before, "a file appeared")
+    return f"{kind}: {ending}"
 
 
 def _odd(rng: random.Random, path: Path) -> str:
@@ -183,16 +182,3 @@ def _odd(rng: random.Random, path: Path) -> str:
         case "a link to itself":
             path.symlink_to(path.name)
     return kind
-
-
-STRATEGIES = (
-    Strategy(
-        "inputs.files",
-        "compiles with damaged or hostile recordings (HAR), traces, BPF objects and imported"
-        " specs, or with pipes, devices and"
-        f" folders in their place: diagnostics or a plan within {LIMIT_S:g} s",
-        damaged,
-        short=400,
-        wanted=100_000,
-    ),
-)

@@ -10,9 +10,10 @@ import signal
 import time
 from pathlib import Path
 
+from torture.fault import Try, fault, require
+from torture.sandbox import Sandbox, no_report, preload
+
 from .documents import finished
-from .sandbox import Sandbox, no_report, preload
-from .strategy import Outcome, Strategy, dice
 
 SPEC = "tiny.fexp"
 RUN, PLAN, PACK = "run", "plan", "p.zip"
@@ -91,21 +92,16 @@ def keep(rng: random.Random, work: Path) -> dict[str, str]:
     return kept
 
 
-def changed(work: Path, kept: dict[str, str]) -> str:
-    """Say which of the user's files is not what it was."""
-    for name, text in kept.items():
-        path = work / name
-        if not path.is_file() or path.read_bytes() != text.encode():
-            return f"{name} {'is gone' if not path.exists() else 'changed'}"
-    return ""
-
-
-def folders(seed: int, number: int, folder: Path) -> Outcome:
-    """Keep files in and around a run and a plan, new or finished; then run, report, pack, compile,
-    ...
+@fault("user.files", weight=2, short=8, wanted=5_000)
+def folders(one: Try) -> str:
+    """Put files of a user at random names (fairc's own among them) into and next to a run and a
+    plan, new or finished; then one to three of `run` (also of a plan, a pack's spec, with --fresh,
+    --phase-check or --collect), `report`, `compile`, `cell`, `pack`, `table`, `verify`, `compare`,
+    `clean`, a quarter of them killed: no file of the user is changed or gone; refused where one is
+    in the way.
     """
     preload()
-    rng, sandbox = dice(seed, number, "user.files"), Sandbox(folder)
+    rng, sandbox = one.rng, Sandbox(one.folder)
     work = sandbox.work
     shutil.copy(finished() / "sandbox/work" / SPEC, work)
     for name in (RUN, PLAN):
@@ -113,7 +109,8 @@ def folders(seed: int, number: int, folder: Path) -> Outcome:
             shutil.copytree(finished() / name, work / name)
     old = "there" if (work / RUN).exists() else "new"
     kept = keep(rng, work)
-    words = []
+    statuses = []
+    one.what = f"{sorted(kept)}"
     for command in rng.choices(COMMANDS, k=rng.randint(1, 3)):
         running = sandbox.fork(*command, patch=no_report if rng.random() < 0.7 else None)
         killed = rng.random() < 0.25
@@ -121,27 +118,13 @@ def folders(seed: int, number: int, folder: Path) -> Outcome:
             time.sleep(rng.uniform(0.0, 1.0))
             running.send(rng.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGINT)))
         ended = running.wait()
-        words.append(f"{' '.join(command)}{' killed' if killed else ''}: {ended.status}")
-        problem = "" if killed else ended.problem(0, 1, 2, 3)
-        if problem := problem or changed(work, kept):
-            return Outcome("problem", f"{problem} ({sorted(kept)}; {'; '.join(words)})")
-    problem = sandbox.leftovers() if not any("killed" in word for word in words) else ""
-    refused = any(word.endswith(": 2") for word in words)
-    return Outcome(f"run {old}: {'refused' if refused else 'kept'}", problem)
-
-
-STRATEGIES = (
-    Strategy(
-        "user.files",
-        "puts files of a user at random names (fairc's own among them) into and next to a run"
-        " and a plan, new or finished; then one to three of"
-        " `run` (also of a plan, a pack's spec, with --fresh, --phase-check or --collect),"
-        " `report`, `compile`, `cell`, `pack`, `table`,"
-        " `verify`, `compare`, `clean`, a quarter of them killed: no file of the user is"
-        " changed or gone; refused where one is in the way",
-        folders,
-        weight=2,
-        short=12,
-        wanted=5_000,
-    ),
-)
+        statuses.append(None if killed else ended.status)
+        one.what += f"; {' '.join(command)}{' killed' if killed else ''}: {ended.status}"
+        if not killed:
+            ended.require(0, 1, 2, 3)
+        for name, text in kept.items():
+            there = (work / name).is_file() and (work / name).read_bytes() == text.encode()
+            require(there, f"{name} changed or has gone")
+    if None not in statuses:
+        sandbox.require_nothing_left()
+    return f"run {old}: {'refused' if 2 in statuses else 'kept'}"
