@@ -18,11 +18,10 @@ from typing import IO, Any
 from .agenda import ByTc
 from .conductor import conduct
 from .configuration import configure
-from .document import InForce
-from .document import Network as NetworkDocument
+from .document import InForce, Network
 from .expansion import expand
-from .experiment import Experiment, Network
 from .kernel import versions
+from .model import Cell
 from .node import CALL_S, CONTROL, MESSAGE_BYTES, check_sysctls, name_interfaces
 from .nodes import Failed, explain
 from .observation import queues_by_tc
@@ -146,7 +145,7 @@ class Containers:
     def __iter__(self) -> Iterator[RemoteNode]:
         return (self._nodes[name] for name in self._addresses)
 
-    def set_up(self, network: NetworkDocument, endpoints: str) -> InForce:
+    def set_up(self, network: Network, endpoints: str) -> InForce:
         """Configure all nodes, whose sysctls the container engine has set; return what is in force.
 
         Raises Failed.
@@ -161,7 +160,7 @@ class Containers:
         """Return what changes links."""
         return ByTc(self, names)
 
-    def _lay_cables(self, network: NetworkDocument) -> None:
+    def _lay_cables(self, network: Network) -> None:
         """Turn the networks that the containers share into the cables of the plan."""
         for node in network["nodes"]:
             ends = zip(self._addresses[node["name"]], node["interfaces"], strict=True)
@@ -196,11 +195,11 @@ def gather(names: Sequence[str]) -> dict[str, RemoteNode]:
     return nodes
 
 
-def run(network: Network, addresses: Addresses, experiment: Experiment) -> None:
+def run(cell: Cell, addresses: Addresses) -> None:
     """Conduct the cell in this folder, which all containers share."""
     place = os.path.dirname(os.path.abspath(sys.argv[0]))
     os.chdir(place)
     with contextlib.suppress(FileNotFoundError):
         os.unlink("cell.json")
-    document = expand(network, experiment)
+    document = expand(cell)
     sys.exit(conduct(document, lambda: Containers(addresses), place))

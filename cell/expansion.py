@@ -1,16 +1,27 @@
-"""An experiment in a network as a document: all that follows from what an emitted program says."""
+"""A cell as a document: all that follows from it.
+
+An emulated host whose computation takes no time answers at the instant at which a request arrives.
+Packets of several hosts then arrive at the same nanosecond, and the order of events in the kernel
+decides which one gets the last place in a full queue, always in the same way. A real host takes a
+few microseconds, and never the same time: a random delay after its link's queue and shaper, in
+order.
+
+This delay, and the transmission of a link's frames, are netem's, on a separate interface below the
+one through which the packets leave, so that a packet waits for its link first, as it would without
+them: TCP counts packets in the host's queue, and netem removes them from that account
+(skb_orphan_partial() in the kernel's sch_netem.c) as the wire does. The upper interface is a
+macvlan in passthru mode: it uses the lower one exclusively, with its MAC address.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from . import document, iperf3, roles
 from .batch import is_beyond_tc, node_lines, word
 from .document import Document
-from .experiment import End, Experiment, Flow, Network
-from .frames import frame_bytes
 from .hosts import (
     modules,
     pep_routes,
@@ -23,16 +34,23 @@ from .hosts import (
 from .links import (
     REAL_TIME_SLACK_NS,
     TRANSMITTER_PACKETS,
-    Egress,
     Impairment,
+    Interface,
     change_lines,
     egress_lines,
     lower_lines,
     lower_name,
     transmitter,
 )
+from .model import Cell, Node
 from .observation import PING_BYTES, PING_EVERY_NS
 from .queues import queue_bytes
+from .seeds import stream_seed
+
+PROCESSING_NS = 10_000
+"""Bound of a host's time for a packet if computing takes none and the file sets none: uniform in
+[0, 10 us].
+"""
 
 MAX_DRAIN_NS = 10_000_000_000
 LEAD_NS = 300_000_000
@@ -47,176 +65,147 @@ _FILE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,246}", re.ASCII)
 Place = tuple[str, str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Lookup:
-    """What is asked of a network again and again: by node, and by node and interface.
+    """What is asked of a network again and again, by (node, interface).
 
-    own: interfaces in the order of the links. peers: the other end of the link. lower: what packets
-    pass below an interface, in order: the processing of a host, and the transmitter of a link.
+    peers: the other end of the cable. lower: what packets pass below an interface, in order.
     """
 
-    own: dict[str, list[End]]
-    ends: dict[Place, End]
-    peers: dict[Place, End]
-    mtus: dict[Place, int]
+    interfaces: dict[Place, Interface]
+    peers: dict[Place, Interface]
     lower: dict[Place, tuple[Impairment, ...]]
 
 
 def expand(
-    network: Network,
-    experiment: Experiment,
+    cell: Cell,
     slack_ns: int = REAL_TIME_SLACK_NS,
     epoch_ns: int | None = None,
+    computing_is_free: bool = False,
 ) -> Document:
     """Return the document of a cell.
 
     slack_ns: how late the clock's timers may be, ns. epoch_ns: as in the document.
+    computing_is_free: whether the hosts' computation takes no time on that clock; then by default
+    they delay the packets that they send.
     Raises ValueError for a name, address or value that could be more than that in a command.
     """
-    at = _lookup(network, experiment)
-    flows = [_complete(flow, at.own) for flow in experiment.flows]
-    qdiscs = _qdiscs(network, experiment, at, slack_ns)
-    processing = experiment.processing
+    if cell.processing_ns is None:
+        cell = replace(cell, processing_ns=PROCESSING_NS if computing_is_free else 0)
+    at = _lookup(cell)
+    qdiscs = {node.name: list(_qdiscs(node, at, slack_ns)) for node in cell.nodes}
     made = Document(
-        id=word(experiment.id),
+        id=word(cell.id),
         epoch_ns=epoch_ns,
-        lead_ns=_lead_ns(experiment, flows),
-        duration_ns=experiment.duration_ns,
-        deadline_ns=experiment.deadline_ns,
-        drain_ns=_drain_ns(experiment, at.mtus),
-        stop=experiment.stop,
-        processing_ns=processing.bound_ns if processing else 0,
+        lead_ns=_lead_ns(cell),
+        duration_ns=cell.duration_ns,
+        deadline_ns=cell.deadline_ns,
+        drain_ns=_drain_ns(cell, at),
+        stop=cell.stop,
+        processing_ns=cell.processing_ns or 0,
         slack_ns=slack_ns,
         network=document.Network(
             nodes=[
                 document.Node(
-                    name=word(name),
-                    sysctls=sysctls(name, kind, flows, experiment.peps),
-                    interfaces=[_interface(end, at) for end in at.own[name]],
-                    neighbours=[_neighbour(end, at.peers) for end in at.own[name]],
-                    routes=list(_routes(name, at.own[name], experiment, flows)),
-                    rules=[
-                        *pep_rules(name, _addresses(at.own[name]), experiment.peps),
-                        *window_rules(name, flows),
-                    ],
-                    qdiscs=[text for text in qdiscs[name] if not is_beyond_tc(text)],
-                    beyond_tc=[text for text in qdiscs[name] if is_beyond_tc(text)],
+                    name=word(node.name),
+                    sysctls=sysctls(node, cell.flows, cell.peps),
+                    interfaces=[_interface(node.name, each, at) for each in node.interfaces],
+                    neighbours=[_neighbour(node.name, each, at) for each in node.interfaces],
+                    routes=list(_routes(node, cell)),
+                    rules=[*pep_rules(node, cell.peps), *window_rules(node, cell.flows)],
+                    qdiscs=[text for text in qdiscs[node.name] if not is_beyond_tc(text)],
+                    beyond_tc=[text for text in qdiscs[node.name] if is_beyond_tc(text)],
                 )
-                for name, kind in network.nodes.items()
+                for node in cell.nodes
             ],
-            cables=[(_end(link.a, at.lower), _end(link.b, at.lower)) for link in network.links],
+            cables=[(_end(cable.a, at), _end(cable.b, at)) for cable in cell.cables],
         ),
-        modules=modules(flows, experiment.peps),
-        window_bytes=iperf3.window_bytes(flows),
-        objects=dict(experiment.objects),
-        seeds=list(_seeds(experiment, at.lower)),
-        changes=list(_changes(experiment, at, slack_ns)),
-        captures=[roles.capture(capture, experiment) for capture in experiment.captures],
-        pings=list(_pings(experiment, flows)),
+        modules=modules(cell.flows, cell.peps),
+        window_bytes=iperf3.window_bytes(cell.flows),
+        objects=cell.objects,
+        seeds=list(_seeds(at)),
+        changes=list(_changes(at, slack_ns)),
+        captures=[roles.capture(capture, cell) for capture in cell.captures],
+        pings=list(_pings(cell, at)),
         monitor=roles.monitor(),
-        proxies=[program for pep in experiment.peps for program in roles.proxies(pep)],
-        policers=list(_policers(experiment, flows, at)),
-        patience_ns=_proxy_lead_ns(experiment),
-        servers=[roles.server(flow, experiment) for flow in flows if not iperf3.uses(flow)],
-        clients=[roles.client(flow, experiment) for flow in flows if not iperf3.uses(flow)],
-        tests=list(iperf3.tests(flows)),
+        proxies=[program for pep in cell.peps for program in roles.proxies(pep)],
+        policers=list(_policers(cell, at)),
+        patience_ns=_proxy_lead_ns(cell),
+        servers=[roles.server(flow, cell) for flow in cell.flows if not iperf3.uses(flow)],
+        clients=[roles.client(flow, cell) for flow in cell.flows if not iperf3.uses(flow)],
+        tests=list(iperf3.tests(cell.flows)),
     )
     _refuse(made)
     return made
 
 
-def _lookup(network: Network, experiment: Experiment) -> _Lookup:
-    own: dict[str, list[End]] = {node: [] for node in network.nodes}
-    ends, peers, mtus = {}, {}, {}
-    for link in network.links:
-        for end, peer in ((link.a, link.b), (link.b, link.a)):
-            place = (end.node, end.interface)
-            ends[place], peers[place], mtus[place] = end, peer, link.mtu
-    for end in ends.values():
-        own[end.node].append(end)
-    return _Lookup(own, ends, peers, mtus, lower(experiment))
+def _lookup(cell: Cell) -> _Lookup:
+    interfaces = {(node.name, each.name): each for node in cell.nodes for each in node.interfaces}
+    peers = {}
+    for cable in cell.cables:
+        peers[cable.a], peers[cable.b] = interfaces[cable.b], interfaces[cable.a]
+    return _Lookup(interfaces, peers, lower(cell))
 
 
-def _qdiscs(
-    network: Network, experiment: Experiment, at: _Lookup, slack_ns: int
-) -> dict[str, list[str]]:
-    """Return the lines of tc of each node."""
-    lines: dict[str, list[str]] = {node: [] for node in network.nodes}
-    for egress in experiment.egress:
-        lines[egress.node] += egress_lines(egress, _frame(egress, at.mtus), slack_ns)
-    for (node, name), netems in at.lower.items():
-        lines[node] += lower_lines(name, netems)
-    return lines
+def _qdiscs(node: Node, at: _Lookup, slack_ns: int) -> Iterator[str]:
+    """Yield the lines of tc of a node."""
+    for interface in node.interfaces:
+        yield from egress_lines(interface, slack_ns)
+    for (name, upper), netems in at.lower.items():
+        if name == node.name:
+            yield from lower_lines(upper, netems)
 
 
-def _lead_ns(experiment: Experiment, flows: Sequence[Flow]) -> int:
+def _lead_ns(cell: Cell) -> int:
     """Return how long before the epoch the first program starts, ns."""
     return (
         LEAD_NS
-        + _proxy_lead_ns(experiment)
-        + BROWSER_LEAD_NS * sum(flow.browser for flow in flows)
-        + IMAGE_LEAD_NS * any(flow.image is not None for flow in flows)
-        + LEAD_PER_PROGRAM_NS * roles.count(experiment, flows)
-        + iperf3.early_ns(flows)
+        + _proxy_lead_ns(cell)
+        + BROWSER_LEAD_NS * sum(flow.browser for flow in cell.flows)
+        + IMAGE_LEAD_NS * any(flow.image is not None for flow in cell.flows)
+        + LEAD_PER_PROGRAM_NS * roles.count(cell)
+        + iperf3.early_ns(cell.flows)
     )
 
 
-def _seeds(
-    experiment: Experiment, lower: dict[Place, tuple[Impairment, ...]]
-) -> Iterator[document.Seed]:
-    for egress in experiment.egress:
-        if egress.impairment is not None and egress.impairment.seed is not None:
-            yield document.Seed(
-                node=egress.node, interface=egress.interface, seed=egress.impairment.seed
-            )
-    for (node, name), netems in lower.items():
+def _seeds(at: _Lookup) -> Iterator[document.Seed]:
+    for (node, name), interface in at.interfaces.items():
+        if interface.impairment is not None and interface.impairment.seed is not None:
+            yield document.Seed(node=node, interface=name, seed=interface.impairment.seed)
+    for (node, name), netems in at.lower.items():
         for netem in netems:
             if netem.seed is not None:
                 yield document.Seed(node=node, interface=lower_name(name), seed=netem.seed)
 
 
-def _changes(experiment: Experiment, at: _Lookup, slack_ns: int) -> Iterator[document.Changes]:
-    for egress in experiment.egress:
-        if not egress.changes:
+def _changes(at: _Lookup, slack_ns: int) -> Iterator[document.Changes]:
+    for place, interface in at.interfaces.items():
+        if not interface.changes:
             continue
-        frame, below = (
-            _frame(egress, at.mtus),
-            len(at.lower.get((egress.node, egress.interface), ())),
-        )
+        below = len(at.lower.get(place, ()))
         # Before the first change of a round there is the last one of the round before, or what
         # began.
-        ahead = [egress.changes[-1].in_force if egress.repeat_ns else _initial(egress)]
-        ahead += [change.in_force for change in egress.changes]
+        in_force = [change.in_force for change in interface.changes]
+        ahead = [in_force[-1] if interface.repeat_ns else interface.initial, *in_force]
         yield document.Changes(
-            node=egress.node,
-            interface=egress.interface,
-            repeat_ns=egress.repeat_ns,
+            node=place[0],
+            interface=interface.name,
+            repeat_ns=interface.repeat_ns,
             lines=[
-                (
-                    change.at_ns,
-                    change_lines(egress, change.in_force, before, frame, slack_ns, below),
-                )
-                for change, before in zip(egress.changes, ahead, strict=False)
+                (change.at_ns, change_lines(interface, change.in_force, before, slack_ns, below))
+                for change, before in zip(interface.changes, ahead, strict=False)
             ],
         )
 
 
-def _initial(egress: Egress) -> int | Impairment:
-    """Return what holds at an interface before any change."""
-    if egress.shaper is not None:
-        return egress.shaper.rate_bps
-    assert egress.impairment is not None, "what changes is there"
-    return egress.impairment
-
-
-def _pings(experiment: Experiment, flows: Sequence[Flow]) -> Iterator[document.Ping]:
+def _pings(cell: Cell, at: _Lookup) -> Iterator[document.Ping]:
     """Yield the pings of every flow, so far apart that they do not wait for each other."""
-    rates = [each.shaper or each.impairment for each in experiment.egress]
+    rates = [each.shaper or each.impairment for each in at.interfaces.values()]
     frames_ns = [
         8 * PING_BYTES * 10**9 // each.rate_bps for each in rates if each and each.rate_bps
     ]
     longest_ns = max(frames_ns, default=0)
-    for flow in flows:
+    for flow in cell.flows:
         yield document.Ping(
             flow=flow.name,
             client=flow.client,
@@ -227,14 +216,13 @@ def _pings(experiment: Experiment, flows: Sequence[Flow]) -> Iterator[document.P
         )
 
 
-def _policers(
-    experiment: Experiment, flows: Sequence[Flow], at: _Lookup
-) -> Iterator[document.Policer]:
-    by_name = {flow.name: flow for flow in flows}
-    for policer in experiment.policers:
+def _policers(cell: Cell, at: _Lookup) -> Iterator[document.Policer]:
+    by_name = {flow.name: flow for flow in cell.flows}
+    for policer in cell.policers:
         out = (policer.node, policer.egress)
-        macs = (mac_address(at.peers[out].address), mac_address(at.ends[out].address))
-        yield roles.policer(policer, by_name, macs, at.mtus[policer.node, policer.ingress])
+        macs = (mac_address(at.peers[out].address), mac_address(at.interfaces[out].address))
+        mtu = at.interfaces[policer.node, policer.ingress].mtu
+        yield roles.policer(policer, by_name, macs, mtu)
 
 
 def mac_address(address: str) -> str:
@@ -251,99 +239,83 @@ def processing_netem(bound_ns: int, seed: int | None) -> Impairment:
     )
 
 
-def lower(experiment: Experiment) -> dict[Place, tuple[Impairment, ...]]:
+def lower(cell: Cell) -> dict[Place, tuple[Impairment, ...]]:
     """Return what packets pass below interfaces: the processing of a host, then the transmitter of
     a link.
 
     One netem does both. Where the rate changes there are two: a change restarts a netem's random
-    stream.
+    stream. Every interface of a host has a random stream of its own, named after the host and the
+    interface's number. Interfaces without either are left out.
     """
-    processing, found = experiment.processing, dict[Place, tuple[Impairment, ...]]()
-    if processing is not None:
-        for place, seed in processing.seeds.items():
-            found[place] = (processing_netem(processing.bound_ns, seed),)
-    for egress in experiment.egress:
-        if egress.shaper is None or egress.shaper.transmitter != "below":
-            continue
-        place, rate_bps = (egress.node, egress.interface), egress.shaper.rate_bps
-        delays = found.get(place, ())
-        if delays and not egress.changes:
-            found[place] = (replace(delays[0], rate_bps=rate_bps),)
-        else:
-            found[place] = (*delays, transmitter(rate_bps))
+    found = dict[Place, tuple[Impairment, ...]]()
+    for node in cell.nodes:
+        for number, interface in enumerate(node.interfaces):
+            netems = list[Impairment]()
+            if node.kind == "host" and cell.processing_ns:
+                seed = stream_seed(cell.seed, "processing", node.name, str(number))
+                netems.append(processing_netem(cell.processing_ns, seed))
+            shaper = interface.shaper
+            if shaper is not None and shaper.transmitter == "below":
+                if netems and not interface.changes:
+                    netems = [replace(netems[0], rate_bps=shaper.rate_bps)]
+                else:
+                    netems.append(transmitter(shaper.rate_bps))
+            if netems:
+                found[node.name, interface.name] = tuple(netems)
     return found
 
 
-def _complete(flow: Flow, own: dict[str, list[End]]) -> Flow:
-    """Return a flow with its addresses."""
-
-    def first(node: str) -> str:
-        return own[node][0].address.partition("/")[0]
-
-    return replace(
-        flow,
-        address=flow.address or first(flow.server),
-        client_address=flow.client_address or first(flow.client),
+def _end(place: Place, at: _Lookup) -> document.End:
+    node, name = place
+    return document.End(
+        node=word(node),
+        interface=word(lower_name(name) if place in at.lower else name),
+        mac=mac_address(at.interfaces[place].address),
     )
 
 
-def _end(end: End, lower: Mapping[Place, object]) -> document.End:
-    below = (end.node, end.interface) in lower
-    name = lower_name(end.interface) if below else end.interface
-    return document.End(node=word(end.node), interface=word(name), mac=mac_address(end.address))
-
-
-def _frame(egress: Egress, mtus: dict[Place, int]) -> int:
-    return frame_bytes(mtus[egress.node, egress.interface])
-
-
-def _interface(end: End, at: _Lookup) -> document.Interface:
-    place = (end.node, end.interface)
+def _interface(node: str, interface: Interface, at: _Lookup) -> document.Interface:
     return document.Interface(
-        name=word(end.interface),
-        address=word(end.address),
-        mac=mac_address(end.address),
-        mtu=at.mtus[place],
-        lower=lower_name(end.interface) if place in at.lower else None,
+        name=word(interface.name),
+        address=word(interface.address),
+        mac=mac_address(interface.address),
+        mtu=interface.mtu,
+        lower=lower_name(interface.name) if (node, interface.name) in at.lower else None,
     )
 
 
-def _neighbour(end: End, peers: dict[Place, End]) -> document.Neighbour:
-    address = peers[end.node, end.interface].address.partition("/")[0]
+def _neighbour(node: str, interface: Interface, at: _Lookup) -> document.Neighbour:
+    address = at.peers[node, interface.name].ip
     return document.Neighbour(
-        address=word(address), mac=mac_address(address), interface=end.interface
+        address=word(address), mac=mac_address(address), interface=interface.name
     )
 
 
-def _addresses(ends: Sequence[End]) -> list[tuple[str, str]]:
-    return [(end.interface, end.address) for end in ends]
+def _routes(node: Node, cell: Cell) -> Iterator[document.Route]:
+    yield from static_routes(node.routes)
+    yield from window_routes(node, cell.flows)
+    yield from pep_routes(node, cell.peps)
 
 
-def _routes(
-    name: str, ends: Sequence[End], experiment: Experiment, flows: Sequence[Flow]
-) -> Iterator[document.Route]:
-    interfaces, routes = _addresses(ends), experiment.routes.get(name, ())
-    yield from static_routes(routes)
-    yield from window_routes(name, interfaces, routes, flows)
-    yield from pep_routes(name, interfaces, routes, experiment.peps)
-
-
-def _proxy_lead_ns(experiment: Experiment) -> int:
+def _proxy_lead_ns(cell: Cell) -> int:
     """Return how long it may take until the connections between proxies are open, ns: two RTTs."""
-    if not experiment.peps:
+    if not cell.peps:
         return 0
-    return PROXY_LEAD_NS + 3 * max((flow.base_rtt_ns for flow in experiment.flows), default=0)
+    return PROXY_LEAD_NS + 3 * _longest_rtt_ns(cell)
 
 
-def _drain_ns(experiment: Experiment, mtus: dict[Place, int]) -> int:
+def _longest_rtt_ns(cell: Cell) -> int:
+    return max((flow.base_rtt_ns for flow in cell.flows), default=0)
+
+
+def _drain_ns(cell: Cell, at: _Lookup) -> int:
     """Return how long packets may still be under way after the end, ns: queues and propagation."""
     waiting_ns = 0
-    for egress in experiment.egress:
-        if egress.bottleneck and egress.queue and egress.shaper:
-            limit_bits = 8 * queue_bytes(egress.queue, _frame(egress, mtus))
-            waiting_ns = max(waiting_ns, limit_bits * 10**9 // egress.shaper.rate_bps)
-    longest_rtt_ns = max((flow.base_rtt_ns for flow in experiment.flows), default=0)
-    return min(MAX_DRAIN_NS, 100_000_000 + 2 * longest_rtt_ns + waiting_ns)
+    for each in at.interfaces.values():
+        if each.bottleneck and each.queue and each.shaper:
+            limit_bits = 8 * queue_bytes(each.queue, each.frame_bytes)
+            waiting_ns = max(waiting_ns, limit_bits * 10**9 // each.shaper.rate_bps)
+    return min(MAX_DRAIN_NS, 100_000_000 + 2 * _longest_rtt_ns(cell) + waiting_ns)
 
 
 def _refuse(made: Document) -> None:

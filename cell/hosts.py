@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import ip_address, ip_interface, ip_network
 
 from . import document, iperf3
-from .experiment import Flow, Pep, Route, TransportOptions
+from .model import Flow, Node, Pep, Route, TransportOptions
 from .numbers import Setting
 from .workloads import Iperf3Workload
 
@@ -48,9 +48,6 @@ PEP_TABLE = 100
 WINDOW_TABLES = 101
 """The first table of routes with an initial window; each window has one."""
 
-Interfaces = Sequence[tuple[str, str]]
-"""Of a node: name, address with the length of its prefix."""
-
 
 def is_tuned(flow: Flow) -> bool:
     """Whether a flow's client leaves its receive buffer to the kernel: browsers, iperf3 without a
@@ -61,13 +58,14 @@ def is_tuned(flow: Flow) -> bool:
     return flow.browser
 
 
-def sysctls(name: str, kind: str, flows: Sequence[Flow], peps: Sequence[Pep]) -> dict[str, str]:
+def sysctls(node: Node, flows: Sequence[Flow], peps: Sequence[Pep]) -> dict[str, str]:
     """Return all kernel options of a node.
 
     A socket buffer of n bytes is set as 2 n, because Linux counts its own overhead in it, and
     offers about half of it as the window.
     """
-    settings = EVERYWHERE | {"net.ipv4.ip_forward": "0" if kind == "host" else "1"}
+    name = node.name
+    settings = EVERYWHERE | {"net.ipv4.ip_forward": "0" if node.kind == "host" else "1"}
     here = [flow for flow in flows if name in (flow.server, flow.client)]
     if here:
         wanted = 2 * max(flow.buffer_bytes for flow in here)
@@ -108,18 +106,16 @@ def static_routes(routes: Sequence[Route]) -> Iterator[document.Route]:
         yield made
 
 
-def window_routes(
-    name: str, interfaces: Interfaces, routes: Sequence[Route], flows: Sequence[Flow]
-) -> Iterator[document.Route]:
+def window_routes(node: Node, flows: Sequence[Flow]) -> Iterator[document.Route]:
     """Yield the routes that set the initial windows of a server's TCP connections.
 
     Linux keeps it per route, so each window has a table of routes, and `window_rules` say whose
     packets look there.
     """
-    limits = {route.destination: route.mtu for route in routes if route.mtu}
-    ways = {(table, flow.client_address): flow for flow, table in _window_tables(name, flows)}
+    limits = {route.destination: route.mtu for route in node.routes if route.mtu}
+    ways = {(table, flow.client_address): flow for flow, table in _window_tables(node, flows)}
     for (table, address), flow in ways.items():
-        made = _way(interfaces, routes, address)
+        made = _way(node, address)
         made["table"] = table
         if limit := limits.get(f"{address}/32"):
             made["mtu"] = limit
@@ -127,21 +123,21 @@ def window_routes(
         yield made
 
 
-def window_rules(name: str, flows: Sequence[Flow]) -> Iterator[document.Rule]:
+def window_rules(node: Node, flows: Sequence[Flow]) -> Iterator[document.Rule]:
     """Yield the rules by which a server's own packets from (or to) a flow's port have its table."""
-    for flow, table in _window_tables(name, flows):
+    for flow, table in _window_tables(node, flows):
         side: document.Side = "dport" if iperf3.is_opened_by_its_sender(flow) else "sport"
         yield document.Rule(interface="lo", side=side, port=flow.port, table=table)
 
 
-def _window_tables(name: str, flows: Sequence[Flow]) -> list[tuple[Flow, int]]:
+def _window_tables(node: Node, flows: Sequence[Flow]) -> list[tuple[Flow, int]]:
     """Return the flows that a server sends over TCP with another window than Linux's, each with the
     table of its window.
     """
     windows = [
         (flow, flow.options.initial_window_packets)
         for flow in flows
-        if flow.transport in KERNEL and flow.server == name
+        if flow.transport in KERNEL and flow.server == node.name
     ]
     others = sorted({packets for _, packets in windows} - {LINUX_INITIAL_WINDOW})
     return [
@@ -151,32 +147,30 @@ def _window_tables(name: str, flows: Sequence[Flow]) -> list[tuple[Flow, int]]:
     ]
 
 
-def pep_routes(
-    name: str, interfaces: Interfaces, routes: Sequence[Route], peps: Sequence[Pep]
-) -> Iterator[document.Route]:
+def pep_routes(node: Node, peps: Sequence[Pep]) -> Iterator[document.Route]:
     """Yield the routes of a node with a proxy.
 
     One keeps on the node what the proxy intercepts; that to the other proxy has the window with
     which a middle connection begins, its receive window twice that.
     """
-    for pep, _, other, _ in _ends(name, peps):
+    for pep, _, other, _ in _ends(node.name, peps):
         yield document.Route(destination="0.0.0.0/0", interface="lo", local=True, table=PEP_TABLE)
         packets = -(-pep.window_bytes // pep.mtu)
-        made = _way(interfaces, routes, other)
+        made = _way(node, other)
         made["initcwnd"], made["initrwnd"] = packets, 2 * packets
         yield made
 
 
-def pep_rules(name: str, interfaces: Interfaces, peps: Sequence[Pep]) -> Iterator[document.Rule]:
+def pep_rules(node: Node, peps: Sequence[Pep]) -> Iterator[document.Rule]:
     """Yield the rules by which a proxy gets packets of its ports, from all interfaces but that to
     the other one.
     """
-    for pep, own, _, side in _ends(name, peps):
-        for interface, address in interfaces:
-            if str(ip_interface(address).ip) == own:
+    for pep, own, _, side in _ends(node.name, peps):
+        for interface in node.interfaces:
+            if interface.ip == own:
                 continue
             for port in pep.ports:
-                yield document.Rule(interface=interface, side=side, port=port, table=PEP_TABLE)
+                yield document.Rule(interface=interface.name, side=side, port=port, table=PEP_TABLE)
 
 
 def _ends(name: str, peps: Sequence[Pep]) -> Iterator[tuple[Pep, str, str, document.Side]]:
@@ -207,12 +201,12 @@ def modules(flows: Sequence[Flow], peps: Sequence[Pep]) -> list[tuple[str, str, 
     ]
 
 
-def _way(interfaces: Interfaces, routes: Sequence[Route], address: str) -> document.Route:
+def _way(node: Node, address: str) -> document.Route:
     """Return how a node reaches an address: by which next hop, or through which interface."""
     target = ip_address(address)
-    for name, own in interfaces:
-        if target in ip_interface(own).network:
-            return document.Route(destination=f"{address}/32", interface=name)
-    fitting = [r for r in routes if target in ip_network(r.destination)]
+    for interface in node.interfaces:
+        if target in ip_interface(interface.address).network:
+            return document.Route(destination=f"{address}/32", interface=interface.name)
+    fitting = [r for r in node.routes if target in ip_network(r.destination)]
     nearest = max(fitting, key=lambda route: ip_network(route.destination).prefixlen)
     return document.Route(destination=f"{address}/32", via=nearest.via)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from .batch import word
 from .document import Iperf3Test
-from .experiment import Flow
+from .model import Flow
 from .workloads import Iperf3Workload
 
 PROGRAM = "iperf3"

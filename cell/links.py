@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from .batch import duration, line, percent, word
-from .numbers import Buffer, Packets, Probability, Rate, Seed, TimeNs
-from .part import UNLESS_ABSENT, UNLESS_OFF, Part
+from .frames import MTU, frame_bytes
+from .numbers import Buffer, MtuBytes, Packets, Probability, Rate, Seed, SpanNs, TimeNs
+from .part import BY_KIND, UNLESS_ABSENT, UNLESS_OFF, UNLESS_USUAL, Part
 from .queues import Queue, queue_bytes, queue_lines
+from .text import InterfaceAddress, InterfaceName, Line
 
 # A kernel in real time wakes a shaper up to 100 us late now and then, and what its bucket cannot
 # hold until then is lost: 50 Mbit/s became 49.1 with a slack of 20 us, and 49.93 with this one.
@@ -172,21 +174,45 @@ class Change(Part):
 
 
 @dataclass(frozen=True, slots=True)
-class Egress:
-    """What packets that leave a node by an interface meet: a shaper and its queue, or a netem.
+class Interface(Part):
+    """One end of a cable, and what packets meet that leave by it: a shaper and its queue, or a
+    netem.
 
-    bottleneck: whether it is the slowest link of some flow's data path. changes: in order of time;
-    repeat_ns: the period with which they repeat.
+    name: Linux interface name, at most 15 characters.
+    address: IPv4 address with prefix length, `10.0.0.1/30`.
+    mtu: the largest IP packet, the same at both ends of a cable; left out where it is 1500.
+    shaper, queue: on its egress; impairment: instead of them, on a delay hop.
+    bottleneck: whether this egress is the slowest link of some flow's data path.
+    changes: of shaper or impairment, in order of time; repeat_ns: the period with which they
+    repeat. Before the first one, the shaper's rate and the impairment apply.
+    source: `file:line` of the statement that it comes from.
     """
 
-    node: str
-    interface: str
+    name: InterfaceName
+    address: InterfaceAddress
+    mtu: MtuBytes = field(default=MTU, metadata=UNLESS_USUAL, kw_only=True)
     shaper: Shaper | None = None
-    queue: Queue | None = None
+    queue: Queue | None = field(default=None, metadata=BY_KIND)
     impairment: Impairment | None = None
     bottleneck: bool = False
     changes: tuple[Change, ...] = ()
-    repeat_ns: int | None = None
+    repeat_ns: SpanNs | None = None
+    source: Line = ""
+
+    @property
+    def ip(self) -> str:
+        """Its address alone."""
+        return self.address.partition("/")[0]
+
+    @property
+    def frame_bytes(self) -> int:
+        """A full packet in its Ethernet frame, without preamble, bytes."""
+        return frame_bytes(self.mtu)
+
+    @property
+    def initial(self) -> int | Impairment | None:
+        """What holds before any change: a rate in bit/s, or an impairment."""
+        return self.impairment if self.shaper is None else self.shaper.rate_bps
 
     @property
     def netem(self) -> Impairment | None:
@@ -207,27 +233,27 @@ def lower_name(upper: str) -> str:
     return f"{head}nic{number}"
 
 
-def egress_lines(egress: Egress, frame_bytes: int, slack_ns: int) -> list[str]:
-    """Return the lines of `tc -batch` that make it.
+def egress_lines(interface: Interface, slack_ns: int) -> list[str]:
+    """Return the lines of `tc -batch` that make what packets meet that leave by an interface.
 
-    frame_bytes: of a full packet. slack_ns: how late the clock's timers may be, ns.
+    slack_ns: how late the clock's timers may be, ns.
     """
-    device = f"qdisc add dev {word(egress.interface)}"
-    made, shaper, queue, netem = list[str](), egress.shaper, egress.queue, egress.netem
+    device = f"qdisc add dev {word(interface.name)}"
+    made, shaper, queue, netem = list[str](), interface.shaper, interface.queue, interface.netem
     if netem is not None:
         made.append(f"{device} root handle 1: {netem.words()}")
     elif shaper is not None and queue is not None:
-        changing = any(change.rate_bps is not None for change in egress.changes)
+        changing = any(change.rate_bps is not None for change in interface.changes)
         if shaper.transmitter is None and not changing:
-            bucket = bucket_bytes(shaper.rate_bps, frame_bytes, slack_ns)
-            most = queue_bytes(queue, frame_bytes)
+            bucket = bucket_bytes(shaper.rate_bps, interface.frame_bytes, slack_ns)
+            most = queue_bytes(queue, interface.frame_bytes)
             made.append(
                 f"{device} root handle 1: tbf rate {shaper.rate_bps}bit burst {bucket} limit {most}"
             )
         else:
             made.append(f"{device} root handle 1: htb default 1")
-            made.append(_rate_line("add", egress, shaper.rate_bps, frame_bytes, slack_ns))
-        made += queue_lines(egress.interface, queue, shaper.rate_bps)
+            made.append(_rate_line("add", interface, shaper.rate_bps, slack_ns))
+        made += queue_lines(interface.name, queue, shaper.rate_bps)
     return [line(text) for text in made]
 
 
@@ -243,10 +269,9 @@ def lower_lines(interface: str, netems: Sequence[Impairment]) -> list[str]:
 
 
 def change_lines(
-    egress: Egress,
+    interface: Interface,
     now: int | Impairment,
-    before: int | Impairment,
-    frame_bytes: int,
+    before: int | Impairment | None,
     slack_ns: int,
     below: int,
 ) -> list[str]:
@@ -257,13 +282,13 @@ def change_lines(
     waits between them.
     """
     if isinstance(now, Impairment):
-        return [line(f"qdisc change dev {egress.interface} root handle 1: {now.words()}")]
-    assert egress.shaper is not None and isinstance(before, int), "what has a rate has a shaper"
-    lines = [line(_rate_line("change", egress, now, frame_bytes, slack_ns))]
-    if egress.shaper.transmitter is not None:
+        return [line(f"qdisc change dev {interface.name} root handle 1: {now.words()}")]
+    assert interface.shaper is not None and isinstance(before, int), "what has a rate has a shaper"
+    lines = [line(_rate_line("change", interface, now, slack_ns))]
+    if interface.shaper.transmitter is not None:
         place = "parent 1:1 handle 2:" if below > 1 else "root handle 1:"
         words = transmitter(now).words()
-        lines.append(line(f"qdisc change dev {lower_name(egress.interface)} {place} {words}"))
+        lines.append(line(f"qdisc change dev {lower_name(interface.name)} {place} {words}"))
     return lines if now < before else lines[::-1]
 
 
@@ -272,7 +297,7 @@ def transmitter(rate_bps: int) -> Impairment:
     return Impairment(limit_packets=TRANSMITTER_PACKETS, rate_bps=rate_bps)
 
 
-def _rate_line(verb: str, egress: Egress, rate_bps: int, frame_bytes: int, slack_ns: int) -> str:
+def _rate_line(verb: str, interface: Interface, rate_bps: int, slack_ns: int) -> str:
     """Return the line that gives a shaper its rate.
 
     A token bucket (tbf) looks at a frame before its time has come, so an AQM decides one frame
@@ -280,7 +305,7 @@ def _rate_line(verb: str, egress: Egress, rate_bps: int, frame_bytes: int, slack
     ahead of it is paid for. So its burst is the slack for late timers alone. tc would derive the
     quantum from the rate: there is only one class.
     """
-    bucket = egress.shaper is not None and egress.shaper.transmitter is None
+    bucket = interface.shaper is not None and interface.shaper.transmitter is None
     slack_ns = max(slack_ns, EMULATED_SLACK_NS) if bucket else slack_ns
     # tc has whole bytes, and one of them may be more than such a slack; this line is for the
     # endpoints' program.
@@ -288,8 +313,8 @@ def _rate_line(verb: str, egress: Egress, rate_bps: int, frame_bytes: int, slack
         f"{slack_ns}ns" if slack_ns <= VIRTUAL_SLACK_NS else max(1, bytes_in(slack_ns, rate_bps))
     )
     return (
-        f"class {verb} dev {egress.interface} parent 1: classid 1:1 htb rate {rate_bps}bit"
-        f" ceil {rate_bps}bit burst {burst} cburst {burst} quantum {frame_bytes}"
+        f"class {verb} dev {interface.name} parent 1: classid 1:1 htb rate {rate_bps}bit"
+        f" ceil {rate_bps}bit burst {burst} cburst {burst} quantum {interface.frame_bytes}"
     )
 
 

@@ -33,6 +33,11 @@ def off(value: object) -> bool:
     return value is False
 
 
+def empty(value: object) -> bool:
+    """Whether a field is left out of the JSON because it is empty."""
+    return value == ()
+
+
 def usual(value: object) -> bool:
     """Whether an MTU is left out of the JSON because it is the default."""
     return value == MTU
@@ -42,7 +47,10 @@ def _unless(left_out: Callable[[object], bool]) -> dict[str, Any]:
     return {"exclude_if": left_out}
 
 
-UNLESS_ABSENT, UNLESS_OFF, UNLESS_USUAL = map(_unless, (absent, off, usual))
+UNLESS_ABSENT, UNLESS_OFF, UNLESS_EMPTY, UNLESS_USUAL = map(_unless, (absent, off, empty, usual))
 """Metadata of fields that are not in the JSON where they have no value, so that they leave
 identities alone.
 """
+
+BY_KIND = {"discriminator": "kind"}
+"""Metadata of a field whose classes are told apart by their `kind`."""

@@ -1,21 +1,15 @@
-"""The arguments of the programs of an experiment: roles and descriptions for fairc-endpoints."""
+"""The arguments of the programs of a cell: roles and descriptions for fairc-endpoints."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from .document import Policer as PolicerProgram
 from .document import Program
-from .experiment import (
-    SAMPLE_EVERY_NS,
-    Capture,
-    Experiment,
-    Flow,
-    Pep,
-    Policer,
-)
 from .frames import frame_bytes
+from .model import SAMPLE_EVERY_NS, Capture, Cell, Flow, Pep, Policer
+from .seeds import stream_seed
 from .workloads import FileWorkload, LoadWorkload, OnOffWorkload
 
 SNAPLEN = 96
@@ -44,7 +38,7 @@ def monitor() -> Program:
     )
 
 
-def capture(capture: Capture, experiment: Experiment) -> Program:
+def capture(capture: Capture, cell: Cell) -> Program:
     """Return a capture."""
     return Program(
         name=capture.name,
@@ -56,21 +50,22 @@ def capture(capture: Capture, experiment: Experiment) -> Program:
             "file": f"{capture.name}.{capture.form}",
             "form": capture.form,
             "snaplen": SNAPLEN,
-            "ring_packets": ring_packets(experiment),
+            "ring_packets": ring_packets(cell),
             "every_ns": SAMPLE_EVERY_NS,
         },
     )
 
 
-def ring_packets(experiment: Experiment) -> int:
+def ring_packets(cell: Cell) -> int:
     """Return how many packets each capture holds between two readings."""
     passing = [0]
-    for egress in experiment.egress:
-        if egress.bottleneck and egress.shaper is not None:
-            passing.append(egress.shaper.rate_bps)
-            passing += [change.rate_bps or 0 for change in egress.changes]
+    for node in cell.nodes:
+        for egress in node.interfaces:
+            if egress.bottleneck and egress.shaper is not None:
+                passing.append(egress.shaper.rate_bps)
+                passing += [change.rate_bps or 0 for change in egress.changes]
     sent = first = 0
-    for flow in experiment.flows:
+    for flow in cell.flows:
         loads = isinstance(flow.workload, LoadWorkload)
         at_once = flow.connections * (CONNECTIONS_OF_A_LOAD if loads else 1)
         sent += at_once * (flow.rate_bps or _own_rate_bps(flow))
@@ -85,28 +80,28 @@ def _own_rate_bps(flow: Flow) -> int:
     return flow.workload.rate_bps if isinstance(flow.workload, OnOffWorkload) else 0
 
 
-def server(flow: Flow, experiment: Experiment) -> Program:
+def server(flow: Flow, cell: Cell) -> Program:
     """Return a flow's server."""
     name = f"{flow.name}.server"
     if flow.image is not None:
         return Program(name=name, node=flow.server, role=IMAGE, description=_image(flow, "server"))
     role, own = SERVERS[flow.transport]
-    description = _common(flow, experiment) | own(flow, experiment)
+    description = _common(flow, cell) | own(flow, cell)
     return Program(name=name, node=flow.server, role=role, description=description)
 
 
-def client(flow: Flow, experiment: Experiment) -> Program:
+def client(flow: Flow, cell: Cell) -> Program:
     """Return a flow's client."""
     name = f"{flow.name}.client"
     if flow.image is not None:
         return Program(name=name, node=flow.client, role=IMAGE, description=_image(flow, "client"))
     role, own = CLIENTS[flow.transport]
-    description = _common(flow, experiment) | own(flow, experiment)
+    description = _common(flow, cell) | own(flow, cell)
     if flow.transport == "web":
         del description["connections"]
     if flow.browser:
         # Every repetition has the same page and machine: one of them times the browser alone.
-        first = experiment.repetition == 1
+        first = cell.repetition == 1
         role, description["own_time"] = BROWSER, {"quic": _quic(flow)} if first else None
     return Program(name=name, node=flow.client, role=role, description=description)
 
@@ -189,9 +184,9 @@ def _image(flow: Flow, side: str) -> Fields:
     }
 
 
-def _common(flow: Flow, experiment: Experiment) -> Fields:
+def _common(flow: Flow, cell: Cell) -> Fields:
     options, workload = flow.options, flow.workload.plain()
-    if isinstance(flow.workload, OnOffWorkload) and experiment.processing is not None:
+    if isinstance(flow.workload, OnOffWorkload) and cell.processing_ns:
         workload["vary_gaps"] = True
     return {
         "flow": flow.name,
@@ -219,25 +214,25 @@ def _sending(flow: Flow) -> Fields:
     }
 
 
-def _receiving(flow: Flow, experiment: Experiment) -> Fields:
+def _receiving(flow: Flow, cell: Cell) -> Fields:
     return {
         "buffer_bytes": flow.receiver_bytes,
-        "stop_ns": _stop_ns(flow, experiment),
+        "stop_ns": _stop_ns(flow, cell),
         "progress_every_ns": SAMPLE_EVERY_NS,
     }
 
 
-def _stop_ns(flow: Flow, experiment: Experiment) -> int | None:
+def _stop_ns(flow: Flow, cell: Cell) -> int | None:
     """Return when a flow ends: with its own stop or with the cell, whatever comes first."""
-    ends = (flow.stop_ns, experiment.duration_ns)
+    ends = (flow.stop_ns, cell.duration_ns)
     return min((ns for ns in ends if ns is not None), default=None)
 
 
-def _tcp_server(flow: Flow, experiment: Experiment) -> Fields:
+def _tcp_server(flow: Flow, cell: Cell) -> Fields:
     return _sending(flow) | {"cca": flow.cca}
 
 
-def _quic_server(flow: Flow, experiment: Experiment) -> Fields:
+def _quic_server(flow: Flow, cell: Cell) -> Fields:
     return _sending(flow) | {
         "cca": {"name": flow.cca, "parameters": dict(flow.cca_parameters)},
         "qlog": flow.qlog,
@@ -246,28 +241,29 @@ def _quic_server(flow: Flow, experiment: Experiment) -> Fields:
     }
 
 
-def _quic_client(flow: Flow, experiment: Experiment) -> Fields:
-    return _receiving(flow, experiment) | {"idle_timeout_ns": None}
+def _quic_client(flow: Flow, cell: Cell) -> Fields:
+    return _receiving(flow, cell) | {"idle_timeout_ns": None}
 
 
-def _udp_server(flow: Flow, experiment: Experiment) -> Fields:
-    # A source that pauses brings the size of its packets; others send what the path takes.
-    packet: Fields = {} if isinstance(flow.workload, OnOffWorkload) else {"packet_bytes": flow.mtu}
-    gaps: Fields = {} if flow.gaps_seed is None else {"gaps_seed": flow.gaps_seed}
-    return {
+def _udp_server(flow: Flow, cell: Cell) -> Fields:
+    fields: Fields = {
         "peer": flow.client_address,
         "rate_bps": flow.rate_bps,
-        "stop_ns": _stop_ns(flow, experiment),
-        **packet,
-        **gaps,
+        "stop_ns": _stop_ns(flow, cell),
     }
+    # A source that pauses brings the size of its packets; others send what the path takes.
+    if not isinstance(flow.workload, OnOffWorkload):
+        fields["packet_bytes"] = flow.mtu
+        if cell.processing_ns:  # at a constant rate it varies its gaps
+            fields["gaps_seed"] = stream_seed(cell.seed, "gaps", flow.name)
+    return fields
 
 
-def _udp_client(flow: Flow, experiment: Experiment) -> Fields:
-    return _udp_server(flow, experiment) | {"progress_every_ns": SAMPLE_EVERY_NS}
+def _udp_client(flow: Flow, cell: Cell) -> Fields:
+    return _udp_server(flow, cell) | {"progress_every_ns": SAMPLE_EVERY_NS}
 
 
-def _web_server(flow: Flow, experiment: Experiment) -> Fields:
+def _web_server(flow: Flow, cell: Cell) -> Fields:
     return _sending(flow) | {"cca": flow.cca, "quic": _quic(flow)}
 
 
@@ -279,11 +275,11 @@ def _quic(flow: Flow) -> Fields | None:
     return {"name": flow.cca, "parameters": dict(workload.quic_parameters)}
 
 
-def _web_client(flow: Flow, experiment: Experiment) -> Fields:
-    return _receiving(flow, experiment) | {"name": WEB_NAME}
+def _web_client(flow: Flow, cell: Cell) -> Fields:
+    return _receiving(flow, cell) | {"name": WEB_NAME}
 
 
-Describe = Callable[[Flow, Experiment], Fields]
+Describe = Callable[[Flow, Cell], Fields]
 
 SERVERS: dict[str, tuple[str, Describe]] = {
     "tcp": ("tcp-server", _tcp_server),
@@ -300,14 +296,14 @@ CLIENTS: dict[str, tuple[str, Describe]] = {
 }
 
 
-def count(experiment: Experiment, flows: Sequence[Flow]) -> int:
+def count(cell: Cell) -> int:
     """Return how many programs are started before the epoch, those that change links included."""
-    changing = {egress.node for egress in experiment.egress if egress.changes}
+    changing = [node for node in cell.nodes if any(each.changes for each in node.interfaces)]
     return (
         1
-        + len(experiment.captures)
-        + 2 * len(experiment.peps)
-        + len(experiment.policers)
-        + 2 * len(flows)
+        + len(cell.captures)
+        + 2 * len(cell.peps)
+        + len(cell.policers)
+        + 2 * len(cell.flows)
         + len(changing)
     )

@@ -20,8 +20,7 @@ from mininet.topo import Topo
 
 from .conductor import conduct, enter
 from .expansion import expand
-from .experiment import End, Experiment, Link, Network
-from .frames import MTU
+from .model import Cell
 from .namespaces import Namespace, Namespaces, tie_children_to_this_process
 
 COMMAND_LINE = "--cli"
@@ -30,7 +29,6 @@ COMMAND_LINE = "--cli"
 class Host(Node):
     """A node that is nothing but a network namespace."""
 
-    kind = "host"
     isSetup = True  # spares Mininet's search for ifconfig, which is not used
 
     def startShell(self, mnopts: str | None = None) -> None:
@@ -50,13 +48,7 @@ class Host(Node):
         self.namespace.close()
 
 
-class Router(Host):
-    """A node that forwards packets."""
-
-    kind = "router"
-
-
-class Interface(Intf):
+class Port(Intf):
     """An interface that the conductor makes and configures."""
 
     def config(self, ip: str = "", **parameters: Any) -> dict[str, Any]:
@@ -73,13 +65,35 @@ class Cable(MininetLink):
         """Leave it to the conductor."""
 
 
-class MininetNodes(Namespaces):
-    """The nodes of a topology in Mininet."""
+class Network(Topo):
+    """The nodes of a cell and the cables between them, as Mininet has them."""
 
-    def __init__(self, topology: Topo) -> None:
+    def build(self, cell: Cell) -> None:
+        """Add hosts, routers and hops, and a link for each cable."""
+        addresses = {
+            (node.name, each.name): each.address for node in cell.nodes for each in node.interfaces
+        }
+        for node in cell.nodes:
+            self.addHost(node.name)
+        for cable in cell.cables:
+            (one, intf1), (other, intf2) = cable.a, cable.b
+            self.addLink(
+                one,
+                other,
+                intfName1=intf1,
+                intfName2=intf2,
+                params1={"ip": addresses[cable.a]},
+                params2={"ip": addresses[cable.b]},
+            )
+
+
+class MininetNodes(Namespaces):
+    """The nodes of a cell in Mininet."""
+
+    def __init__(self, cell: Cell) -> None:
         Mininet.inited = True  # or it would raise limits of the whole machine
-        self.net = Mininet(controller=None, host=Host, link=Cable, intf=Interface, build=False)
-        self.net.buildFromTopo(topology)
+        self.net = Mininet(controller=None, host=Host, link=Cable, intf=Port, build=False)
+        self.net.buildFromTopo(Network(cell))
         super().__init__({host.name: host.namespace for host in self.net.hosts})
 
     def versions(self) -> dict[str, str]:
@@ -96,30 +110,7 @@ def command_line(nodes: MininetNodes) -> None:
         host.terminate()
 
 
-def network(topology: Topo) -> Network:
-    """Return a topology as the conductor has it.
-
-    Of each link, the addresses are `ip` of `params1` and `params2`; the names of its interfaces are
-    Mininet's own where none are given.
-    """
-    links = []
-    for _, _, info in topology.links(sort=False, withInfo=True):
-        ends = [
-            End(
-                info[f"node{side}"],
-                info.get(f"intfName{side}") or f"{info[f'node{side}']}-eth{info[f'port{side}']}",
-                info[f"params{side}"]["ip"],
-            )
-            for side in "12"
-        ]
-        links.append(Link(ends[0], ends[1], info.get("mtu", MTU)))
-    classes = {
-        name: topology.nodeInfo(name).get("cls", Host) for name in topology.hosts(sort=False)
-    }
-    return Network({name: made.kind for name, made in classes.items()}, links)
-
-
-def run(topology: Topo, experiment: Experiment) -> None:
+def run(cell: Cell) -> None:
     """Run the cell; what it leaves is in the folder that is given, else in one with its id as its
     name.
 
@@ -129,10 +120,8 @@ def run(topology: Topo, experiment: Experiment) -> None:
     if os.geteuid() != 0:
         sys.exit("this program creates network namespaces: run it as root")
     place = os.path.dirname(os.path.abspath(sys.argv[0]))
-    document = expand(network(topology), experiment)
-    enter(arguments[0] if arguments else experiment.id)
+    document = expand(cell)
+    enter(arguments[0] if arguments else cell.id)
     tie_children_to_this_process()
     wanted = len(arguments) < len(sys.argv) - 1
-    sys.exit(
-        conduct(document, lambda: MininetNodes(topology), place, command_line if wanted else None)
-    )
+    sys.exit(conduct(document, lambda: MininetNodes(cell), place, command_line if wanted else None))

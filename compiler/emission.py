@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .compilation import Compilation
 from .estimate import Estimate
+from .plan import cell_json
 from .record import FILES, Record, recorded
 from .targets import Target, find, in_one_file
 
@@ -81,7 +82,7 @@ def _write(compilation: Compilation, directory: Path, targets: Collection[Target
     estimate = Estimate(jobs=1, engine=compilation.choice.engine) if finishers else None
     with (directory / "cells.jsonl").open("w", encoding="utf-8") as lines:
         for cell in compilation.cells():
-            lines.write(cell.model_dump_json() + "\n")
+            lines.write(cell_json(cell) + "\n")
             for write in writers:
                 write(cell)
             if estimate is not None:

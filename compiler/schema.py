@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from typing import Any, Literal
 
-from pydantic.json_schema import models_json_schema
+from pydantic import TypeAdapter
 
 from .plan import PLAN_VERSION, Cell, Plan
 
 
 def schema() -> str:
     """Return the JSON Schema: `Plan` for plan.json, `Cell` for each line of cells.jsonl."""
-    _, document = models_json_schema(
-        [(Plan, "validation"), (Cell, "validation")],
+    both: list[tuple[str, Literal["validation"], TypeAdapter[Any]]] = [
+        (kind.__name__, "validation", TypeAdapter(kind)) for kind in (Plan, Cell)
+    ]
+    _, document = TypeAdapter.json_schemas(
+        both,
         title=f"fairc plan, version {PLAN_VERSION}",
         description="plan.json is a Plan; each line of cells.jsonl is a Cell.",
     )

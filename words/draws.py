@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from decimal import Context, Decimal
 from fractions import Fraction
 
-from fairc.dsl.core.seeds import stream_seed
+from fairc.cell.seeds import stream_seed
 from fairc.dsl.model import Distribution
 
 _EXACT = Context(prec=40)

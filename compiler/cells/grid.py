@@ -9,11 +9,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
-from fairc.compiler import plan
-from fairc.compiler.passes.draft import Draft, DraftFlow
-from fairc.compiler.passes.flows import start_range_ns
-from fairc.compiler.passes.wiring import host_address
-from fairc.dsl.core.seeds import (
+from fairc.cell.seeds import (
     canonical,
     cell_seed,
     draws_seed,
@@ -21,6 +17,10 @@ from fairc.dsl.core.seeds import (
     stream_seed,
     uniform,
 )
+from fairc.compiler import plan
+from fairc.compiler.passes.draft import Draft, DraftFlow
+from fairc.compiler.passes.flows import start_range_ns
+from fairc.compiler.passes.wiring import host_address
 from fairc.dsl.model import Configuration, Distribution, Flow, MetricRequest
 from fairc.words.draws import draw
 from fairc.words.workloads import Requests
@@ -65,6 +65,7 @@ class Lowered:
         self.repetitions = configuration.repetitions
         self._settings = settings
         self._draft = draft
+        self._is_checked = False
         self._bindings = dict(configuration.bindings)
         self._configuration = identity(canonical(self._bindings))
 
@@ -100,7 +101,12 @@ class Lowered:
             deadline_ns=draft.deadline_ns + _later_ns(draft, starts_ns, draws),
             **self._fixed,
         )
-        return cell.model_copy(update={"id": identity_of(cell)})
+        if self._is_checked:
+            plan.check_drawn(cell)
+        else:
+            plan.check(cell)
+            self._is_checked = True
+        return replace(cell, id=identity_of(cell))
 
     @cached_property
     def _fixed(self) -> dict[str, Any]:
@@ -141,7 +147,7 @@ def identity_of(cell: plan.Cell) -> str:
     peps: Any = {"__all__": {"source": True}} if cell.peps else True
     policers: Any = {"__all__": {"source": True}} if cell.policers else True
     left_out = NOT_IN_IDENTITY | {"peps": peps, "policers": policers}
-    return identity(cell.model_dump_json(exclude=left_out))
+    return identity(plan.cell_json(cell, left_out))
 
 
 def genuine(cell: plan.Cell) -> bool:
@@ -162,7 +168,7 @@ def _seeded(node: plan.Node, seed: int) -> plan.Node:
     )
     if all(new is old for new, old in zip(interfaces, node.interfaces, strict=True)):
         return node
-    return node.model_copy(update={"interfaces": interfaces})
+    return replace(node, interfaces=interfaces)
 
 
 def _with_seeds(interface: plan.Interface, seed: int, name: tuple[str, ...]) -> plan.Interface:
@@ -175,7 +181,7 @@ def _with_seeds(interface: plan.Interface, seed: int, name: tuple[str, ...]) -> 
     )
     if impairment is interface.impairment and changes == interface.changes:
         return interface
-    return interface.model_copy(update={"impairment": impairment, "changes": changes})
+    return replace(interface, impairment=impairment, changes=changes)
 
 
 def _drawn(

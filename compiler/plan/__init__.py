@@ -4,23 +4,31 @@ A plan is a header (`plan.json`, a `Plan`) and its cells as JSON Lines (`cells.j
 per line), so that 100,000 of them can be streamed. Each cell is complete: readers need neither the
 language nor the header. Integers carry their unit in the name: ns, bit/s, bytes.
 
-Queues, links, workloads, proxies, policers, routes and options of transports are the classes that a
-cell runs with (fairc.cell: queues, links, workloads, experiment; numbers, text: the types of
-their fields). What an experiment asks, such as its metrics, figures and claims, are the classes of
-the checked experiment (fairc.dsl.model: requests, claims). The rest, from the smallest part to the
-whole:
+A cell and all parts of it are the classes that it runs with (fairc.cell: model, links, queues,
+workloads; numbers, text: the types of their fields). What an experiment asks, such as its metrics,
+figures and claims, are the classes of the checked experiment (fairc.dsl.model: requests, claims).
+The rest:
 
-    base       what all parts have in common
-    network    interfaces, routes, nodes, cables
-    flows      who sends what to whom
     consistency  contradictions that a cell must not contain
-    cells      a cell and its captures
+    cells      cells as JSON
     requests   contradictions that a header must not contain
     header     the plan: what was swept, what is measured and shown
 """
 
-from fairc.cell.experiment import Pep, Policed, Policer, Route, TransportOptions
-from fairc.cell.links import Change, GilbertElliott, Impairment, Shaper
+from fairc.cell.links import Change, GilbertElliott, Impairment, Interface, Shaper
+from fairc.cell.model import (
+    SAMPLE_EVERY_NS,
+    Cable,
+    Capture,
+    Cell,
+    Flow,
+    Node,
+    Pep,
+    Policed,
+    Policer,
+    Route,
+    TransportOptions,
+)
 from fairc.cell.queues import (
     Cake,
     CoDel,
@@ -61,14 +69,10 @@ from fairc.dsl.model.requests import (
     Setting,
 )
 
-from .base import MAX_PROCESSING_NS, SAMPLE_EVERY_NS, Mtu, SampleEvery
-from .cells import Capture, Cell
-from .flows import Flow
+from .cells import CheckedCell, cell_json, check, check_drawn, parse_cell
 from .header import OUTDATED, PLAN_VERSION, Plan
-from .network import Cable, Interface, Node
 
 __all__ = [
-    "MAX_PROCESSING_NS",
     "OUTDATED",
     "PLAN_VERSION",
     "SAMPLE_EVERY_NS",
@@ -79,6 +83,7 @@ __all__ = [
     "Capture",
     "Cell",
     "Change",
+    "CheckedCell",
     "Claim",
     "ClaimTerm",
     "ClaimUnit",
@@ -101,7 +106,6 @@ __all__ = [
     "LoadWorkload",
     "MetricRequest",
     "Model",
-    "Mtu",
     "Node",
     "OnOffWorkload",
     "PageObject",
@@ -116,7 +120,6 @@ __all__ = [
     "Red",
     "RequestsWorkload",
     "Route",
-    "SampleEvery",
     "Selection",
     "Setting",
     "Sfq",
@@ -125,4 +128,8 @@ __all__ = [
     "TransportOptions",
     "VideoWorkload",
     "Workload",
+    "cell_json",
+    "check",
+    "check_drawn",
+    "parse_cell",
 ]

@@ -10,15 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Interface
-from typing import TYPE_CHECKING
 
+from fairc.cell.links import Interface
+from fairc.cell.model import Cell, Flow, Node
 from fairc.cell.workloads import LoadWorkload
 from fairc.words.ccas import QUIC_CCAS, TCP_CCAS, Knob
-
-if TYPE_CHECKING:
-    from .cells import Cell
-    from .flows import Flow
-    from .network import Interface, Node
 
 Place = tuple[str, str]
 

@@ -6,14 +6,14 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
+from fairc.cell.model import MAX_PROCESSING_NS
 from fairc.cell.numbers import Number, Repetition, Seed
-from fairc.cell.part import absent, off
+from fairc.cell.part import absent, empty, off
 from fairc.cell.text import Document, EngineName, FileName, Sha256, Text, Word
-from fairc.dsl.model.base import Model, empty
+from fairc.dsl.model.base import Model
 from fairc.dsl.model.claims import Claim
 from fairc.dsl.model.requests import Axis, FigureRequest, Input, MetricRequest, Precision, Setting
 
-from .base import MAX_PROCESSING_NS
 from .requests import contradiction
 
 PLAN_VERSION: Final = 1

@@ -15,16 +15,18 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
+from fairc.cell import iperf3
 from fairc.cell.document import End
+from fairc.cell.expansion import expand
 from fairc.cell.frames import MTU
 from fairc.cell.hosts import modules
 from fairc.compiler.plan import Cell
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 
-from . import images, iperf3, mininet, processing, runner
+from . import images, runner
 from .binary import NAME, find_endpoints
-from .code import code
-from .values import document, experiment, network
+from .code import CellWriter, code
+from .rendering import header, template
 
 # Addresses reserved for network tests (RFC 2544, RFC 6890) are not used otherwise on a machine.
 ADDRESSES = IPv4Network("198.18.0.0/15")
@@ -124,28 +126,27 @@ def obstacles(cell: Cell) -> Iterator[Diagnostic]:
     """Yield what a cell requires that containers cannot have, because they share the host's
     kernel.
     """
-    what = experiment(processing.resolved(cell, computing_is_free=False))
-    for module, name, _ in modules(what.flows, what.peps):
+    for module, name, _ in modules(cell.flows, cell.peps):
         yield Diagnostic(
             code="not-in-containers",
             message=f"`{name}` of {module.removeprefix('tcp_')} is set for a whole kernel,"
             " and containers may not change the host's",
             help="run it with `--engine vm`, or compile it with `--target mininet`",
         )
-    if mininet.browsers(cell):
+    if any(flow.browser for flow in cell.flows):
         yield Diagnostic(
             code="not-in-containers",
             message="containers have no browser to load pages",
             help="run it with `--engine vm`",
         )
-    if size := iperf3.window_bytes(cell):
+    if size := iperf3.window_bytes(cell.flows):
         yield Diagnostic(
             code="not-in-containers",
             message=f"a window of {size} bytes is more than a kernel allows iperf3 by default,"
             " and containers may not change the host's",
             help=f"use {iperf3.LINUX_BUFFER_MAX}B or less, or run it with `--engine vm`",
         )
-    for cca in what.objects:
+    for cca in cell.objects:
         yield Diagnostic(
             code="not-in-containers",
             message=f"containers cannot load the BPF program of the CCA `{cca}`",
@@ -171,7 +172,7 @@ def describe(cell: Cell, first: IPv4Address = ADDRESSES.network_address) -> Job:
     """
     sources = {(n.name, i.name): i.source for n in cell.nodes for i in n.interfaces}
     options = bridge_options(cell)
-    net = document(cell)["network"]
+    net = expand(cell)["network"]
     networks = []
     attachments: dict[str, list[Attachment]] = {node.name: [] for node in cell.nodes}
     for number, (cable, ends) in enumerate(zip(cell.cables, net["cables"], strict=True), 1):
@@ -215,22 +216,20 @@ def command(node: str | None) -> list[str]:
 
 def render(cell: Cell, job: Job) -> str:
     """Write the program of a cell's conductor: equal text for equal arguments."""
-    resolved = processing.resolved(cell, computing_is_free=False)
-    net, what = code(network(resolved)), code(experiment(resolved), mininet.comments(cell))
+    written = CellWriter("containers")(cell)
     addresses = {c.name: [a.address for a in c.attachments] for c in job.containers}
-    return mininet.template("containers.py.j2").render(
-        header=list(mininet.header(cell)),
-        imports=mininet.imports(net.classes() | what.classes(), "containers", ("run",)),
-        network=net.text(),
-        addresses=mininet.literal(addresses),
-        code=what.text(),
+    return template("containers.py.j2").render(
+        header=list(header(cell)),
+        addresses=code(addresses).text(),
+        imports=written.imports,
+        arguments=written.arguments,
     )
 
 
 def render_compose(cell: Cell, job: Job, image: str) -> str:
     """Write the Compose file of a cell."""
-    return mininet.template("compose.yaml.j2").render(
-        header=list(mininet.header(cell)),
+    return template("compose.yaml.j2").render(
+        header=list(header(cell)),
         image=image,
         results=RESULTS,
         cell=json.dumps(CELL)[1:-1],

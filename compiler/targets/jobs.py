@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from dataclasses import dataclass
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.plan import Plan
-
-from .mininet import comment
 
 # What a cell leaves behind, the raw artefacts and their archive (for the vm engine runtime/vm has
 # the first).
@@ -66,20 +61,3 @@ def deal(plan: Plan, estimate: Estimate, most: int) -> Jobs:
 def job_name(plan: Plan) -> str:
     """Return a name for a plan's jobs that is a DNS label (RFC 1123) with room for more."""
     return re.sub(r"[^a-z0-9]+", "-", f"fairc-{plan.experiment.lower()}")[:40].strip("-")
-
-
-def render(template: str, **values: object) -> bytes:
-    """Fill in a template: every value goes through `json` or `comment`, or is a number or a
-    name.
-    """
-    environment = Environment(
-        loader=PackageLoader("fairc.compiler.targets"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
-    environment.filters["json"] = json.dumps
-    environment.filters["comment"] = comment
-    return environment.get_template(template).render(**values).encode()

@@ -14,7 +14,8 @@ from fairc.compiler.estimate import Estimate
 from fairc.compiler.plan import Plan
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 
-from .jobs import DISK_MIB, deal, job_name, render
+from .jobs import DISK_MIB, deal, job_name
+from .rendering import template
 
 # Kubernetes takes more completions only with restrictions (API reference, JobSpec.completions).
 MOST_COMPLETIONS = 100_000
@@ -53,4 +54,6 @@ def finish(directory: Path, plan: Plan, estimate: Estimate) -> None:
     folder = directory / "kubernetes"
     folder.mkdir()
     for name in ("volume", "job"):
-        (folder / f"{name}.yaml").write_bytes(render(f"kubernetes-{name}.yaml.j2", **values))
+        (folder / f"{name}.yaml").write_text(
+            template(f"kubernetes-{name}.yaml.j2").render(**values), encoding="utf-8"
+        )

@@ -11,7 +11,8 @@ from fairc.compiler.engine_choice import CHOICES
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.plan import Plan
 
-from .jobs import deal, job_name, render
+from .jobs import deal, job_name
+from .rendering import template
 
 # Slurm's MaxArraySize is 1001 unless an administrator has raised it, and indices stay below it
 # (slurm.conf).
@@ -23,9 +24,8 @@ def finish(directory: Path, plan: Plan, estimate: Estimate) -> None:
     """Write `slurm.sh`, and an empty `logs/`: Slurm does not make a folder for a task's output."""
     jobs = deal(plan, estimate, MOST_TASKS)
     script = directory / "slurm.sh"
-    script.write_bytes(
-        render(
-            "slurm.sh.j2",
+    script.write_text(
+        template("slurm.sh.j2").render(
             file=plan.file,
             experiment=plan.experiment,
             engine=plan.engine,
@@ -35,7 +35,8 @@ def finish(directory: Path, plan: Plan, estimate: Estimate) -> None:
             name=job_name(plan),
             limit=_duration(jobs.limit_s),
             logs=LOGS,
-        )
+        ),
+        encoding="utf-8",
     )
     script.chmod(0o755)
     (directory / LOGS).mkdir()

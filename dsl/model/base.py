@@ -40,13 +40,8 @@ def within_bounds() -> Iterator[None]:
             [
                 Diagnostic(
                     code="beyond-plan",
-                    message=f"`{field}` of a {part} of the plan {why}",
+                    message=f"`{field}` of a {part.removesuffix('s')} of the plan {why}",
                     help="docs/reference/plan.md lists the limits",
                 )
             ]
         ) from None
-
-
-def empty(value: object) -> bool:
-    """Whether a field is left out of the JSON because it is empty."""
-    return value == ()

@@ -7,10 +7,10 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from fairc.cell.numbers import Above, Real, Repetition
-from fairc.cell.part import off
+from fairc.cell.part import empty, off
 from fairc.cell.text import Document, FlowName, MetricName, Sha256, Text, Word
 
-from .base import Model, empty
+from .base import Model
 
 
 def _below(path: str) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from fairc.cell.expansion import PROCESSING_NS
 from fairc.compiler.estimate import Estimate
-from fairc.compiler.targets.processing import describe as processing
 from fairc.runtime.engines import kind_of
 from fairc.runtime.formatting import size
 from fairc.runtime.report.advice import comparing, settling
@@ -113,7 +113,7 @@ def plan(
         "wall_s": f"{span([duration(e.wall_s) for e in both])} on {estimate.jobs}"
         f" {'core' if estimate.jobs == 1 else 'cores'}",
         "disk_bytes": span([size(e.disk_bytes) for e in both]),
-        "processing": processing(
+        "processing": _processing(
             compilation.processing_ns, kind_of(choice.engine).computing_is_free
         ),
     }
@@ -141,3 +141,20 @@ def span(ends: list[str]) -> str:
     ('8 to 30', '8', '8')
     """
     return " to ".join(dict.fromkeys(ends))
+
+
+def _processing(bounds_ns: tuple[int, ...], computing_is_free: bool) -> str:
+    """Describe how long a host takes per packet; bounds_ns: the limits in the file, none where it
+    sets none.
+
+    >>> _processing((0, 2_500_000), True)
+    'none or up to 2500us for each packet that a host sends'
+    >>> _processing((), False), _processing((0,), True)
+    ('what computing takes on this engine, nothing added', 'none')
+    """
+    if not bounds_ns and not computing_is_free:
+        return "what computing takes on this engine, nothing added"
+    if bounds_ns == (0,):
+        return "none"
+    limits = [f"up to {ns / 1e3:.7g}us" if ns else "none" for ns in bounds_ns or (PROCESSING_NS,)]
+    return f"{' or '.join(limits)} for each packet that a host sends"

@@ -30,7 +30,7 @@ class EngineKind:
     hidden: not offered to a user. slower: the name of the same engine with half the guest's speed,
     for `fairc calibrate`. like: the engine whose limits it has; itself, unless it is one for tests.
     computing_is_free: whether what hosts compute takes no time of its clock
-    (targets/processing.py).
+    (cell/expansion.py).
     """
 
     name: str

@@ -10,9 +10,10 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from fairc.cell.expansion import expand
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import containers as target
-from fairc.compiler.targets import images, runner, values
+from fairc.compiler.targets import images, runner
 from fairc.compiler.targets.binary import EndpointsMissing
 from fairc.runtime.containers import foreign, image, job, leftovers
 from fairc.runtime.containers.client import INSTEAD, Client, connect, translated
@@ -77,7 +78,7 @@ class DockerEngine:
 
     def emitted(self, cell: Cell) -> str:
         """Return the hash of what the conductor's program makes of itself."""
-        return digest_of(values.document(cell))
+        return digest_of(expand(cell))
 
     @property
     def versions(self) -> dict[str, str]:

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from fairc.cell.expansion import expand
 from fairc.cell.links import EMULATED_SLACK_NS, VIRTUAL_SLACK_NS
 from fairc.compiler.plan import Cell, LoadWorkload
-from fairc.compiler.targets import values
 from fairc.runtime.engines.script import failure
 from fairc.runtime.host import bounds
 from fairc.runtime.vm import exchange, recipe
@@ -69,7 +69,7 @@ def limits(cell: Cell, **others: Any) -> bounds.Limits:
 def write(cell: Cell, device: Path, computing_is_free: bool = False, memory_bytes: int = 0) -> None:
     """Write a new exchange that holds the cell, and the program that runs it.
 
-    computing_is_free: as in `values.document`. memory_bytes: of the machine, where what it leaves
+    computing_is_free: as in `expand`. memory_bytes: of the machine, where what it leaves
     behind may not fit an exchange of the usual size.
     """
     seed = hashlib.sha256(f"kernel {cell.seed}".encode()).digest()
@@ -86,9 +86,7 @@ def write(cell: Cell, device: Path, computing_is_free: bool = False, memory_byte
 def document(cell: Cell, computing_is_free: bool) -> bytes:
     """Return what the guest's conductor works from, as JSON: equal bytes for equal cells."""
     slack_ns = VIRTUAL_SLACK_NS if computing_is_free else EMULATED_SLACK_NS
-    content = values.document(
-        cell, slack_ns, epoch_ns=EPOCH_NS, computing_is_free=computing_is_free
-    )
+    content = expand(cell, slack_ns, EPOCH_NS, computing_is_free)
     return json.dumps(content, separators=(",", ":")).encode()
 
 

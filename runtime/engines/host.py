@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from fairc.cell import iperf3
 from fairc.cell.batch import BEYOND_TC
+from fairc.cell.expansion import lower
 from fairc.compiler.plan import Cell
-from fairc.compiler.targets import iperf3
 from fairc.compiler.targets.binary import NAME, EndpointsMissing, find_endpoints
-from fairc.compiler.targets.processing import nics
 from fairc.words.queues import QUEUES
 
 # Where Debian's Mininet can be, should another Python come first on PATH.
@@ -152,7 +152,7 @@ def qdiscs(cell: Cell) -> list[str]:
 
 def devices(cell: Cell) -> list[str]:
     """Return the kinds of a cell's network interfaces that are stacked on other interfaces."""
-    return ["macvlan"] if nics(cell) else []
+    return ["macvlan"] if lower(cell) else []
 
 
 def ccas(cell: Cell) -> list[str]:

@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from fairc.cell.expansion import expand
 from fairc.compiler.plan import Cell
-from fairc.compiler.targets import runner, values
+from fairc.compiler.targets import runner
 from fairc.compiler.targets.binary import NAME, find_endpoints
 from fairc.compiler.targets.mininet import render
 from fairc.runtime.host import supervisor
@@ -52,7 +53,7 @@ class MininetEngine:
 
     def emitted(self, cell: Cell) -> str:
         """Return the hash of what the cell's program makes of itself."""
-        return digest_of(values.document(cell))
+        return digest_of(expand(cell))
 
     @property
     def versions(self) -> dict[str, str]:

@@ -21,8 +21,8 @@ from ipaddress import IPv4Address
 import numpy as np
 from numpy.typing import NDArray
 
+from fairc.cell.iperf3 import UDP_IP_BYTES
 from fairc.compiler.plan import Flow, Iperf3Workload
-from fairc.compiler.targets.iperf3 import UDP_IP_BYTES
 
 from .artefacts import NS
 from .paths import Paths

@@ -5,11 +5,11 @@ reported them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from fairc.cell.expansion import lower
 from fairc.compiler.plan import Cell, Impairment
-from fairc.compiler.targets.processing import Nic, nics
 
 from .artefacts import ArtefactError, Artefacts
 
@@ -35,20 +35,20 @@ class Netem:
 class Processing:
     """The hosts' delays of packets, uniform in [0, bound_ns]; bound_ns is 0 where there are none.
 
-    slack_ns: how late the timers of the machine were taken to be, ns. expected: what is below
-    interfaces. found: every netem of the network, in the order in which packets pass those of an
-    interface.
+    slack_ns: how late the timers of the machine were taken to be, ns. expected: what packets pass
+    below interfaces. found: every netem of the network, in the order in which packets pass those
+    of an interface.
     """
 
     bound_ns: int
     slack_ns: int = 0
-    expected: Mapping[Place, Nic] = field(default_factory=dict)
+    expected: Mapping[Place, tuple[Impairment, ...]] = field(default_factory=dict)
     found: Mapping[Place, tuple[Netem, ...]] = field(default_factory=dict)
 
     def delay_of(self, host: str, interface: str) -> Impairment | None:
         """Return how a host delays packets that leave it through an interface."""
-        nic = self.expected.get((host, interface))
-        return nic.delay if nic is not None else None
+        netems = self.expected.get((host, interface), ())
+        return next((netem for netem in netems if netem.in_order), None)
 
 
 NONE = Processing(0)
@@ -68,7 +68,7 @@ def load(artefacts: Artefacts, cell: Cell) -> Processing:
         if not isinstance(given, dict) or not isinstance(given.get("bound_ns"), int):
             raise ArtefactError("system.json has a processing without an integer bound_ns")
         bound_ns = given["bound_ns"]
-    expected = nics(cell.model_copy(update={"processing_ns": bound_ns}))
+    expected = lower(replace(cell, processing_ns=bound_ns))
     found: dict[Place, list[tuple[str, Netem]]] = {}
     for node, entries in artefacts.json(QDISCS).items():
         for entry in entries:

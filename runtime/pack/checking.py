@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, replace
 from math import comb
 from pathlib import Path
 from typing import Any, NoReturn
@@ -135,9 +136,9 @@ def _cells_differ(ours: list[Cell], packed: list[Cell]) -> str:
             f" {len(packed)} are among them"
         )
     for mine, theirs in zip(ours, packed, strict=True):
-        if mine != theirs.model_copy(update={"captures": mine.captures}):
-            fields = (name for name in Cell.model_fields if name != "captures")
-            which = next(n for n in fields if getattr(mine, n) != getattr(theirs, n))
+        if mine != replace(theirs, captures=mine.captures):
+            names = (each.name for each in fields(Cell) if each.name != "captures")
+            which = next(n for n in names if getattr(mine, n) != getattr(theirs, n))
             return (
                 f"the cell {mine.id} of the plan has other `{which}` than the spec in the pack"
                 f" gives"

@@ -7,8 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fairc.cell.expansion import PROCESSING_NS
 from fairc.compiler.plan import LoadWorkload
-from fairc.compiler.targets.processing import DEFAULT_NS
 from fairc.runtime.engines import ENGINES, guest_job
 from fairc.runtime.formatting import (
     Interval,
@@ -96,7 +96,7 @@ def processing(run: Run) -> str:
     used = {name for (name,) in run.rows("SELECT DISTINCT engine FROM cells ORDER BY ALL")}
     free = any(kind.computing_is_free for kind in ENGINES if kind.name in used)
     bounds = {
-        scene.processing_ns if scene.processing_ns is not None else DEFAULT_NS * free
+        scene.processing_ns if scene.processing_ns is not None else PROCESSING_NS * free
         for scene in run.scenes.values()
     }
     given = all(scene.processing_ns is not None for scene in run.scenes.values())

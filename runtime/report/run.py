@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from fairc.compiler.plan import Cell, Queue
+from fairc.compiler.plan import Cell, Queue, parse_cell
 from fairc.runtime.metrics.registry import full_name, presentation
 from fairc.runtime.repetitions.reading import Outcome, StoredMeasurements
 from fairc.runtime.store.columns import TABLES
@@ -117,7 +117,7 @@ class Run:
                     found = _CONFIGURATION.search(line)
                     if found is None or found[1] not in scenes:
                         try:
-                            cell = Cell.model_validate_json(line)
+                            cell = parse_cell(line)
                         except ValidationError:
                             raise ReportError(
                                 f"{self.path / 'cells.jsonl'}:{number} is not a cell of this"

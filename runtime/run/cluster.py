@@ -23,7 +23,7 @@ from pydantic import ValidationError
 
 from fairc.compiler.emission import RESULTS
 from fairc.compiler.files import content, sync
-from fairc.compiler.plan import Cell, Plan
+from fairc.compiler.plan import Cell, Plan, cell_json
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.host import supervisor
 from fairc.runtime.measurement.results import CellResult
@@ -107,7 +107,7 @@ def run(
 
 def _write(staged: Path, plan: Plan, cell: Cell) -> None:
     """Write a plan of one cell."""
-    (staged / CELLS).write_text(cell.model_dump_json() + "\n", encoding="utf-8")
+    (staged / CELLS).write_text(cell_json(cell) + "\n", encoding="utf-8")
     alone = plan.model_copy(update={"cells": 1})
     (staged / PLAN).write_text(alone.model_dump_json(indent=2) + "\n", encoding="utf-8")
 

@@ -23,13 +23,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from fairc.cell.model import MAX_PROCESSING_NS
+from fairc.cell.seeds import stream_seed
 from fairc.compiler.cells.grid import identity_of
-from fairc.compiler.plan import MAX_PROCESSING_NS, Cell, Plan
-from fairc.dsl.core.seeds import stream_seed
+from fairc.compiler.plan import Cell, Plan, cell_json
 from fairc.runtime.compare.comparison import By, Side, sides
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.metrics import value_named
@@ -75,8 +76,8 @@ def frame_ns(cell: Cell) -> int:
 
 def checked(cell: Cell) -> Cell:
     """Return the same cell with hosts that take up to the time of one full frame per packet."""
-    changed = cell.model_copy(update={"processing_ns": frame_ns(cell)})
-    return changed.model_copy(update={"id": identity_of(changed)})
+    changed = replace(cell, processing_ns=frame_ns(cell))
+    return replace(changed, id=identity_of(changed))
 
 
 def chosen(cells: Iterable[Cell], seed: int) -> frozenset[str]:
@@ -121,7 +122,7 @@ def write_plan(run: Store, wanted: Callable[[Cell], bool], folder: Path) -> None
     number = 0
     with (folder / CELLS).open("w", encoding="utf-8") as lines:
         for cell in repeated(run, wanted):
-            lines.write(cell.model_dump_json() + "\n")
+            lines.write(cell_json(cell) + "\n")
             configurations.add(cell.configuration)
             number += 1
     header = run.plan.model_copy(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -69,7 +70,7 @@ def revalued(path: Path) -> Iterator[Revalued]:
 
 def _values(store: Store, cell: Cell, raw: Path, factor: str) -> tuple[MetricValue, ...]:
     """Return the metrics that the plan requests; none if the cell ends before the warm-up does."""
-    other = cell.model_copy(update={"warmup_ns": round(cell.warmup_ns * FACTORS[factor])})
+    other = replace(cell, warmup_ns=round(cell.warmup_ns * FACTORS[factor]))
     measurement = load(other, raw)
     if measurement.warmup_s >= measurement.ended_s:
         return ()

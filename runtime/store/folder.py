@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from fairc.compiler.emission import SPEC
 from fairc.compiler.files import IrregularError, content, sync
-from fairc.compiler.plan import Cell, Plan
+from fairc.compiler.plan import Cell, Plan, parse_cell
 from fairc.compiler.record import FILES, File, Ran, Record, Recorded, of_file, recorded
 from fairc.runtime.host import archive, faults
 from fairc.runtime.measurement.results import CellResult
@@ -419,7 +419,7 @@ def read_cells(folder: Path) -> Iterator[Cell]:
 def read_cell(folder: Path, plan: Plan, line: bytes, number: int) -> Cell:
     """Read a line of `cells.jsonl`, counted from 1, as a cell of the plan. Raises StoreError."""
     try:
-        cell = Cell.model_validate_json(line)
+        cell = parse_cell(line)
     except ValidationError as error:
         raise StoreError(
             f"{folder / CELLS}:{number} is not a cell of this version: {occupant.first(error)}"

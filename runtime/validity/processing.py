@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fairc.cell.expansion import PROCESSING_NS
 from fairc.cell.links import IN_ORDER_BPS, TRANSMITTER_PACKETS, lower_name
 from fairc.compiler.plan import Impairment
-from fairc.compiler.targets.processing import DEFAULT_NS, Nic
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.processing import Netem
 
@@ -22,36 +22,36 @@ def processing(measurement: Measurement) -> Iterator[Finding]:
     it.
     """
     found, planned_ns = measurement.processing, measurement.cell.processing_ns
-    allowed = (0, DEFAULT_NS) if planned_ns is None else (planned_ns,)
+    allowed = (0, PROCESSING_NS) if planned_ns is None else (planned_ns,)
     if found.bound_ns not in allowed:
         yield Finding(
             "invalid",
             f"hosts take up to {found.bound_ns / 1e3:g} us per packet,"
             f" not {allowed[-1] / 1e3:g} us: another version of fairc ran it; run it again",
         )
-    for nic in found.expected.values():
-        netems = found.found.get((nic.node, nic.name), ())
-        if nic.delay is None:
+    for node, upper in found.expected:
+        delay, name = found.delay_of(node, upper), lower_name(upper)
+        netems = found.found.get((node, name), ())
+        if delay is None:
             continue
         if not netems:
-            where = f"{nic.node}/{nic.name}"
             yield Finding(
                 "invalid",
-                f"packets of a host are not delayed: no netem at {where}, as the"
+                f"packets of a host are not delayed: no netem at {node}/{name}, as the"
                 f" kernel lacks it or the set-up failed; {see('qdisc-before.json')}",
             )
-        elif differing := _differing(netems[0], nic.delay, nic):
+        elif differing := _differing(netems[0], delay):
             yield Finding(
                 "invalid",
-                f"the netem at {nic.node}/{nic.name} has {'; '.join(differing)}: the kernel or"
+                f"the netem at {node}/{name} has {'; '.join(differing)}: the kernel or"
                 f" tc does"
                 f" not take it as given; {see('qdisc-before.json')}",
             )
 
 
-def _differing(netem: Netem, planned: Impairment, nic: Nic) -> list[str]:
+def _differing(netem: Netem, planned: Impairment) -> list[str]:
     """Return how the netem of a host's processing differs from the plan."""
-    rate_bps = IN_ORDER_BPS if nic.rate_bps is None or nic.upper.changes else nic.rate_bps
+    rate_bps = IN_ORDER_BPS if planned.rate_bps is None else planned.rate_bps
     return [
         f"{name} {there}, not {wanted}"
         for name, there, wanted in (

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairc.cell.frames import frame_bytes
+from fairc.cell.iperf3 import START_UP_NS, begin_ns
 from fairc.compiler.plan import Iperf3Workload, LoadWorkload, RequestsWorkload
-from fairc.compiler.targets.iperf3 import START_UP_NS, begin_ns
 from fairc.runtime.measurement import FlowRecord, Measurement, packets_of
 from fairc.runtime.measurement.artefacts import NS
 from fairc.runtime.measurement.paths import Place
@@ -163,7 +163,7 @@ def _late_test(measurement: Measurement, flow: FlowRecord, workload: Iperf3Workl
     queue, paths = flow.queue, measurement.paths
     packets = queue.entered
     # Over UDP the flow's packets do not include its control connection.
-    plan = flow.plan.model_copy(update={"transport": "tcp"})
+    plan = replace(flow.plan, transport="tcp")
     mine = packets_of(measurement.cell, plan, packets) & ((packets.flags & SYN) > 0)
     if not mine.any():
         return 0.0

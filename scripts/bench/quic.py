@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from fairc.compiler.targets import values
+from fairc.cell.expansion import expand
 from fairc.compiler.targets.binary import find_endpoints
 from fairc.runtime.engines.vm import VmEngine
 
@@ -61,7 +61,7 @@ def quic(engine: VmEngine) -> Iterator[Figure]:
 def loopback_bps() -> float:
     """Return the goodput of one download over loopback, bit/s, from first to last byte."""
     cell = only_cell(LOOPBACK)
-    document = values.document(cell)
+    document = expand(cell)
     here = {"address": "127.0.0.1", "port": 45001}
     epoch_ns = time.time_ns() + LEAD_NS
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:

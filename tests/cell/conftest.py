@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fairc.compiler import Cell
+from fairc.compiler.plan import parse_cell
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -14,4 +15,4 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 @pytest.fixture(scope="session")
 def golden_cell() -> Cell:
     """The first cell of the quickstart."""
-    return Cell.model_validate_json((GOLDEN / "quickstart.cell.json").read_text())
+    return parse_cell((GOLDEN / "quickstart.cell.json").read_text())

@@ -11,9 +11,9 @@ from cell_fakes import FakeClock, FakeNodes, S
 
 from fairc.cell.agenda import Agenda, Iperf3, LinkChanges
 from fairc.cell.document import Changes, Document, Iperf3Test
+from fairc.cell.expansion import expand
 from fairc.cell.processes import Processes
 from fairc.compiler import Cell
-from fairc.compiler.targets import values
 
 Due = Iterator[tuple[int, int, object]]
 
@@ -21,7 +21,7 @@ Due = Iterator[tuple[int, int, object]]
 @pytest.fixture
 def document(golden_cell: Cell) -> Document:
     """The quickstart's."""
-    return values.document(golden_cell)
+    return expand(golden_cell)
 
 
 def carried_out(clock: FakeClock, *times_ns: list[int], until_ns: int) -> list[tuple[int, int]]:

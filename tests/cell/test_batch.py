@@ -8,7 +8,7 @@ import pytest
 
 from fairc.cell.batch import cable_lines, duration, line, node_lines, percent, word
 from fairc.cell.document import End, Node
-from fairc.cell.links import Egress, Impairment, Shaper, bucket_bytes, egress_lines
+from fairc.cell.links import Impairment, Interface, Shaper, bucket_bytes, egress_lines
 from fairc.cell.queues import Fifo
 
 
@@ -83,15 +83,15 @@ def test_a_cable() -> None:
 
 
 def test_an_egress_has_nothing_but_words() -> None:
-    bucket = Egress("n", "e0", Shaper(1_000_000, None), Fifo(limit_packets=10))
-    assert egress_lines(bucket, 1514, slack_ns=100_000) == [
+    bucket = Interface("e0", "10.0.0.1/30", Shaper(1_000_000, None), Fifo(limit_packets=10))
+    assert egress_lines(bucket, slack_ns=100_000) == [
         "qdisc add dev e0 root handle 1: tbf rate 1000000bit burst 1526 limit 15140",
         "qdisc add dev e0 parent 1:1 handle 2: pfifo limit 10",
     ]
     words = "htb rate 1000000bit ceil 1000000bit"
     for slack_ns, burst in ((100_000, "12"), (20_000, "2"), (1_000, "1000ns")):
-        shaped = Egress("n", "e0", Shaper(1_000_000, "below"), Fifo(limit_packets=10))
-        assert egress_lines(shaped, 1514, slack_ns) == [
+        shaped = Interface("e0", "10.0.0.1/30", Shaper(1_000_000, "below"), Fifo(limit_packets=10))
+        assert egress_lines(shaped, slack_ns) == [
             "qdisc add dev e0 root handle 1: htb default 1",
             (
                 f"class add dev e0 parent 1: classid 1:1 {words} burst {burst} cburst {burst}"
@@ -99,13 +99,16 @@ def test_an_egress_has_nothing_but_words() -> None:
             ),
             "qdisc add dev e0 parent 1:1 handle 2: pfifo limit 10",
         ]
+    strange: Any = "x\ny"
     for broken in (
-        Egress("n", "e0 up", Shaper(1_000_000, None), Fifo(limit_packets=10)),
-        Egress("n", "e0", impairment=Impairment(jitter_ns=1, jitter_distribution="x\ny")),  # type: ignore[arg-type]
-        Egress("n", "e0", Shaper(1_000_000, "hop"), Fifo(limit_bytes="1; id")),  # type: ignore[arg-type]
+        Interface("e0 up", "10.0.0.1/30", Shaper(1_000_000, None), Fifo(limit_packets=10)),
+        Interface(
+            "e0", "10.0.0.1/30", impairment=Impairment(jitter_ns=1, jitter_distribution=strange)
+        ),
+        Interface("e0", "10.0.0.1/30", Shaper(1_000_000, "hop"), Fifo(limit_bytes="1; id")),  # type: ignore[arg-type]
     ):
         with pytest.raises((ValueError, TypeError)):
-            egress_lines(broken, 1514, slack_ns=1000)
+            egress_lines(broken, slack_ns=1000)
 
 
 def test_numbers_for_tc() -> None:

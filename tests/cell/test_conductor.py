@@ -16,9 +16,9 @@ from fairc.cell import conductor, programs
 from fairc.cell.agenda import Agenda
 from fairc.cell.clock import VirtualTime
 from fairc.cell.document import Document
+from fairc.cell.expansion import expand
 from fairc.cell.nodes import Failed
 from fairc.compiler import Cell
-from fairc.compiler.targets import values
 
 ENDS = ("cubic.server", "bbr.server", "cubic.client", "bbr.client")
 
@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def waiting(golden_cell: Cell, **document: Any) -> tuple[conductor.Cell, FakeClock]:
     """Return a cell whose programs have been started, and its clock, at the epoch."""
     clock = FakeClock()
-    made = values.document(golden_cell)
+    made = expand(golden_cell)
     made.update(document)  # type: ignore[typeddict-item]
     cell = conductor.Cell(made, clock, "")
     for name in ("monitor", *ENDS):
@@ -122,7 +122,7 @@ def test_a_whole_cell(golden_cell: Cell, folder: Path, monkeypatch: pytest.Monke
     """
     (folder / "fairc-endpoints").write_text("")
     (folder / "fairc-endpoints").chmod(0o755)
-    document = values.document(golden_cell, epoch_ns=100 * S)
+    document = expand(golden_cell, epoch_ns=100 * S)
     nodes, clock = FakeNodes(document), FakeClock()
     monkeypatch.setattr("cell_fakes.FakeProcess", Started)
     monkeypatch.setattr(programs, "Local", nodes["left"].popen)
@@ -161,7 +161,7 @@ def test_a_node_that_refuses_is_a_failed_cell(
 ) -> None:
     (folder / "fairc-endpoints").write_text("")
     (folder / "fairc-endpoints").chmod(0o755)
-    document: Document = values.document(golden_cell)
+    document: Document = expand(golden_cell)
     nodes = FakeNodes(document)
     nodes.refuses = "qdisc"
     monkeypatch.setattr(conductor, "available_ccas", list)

@@ -7,7 +7,7 @@ import re
 import pytest
 from specs import only_cell_of
 
-from fairc.compiler.targets import values
+from fairc.cell.expansion import expand
 
 SPEC = """fexp 1
 experiment rings {{
@@ -39,7 +39,7 @@ experiment rings {{
     ],
 )
 def test_a_capture_holds_250_ms_of_the_smallest_frames(rate: str, flow: str, packets: int) -> None:
-    captures = values.document(only_cell_of(SPEC.format(rate=rate, flow=flow)))["captures"]
+    captures = expand(only_cell_of(SPEC.format(rate=rate, flow=flow)))["captures"]
     assert {capture["description"]["ring_packets"] for capture in captures} == {packets}
 
 
@@ -52,5 +52,5 @@ def test_a_capture_is_ready_for_the_fastest_rate_of_a_link() -> None:
     spec = re.sub(r"bottleneck\(.*\)", topology.replace("{", "{{").replace("}", "}}"), SPEC)
     spec = spec.replace("topology = ", "topology ")
     cell = only_cell_of(spec.format(flow="cca = reno  workload = bulk"))
-    captures = values.document(cell)["captures"]
+    captures = expand(cell)["captures"]
     assert {each["description"]["ring_packets"] for each in captures} == {19_541}

@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -43,7 +44,7 @@ def medians(run: Path, factor: float) -> list[float]:
     for cell, folder in store.finished():
         with tempfile.TemporaryDirectory() as raw:
             store.unpack(folder.name, Path(raw))
-            other = cell.model_copy(update={"warmup_ns": round(cell.warmup_ns * factor)})
+            other = replace(cell, warmup_ns=round(cell.warmup_ns * factor))
             for value in analyse(other, Path(raw), store.plan.measure).metrics:
                 if value.metric == "goodput" and value.flow and value.value is not None:
                     found.setdefault(value.flow, []).append(value.value)

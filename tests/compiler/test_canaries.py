@@ -8,6 +8,7 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,13 @@ import yaml
 from plan_corpus import corpus
 from pydantic import ValidationError
 
+from fairc.cell.expansion import expand
 from fairc.cell.text import Text
 from fairc.compiler import Cell
 from fairc.compiler.compilation import Compilation
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.plan import Plan
-from fairc.compiler.targets import containers, jobs, kubernetes, mininet, slurm, values
+from fairc.compiler.targets import containers, jobs, kubernetes, mininet, slurm
 from fairc.compiler.targets.single import single_file
 from fairc.dsl.core.diagnostics import CompileError
 from fairc.runtime.pack import readme
@@ -40,7 +42,7 @@ def found() -> dict[str, tuple[str, Any, canaries.Path, str]]:
     best: dict[str, tuple[int, str, Any, canaries.Path, str]] = {}
     for name, (compilation, cell) in corpus().items():
         for model in (compilation.plan, cell):
-            text = model.model_dump_json()
+            text = canaries.as_json(model)
             for slot, path, old in canaries.places(model):
                 if slot not in best or len(text) < best[slot][0]:
                     best[slot] = (len(text), name, json.loads(text), path, old)
@@ -56,6 +58,7 @@ def test_every_field_that_holds_text_is_tried() -> None:
 
 
 def test_a_new_field_would_be_noticed() -> None:
+    @dataclass(frozen=True, kw_only=True)
     class Wider(Cell):
         tags: dict[str, int]
         label: Text = ""
@@ -75,10 +78,10 @@ def taken(slot: str) -> Iterator[tuple[Plan | Cell, str, str]]:
     for new in (*canaries.TEXTS, *canaries.NAMES):
         for planted in canaries.planted(document, path, old, new):
             try:
-                made = model.model_validate_json(json.dumps(planted))
+                made = canaries.of_json(model, json.dumps(planted))
             except (ValidationError, ValueError):
                 continue
-            if made.model_dump_json() != json.dumps(document):
+            if canaries.as_json(made) != json.dumps(document):
                 yield made, old, new
                 break
 
@@ -132,10 +135,10 @@ def _cell(made: Cell, known: dict[str, str], old: str, new: str) -> None:
             tree = yaml.safe_load(files[name])
             assert _shape(canaries.renamed(tree, new, old)) == _shape(yaml.safe_load(known[name]))
         elif name == "single":
-            assert files[name].endswith(files["mininet"].partition("from mininet")[2])
+            assert files[name].endswith(files["mininet"].partition("from cell")[2])
         else:
             hostile.refuse_program(files[name], known[name])
-    for document in (values.document(made), values.document(made, epoch_ns=1, slack_ns=1000)):
+    for document in (expand(made), expand(made, epoch_ns=1, slack_ns=1000)):
         hostile.refuse_document(document)
 
 

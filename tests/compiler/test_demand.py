@@ -4,6 +4,8 @@ hand.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from specs import compilation_of, only_cell_of
 
@@ -165,9 +167,7 @@ def test_packets_over_quic_take_longer(flows: str, share: float) -> None:
     cell, _ = made(flows, "duration = 60s")
     assert cell is not None
     assert quic_share(cell, 60) == pytest.approx(share)
-    plain = cell.model_copy(
-        update={"flows": [flow.model_copy(update={"transport": "tcp"}) for flow in cell.flows]}
-    )
+    plain = replace(cell, flows=tuple(replace(flow, transport="tcp") for flow in cell.flows))
     both = Estimate(jobs=1), Estimate(jobs=1)
     for estimate, one in zip(both, (cell, plain), strict=True):
         estimate.add(one)

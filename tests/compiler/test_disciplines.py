@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from documents import queue_words, red_weight
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from specs import compilation_of
 
 from fairc import dsl
@@ -334,7 +334,8 @@ def test_a_discipline_of_others_is_a_name_and_plain_arguments(
     discipline: str, argument: tuple[str, int | str]
 ) -> None:
     def made(queue: plan.Qdisc) -> plan.Interface:
-        return plan.Interface(name="a-eth0", address="10.0.0.1/30", queue=queue, source="a:1")
+        interface = plan.Interface("a-eth0", "10.0.0.1/30", queue=queue)
+        return TypeAdapter(plan.Interface).validate_python(interface)
 
     good = plan.Qdisc(discipline="choke", limit_packets=5, arguments=(("limit", 5),))
     assert made(good).queue == good

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from documents import constants, iperf3_tests
 
 from fairc import dsl
+from fairc.cell.expansion import expand
+from fairc.cell.iperf3 import begin_ns, window_bytes
 from fairc.compiler import Cell, compile
-from fairc.compiler.targets import containers, values
-from fairc.compiler.targets.iperf3 import begin_ns, window_bytes
+from fairc.compiler.targets import containers
 from fairc.dsl.experiment import Experiment
 
 MS = 10**6
@@ -123,15 +126,15 @@ def test_a_client_is_started_before_its_flow_by_its_handshake(flow: str, rtts: f
     cell = compiled(f"flow a {{ start = 2s  {flow} }}")
     assert begin_ns(cell.flows[0]) == 2000 * MS - 6 * MS - rtts * 40 * MS
     early = compiled(f"flow a {{ start = 0s  {flow} }}")
-    least_ns, lead_ns = (values.document(each)["lead_ns"] for each in (cell, early))
+    least_ns, lead_ns = (expand(each)["lead_ns"] for each in (cell, early))
     assert lead_ns - least_ns == 6 * MS + rtts * 40 * MS
 
 
 def test_no_word_of_a_plan_becomes_an_option() -> None:
     cell = compiled("flow a { cca = reno  start = 0s  workload = iperf3(time: 1s) }")
-    hostile = cell.flows[0].model_copy(update={"cca": "reno --logfile /tmp/x; id"})
+    hostile = replace(cell.flows[0], cca="reno --logfile /tmp/x; id")
     with pytest.raises(ValueError, match="one word"):
-        values.document(cell.model_copy(update={"flows": (hostile,)}))
+        expand(replace(cell, flows=(hostile,)))
 
 
 @pytest.mark.parametrize(
@@ -175,7 +178,7 @@ def test_containers_cannot_raise_the_limit_of_buffers() -> None:
         compiled(f"flow a {{ cca = reno  workload = iperf3(time: 1s, window: {size}) }}")
         for size in ("200kB", "300kB")
     )
-    assert (window_bytes(small), window_bytes(large)) == (0, 300_000)
+    assert (window_bytes(small.flows), window_bytes(large.flows)) == (0, 300_000)
     assert list(containers.obstacles(small)) == []
     (obstacle,) = containers.obstacles(large)
     assert obstacle.code == "not-in-containers"

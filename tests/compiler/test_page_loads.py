@@ -126,7 +126,7 @@ def test_the_estimate_of_loads_in_chromium_is_what_they_took(
     def wall_s(repetition: int, loads: int) -> float:
         cell = one(make, client="chromium", page=page(make, *sizes), loads=loads)
         estimate = Estimate(jobs=1)
-        estimate.add(cell.model_copy(update={"repetition": repetition}))
+        estimate.add(replace(cell, repetition=repetition))
         assert estimate.longest_s == estimate.wall_s
         return estimate.wall_s
 
@@ -138,9 +138,9 @@ def test_the_estimate_of_cells_with_images_is_real_time_one_after_the_other(
     make: SimpleNamespace,
 ) -> None:
     cell = one(make)
-    image = cell.flows[0].model_copy(update={"image": "localhost/quic:1"})
+    image = replace(cell.flows[0], image="localhost/quic:1")
     estimate = Estimate(jobs=4, engine="docker")
-    estimate.add(cell.model_copy(update={"flows": (image,)}), times=3)
+    estimate.add(replace(cell, flows=(image,)), times=3)
     assert estimate.wall_s > 3 * (length(cell) + 8)
 
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from documents import red_weight
 from specs import compilation_of
 
 from fairc import dsl
-from fairc.cell.expansion import mac_address
+from fairc.cell.expansion import expand, mac_address
 from fairc.compiler import Cell, compile
 from fairc.compiler.costs import UML
 from fairc.compiler.estimate import Estimate, length, packets
-from fairc.compiler.plan import Red
-from fairc.compiler.targets import containers, mininet, values
+from fairc.compiler.plan import Red, cell_json
+from fairc.compiler.targets import containers, mininet
 from fairc.dsl.core.diagnostics import CompileError
 
 ACCURATE = "conex(rate: 2.5pkt/s, depth: 45pkt, harshness: soft, feedback: accurate)"
@@ -98,7 +99,7 @@ def test_a_policer_stands_in_front_of_the_queue() -> None:
 
 def test_without_a_policer_nothing_is_there() -> None:
     (plain,) = cells(spec(access("none"), USERS))
-    assert "policer" not in plain.model_dump_json()
+    assert "policer" not in cell_json(plain)
     sweep = "sweep { p = [none, conex(1pkt/s, 5pkt), conex(2pkt/s, 5pkt)] }"
     swept = cells(spec(access("p", "fifo(100ms)"), USERS, sweep))
     assert [len(cell.policers) for cell in swept] == [0, 1, 1]
@@ -178,7 +179,7 @@ def test_classic_feedback_bears_losses_behind_the_queue() -> None:
 
 def test_the_program_starts_it_in_place_of_the_kernel() -> None:
     (cell,) = cells(spec(access(ACCURATE), USERS))
-    (policer,) = values.document(cell)["policers"]
+    (policer,) = expand(cell)["policers"]
     node, told = policer["node"], policer["description"]
     assert (policer["name"], node, policer["ingress"], policer["role"]) == (
         "left-right.policer",
@@ -220,6 +221,6 @@ def test_what_a_policer_costs_is_estimated() -> None:
         return estimate.wall_s
 
     (cell,) = cells(spec(access(ACCURATE), USERS))
-    more_s = wall_s(cell) - wall_s(cell.model_copy(update={"policers": ()}))
+    more_s = wall_s(cell) - wall_s(replace(cell, policers=()))
     sent = packets(cell, length(cell))
     assert more_s == pytest.approx(UML.per_policed_packet_s * sent) and more_s > 0.1

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from documents import constants, program
 from specs import compilation_of
 
+from fairc.cell.expansion import expand, lower
+from fairc.cell.links import lower_name
 from fairc.compiler import Cell, engine_choice
-from fairc.compiler.plan import Plan
-from fairc.compiler.targets import containers, processing, values
+from fairc.compiler.plan import Plan, cell_json, parse_cell
+from fairc.compiler.targets import containers
 from fairc.dsl import CompileError
 
 SPEC = """fexp 1
@@ -40,8 +43,8 @@ def told(cell: Cell, flow: str, end: str) -> dict[str, Any]:
 
 def test_a_file_that_says_nothing_has_the_plan_that_it_had() -> None:
     plan, cells = compiled()
-    assert "processing_ns" not in plan.model_dump_json() + cells[0].model_dump_json()
-    assert Cell.model_validate_json(cells[0].model_dump_json()).processing_ns is None
+    assert "processing_ns" not in plan.model_dump_json() + cell_json(cells[0])
+    assert parse_cell(cell_json(cells[0])).processing_ns is None
 
 
 @pytest.mark.parametrize(
@@ -63,7 +66,7 @@ def test_only_where_computing_is_free_a_default_holds() -> None:
     cell = compiled()[1][0]
     alone = "netem limit 1000000 rate 100000000bit"
     assert str(constants(cell)["TC"]).count(alone) == 2, "links are transmitted in any case"
-    assert values.document(cell) == values.document(cell, computing_is_free=False)
+    assert expand(cell) == expand(cell, computing_is_free=False)
     default = constants(cell, computing_is_free=True)
     assert str(default["IP"]).count(" macvlan mode passthru'") == 2
     words = "netem limit 1000000 delay 5us 5us rate 100000000bit seed"
@@ -71,9 +74,9 @@ def test_only_where_computing_is_free_a_default_holds() -> None:
     assert default["DOCUMENT"]["processing_ns"] == 10_000
     off = compiled("hosts { processing = off }")[1][0]
     assert str(constants(off, computing_is_free=True)["TC"]).count(alone) == 2
-    assert values.document(off) == values.document(cell) | {"id": off.id}
+    assert expand(off) == expand(cell) | {"id": off.id}
     ten = compiled("hosts { processing = uniform(0us, 10us) }")[1][0]
-    assert values.document(ten) == values.document(ten, computing_is_free=True)
+    assert expand(ten) == expand(ten, computing_is_free=True)
 
 
 def test_the_delay_lies_below_the_queue_of_a_host_and_nowhere_else() -> None:
@@ -99,26 +102,26 @@ def test_the_delay_lies_below_the_queue_of_a_host_and_nowhere_else() -> None:
 
 
 def seeds_of(cell: Cell) -> list[int | None]:
-    return [nic.delay.seed for nic in processing.nics(cell).values() if nic.delay]
+    return [netem.seed for netems in lower(cell).values() for netem in netems if netem.in_order]
 
 
 def test_each_host_has_a_stream_of_its_own() -> None:
     first, second = compiled("hosts { processing = uniform(0us, 1ms) }")[1]
     seeds = [seed for cell in (first, second) for seed in seeds_of(cell)]
     assert len(set(seeds)) == 4
-    default = processing.resolved(compiled()[1][0], computing_is_free=True)
-    assert seeds_of(default) == seeds[:2]
+    default = expand(compiled()[1][0], computing_is_free=True)["seeds"]
+    assert [each["seed"] for each in default] == seeds[:2]
 
 
 def test_names_of_interfaces_fit_linux() -> None:
     cell = compiled("hosts { processing = uniform(0us, 1ms) }")[1][0]
     host = next(node for node in cell.nodes if node.name == "server")
-    short = host.interfaces[0].model_copy(update={"name": "eth0"})
-    long = cell.model_copy(update={"nodes": (host.model_copy(update={"interfaces": (short,)}),)})
-    assert [nic.name for nic in processing.nics(long).values()] == ["nic0"]
-    ethel = short.model_copy(update={"name": "ethel-eth1"})
-    named = cell.model_copy(update={"nodes": (host.model_copy(update={"interfaces": (ethel,)}),)})
-    assert [nic.name for nic in processing.nics(named).values()] == ["ethel-nic1"]
+    short = replace(host.interfaces[0], name="eth0")
+    long = replace(cell, nodes=(replace(host, interfaces=(short,)),))
+    assert [lower_name(name) for _, name in lower(long)] == ["nic0"]
+    ethel = replace(short, name="ethel-eth1")
+    named = replace(cell, nodes=(replace(host, interfaces=(ethel,)),))
+    assert [lower_name(name) for _, name in lower(named)] == ["ethel-nic1"]
 
 
 def test_constant_rate_sources_vary_their_gaps_with_it() -> None:
@@ -141,22 +144,22 @@ def test_containers_have_it_where_the_file_says_so() -> None:
     job = containers.describe(cell)
     names = {c.name: [a.name for a in c.attachments] for c in job.containers}
     assert names["server"] == ["server-nic0"] and names["left"] == ["left-eth0", "left-eth1"]
-    assert "bound_ns=1_000_000" in containers.render(cell, job)
+    assert "processing_ns=1_000_000" in containers.render(cell, job)
     plain = containers.describe(compiled()[1][0])
     assert [a.name for a in plain.containers[0].attachments] == ["server-nic0"]
-    assert "bound_ns" not in containers.render(compiled()[1][0], plain)
+    assert "processing_ns" not in containers.render(compiled()[1][0], plain)
 
 
 @pytest.mark.parametrize("value", [-1, 4_000_000_001, 1.5, True])
 def test_a_plan_with_another_time_is_refused(value: object) -> None:
-    document = json.loads(compiled()[1][0].model_dump_json())
+    document = json.loads(cell_json(compiled()[1][0]))
     with pytest.raises(ValueError, match="processing_ns"):
-        Cell.model_validate_json(json.dumps(document | {"processing_ns": value}))
+        parse_cell(json.dumps(document | {"processing_ns": value}))
 
 
 def test_the_cost_of_a_system_call_is_a_part_of_the_cell_where_the_file_names_it() -> None:
     (_, (cell, *_)), (_, (other, *_)) = compiled(), compiled("hosts { syscall_cost = 8us }")
-    assert "syscall_cost_ns" not in cell.model_dump_json()
+    assert "syscall_cost_ns" not in cell_json(cell)
     assert other.syscall_cost_ns == 8000
     assert other.id != cell.id
 

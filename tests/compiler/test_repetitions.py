@@ -4,11 +4,15 @@ that.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from specs import compilation_of
 
 from fairc.compiler import Cell
-from fairc.compiler.targets import mininet
+from fairc.compiler.plan import Node
+from fairc.compiler.targets import code as source
+from fairc.compiler.targets.code import CellWriter
 
 # All that a seed, a repetition or the sweep can change in a program.
 SPEC = """fexp 1
@@ -42,31 +46,32 @@ def cells(**parts: str) -> list[Cell]:
 )
 def test_programs_are_those_of_cells_alone(parts: dict[str, str]) -> None:
     every = cells(**parts)
-    program_of = mininet.Programs()
-    together = [program_of(cell) for cell in every]
-    assert together == [mininet.render(cell) for cell in every]
-    assert len(set(together)) == len(every) == 32
+    write = CellWriter("topology")
+    together = [write(cell) for cell in every]
+    assert together == [CellWriter("topology")(cell) for cell in every]
+    assert len({tuple(each.arguments) for each in together}) == len(every) == 32
 
 
-def test_one_program_is_written_for_each_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_repetitions_share_is_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
     every = cells(**STARTS_ONLY)
     written = []
-    render = mininet.render
+    write = source.code
 
-    def counted(cell: Cell) -> str:
-        written.append(cell.configuration)
-        return render(cell)
+    def counted(value: object) -> source.Code:
+        if isinstance(value, Node):
+            written.append(value)
+        return write(value)
 
-    monkeypatch.setattr(mininet, "render", counted)
-    program_of = mininet.Programs()
+    monkeypatch.setattr(source, "code", counted)
+    writer = CellWriter("topology")
     for cell in every:
-        program_of(cell)
-    assert len(written) == len(set(written)) == 8
+        writer(cell)
+    assert len(written) == sum(len(cell.nodes) for cell in every if cell.repetition == 1)
 
 
 def test_a_name_is_checked_in_every_repetition() -> None:
     first, *_ = cells(**STARTS_ONLY)
-    program_of = mininet.Programs()
-    program_of(first)
+    writer = CellWriter("topology")
+    writer(first)
     with pytest.raises(ValueError, match="word"):
-        program_of(first.model_copy(update={"id": "a b"}))
+        writer(replace(first, id="a b"))

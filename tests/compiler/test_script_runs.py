@@ -224,14 +224,13 @@ from cell.expansion import expand
 from cell.namespaces import Namespace, Namespaces
 from cell.netlink import NetlinkNodes
 from cell.programs import find_program
-from cell.topology import MininetNodes, network
+from cell.topology import MininetNodes
 
 program = runpy.run_path(sys.argv[1])
-topology = program["Network"]()
-document = expand(network(topology), program["EXPERIMENT"])
+document = expand(program["CELL"])
 names = [node["name"] for node in document["network"]["nodes"]]
 made = {
-    "mininet": MininetNodes(topology),
+    "mininet": MininetNodes(program["CELL"]),
     "namespaces": Namespaces({name: Namespace(name) for name in names}),
     "netlink": NetlinkNodes(),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairc.dsl.core.seeds import canonical, cell_seed, identity, stream_seed, uniform
+from fairc.cell.seeds import canonical, cell_seed, identity, stream_seed, uniform
 
 SEEDS = st.integers(0, 2**63 - 1)
 

@@ -17,9 +17,10 @@ from specs import compilation_of
 from torture.network import POLICED
 
 from fairc.cell.document import Document
+from fairc.cell.expansion import expand
 from fairc.compiler import Cell
-from fairc.compiler.plan import Plan
-from fairc.compiler.targets import containers, mininet, values
+from fairc.compiler.plan import Plan, cell_json, parse_cell
+from fairc.compiler.targets import containers, mininet
 from fairc.dsl.core.diagnostics import CompileError
 
 GOLDEN = Path(__file__).parent.parent / "golden"
@@ -73,7 +74,7 @@ def documents() -> dict[str, Any]:
         for path in sorted(GOLDEN.glob("*.cell.json"))
     }
     made = {"more": more()[1], "policed": policed()}
-    return {**found, **{name: json.loads(cell.model_dump_json()) for name, cell in made.items()}}
+    return {**found, **{name: json.loads(cell_json(cell)) for name, cell in made.items()}}
 
 
 def programs(cell: Cell) -> tuple[str, str]:
@@ -86,20 +87,20 @@ def programs(cell: Cell) -> tuple[str, str]:
 def documents_of(cell: Cell) -> list[Document]:
     """Return what conductors work from, in real and in virtual time."""
     return [
-        values.document(cell),
-        values.document(cell, slack_ns=1000, epoch_ns=1, computing_is_free=True),
+        expand(cell),
+        expand(cell, slack_ns=1000, epoch_ns=1, computing_is_free=True),
     ]
 
 
 @pytest.mark.parametrize("name", ["custom", "iperf3", "pages", "quickstart", "more", "policed"])
 def test_a_hostile_cell_is_refused_or_stays_data(name: str) -> None:
     document = documents()[name]
-    usual = programs(Cell.model_validate_json(json.dumps(document)))
+    usual = programs(parse_cell(json.dumps(document)))
     rng, seen = random.Random(SEED), Counter[str]()
     for path in rng.sample([*hostile.places(document)], PLACES):
         for what, mutant in hostile.at(document, path, rng, 2):
             try:
-                cell = Cell.model_validate_json(json.dumps(mutant))
+                cell = parse_cell(json.dumps(mutant))
             except (ValidationError, ValueError):
                 seen["refused"] += 1
                 continue
@@ -148,9 +149,9 @@ def test_a_hostile_cell_is_refused_or_stays_data(name: str) -> None:
 )
 def test_each_way_in_is_shut(path: hostile.Path, value: object) -> None:
     document = documents()["quickstart"]
-    Cell.model_validate_json(json.dumps(document))
+    parse_cell(json.dumps(document))
     with pytest.raises(ValidationError):
-        Cell.model_validate_json(json.dumps(hostile.replaced(document, path, value)))
+        parse_cell(json.dumps(hostile.replaced(document, path, value)))
 
 
 @pytest.mark.parametrize(
@@ -175,10 +176,10 @@ def test_each_way_in_is_shut(path: hostile.Path, value: object) -> None:
 )
 def test_each_way_in_through_a_policer_is_shut(path: hostile.Path, value: object) -> None:
     document = documents()["policed"]
-    Cell.model_validate_json(json.dumps(document))
+    parse_cell(json.dumps(document))
     mutant = hostile.replaced(document, ("policers", 0, *path), value)
     with pytest.raises(ValidationError):
-        Cell.model_validate_json(json.dumps(mutant))
+        parse_cell(json.dumps(mutant))
 
 
 @pytest.mark.parametrize(
@@ -226,7 +227,7 @@ def test_a_hostile_header_is_refused(path: hostile.Path, value: object) -> None:
     ],
 )
 def test_a_workload_is_one_that_its_program_takes(flow: str, change: dict[str, Any]) -> None:
-    document = json.loads(more()[1].model_dump_json())
+    document = json.loads(cell_json(more()[1]))
     (found,) = (each for each in document["flows"] if each["name"] == flow)
     workload = dict(change.get("workload", {}))
     if "shared" in workload:
@@ -234,17 +235,17 @@ def test_a_workload_is_one_that_its_program_takes(flow: str, change: dict[str, A
     found |= {key: value for key, value in change.items() if key != "workload"}
     found["workload"] |= workload
     with pytest.raises(ValidationError):
-        Cell.model_validate_json(json.dumps(document))
+        parse_cell(json.dumps(document))
 
 
 def test_lines_do_not_rely_on_the_types_of_the_plan() -> None:
     """Even a cell that nobody has checked adds no line."""
-    cell = Cell.model_validate_json(json.dumps(documents()["quickstart"]))
+    cell = parse_cell(json.dumps(documents()["quickstart"]))
     node = cell.nodes[0]
     route = replace(node.routes[0], via=f"{node.routes[0].via}\nnetns add x")
-    hurt = node.model_copy(update={"routes": (route,)})
+    hurt = replace(node, routes=(route,))
     with pytest.raises(ValueError, match="not a line"):
-        mininet.render(cell.model_copy(update={"nodes": (hurt, *cell.nodes[1:])}))
+        mininet.render(replace(cell, nodes=(hurt, *cell.nodes[1:])))
 
 
 def test_what_is_beyond_a_plan_is_a_diagnostic() -> None:

@@ -17,6 +17,7 @@ from docker import errors
 
 from fairc.cli.clean import remove_containers
 from fairc.compiler import Cell
+from fairc.compiler.plan import cell_json
 from fairc.runtime.containers import job, leftovers
 from fairc.runtime.containers.client import Client
 from fairc.runtime.engines.docker import DockerEngine
@@ -28,12 +29,12 @@ PATIENCE_S = 30.0
 RUNNER = """
 import sys
 from pathlib import Path
-from fairc.compiler import Cell
+from fairc.compiler.plan import parse_cell
 from fairc.runtime.engines.docker import DockerEngine
 from fairc.runtime.host.supervisor import mark
 engine = DockerEngine()
 engine.prepare()
-cell = Cell.model_validate_json(Path(sys.argv[1]).read_text())
+cell = parse_cell(Path(sys.argv[1]).read_text())
 print(mark(), flush=True)
 engine.run(cell, Path(sys.argv[2]))
 engine.close()
@@ -45,7 +46,7 @@ class Runner:
 
     def __init__(self, cell: Cell, folder: Path) -> None:
         folder.mkdir()
-        (folder / "cell.json").write_text(cell.model_dump_json())
+        (folder / "cell.json").write_text(cell_json(cell))
         (folder / "work").mkdir()
         command = [sys.executable, "-c", RUNNER, str(folder / "cell.json"), str(folder / "work")]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE)

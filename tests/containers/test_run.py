@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -96,9 +97,9 @@ def test_rates_that_change(engine: DockerEngine, compiled: Compiled, tmp_path: P
 
 def test_a_cell_that_fails_says_why(engine: DockerEngine, cell: Cell, tmp_path: Path) -> None:
     (node,) = (n for n in cell.nodes if n.name == "r")
-    broken = node.model_copy(update={"routes": (*cell.nodes[0].routes, *cell.nodes[0].routes)})
+    broken = replace(node, routes=(*cell.nodes[0].routes, *cell.nodes[0].routes))
     nodes = tuple(broken if n.name == "r" else n for n in cell.nodes)
-    raw = engine.run(cell.model_copy(update={"nodes": nodes}), tmp_path)
+    raw = engine.run(replace(cell, nodes=nodes), tmp_path)
     assert "the script failed: r: ip -batch -: " in raw.error and "route add" in raw.error
     assert raw.console
 

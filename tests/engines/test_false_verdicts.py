@@ -12,6 +12,7 @@ import pytest
 from specs import only_cell_of
 
 from fairc.compiler import Cell
+from fairc.compiler.plan import cell_json, parse_cell
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.measurement import Measurement, load
 from fairc.runtime.measurement.pcap import RST
@@ -116,10 +117,10 @@ def test_another_limit_is_found_in_such_a_cell(
 ) -> None:
     """The same captures, under a plan whose modem has a queue with another limit."""
     cell, folder = runs["adsl"]
-    changed = json.loads(cell.model_dump_json())
+    changed = json.loads(cell_json(cell))
     node = next(node for node in changed["nodes"] if node["name"] == "modem")
     for interface in node["interfaces"]:
         if interface.get("bottleneck"):
             interface["queue"]["limit_packets"] = limit
-    (reason,) = reasons(load(Cell.model_validate_json(json.dumps(changed)), folder))
+    (reason,) = reasons(load(parse_cell(json.dumps(changed)), folder))
     assert words in reason

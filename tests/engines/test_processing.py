@@ -5,15 +5,16 @@ go through.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from fairc.cell.links import TRANSMITTER_PACKETS
+from fairc.cell.expansion import lower
+from fairc.cell.links import TRANSMITTER_PACKETS, lower_name
 from fairc.compiler import Cell
 from fairc.compiler.plan import Capture
-from fairc.compiler.targets.processing import nics
 from fairc.runtime import validity
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.measurement import Measurement, load
@@ -49,7 +50,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, cell: Cell) -> Path:
         point="client",
         queue=cell.flows[0].bottleneck,
     )
-    watched = cell.model_copy(update={"captures": (*cell.captures, above)})
+    watched = replace(cell, captures=(*cell.captures, above))
     result = engine.run(watched, tmp_path_factory.mktemp("cell"))
     engine.close()
     assert result.error == ""
@@ -74,18 +75,18 @@ def test_tc_reads_back_what_the_plan_says(cell: Cell, folder: Path) -> None:
     before, after = (
         json.loads((folder / f"qdisc-{when}.json").read_text()) for when in ("before", "after")
     )
-    assert len(nics(cell)) == 2
-    for nic in nics(cell).values():
-        (netem,) = [q for q in before[nic.node] if q["dev"] == nic.name]
+    assert len(lower(cell)) == 2
+    for (node, upper), (planned,) in lower(cell).items():
+        (netem,) = [q for q in before[node] if q["dev"] == lower_name(upper)]
         assert netem["options"]["delay"]["delay"] == pytest.approx(1e-3)
         assert netem["options"]["delay"]["jitter"] == pytest.approx(1e-3)
-        assert nic.delay is not None and netem["options"]["seed"] == nic.delay.seed
+        assert netem["options"]["seed"] == planned.seed
         assert netem["options"]["limit"] == TRANSMITTER_PACKETS
         assert "rate" in netem["options"], "which keeps the order"
-        (netem,) = [q for q in after[nic.node] if q["dev"] == nic.name]
+        (netem,) = [q for q in after[node] if q["dev"] == lower_name(upper)]
         assert (netem["drops"], netem["requeues"]) == (0, 0)
         assert netem["packets"] > 500
-        (shaper,) = [q for q in after[nic.node] if q["dev"] == nic.upper.name and q.get("root")]
+        (shaper,) = [q for q in after[node] if q["dev"] == upper and q.get("root")]
         assert shaper["kind"] == "htb", "a packet waits for its link first"
     assert json.loads((folder / "system.json").read_text())["processing"] == {"bound_ns": BOUND_NS}
 
@@ -102,8 +103,7 @@ def test_packets_take_a_uniform_time_and_keep_their_order(cell: Cell, folder: Pa
     )
     took = arrived_s - sent_s
     assert took.min() >= 0 and took.max() < 2.1e-3
-    planned = nics(cell)["server", "server-eth0"].delay
-    assert planned is not None
+    (planned,) = lower(cell)["server", "server-eth0"]
     found = delays.compare(planned, sent_s, arrived_s)
     assert found.packets > 1000
     assert found.plausible(1e-6), found

@@ -18,6 +18,7 @@ from guests import misbehave, run
 from specs import dumbbell, only_cell_of
 
 from fairc.compiler import Cell
+from fairc.compiler.plan import cell_json
 from fairc.runtime.engines import guest_job
 from fairc.runtime.engines.base import RawResult
 from fairc.runtime.engines.uml import UmlEngine
@@ -172,9 +173,9 @@ HOSTS = {
 }
 PROGRAM = """
     import pathlib, sys
-    from fairc.compiler.plan import Cell
+    from fairc.compiler.plan import parse_cell
     from fairc.runtime.engines.uml import UmlEngine
-    cell = Cell.model_validate_json({cell!r})
+    cell = parse_cell({cell!r})
     engine = UmlEngine()
     engine.prepare()
     result = engine.run(cell, pathlib.Path({folder!r}))
@@ -186,7 +187,7 @@ PROGRAM = """
 def test_the_same_bytes_on_another_host(
     cells: tuple[Cell, ...], golden: RawResult, tmp_path: Path, host: str
 ) -> None:
-    program = PROGRAM.format(cell=cells[0].model_dump_json(), folder=str(tmp_path))
+    program = PROGRAM.format(cell=cell_json(cells[0]), folder=str(tmp_path))
     command = [*HOSTS[host], sys.executable, "-c", textwrap.dedent(program)]
     environment = {**os.environ, "XDG_CACHE_HOME": str(kernel.folder().parents[2])}
     if host == "with another environment":

@@ -16,6 +16,7 @@ from guests import misbehave, run
 from torture import tree
 
 from fairc.compiler import Cell
+from fairc.compiler.plan import cell_json
 from fairc.runtime.engines import guest_job, vm
 from fairc.runtime.engines.base import RawResult
 from fairc.runtime.engines.vm import VmEngine
@@ -108,9 +109,9 @@ def test_a_cell_runs_without_any_privilege(
     program = f"""
         import pathlib, sys
         sys.path.insert(0, {str(Path(__file__).parent)!r})
-        from fairc.compiler.plan import Cell
+        from fairc.compiler.plan import parse_cell
         from fairc.runtime.engines.vm import VmEngine
-        cell = Cell.model_validate_json({cells[0].model_dump_json()!r})
+        cell = parse_cell({cell_json(cells[0])!r})
         engine = VmEngine()
         engine.prepare()
         result = engine.run(cell, pathlib.Path({str(tmp_path)!r}))
@@ -182,7 +183,7 @@ def test_a_guest_that_does_not_end_by_itself_is_stopped_at_its_deadline(
     monkeypatch.setattr(guest_job, "DEADLINE_MARGIN_S", 1e6)
     monkeypatch.setattr(guest_job, "OUTSIDE_MARGIN_S", 2.0 - 1e6)
     monkeypatch.setattr(vm, "CLOCK_EVERY_S", 0.5)
-    cell = cells[0].model_copy(update={"deadline_ns": 0})
+    cell = replace(cells[0], deadline_ns=0)
 
     result = run(engine, cell, tmp_path / "cell")
 

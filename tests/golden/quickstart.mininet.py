@@ -5,117 +5,155 @@
     sudo python3 THIS_FILE --cli        have Mininet's command line, with the network up
 
 It needs Mininet, iproute2, fairc-endpoints (next to this file or on PATH), and the package `cell`,
-which runs it (next to this file).
+which runs it (next to this file; cell/topology.py makes Mininet's topology of nodes and cables).
 OUTDIR (default: the cell's id) receives packet captures, the endpoints' logs, queue statistics and,
 last, cell.json. Nodes are network namespaces that nobody else sees; they and every process in
 them end with this program, however it ends.
 """
-# cell           72316535ea9df566
-# experiment     quickstart
-# configuration  44136fa355b3678a
-# repetition     1, seed 251810346355374439
 # Comments name the line of the experiment's file that a part comes from.
 
-from mininet.topo import Topo
-
-from cell.experiment import Capture, Experiment, Flow, Route, TransportOptions
-from cell.links import Egress, Impairment, Shaper
+from cell.links import Impairment, Interface, Shaper
+from cell.model import Cable, Capture, Cell, Flow, Node, Route, TransportOptions
 from cell.queues import Fifo
-from cell.topology import Router, run
+from cell.topology import run
 from cell.workloads import FileWorkload
 
-
-class Network(Topo):
-    """Hosts, routers, and hops that delay and lose packets; the address of each interface."""
-
-    def build(self):
-        self.addHost("server")
-        self.addHost("client")
-        self.addHost("left", cls=Router)
-        self.addHost("right", cls=Router)
-        self.addHost("left-right", cls=Router)  # a hop
-        # <preset bottleneck>:19
-        self.addLink("server", "left", params1={"ip": "10.0.0.1/30"}, params2={"ip": "10.0.0.2/30"})
-        self.addLink(
-            "right", "client", params1={"ip": "10.0.0.5/30"}, params2={"ip": "10.0.0.6/30"}
-        )
-        # <preset bottleneck>:20
-        self.addLink(
-            "left", "left-right", params1={"ip": "10.0.0.9/30"}, params2={"ip": "10.0.0.10/30"}
-        )
-        self.addLink(
-            "left-right", "right", params1={"ip": "10.0.0.13/30"}, params2={"ip": "10.0.0.14/30"}
-        )
-
 # Times are ns (after the epoch, which is when the flows begin), sizes bytes, rates bit/s.
-EXPERIMENT = Experiment(
+CELL = Cell(
     id="72316535ea9df566",
+    experiment="quickstart",
+    configuration="44136fa355b3678a",
     repetition=1,
-    deadline_ns=1_602_050_000_000,
-    routes={
-        "server": [Route("10.0.0.0/8", "10.0.0.2")],
-        "client": [Route("10.0.0.0/8", "10.0.0.5")],
-        "left": [Route("10.0.0.6/32", "10.0.0.10")],
-        "right": [Route("10.0.0.1/32", "10.0.0.13")],
-        "left-right": [Route("10.0.0.1/32", "10.0.0.9"), Route("10.0.0.6/32", "10.0.0.14")],
-    },
-    egress=[
-        # <preset bottleneck>:19
-        Egress("server", "server-eth0", Shaper(100_000_000, "below"), Fifo(limit_packets=1000)),
-        Egress("client", "client-eth0", Shaper(100_000_000, "below"), Fifo(limit_packets=1000)),
-        Egress("left", "left-eth0", Shaper(100_000_000, "here"), Fifo(limit_packets=1000)),
-        # <preset bottleneck>:20
-        Egress(
-            "left", "left-eth1", Shaper(1_000_000, "hop"), Fifo(limit_bytes=12_500), bottleneck=True
+    seed=251_810_346_355_374_439,
+    nodes=(
+        Node(
+            "server", "host",
+            (
+                # <preset bottleneck>:19
+                Interface(
+                    "server-eth0", "10.0.0.1/30", Shaper(100_000_000, "below"),
+                    Fifo(limit_packets=1000),
+                ),
+            ),
+            (Route("10.0.0.0/8", "10.0.0.2"),),
         ),
-        # <preset bottleneck>:19
-        Egress("right", "right-eth0", Shaper(100_000_000, "here"), Fifo(limit_packets=1000)),
-        # <preset bottleneck>:21
-        Egress("right", "right-eth1", Shaper(1_000_000, "hop"), Fifo(limit_packets=1000)),
-        Egress(
-            "left-right", "left-right-eth0", impairment=Impairment(25_000_000, rate_bps=1_000_000)
+        Node(
+            "client", "host",
+            (
+                # <preset bottleneck>:19
+                Interface(
+                    "client-eth0", "10.0.0.6/30", Shaper(100_000_000, "below"),
+                    Fifo(limit_packets=1000),
+                ),
+            ),
+            (Route("10.0.0.0/8", "10.0.0.5"),),
         ),
-        # <preset bottleneck>:20
-        Egress(
-            "left-right", "left-right-eth1", impairment=Impairment(25_000_000, rate_bps=1_000_000)
+        Node(
+            "left", "router",
+            (
+                # <preset bottleneck>:19
+                Interface(
+                    "left-eth0", "10.0.0.2/30", Shaper(100_000_000, "here"),
+                    Fifo(limit_packets=1000),
+                ),
+                # <preset bottleneck>:20
+                Interface(
+                    "left-eth1", "10.0.0.9/30", Shaper(1_000_000, "hop"), Fifo(limit_bytes=12_500),
+                    bottleneck=True,
+                ),
+            ),
+            (Route("10.0.0.6/32", "10.0.0.10"),),
         ),
-    ],
-    flows=[
+        Node(
+            "right", "router",
+            (
+                # <preset bottleneck>:19
+                Interface(
+                    "right-eth0", "10.0.0.5/30", Shaper(100_000_000, "here"),
+                    Fifo(limit_packets=1000),
+                ),
+                # <preset bottleneck>:21
+                Interface(
+                    "right-eth1", "10.0.0.14/30", Shaper(1_000_000, "hop"), Fifo(limit_packets=1000)
+                ),
+            ),
+            (Route("10.0.0.1/32", "10.0.0.13"),),
+        ),
+        Node(
+            "left-right", "hop",
+            (
+                # <preset bottleneck>:21
+                Interface(
+                    "left-right-eth0", "10.0.0.10/30",
+                    impairment=Impairment(25_000_000, rate_bps=1_000_000),
+                ),
+                # <preset bottleneck>:20
+                Interface(
+                    "left-right-eth1", "10.0.0.13/30",
+                    impairment=Impairment(25_000_000, rate_bps=1_000_000),
+                ),
+            ),
+            (Route("10.0.0.1/32", "10.0.0.9"), Route("10.0.0.6/32", "10.0.0.14")),
+        ),
+    ),
+    cables=(
+        Cable(("server", "server-eth0"), ("left", "left-eth0")),
+        Cable(("right", "right-eth0"), ("client", "client-eth0")),
+        Cable(("left", "left-eth1"), ("left-right", "left-right-eth0")),
+        Cable(("left-right", "left-right-eth1"), ("right", "right-eth1")),
+    ),
+    flows=(
         # quickstart.fexp:9
         Flow(
             "cubic",
             server="server",
             client="client",
-            workload=FileWorkload(bytes=10_000_000),
+            address="10.0.0.1",
             port=5001,
+            cca="cubic",
+            workload=FileWorkload(bytes=10_000_000),
             starts_ns=(49_875_043,),
             base_rtt_ns=50_000_000,
-            cca="cubic",
+            bottleneck=("left", "left-eth1"),
+            client_address="10.0.0.6",
         ),
         # quickstart.fexp:10
         Flow(
             "bbr",
             server="server",
             client="client",
-            workload=FileWorkload(bytes=10_000_000),
+            address="10.0.0.1",
             port=5002,
+            cca="bbr",
+            workload=FileWorkload(bytes=10_000_000),
             starts_ns=(29_058_537,),
             base_rtt_ns=50_000_000,
-            cca="bbr",
+            bottleneck=("left", "left-eth1"),
+            client_address="10.0.0.6",
             options=TransportOptions(pacing=True),
         ),
-    ],
-    captures=[
+    ),
+    captures=(
         # entry of the bottleneck left/left-eth1
-        Capture("left", "left-eth0", "in", name="entry.left.left-eth1.left-eth0"),
+        Capture(
+            "entry.left.left-eth1.left-eth0", "left", "left-eth0", "in", "entry",
+            ("left", "left-eth1"),
+        ),
         # exit of the bottleneck left/left-eth1
-        Capture("left", "left-eth1", "out", name="exit.left.left-eth1"),
+        Capture("exit.left.left-eth1", "left", "left-eth1", "out", "exit", ("left", "left-eth1")),
         # delivered of the bottleneck left/left-eth1
-        Capture("left-right", "left-right-eth1", "out", name="delivered.left.left-eth1"),
+        Capture(
+            "delivered.left.left-eth1", "left-right", "left-right-eth1", "out", "delivered",
+            ("left", "left-eth1"),
+        ),
         # data and ACKs at a sender
-        Capture("server", "server-eth0", "both", name="sender.server.server-eth0", form="headers"),
-    ],
+        Capture(
+            "sender.server.server-eth0", "server", "server-eth0", "both", "sender",
+            ("left", "left-eth1"),
+        ),
+    ),
+    deadline_ns=1_602_050_000_000,
 )
 
 if __name__ == "__main__":
-    run(Network(), EXPERIMENT)
+    run(CELL)

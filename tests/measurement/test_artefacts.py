@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +70,7 @@ def test_a_folder_in_place_of_a_file(made: Made, tmp_path: Path) -> None:
 def test_another_cells_artefacts(made: Made, tmp_path: Path) -> None:
     made.write(tmp_path)
     with pytest.raises(ArtefactError, match="is of cell 0123456789abcdef, not of ffff"):
-        load(made.cell.model_copy(update={"id": "ffff"}), tmp_path)
+        load(replace(made.cell, id="ffff"), tmp_path)
 
 
 def test_a_script_that_failed(made: Made, tmp_path: Path) -> None:

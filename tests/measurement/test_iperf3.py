@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from left_behind import flow_of
 
-from fairc.compiler.plan import Cell, MetricRequest
+from fairc.compiler.plan import MetricRequest, parse_cell
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.engines import host
 from fairc.runtime.measurement import ArtefactError, Measurement, load
@@ -22,7 +23,7 @@ from fairc_fake.engine import FakeEngine
 
 RECORDED = Path(__file__).parent / "recorded" / "iperf3"
 NEWER = RECORDED / "3.18"
-CELL = Cell.model_validate_json((RECORDED / "plan-cell.json").read_bytes())
+CELL = parse_cell((RECORDED / "plan-cell.json").read_bytes())
 
 
 @pytest.fixture
@@ -201,8 +202,8 @@ def test_another_cca_is_found_out(raw: Path) -> None:
 
 
 def test_a_late_program_is_found_out(raw: Path) -> None:
-    first = CELL.flows[0].model_copy(update={"starts_ns": (-20_000_000, -20_000_000)})
-    made = CELL.model_copy(update={"flows": (first, *CELL.flows[1:])})
+    first = replace(CELL.flows[0], starts_ns=(-20_000_000, -20_000_000))
+    made = replace(CELL, flows=(first, *CELL.flows[1:]))
     found = [r for r in judge(load(made, raw))[1] if " started " in r]
     assert len(found) == 1 and found[0].startswith("flow down started 2")
 
@@ -241,7 +242,7 @@ def test_the_fake_engine_invents_what_iperf3_prints(tmp_path: Path) -> None:
 def test_the_host_is_asked_for_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     assert host.missing_tests(CELL) == ["iperf3"]
-    assert host.missing_tests(CELL.model_copy(update={"flows": ()})) == []
+    assert host.missing_tests(replace(CELL, flows=())) == []
 
 
 def test_the_report_says_in_words_what_a_test_is() -> None:

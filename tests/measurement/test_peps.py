@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def proxies(cell: Cell, *ports: int) -> Cell:
         buffer_bytes=1_000_000,
         source="made.fexp:9",
     )
-    return cell.model_copy(update={"peps": (pep,)})
+    return replace(cell, peps=(pep,))
 
 
 def split(*which: int) -> Made:

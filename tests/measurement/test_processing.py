@@ -12,8 +12,9 @@ import pytest
 from judged import edit, verdict
 from madeartefacts import Made, crowded
 
+from fairc.cell.expansion import lower
+from fairc.cell.links import lower_name
 from fairc.compiler.plan import Cell
-from fairc.compiler.targets.processing import nics
 from fairc.runtime.measurement import ArtefactError, load
 
 BOUND_NS = 2_000_000
@@ -21,7 +22,7 @@ Change = Callable[[Path], None]
 
 
 def planned(made: Made, bound_ns: int | None) -> Made:
-    return replace(made, cell=made.cell.model_copy(update={"processing_ns": bound_ns}))
+    return replace(made, cell=replace(made.cell, processing_ns=bound_ns))
 
 
 def put(bound_ns: object) -> Change:
@@ -38,9 +39,7 @@ def shown(cell: Cell, **other: Any) -> Change:
     """Have tc show the netem of every host; other: what the first one has instead."""
 
     def change(document: dict[str, list[dict[str, Any]]]) -> None:
-        for number, nic in enumerate(nics(cell).values()):
-            p = nic.delay
-            assert p is not None
+        for number, ((node, name), (p,)) in enumerate(lower(cell).items()):
             options = {
                 "limit": p.limit_packets,
                 "delay": {"delay": p.delay_ns / 1e9, "jitter": p.jitter_ns / 1e9},
@@ -49,8 +48,8 @@ def shown(cell: Cell, **other: Any) -> Change:
             }
             if number == 0:
                 options = {k: v for k, v in (options | other).items() if v is not None}
-            entry = {"kind": "netem", "handle": "1:", "root": True, "dev": nic.name}
-            document.setdefault(nic.node, []).append(entry | {"options": options})
+            entry = {"kind": "netem", "handle": "1:", "root": True, "dev": lower_name(name)}
+            document.setdefault(node, []).append(entry | {"options": options})
 
     return edit("qdisc-before.json", change)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -199,16 +200,12 @@ def test_a_bottleneck_on_the_server_is_blind(tmp_path: Path) -> None:
     cell = made.cell
     s1 = cell.nodes[0]
     r1 = next(n for n in cell.nodes if n.name == "r1")
-    shaped = r1.interfaces[2].model_copy(update={"name": "s1-eth0", "address": "10.0.1.1/24"})
-    nodes = tuple(
-        n.model_copy(update={"interfaces": (shaped,)}) if n is s1 else n for n in cell.nodes
-    )
+    shaped = replace(r1.interfaces[2], name="s1-eth0", address="10.0.1.1/24")
+    nodes = tuple(replace(n, interfaces=(shaped,)) if n is s1 else n for n in cell.nodes)
     place = ("s1", "s1-eth0")
-    captures = tuple(
-        c.model_copy(update={"queue": place}) for c in cell.captures if c.point != "entry"
-    )
-    flow = cell.flows[0].model_copy(update={"bottleneck": place})
-    blind = cell.model_copy(update={"nodes": nodes, "captures": captures, "flows": (flow,)})
+    captures = tuple(replace(c, queue=place) for c in cell.captures if c.point != "entry")
+    flow = replace(cell.flows[0], bottleneck=place)
+    blind = replace(cell, nodes=nodes, captures=captures, flows=(flow,))
     queue = load(blind, made.write(tmp_path)).queues[0]
     assert queue.blind
     assert np.isnan(queue.backlog_bytes(np.array([1.0]))).all()
@@ -229,6 +226,6 @@ def test_flows_are_told_apart_by_address_and_port(tmp_path: Path) -> None:
 
 def test_a_plan_without_routes_is_said_so(tmp_path: Path) -> None:
     made = crowded()
-    nodes = tuple(n.model_copy(update={"routes": ()}) for n in made.cell.nodes)
+    nodes = tuple(replace(n, routes=()) for n in made.cell.nodes)
     with pytest.raises(ArtefactError, match="network is broken"):
-        load(made.cell.model_copy(update={"nodes": nodes}), made.write(tmp_path))
+        load(replace(made.cell, nodes=nodes), made.write(tmp_path))

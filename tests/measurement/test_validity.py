@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -200,14 +201,11 @@ def test_a_super_packet(tmp_path: Path) -> None:
 def with_mtus(cell: Cell, link: int, path: int) -> Cell:
     """The cell with another MTU at its bottleneck, and on the paths of its flows."""
     node = next(node for node in cell.nodes if node.name == "r1")
-    changed = node.model_copy(
-        update={"interfaces": tuple(i.model_copy(update={"mtu": link}) for i in node.interfaces)}
-    )
-    return cell.model_copy(
-        update={
-            "nodes": tuple(changed if n is node else n for n in cell.nodes),
-            "flows": tuple(f.model_copy(update={"mtu": path}) for f in cell.flows),
-        }
+    changed = replace(node, interfaces=tuple(replace(i, mtu=link) for i in node.interfaces))
+    return replace(
+        cell,
+        nodes=tuple(changed if n is node else n for n in cell.nodes),
+        flows=tuple(replace(f, mtu=path) for f in cell.flows),
     )
 
 

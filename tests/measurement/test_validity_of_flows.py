@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +79,8 @@ def test_options_are_read_back(
 ) -> None:
     made = crowded(transports=(transport, "tcp"))
     a, b = made.cell.flows
-    a = a.model_copy(update={"cca_parameters": {"beta": 0.7}})
-    made.cell = made.cell.model_copy(update={"flows": (a, b)})
+    a = replace(a, cca_parameters={"beta": 0.7})
+    made.cell = replace(made.cell, flows=(a, b))
 
     def change(folder: Path) -> None:
         with (folder / "a.server.ndjson").open("a") as lines:
@@ -94,9 +95,7 @@ def test_ecn_that_a_repeated_handshake_gave_up_is_nobodys_fault(tmp_path: Path) 
     made = crowded()
     a, b = made.cell.flows
     options = TransportOptions(ecn=True)
-    made.cell = made.cell.model_copy(
-        update={"flows": (a.model_copy(update={"options": options}), b)}
-    )
+    made.cell = replace(made.cell, flows=(replace(a, options=options), b))
     change = edit_lines(
         "a.server.ndjson", lambda e: e.update(ecn=False) if e["event"] == "accepted" else None
     )
@@ -108,9 +107,7 @@ def test_accurate_ecn_has_to_be_reported(tmp_path: Path, said: bool | None, word
     made = crowded()
     a, b = made.cell.flows
     options = TransportOptions(ecn=True, accurate_ecn=True)
-    made.cell = made.cell.model_copy(
-        update={"flows": (a.model_copy(update={"options": options}), b)}
-    )
+    made.cell = replace(made.cell, flows=(replace(a, options=options), b))
     report = {"ecn": True, "accurate_ecn": said}
     change = edit_lines(
         "a.server.ndjson", lambda e: e.update(report) if e["event"] == "accepted" else None
@@ -186,12 +183,9 @@ def test_requests_may_wait_for_handshakes_on_a_slow_way_to_the_server(
     cell = made_cell(transports=("quic", "quic"))
     shaper = Shaper(rate_bps=1_000_000, transmitter=None)
     router = cell.nodes[-1]
-    ways = [
-        i.model_copy(update={"shaper": shaper}) if i.name == "r2-eth2" else i
-        for i in router.interfaces
-    ]
-    nodes = (*cell.nodes[:-1], router.model_copy(update={"interfaces": tuple(ways)}))
-    cell = cell.model_copy(update={"nodes": nodes})
+    ways = [replace(i, shaper=shaper) if i.name == "r2-eth2" else i for i in router.interfaces]
+    nodes = (*cell.nodes[:-1], replace(router, interfaces=tuple(ways)))
+    cell = replace(cell, nodes=nodes)
     packets = steady(2_000 * MS, 20 * MS, 0, first_ms * MS) + steady(2_000 * MS, 30 * MS, 1)
     _, reasons = verdict(Made(cell, through_queue(cell, packets), 2_300 * MS), tmp_path)
     started = [words.partition(":")[0] for words in reasons.splitlines() if "started" in words]
@@ -245,8 +239,8 @@ def test_a_limit_that_the_experiment_sets_is_no_finding(
     tmp_path: Path, planned: dict[str, Any], field: str
 ) -> None:
     made = crowded()
-    flows = (made.cell.flows[0], made.cell.flows[1].model_copy(update=planned))
-    limited = Made(made.cell.model_copy(update={"flows": flows}), made.packets, made.ended_ns)
+    flows = (made.cell.flows[0], replace(made.cell.flows[1], **planned))
+    limited = Made(replace(made.cell, flows=flows), made.packets, made.ended_ns)
     other = {"rwnd_limited_us": "sndbuf_limited_us", "sndbuf_limited_us": "rwnd_limited_us"}[field]
     for name, expected in ((field, "valid"), (other, "flagged")):
 
@@ -299,8 +293,8 @@ def test_a_late_client(tmp_path: Path) -> None:
 def test_a_late_connection(tmp_path: Path) -> None:
     made, opened_ns = crowded(), (10 * MS, 11 * MS)
     (a, *others), connections = made.cell.flows, 2
-    a = a.model_copy(update={"connections": connections, "starts_ns": (0, 500 * MS)})
-    made.cell = made.cell.model_copy(update={"flows": (a, *others)})
+    a = replace(a, connections=connections, starts_ns=(0, 500 * MS))
+    made.cell = replace(made.cell, flows=(a, *others))
 
     def late(event: dict[str, Any]) -> None:
         if event["event"] == "opened":
@@ -323,8 +317,8 @@ def test_requests_are_begun_on_time(tmp_path: Path, shared: bool, late_us: int, 
     a, b = made.cell.flows
     # In a shared process the packets of the first request come when they come.
     start_ns = -500 * MS if shared else 0
-    a = a.model_copy(update={"workload": workload, "starts_ns": (start_ns,)})
-    made.cell = made.cell.model_copy(update={"flows": (a, b)})
+    a = replace(a, workload=workload, starts_ns=(start_ns,))
+    made.cell = replace(made.cell, flows=(a, b))
 
     def change(folder: Path) -> None:
         with (folder / "a.client.ndjson").open("a") as lines:

@@ -78,8 +78,8 @@ def test_users_are_told_together(tmp_path: Path) -> None:
     """20 transfers of two users in one cell: the group's percentiles are over all of them."""
     made = hand_made("ab" * 10, connections=10, file_bytes=PAYLOAD)
     made.packets = [replace(p, sent=replace(p.sent, connection=p.number)) for p in made.packets]
-    flows = tuple(f.model_copy(update={"users": "all"}) for f in made.cell.flows)
-    made.cell = made.cell.model_copy(update={"flows": flows})
+    flows = tuple(replace(f, users="all") for f in made.cell.flows)
+    made.cell = replace(made.cell, flows=flows)
     folder = made.write(tmp_path)
     file = folder / "b.client.ndjson"
     lines = file.read_text().splitlines()
@@ -130,9 +130,7 @@ def plays(made: Made, *moments: tuple[float, str, int]) -> Callable[[Path], None
         send_buffer_bytes=2_000_000,
     )
     a, *others = made.cell.flows
-    made.cell = made.cell.model_copy(
-        update={"flows": (a.model_copy(update={"workload": video}), *others)}
-    )
+    made.cell = replace(made.cell, flows=(replace(a, workload=video), *others))
 
     def write(folder: Path) -> None:
         with (folder / "a.client.ndjson").open("a") as lines:

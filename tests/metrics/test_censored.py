@@ -236,12 +236,11 @@ def test_medians_of_a_comparison_count_what_never_ended(tmp_path: Path) -> None:
     others = [
         replace(
             cell,
-            cell=cell.cell.model_copy(
-                update={
-                    "bindings": {"loss": "1%", "Cell": "x"},
-                    "configuration": "other",
-                    "id": f"{n:016x}",
-                }
+            cell=replace(
+                cell.cell,
+                bindings={"loss": "1%", "Cell": "x"},
+                configuration="other",
+                id=f"{n:016x}",
             ),
         )
         for n, cell in enumerate(repetitions(6, 7, 8, 9, 10, 11), 101)

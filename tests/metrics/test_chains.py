@@ -234,10 +234,8 @@ def crossed(**changes: Any) -> Cell:
     )
     workload = replace(workload, **changes)
     a, b = cell.flows
-    noise = b.model_copy(
-        update={"transport": "udp", "cca": None, "workload": workload, "connections": 4}
-    )
-    return cell.model_copy(update={"flows": (a, noise)})
+    noise = replace(b, transport="udp", cca=None, workload=workload, connections=4)
+    return replace(cell, flows=(a, noise))
 
 
 def test_cross_traffic_is_read_from_the_plan() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ def told(
     """Return the conditions of flow a of a cell, which has reported what is given."""
     made = crowded(transports=(transport, "tcp"))
     a, b = made.cell.flows
-    made.cell = made.cell.model_copy(update={"flows": (a.model_copy(update=changes), b)})
+    made.cell = replace(made.cell, flows=(replace(a, **changes), b))
     made.write(folder)
     for side, events in (("server", ("listening", "accepted")), ("client", ("connected",))):
         with (folder / f"a.{side}.ndjson").open("a") as lines:

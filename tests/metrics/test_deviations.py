@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,10 @@ def sampled(folder: Path, rounds: int = 3000, **changes: Any) -> tuple[Cell, Pat
     """
     made = hand_made("a....b....")
     a, b = made.cell.flows
-    flow = a.model_copy(update={"cca": "reno", "sample_every_ns": 10 * MS} | changes)
+    given: dict[str, Any] = {"cca": "reno", "sample_every_ns": 10 * MS} | changes
+    flow = replace(a, **given)
     end_ns = rounds * 80 * MS
-    cell = made.cell.model_copy(update={"flows": (flow, b)})
+    cell = replace(made.cell, flows=(flow, b))
     Made(cell, made.packets, end_ns).write(folder)
     lines: list[dict[str, Any]] = [{"t_ns": 0, "event": "listening", "cca": flow.cca}]
     for number, (window, lost) in enumerate(zip(*walk(P, rounds, 9), strict=True)):
@@ -120,7 +122,7 @@ def test_samples_of_before_the_state_was_written(tmp_path: Path) -> None:
 
 def test_a_cell_without_captures(tmp_path: Path) -> None:
     cell, folder = sampled(tmp_path, rounds=1000)
-    bare = cell.model_copy(update={"captured": "none", "captures": ()})
+    bare = replace(cell, captured="none", captures=())
     for capture in folder.glob("*.pcap"):
         capture.unlink()
     measurement = load(bare, folder)

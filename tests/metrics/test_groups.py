@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -39,10 +40,10 @@ def by_name(found: tuple[MetricValue, ...]) -> dict[tuple[str, str | None], floa
 def with_users(made: Made, *users: str | None) -> Made:
     """Let each flow run on a group of users; a group of two is one user on each of two hosts."""
     flows = tuple(
-        flow.model_copy(update={"users": group, "declared": flow.name})
+        replace(flow, users=group, declared=flow.name)
         for flow, group in zip(made.cell.flows, users, strict=True)
     )
-    made.cell = made.cell.model_copy(update={"flows": flows})
+    made.cell = replace(made.cell, flows=flows)
     return made
 
 
@@ -75,8 +76,8 @@ def test_a_group_of_two_users(tmp_path: Path) -> None:
 def test_flows_of_one_user_are_summed(tmp_path: Path) -> None:
     made = with_users(hand_made(SHARED), "all", "all")
     one = made.cell.flows[0].client
-    flows = tuple(flow.model_copy(update={"client": one}) for flow in made.cell.flows)
-    made.cell = made.cell.model_copy(update={"flows": flows})
+    flows = tuple(replace(flow, client=one) for flow in made.cell.flows)
+    made.cell = replace(made.cell, flows=flows)
     measurement = load(made.cell, made.write(tmp_path))
     assert [len(user) for user in named(measurement, "all").users] == [2]
     found = by_name(compute(measurement, "goodput"))
@@ -130,10 +131,10 @@ def test_unfairness_that_is_not_defined(tmp_path: Path) -> None:
     (found,) = results(made, tmp_path / "one", "unfairness", "a", "b")
     assert (found.value, found.reason) == (None, "b got nothing, so the ratio has no limit")
     late: tuple[Flow, ...] = tuple(
-        flow.model_copy(update={"starts_ns": (start,)})
+        replace(flow, starts_ns=(start,))
         for flow, start in zip(made.cell.flows, (0, 900 * MS), strict=True)
     )
-    made.cell = made.cell.model_copy(update={"flows": late})
+    made.cell = replace(made.cell, flows=late)
     (found,) = results(made, tmp_path / "two", "unfairness", "a", "b")
     assert found.reason == "a and b are never active at the same time"
 
@@ -260,7 +261,7 @@ def test_a_level_is_stationary_and_a_shift_is_not(tmp_path: Path) -> None:
     moved = by_name(results(shift, tmp_path / "m", "stationarity"))
     assert moved["stationarity.p", "a"] == pytest.approx(0.01)
     assert (moved["stationarity.autocorrelation", "a"] or 0) > 0.5
-    shift.cell = shift.cell.model_copy(update={"warmup_ns": 6_300 * MS})
+    shift.cell = replace(shift.cell, warmup_ns=6_300 * MS)
     after = by_name(results(shift, tmp_path / "w", "stationarity"))
     assert after["stationarity.p", "a"] == pytest.approx(0.1), "the warm-up takes the shift away"
 

@@ -4,6 +4,7 @@ them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +36,10 @@ def shares(
     made = hand_made(SHARED, transports=(transport, "tcp"))
     measurement = load(made.cell, made.write(folder))
     flow = measurement.flows[0]
-    plan = flow.plan.model_copy(update={"cca_parameters": parameters})
+    plan = replace(flow.plan, cca_parameters=parameters)
     object.__setattr__(flow, "plan", plan)
     object.__setattr__(flow.endpoints, "samples", samples)
-    cell = measurement.cell.model_copy(update={"warmup_ns": int(warmup_s * 1e9)})
+    cell = replace(measurement.cell, warmup_ns=int(warmup_s * 1e9))
     object.__setattr__(measurement, "cell", cell)
     found = limited.METRIC.compute(measurement, MetricRequest(name="limited", sessions=("a",)))
     return {value.metric: value.value for value in found}

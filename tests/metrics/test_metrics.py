@@ -245,9 +245,9 @@ def two_bottlenecks() -> Cell:
     assert shaper is not None
     slow = replace(shaper, rate_bps=RATE_BPS // 5)
     server = cell.nodes[0]
-    interface = server.interfaces[0].model_copy(update={"shaper": slow})
-    nodes = (server.model_copy(update={"interfaces": (interface,)}), *cell.nodes[1:])
-    return cell.model_copy(update={"nodes": nodes})
+    interface = replace(server.interfaces[0], shaper=slow)
+    nodes = (replace(server, interfaces=(interface,)), *cell.nodes[1:])
+    return replace(cell, nodes=nodes)
 
 
 def test_x_is_relative_to_the_max_min_fair_rate(tmp_path: Path) -> None:
@@ -263,8 +263,8 @@ def test_x_is_relative_to_the_max_min_fair_rate(tmp_path: Path) -> None:
 def long_cell() -> Made:
     """An ordinary cell of two users whose shares are nearly equal."""
     made = crowded()
-    flows = tuple(f.model_copy(update={"users": "everyone"}) for f in made.cell.flows)
-    made.cell = made.cell.model_copy(update={"flows": flows})
+    flows = tuple(replace(f, users="everyone") for f in made.cell.flows)
+    made.cell = replace(made.cell, flows=flows)
     return made
 
 

@@ -83,9 +83,7 @@ def test_every_cell_has_the_test_of_its_bulk_flows(tmp_path: Path) -> None:
         assert [flow.stationarity_p for flow in analysis.flows] == [pytest.approx(p)] * 2
     made = hand_made(shifted)
     a, b = made.cell.flows
-    made.cell = made.cell.model_copy(
-        update={"flows": (a, b.model_copy(update={"rate_bps": 8 * PAYLOAD * 50}))}
-    )
+    made.cell = replace(made.cell, flows=(a, replace(b, rate_bps=8 * PAYLOAD * 50)))
     analysis = analyse(made.cell, made.write(tmp_path / "limited"), ())
     assert [flow.stationarity_p for flow in analysis.flows] == [pytest.approx(0.01), None]
     short = hand_made("ab" * 50)

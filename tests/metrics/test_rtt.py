@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from pathlib import Path
 
@@ -90,7 +90,7 @@ def watched(cell: Cell) -> Cell:
         )
         for node, name in CAPTURES.items()
     ]
-    return cell.model_copy(update={"captures": (*cell.captures, *added)})
+    return replace(cell, captures=(*cell.captures, *added))
 
 
 def measured(folder: Path, records: Records, base: Made | None = None) -> Measurement:
@@ -316,7 +316,7 @@ def test_a_server_without_a_log_has_no_rtt(tmp_path: Path) -> None:
 def test_values_by_hand(tmp_path: Path) -> None:
     """RTTs of 10, 20, 30, 40 and 50 ms; one of 90 ms was transmitted in the warm-up of 300 ms."""
     base = made()
-    base.cell = base.cell.model_copy(update={"warmup_ns": 300 * MS})
+    base.cell = replace(base.cell, warmup_ns=300 * MS)
     packets: list[Packet] = [Data(205, 0), Answer(295, 1000)]
     for number in range(1, 6):
         at = 200 + 100 * number + (50 if number == 5 else 0)

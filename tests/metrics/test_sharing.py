@@ -66,8 +66,8 @@ def test_the_fair_shares_of_the_example(network: SimpleNamespace) -> None:
 def with_rate(made: Made, share: float) -> Made:
     """Let flow b be limited to a share of the link, on the wire."""
     a, b = made.cell.flows
-    limited = b.model_copy(update={"rate_bps": round(share * RATE_BPS * (FULL - 14) / FULL)})
-    made.cell = made.cell.model_copy(update={"flows": (a, limited)})
+    limited = replace(b, rate_bps=round(share * RATE_BPS * (FULL - 14) / FULL))
+    made.cell = replace(made.cell, flows=(a, limited))
     return made
 
 
@@ -103,9 +103,7 @@ def test_what_is_not_known_to_be_wanted_leaves_no_product(tmp_path: Path) -> Non
         stall_ns=10**8,
         send_buffer_bytes=10**6,
     )
-    made.cell = made.cell.model_copy(
-        update={"flows": (a, b.model_copy(update={"workload": video}))}
-    )
+    made.cell = replace(made.cell, flows=(a, replace(b, workload=video)))
     found = {v.metric: v for v in results(load(made.cell, made.write(tmp_path)), "fairness")}
     product = found["fairness.product"]
     assert (product.value, product.reason) == (
@@ -138,11 +136,11 @@ def on_off(rate_bps: int, packet_bytes: int) -> OnOffWorkload:
     ],
 )
 def test_what_a_flow_wants_on_the_wire(
-    tmp_path: Path, workload: Any, transport: str, expected: float
+    tmp_path: Path, workload: Any, transport: Any, expected: float
 ) -> None:
     made = hand_made("ab" * 5)
     _, b = made.cell.flows
-    changed = b.model_copy(update={"workload": workload, "transport": transport})
+    changed = replace(b, workload=workload, transport=transport)
     measurement = load(made.cell, made.write(tmp_path))
     flow = replace(measurement.flows[1], plan=changed)
     assert flow.demand_bps == pytest.approx(expected)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,9 @@ import numpy as np
 import pytest
 from storedcells import AXES, failed, invalid, of, stored
 
+from fairc.cell.seeds import canonical, identity
 from fairc.compiler.cells.grid import identity_of
 from fairc.compiler.plan import Cell
-from fairc.dsl.core.seeds import canonical, identity
 from fairc.runtime import documents
 from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.store import swept as swept_values
@@ -29,8 +30,8 @@ ROOT = Path(__file__).parents[2]
 
 def genuine(cell: Cell) -> Cell:
     """A cell under the names that are hashes of its content."""
-    named = cell.model_copy(update={"configuration": identity(canonical(cell.bindings))})
-    return named.model_copy(update={"id": identity_of(named)})
+    named = replace(cell, configuration=identity(canonical(cell.bindings)))
+    return replace(named, id=identity_of(named))
 
 
 def rows(folder: Path, query: str) -> list[tuple[Any, ...]]:

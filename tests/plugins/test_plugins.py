@@ -21,6 +21,7 @@ experiment e {
 PROGRAM = """
 from dataclasses import asdict
 from fairc import compiler, dsl
+from fairc.compiler import plan
 experiment, found = dsl.load(dsl.Source("e.fexp", SPEC))
 print(sorted((d.code, d.message, d.notes[0]) for d in found))
 (cell,) = compiler.compile(experiment).cells()
@@ -28,9 +29,9 @@ print([asdict(i.queue) for n in cell.nodes for i in n.interfaces if i.bottleneck
 head_drop = SPEC.replace("rack_codel(100pkt, target: 2ms)", "head_drop(30pkt)")
 experiment, found = dsl.load(dsl.Source("e.fexp", head_drop))
 (cell,) = compiler.compile(experiment).cells()
-cell = compiler.Cell.model_validate_json(cell.model_dump_json())
+cell = plan.parse_cell(plan.cell_json(cell))
 from fairc.cell.queues import queue_lines
-from fairc.compiler.targets import find, mininet, values
+from fairc.compiler.targets import find, mininet
 (queue,) = [i.queue for n in cell.nodes for i in n.interfaces if i.bottleneck]
 print(queue_lines("eth0", queue, 10**6), "Qdisc" in mininet.render(cell))
 from fairc.runtime.engines import ENGINES

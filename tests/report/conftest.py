@@ -14,6 +14,7 @@ import pytest
 from chromium import CHROMIUM, DRIVER, FLAGS, LACKS
 
 from fairc.compiler import plan
+from fairc.compiler.plan import cell_json
 from fairc.runtime.run.history import as_declared
 from fairc.runtime.store.columns import TABLES
 from fairc.runtime.store.tables import axis_columns, quoted
@@ -357,7 +358,7 @@ def write_run(path: Path, spec: Spec) -> Path:
     )
     (path / "plan.json").write_text(header.model_dump_json(indent=2), encoding="utf-8")
     with (path / "cells.jsonl").open("w", encoding="utf-8") as out:
-        out.writelines(cell.model_dump_json() + "\n" for _, cell in cells)
+        out.writelines(cell_json(cell) + "\n" for _, cell in cells)
     lock = {
         "fairc": {"version": "0.1.0"},
         "engine": {

@@ -10,6 +10,7 @@ import html
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
@@ -149,7 +150,7 @@ def test_links_are_named_by_their_ends(make_run: Maker) -> None:
         plan.Cable(a=("r1", "r1-eth1"), b=("d", "d-eth0")),
         plan.Cable(a=("d", "d-eth1"), b=("r2", "r2-eth1")),
     ]
-    split = scene.model_copy(update={"nodes": (*scene.nodes, hop("d")), "cables": tuple(through)})
+    split = replace(scene, nodes=(*scene.nodes, hop("d")), cables=tuple(through))
     assert named(split, "r1/r1-eth1") == "r1 → r2"
     assert named(split, "d/d-eth1") == "r1 → r2"
     assert named(split, "d/d-eth0") == "r2 → r1"
@@ -164,10 +165,10 @@ def test_capacity_is_the_mean_of_what_the_link_has_in_a_bin(make_run: Maker) -> 
         plan.Change(at_ns=0, rate_bps=4_000_000),
         plan.Change(at_ns=10**9, rate_bps=2_000_000),
     )
-    moving = link.model_copy(update={"changes": changes, "repeat_ns": 2 * 10**9})
+    moving = replace(link, changes=changes, repeat_ns=2 * 10**9)
     found = capacity(moving, np.array([0.0, 0.5, 1.5, 2.0, 4.0])) / 1e6
     assert found.tolist() == pytest.approx([4.0, 3.0, 2.0, 3.0])
-    once = link.model_copy(update={"changes": changes[1:]})
+    once = replace(link, changes=changes[1:])
     assert (capacity(once, np.array([0.0, 1.0, 2.0, 9.0])) / 1e6).tolist() == [1.0, 2.0, 2.0]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from asked_figures import subject_of, texts_of
 
 from fairc.compiler import plan
+from fairc.compiler.plan import parse_cell
 from fairc.runtime.report.build import _Report
 from fairc.runtime.report.figures import (
     FIGURES,
@@ -116,24 +118,20 @@ def test_the_warm_up_is_shaded_and_a_changing_capacity_drawn(make_run: Maker) ->
     cells = path / "cells.jsonl"
     still = {f.name: f.caption for f in _Report(path).figures}
     assert not any("Shaded" in c or "rate of the link" in c for c in still.values())
-    lines = [plan.Cell.model_validate_json(line) for line in cells.read_text("utf-8").splitlines()]
+    lines = [parse_cell(line) for line in cells.read_text("utf-8").splitlines()]
+    change = plan.Change(at_ns=10**9, rate_bps=5_000_000)
     nodes = tuple(
-        node.model_copy(
-            update={
-                "interfaces": tuple(
-                    end.model_copy(
-                        update={"changes": (plan.Change(at_ns=10**9, rate_bps=5_000_000),)}
-                    )
-                    if end.bottleneck
-                    else end
-                    for end in node.interfaces
-                )
-            }
+        replace(
+            node,
+            interfaces=tuple(
+                replace(end, changes=(change,)) if end.bottleneck else end
+                for end in node.interfaces
+            ),
         )
         for node in lines[0].nodes
     )
-    moved = [cell.model_copy(update={"warmup_ns": 2 * 10**9, "nodes": nodes}) for cell in lines]
-    cells.write_text("".join(cell.model_dump_json() + "\n" for cell in moved), "utf-8")
+    moved = [replace(cell, warmup_ns=2 * 10**9, nodes=nodes) for cell in lines]
+    cells.write_text("".join(plan.cell_json(cell) + "\n" for cell in moved), "utf-8")
     drawn = {f.name: f for f in _Report(path).figures if isinstance(f, Drawing)}
     for name in ("rates", "window", "queue"):
         assert "Shaded: the warm-up." in drawn[name].caption

@@ -15,11 +15,23 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
-from fairc.compiler.plan import Cell, Plan
+from fairc.compiler.plan import Cell, Plan, cell_json, parse_cell
 
 CANARY = "canary7"
+
+
+def as_json(model: Plan | Cell) -> str:
+    """Return a plan or a cell as JSON."""
+    return cell_json(model) if isinstance(model, Cell) else model.model_dump_json()
+
+
+def of_json(kind: type[Plan | Cell], text: str) -> Plan | Cell:
+    """Return the plan or the cell that a JSON is. Raises ValidationError."""
+    return parse_cell(text) if kind is Cell else Plan.model_validate_json(text)
+
+
 Path = tuple[str | int, ...]
 
 # For texts that say something. None has a control character: those are refused (cell/text.py).
@@ -71,9 +83,9 @@ def slots() -> frozenset[str]:
     return slots_of(Plan) | slots_of(Cell)
 
 
-def slots_of(model: type[BaseModel]) -> frozenset[str]:
-    """Return the slots of a model and of the models in it."""
-    schema = model.model_json_schema()
+def slots_of(model: type) -> frozenset[str]:
+    """Return the slots of a class and of the classes in it."""
+    schema = TypeAdapter(model).json_schema()
     classes = {model.__name__: schema, **schema.get("$defs", {})}
     return frozenset(
         f"{name}.{field}"
@@ -90,7 +102,7 @@ def free() -> frozenset[str]:
     """
     found = set()
     for model in (Plan, Cell):
-        schema = model.model_json_schema()
+        schema = TypeAdapter(model).json_schema()
         for name, one in {model.__name__: schema, **schema.get("$defs", {})}.items():
             for field, part in one.get("properties", {}).items():
                 if re.search(r'"pattern": "\^(\(\?:)?\[\^', json.dumps(part)):

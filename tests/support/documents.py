@@ -8,9 +8,9 @@ from typing import Any
 from fairc.cell import links, roles
 from fairc.cell.batch import node_lines
 from fairc.cell.document import Iperf3Test, Program
+from fairc.cell.expansion import expand
 from fairc.cell.links import REAL_TIME_SLACK_NS, egress_lines
 from fairc.compiler import Cell, plan
-from fairc.compiler.targets import values
 
 Told = tuple[str, str, str, str]
 """Name, node, role, description."""
@@ -20,7 +20,7 @@ def constants(cell: Cell, **how: Any) -> dict[str, Any]:
     """Return the parts of a cell's document: lines per node, programs as (name, node, role,
     description).
     """
-    document = values.document(cell, **how)
+    document = expand(cell, **how)
     nodes = document["network"]["nodes"]
     return {
         "IP": {node["name"]: list(node_lines(node)) for node in nodes},
@@ -49,30 +49,25 @@ def program(cell: Cell, flow: plan.Flow, side: str) -> tuple[str, dict[str, Any]
 
 def iperf3_tests(cell: Cell, side: str) -> list[Iperf3Test]:
     """Return the servers or the clients of iperf3."""
-    made = values.document(cell)["tests"]
+    made = expand(cell)["tests"]
     return [test for test in made if test["name"].endswith(f".{side}")]
 
 
 def interface_lines(interface: plan.Interface, slack_ns: int = REAL_TIME_SLACK_NS) -> list[str]:
     """Return the lines of tc that make what packets meet at an interface."""
-    return egress_lines(values.egress("n", interface), interface.frame_bytes, slack_ns)
+    return egress_lines(interface, slack_ns)
 
 
 def changed_lines(
     interface: plan.Interface, change: plan.Change, slack_ns: int = REAL_TIME_SLACK_NS
 ) -> list[str]:
     """Return the lines of tc that carry out a first change."""
-    egress = values.egress("n", interface)
-    before = interface.shaper.rate_bps if interface.shaper else egress.impairment
-    assert before is not None
-    return links.change_lines(
-        egress, change.in_force, before, interface.frame_bytes, slack_ns, below=1
-    )
+    return links.change_lines(interface, change.in_force, interface.initial, slack_ns, below=1)
 
 
 def proxies(pep: plan.Pep, cell: Cell) -> list[Program]:
     """Return the two ends of a split connection."""
-    (made,) = (each for each in values.experiment(cell).peps if each.name == pep.name)
+    (made,) = (each for each in cell.peps if each.name == pep.name)
     return list(roles.proxies(made))
 
 

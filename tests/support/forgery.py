@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from fairc.dsl.core.seeds import canonical, identity
+from fairc.cell.seeds import canonical, identity
 
 Files = dict[str, bytes]
 SUMS = "SHA256SUMS"

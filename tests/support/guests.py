@@ -4,6 +4,7 @@ place.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,7 @@ def misbehave(
     monkeypatch.setattr(guest_job, "PROGRAM", script)
     monkeypatch.setattr(guest_job, "EPOCH_S", 0.0)
     monkeypatch.setattr(guest_job, "DEADLINE_MARGIN_S", seconds)
-    result = run(engine, cell.model_copy(update={"deadline_ns": 0}), folder)
+    result = run(engine, replace(cell, deadline_ns=0), folder)
     assert expected in result.error
     assert result.sha256 == ""
     if misbehaviour == MISBEHAVIOUR["raises"]:

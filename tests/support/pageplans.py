@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 
 from fairc.compiler import plan
-from fairc.compiler.plan import Cell, FigureRequest, LoadWorkload, PageObject, Selection
+from fairc.compiler.plan import Cell, FigureRequest, LoadWorkload, PageObject, Selection, cell_json
 
 from madeweb import CLIENT_ADDRESS, Protocol, web_cell  # isort: skip
 
@@ -70,17 +70,21 @@ def cell(access: str, target: str, http: str, repetition: int) -> Cell:
     workload = made.flows[0].workload
     assert isinstance(workload, LoadWorkload)
     workload = replace(workload, page=_PAGES[target])
-    web = {"workload": workload, "name": "web", "declared": "web", "client_address": CLIENT_ADDRESS}
-    flow = made.flows[0].model_copy(update=web)
+    flow = replace(
+        made.flows[0],
+        workload=workload,
+        name="web",
+        declared="web",
+        client_address=CLIENT_ADDRESS,
+    )
     number = ACCESSES.index(access) * 4 + TARGETS.index(target) * 2 + HTTP.index(http)
-    return made.model_copy(
-        update={
-            "id": f"{number:08x}{repetition:08x}",
-            "experiment": EXPERIMENT,
-            "configuration": f"{number:016x}",
-            "seed": 1000 * number + repetition,
-            "flows": (flow,),
-        }
+    return replace(
+        made,
+        id=f"{number:08x}{repetition:08x}",
+        experiment=EXPERIMENT,
+        configuration=f"{number:016x}",
+        seed=1000 * number + repetition,
+        flows=(flow,),
     )
 
 
@@ -113,5 +117,5 @@ def write_plan(
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "plan.json").write_text(header.model_dump_json(indent=2), encoding="utf-8")
     with (folder / "cells.jsonl").open("w", encoding="utf-8") as lines:
-        lines.writelines(one.model_dump_json() + "\n" for one in cells)
+        lines.writelines(cell_json(one) + "\n" for one in cells)
     return folder

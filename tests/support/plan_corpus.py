@@ -11,6 +11,7 @@ from specs import compilation_of
 from fairc import dsl
 from fairc.compiler import Cell, compile
 from fairc.compiler.compilation import Compilation
+from fairc.compiler.plan import cell_json, parse_cell
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 # For each: which fields no smaller example has.
@@ -57,12 +58,12 @@ def corpus() -> dict[str, tuple[Compilation, Cell]]:
     for name, text, settings in (("rest", REST, {"speed": "3Mbit/s"}), ("image", IMAGE, {})):
         found[name] = _with_cell(compilation_of(text, f"{name}.fexp", "fake", settings=settings))
     compilation, cell = found["image"]
-    document = json.loads(cell.model_dump_json())
+    document = json.loads(cell_json(cell))
     for node in document["nodes"]:
         for interface in node["interfaces"]:
             if interface["queue"] is not None:
                 interface["queue"] = DISCIPLINE
-    found["discipline"] = compilation, Cell.model_validate_json(json.dumps(document))
+    found["discipline"] = compilation, parse_cell(json.dumps(document))
     return found
 
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fairc.cell.seeds import stream_seed
 from fairc.cell.workloads import OnOffWorkload
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_RATE
-from fairc.dsl.core.seeds import stream_seed
 from fairc.dsl.model import Distribution, OnPath, Workload
 from fairc.words.distributions import A_RANDOM_TIME, distribution
 from fairc.words.sizes import A_PACKET_SIZE, whole_bytes

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from fairc.cell.frames import segment_bytes, stream_bytes
+from fairc.cell.seeds import stream_seed
 from fairc.cell.workloads import RequestsWorkload, SharedArrivals
 from fairc.dsl.core.entries import Entry, Parameter, Use
 from fairc.dsl.core.kinds import A_POSITIVE_SHARE
 from fairc.dsl.core.problems import fail
-from fairc.dsl.core.seeds import stream_seed
 from fairc.dsl.core.units import PACKETS
 from fairc.dsl.core.values import Quantity
 from fairc.dsl.model import Distribution, Flow, OnPath, Workload

@@ -7,7 +7,6 @@ from typing import Any
 from fairc.cell.expansion import lower
 from fairc.cell.links import IN_ORDER_BPS, Impairment, lower_name
 from fairc.compiler.plan import Cell
-from fairc.compiler.targets import processing, values
 from fairc.runtime.measurement.paths import Paths
 
 from .fluid import HEADER_BYTES, Trace
@@ -39,18 +38,21 @@ def shown(cell: Cell, trace: Trace, *, after: bool) -> dict[str, Any]:
                 "backlog": 0,
                 "qlen": 0,
             }
-            given = values.egress(node.name, interface)
-            if given.netem is not None:
+            if interface.netem is not None:
                 root = {"kind": "netem", "handle": "1:", "root": True}
-                rows.append({**root, **counters, "options": _options(given.netem)})
-            elif given.shaper is not None and given.queue is not None:
-                shaper = "htb" if given.shaper.transmitter or given.changes else "tbf"
+                rows.append({**root, **counters, "options": _options(interface.netem)})
+            elif interface.shaper is not None and interface.queue is not None:
+                shaper = "htb" if interface.shaper.transmitter or interface.changes else "tbf"
                 rows.append({"kind": shaper, "handle": "1:", "root": True, **counters})
                 rows.append(
-                    {"kind": given.queue.discipline, "handle": "2:", "parent": "1:1", **counters}
+                    {
+                        "kind": interface.queue.discipline,
+                        "handle": "2:",
+                        "parent": "1:1",
+                        **counters,
+                    }
                 )
-    resolved = processing.resolved(cell, computing_is_free=False)
-    for (node_name, name), netems in lower(values.experiment(resolved)).items():
+    for (node_name, name), netems in lower(cell).items():
         places: tuple[dict[str, Any], ...] = (
             {"handle": "1:", "root": True},
             {"handle": "2:", "parent": "1:1"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -59,7 +59,7 @@ def cell(workload: str, more: str) -> Cell:
 def fake() -> Subject:
     """The fake engine hangs where it is told to: in repetition 2."""
     short = cell("file(100kB)", "")
-    endless = short.model_copy(update={"repetition": 2})
+    endless = replace(short, repetition=2)
     return Subject(lambda: FakeEngine(faults={2: "hang"}), short, endless, exact=True)
 
 

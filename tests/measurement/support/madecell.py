@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal
 
 from fairc.compiler.plan import (
@@ -53,6 +54,7 @@ def made_cell(
 ) -> Cell:
     """A cell; file_bytes None: bulk flows. transports, connections: of each flow."""
     counts = connections if isinstance(connections, tuple) else (connections,) * flows
+    points: list[tuple[str, str, Literal["in", "out"], Literal["entry", "exit", "delivered"]]]
     points = [("r1", f"r1-eth{n}", "in", "entry") for n in range(min(flows, 2))]
     points += [("r1", "r1-eth2", "out", "exit"), ("h", "h-eth1", "out", "delivered")]
     bottleneck = Interface(
@@ -76,16 +78,7 @@ def made_cell(
             _flow(n, transports[n], counts[n], file_bytes, 2 * delay_ns) for n in range(flows)
         ),
         captures=tuple(
-            Capture.model_validate(
-                {
-                    "name": f"{point}-{interface}",
-                    "node": node,
-                    "interface": interface,
-                    "direction": direction,
-                    "point": point,
-                    "queue": QUEUE,
-                }
-            )
+            Capture(f"{point}-{interface}", node, interface, direction, point, QUEUE)
             for node, interface, direction, point in points
         ),
         warmup_ns=warmup_ns,
@@ -103,7 +96,7 @@ def _nodes(bottleneck: Interface, delay_ns: int, loss: float) -> tuple[Node, ...
         impairment = Impairment(
             delay_ns=delay_ns, loss=loss, limit_packets=1000, seed=7 if loss else None
         )
-        return plain(name, address).model_copy(update={"impairment": impairment})
+        return replace(plain(name, address), impairment=impairment)
 
     def routes(*pairs: tuple[str, str]) -> tuple[Route, ...]:
         return tuple(Route(destination=d, via=v) for d, v in pairs)

@@ -5,7 +5,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any, Literal
@@ -68,13 +68,12 @@ def web_cell(
         idle_ns=(0, *(1000 * MS for _ in protocols[1:])),
         timeout_ns=60_000 * MS,
     )
-    flow = cell.flows[0].model_copy(
-        update={
-            "transport": "web",
-            "cca": "bbr",
-            "workload": workload,
-            "options": TransportOptions(initial_window_packets=32),
-        }
+    flow = replace(
+        cell.flows[0],
+        transport="web",
+        cca="bbr",
+        workload=workload,
+        options=TransportOptions(initial_window_packets=32),
     )
     client_capture = Capture(
         name=CAPTURE,
@@ -85,8 +84,7 @@ def web_cell(
         queue=QUEUE,
     )
     captures = (*cell.captures, client_capture) if captured else cell.captures
-    update = {"flows": (flow,), "captures": captures, "peps": (PEP,) if split else ()}
-    return cell.model_copy(update=update)
+    return replace(cell, flows=(flow,), captures=captures, peps=(PEP,) if split else ())
 
 
 def load_event(number: int, protocol: Protocol, begin_ms: int, /, **changes: Any) -> dict[str, Any]:
@@ -166,7 +164,7 @@ class MadeWeb:
         # What is not of page loads is that of a cell whose bottleneck nothing passed.
         captures = tuple(c for c in self.cell.captures if c.point != "client")
         plain = made_cell(flows=1).flows
-        bare = self.cell.model_copy(update={"captures": captures, "flows": plain})
+        bare = replace(self.cell, captures=captures, flows=plain)
         Made(bare, [], self.ended_ns).write(folder)
         done = {"t_ns": self.ended_ns, "event": "done", "loads": len(self.loads)}
         write_lines(folder / "a.client.ndjson", [*self.loads, *self.client, done])

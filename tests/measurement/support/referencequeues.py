@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Literal
 
@@ -295,17 +295,15 @@ def cell_with(queue: Queue) -> Cell:
     """A made-up cell whose bottleneck has a queue."""
     cell = made_cell(rate_bps=RATE_BPS)
     nodes = tuple(
-        node.model_copy(
-            update={
-                "interfaces": tuple(
-                    i.model_copy(update={"queue": queue.plan()}) if i.bottleneck else i
-                    for i in node.interfaces
-                )
-            }
+        replace(
+            node,
+            interfaces=tuple(
+                replace(i, queue=queue.plan()) if i.bottleneck else i for i in node.interfaces
+            ),
         )
         for node in cell.nodes
     )
-    return cell.model_copy(update={"nodes": nodes})
+    return replace(cell, nodes=nodes)
 
 
 def through(

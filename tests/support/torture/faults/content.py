@@ -20,7 +20,7 @@ from canaries import CANARY
 
 from fairc import dsl
 from fairc.compiler import Cell, compile
-from fairc.compiler.plan import Plan
+from fairc.compiler.plan import Plan, parse_cell
 from fairc.runtime.report import explore
 from torture.fault import Try, fault, require, stage
 from torture.sandbox import CONTROL, Sandbox, preload
@@ -186,14 +186,14 @@ def usual() -> Documents:
     experiment, found = dsl.load(dsl.Source("said.fexp", PLAN), {"rtt": "30ms"})
     assert experiment is not None, dsl.render_full(found)
     compilation = compile(experiment, "fake")
-    models = (compilation.plan, *compilation.cells())
-    return [json.loads(model.model_dump_json()) for model in models]
+    models: list[Plan | Cell] = [compilation.plan, *compilation.cells()]
+    return [json.loads(canaries.as_json(model)) for model in models]
 
 
 def models(documents: Documents) -> list[Plan | Cell]:
     """Return what documents are; raises ValueError for one that is refused."""
     header, *cells = map(json.dumps, documents)
-    return [Plan.model_validate_json(header), *map(Cell.model_validate_json, cells)]
+    return [Plan.model_validate_json(header), *map(parse_cell, cells)]
 
 
 def planted(text: str) -> tuple[Documents, set[str]]:

@@ -9,6 +9,7 @@ import os
 import random
 import shutil
 import tempfile
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,9 @@ from typing import Any
 import hostile
 from specs import compilation_of
 
-from fairc.compiler import Cell
+from fairc.cell.seeds import canonical, identity
 from fairc.compiler.cells.grid import identity_of
-from fairc.dsl.core.seeds import canonical, identity
+from fairc.compiler.plan import cell_json, parse_cell
 from torture import inspection, network
 from torture.fault import Try, fault
 from torture.sandbox import Sandbox, no_report, preload
@@ -40,7 +41,7 @@ def plan(name: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the header and the cells of a compiled spec."""
     preload()
     compilation = compilation_of(network.SPECS[name], f"{name}.fexp", "fake")
-    cells = [json.loads(cell.model_dump_json()) for cell in compilation.cells()]
+    cells = [json.loads(cell_json(cell)) for cell in compilation.cells()]
     return json.loads(compilation.plan.model_dump_json()), cells
 
 
@@ -62,11 +63,11 @@ def mutant(rng: random.Random, document: Any) -> tuple[str, str]:
 def genuine(text: str) -> str:
     """Give a cell the names that are the hashes of its content, as whoever changes one can."""
     try:
-        cell = Cell.model_validate_json(text)
+        cell = parse_cell(text)
     except ValueError:
         return text
-    cell = cell.model_copy(update={"configuration": identity(canonical(cell.bindings))})
-    return cell.model_copy(update={"id": identity_of(cell)}).model_dump_json()
+    cell = replace(cell, configuration=identity(canonical(cell.bindings)))
+    return cell_json(replace(cell, id=identity_of(cell)))
 
 
 def broken(rng: random.Random, text: str) -> tuple[str, str]:

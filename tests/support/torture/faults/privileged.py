@@ -19,7 +19,7 @@ from pathlib import Path
 
 from specs import compilation_of
 
-from fairc.compiler import Cell
+from fairc.compiler.plan import cell_json, parse_cell
 from torture import network
 from torture.fault import Try, fault, require
 from torture.sandbox import Running, Sandbox
@@ -67,9 +67,7 @@ def documents() -> tuple[str, dict[str, object]]:
     """Return the header of a plan that this machine can run, for one cell, and the cell."""
     text = network.PAIR.replace("  repeat  = 2\n", "")
     compilation = compilation_of(text, "pair.fexp", "mininet")
-    return compilation.plan.model_dump_json(), json.loads(
-        next(compilation.cells()).model_dump_json()
-    )
+    return compilation.plan.model_dump_json(), json.loads(cell_json(next(compilation.cells())))
 
 
 def parameters() -> dict[str, str]:
@@ -98,7 +96,7 @@ def start(sandbox: Sandbox, command: Sequence[str]) -> Running:
 
 def _taken(text: str) -> bool:
     try:
-        Cell.model_validate_json(text)
+        parse_cell(text)
     except ValueError:
         return False
     return True

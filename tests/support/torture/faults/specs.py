@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from fairc.compiler import compile
+from fairc.compiler.plan import cell_json
 from fairc.dsl import (
     CompileError,
     Diagnostics,
@@ -271,7 +272,7 @@ def survive(text: Source) -> str:
     try:
         experiment.count()
         for cell, _ in compile(experiment).representatives(3):
-            cell.model_dump_json()
+            cell_json(cell)
     except CompileError:
         return "cannot run"
     return "runs"

@@ -1,0 +1,353 @@
+"""A cell: hosts, links, flows, captures, and when it ends.
+
+A plan holds it, an emitted program is written in it, and all that a conductor does follows from it
+(`expansion`). Times are ns, after the cell's epoch where nothing else is said.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Annotated, Literal
+
+from .frames import MTU, frame_bytes
+from .links import Interface
+from .numbers import (
+    Buffer,
+    InitialWindow,
+    Many,
+    MtuBytes,
+    PacketRate,
+    Port,
+    Range,
+    Rate,
+    Repetition,
+    Seed,
+    Setting,
+    Small,
+    SpanNs,
+    TimeNs,
+    Tokens,
+)
+from .part import BY_KIND, UNLESS_ABSENT, UNLESS_EMPTY, UNLESS_OFF, UNLESS_USUAL, Part
+from .text import (
+    Address,
+    Base64,
+    CaptureName,
+    CcaName,
+    FlowName,
+    Identity,
+    ImageName,
+    InterfaceAddress,
+    InterfaceName,
+    Line,
+    NodeName,
+    Nothing,
+    ParameterName,
+    Place,
+    Text,
+    Word,
+)
+from .workloads import LoadWorkload, VideoWorkload, Workload
+
+MAX_PROCESSING_NS = 4_000_000_000
+MAX_SYSCALL_COST_NS = 100_000
+
+SAMPLE_EVERY_NS = 100_000_000
+"""How often endpoints sample a connection unless a metric requests more (measurement.md, rule
+19).
+"""
+BUFFER_BYTES = 262_144
+
+
+@dataclass(frozen=True, slots=True)
+class Route(Part):
+    """A static route: `destination` is an IPv4 prefix, `via` the next hop's address.
+
+    mtu: the path MTU, where it is smaller than that of the next cable; else left out.
+    """
+
+    destination: InterfaceAddress
+    via: Address
+    mtu: MtuBytes | None = field(default=None, metadata=UNLESS_ABSENT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransportOptions(Part):
+    """Options of a transport, defaults written out.
+
+    initial_window_packets: initial congestion window. receive_window_bytes: the largest window that
+    the receiver advertises; None: as its buffer allows. accurate_ecn: the receiver counts marks for
+    the sender (AccECN, over TCP); left out where it does not. pacing: for TCP, by TCP itself.
+    """
+
+    initial_window_packets: InitialWindow = 10
+    receive_window_bytes: Buffer | None = None
+    ecn: bool = False
+    accurate_ecn: bool = field(default=False, metadata=UNLESS_OFF)
+    sack: bool = True
+    pacing: bool = False
+    fast_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Node(Part):
+    """An emulated host, a router, or a delay hop that the compiler put into a link.
+
+    interfaces: in the order of the cables. Its first one has the address by which others reach it.
+    """
+
+    name: NodeName
+    kind: Literal["host", "router", "hop"]
+    interfaces: tuple[Interface, ...]
+    routes: tuple[Route, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cable(Part):
+    """A pair of interfaces (node name, interface name) that are connected."""
+
+    a: Place
+    b: Place
+
+
+def _unhurried(value: object) -> bool:
+    return value == SAMPLE_EVERY_NS
+
+
+def _complete(value: object) -> bool:
+    return value == "full"
+
+
+@dataclass(frozen=True, slots=True)
+class Flow(Part):
+    """A flow: one session of `connections` parallel connections; the server sends the data.
+
+    starts_ns: of each connection. starts_ns, stop_ns: after the cell's epoch.
+    base_rtt_ns: propagation both ways, no queueing.
+    bottleneck: (node, interface) of its data path's slowest egress.
+    mtu: the smallest MTU on the paths of its data and acknowledgements; left out where it is 1500.
+    buffer_bytes: send and receive buffer of each connection.
+    source: `file:line` of the statement that it comes from.
+    declared: the name in the file, `name` unless it is one of several users' flows; users: their
+    group. Neither is part of the cell's identity.
+    cca: None over UDP, and where an image brings its own. cca_parameters: over TCP those that the
+    file sets, named as under /sys/module/tcp_<cca>/parameters, for the whole kernel; over QUIC all
+    of them.
+    rate_bps: limit of the sending rate at the source, bit/s of IP.
+    send_buffer_bytes, receive_buffer_bytes: instead of buffer_bytes, where the file sets them.
+    transport: `web`: HTTP over TCP, over QUIC, or over both, as the loads of a page require.
+    qlog: whether a QUIC server writes one. cca_object: the BPF struct_ops
+    object that registers the CCA, compressed (zlib), in base64.
+    image: the container image of a third-party QUIC stack, both server and client; left out where
+    there is none.
+    sample_every_ns: interval at which the sender samples a connection's state, 100 us or more; left
+    out where it is 100 ms.
+    """
+
+    name: FlowName
+    _: KW_ONLY
+    server: NodeName
+    client: NodeName
+    address: Address
+    port: Port
+    transport: Literal["tcp", "quic", "udp", "web"] = "tcp"
+    cca: CcaName | None = None
+    connections: Many = 1
+    workload: Workload = field(metadata=BY_KIND)
+    starts_ns: Annotated[tuple[TimeNs, ...], Range(1, 10_000)]
+    stop_ns: TimeNs | None = None
+    base_rtt_ns: TimeNs
+    bottleneck: Place
+    mtu: MtuBytes = field(default=MTU, metadata=UNLESS_USUAL)
+    buffer_bytes: Buffer = BUFFER_BYTES
+    source: Line = ""
+    declared: Word | Nothing = ""
+    users: Word | None = None
+    client_address: Address | Nothing = ""
+    cca_parameters: dict[ParameterName, Setting] = field(default_factory=dict)
+    options: TransportOptions = TransportOptions()
+    rate_bps: Rate | None = None
+    send_buffer_bytes: Buffer | None = None
+    receive_buffer_bytes: Buffer | None = None
+    qlog: bool = False
+    cca_object: Base64 | None = None
+    image: ImageName | None = field(default=None, metadata=UNLESS_ABSENT)
+    sample_every_ns: Annotated[int, Range(100_000, SAMPLE_EVERY_NS)] = field(
+        default=SAMPLE_EVERY_NS, metadata={"exclude_if": _unhurried}
+    )
+
+    @property
+    def frame_bytes(self) -> int:
+        """A full packet of this flow in its Ethernet frame, without preamble, bytes."""
+        return frame_bytes(self.mtu)
+
+    @property
+    def start_ns(self) -> int:
+        """When its first connection starts, ns after the cell's epoch."""
+        return min(self.starts_ns)
+
+    @property
+    def sender_bytes(self) -> int:
+        """The send buffer of each connection; a video server brings its own."""
+        if isinstance(self.workload, VideoWorkload):
+            return self.workload.send_buffer_bytes
+        return self.buffer_bytes if self.send_buffer_bytes is None else self.send_buffer_bytes
+
+    @property
+    def receiver_bytes(self) -> int:
+        """The receive buffer of each connection."""
+        wanted = self.receive_buffer_bytes
+        return self.buffer_bytes if wanted is None else wanted
+
+    @property
+    def browser(self) -> bool:
+        """Whether it loads pages in a browser."""
+        return isinstance(self.workload, LoadWorkload) and self.workload.client != "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Capture(Part):
+    """A packet capture at one interface (what it means: docs/reference/artefacts.md).
+
+    It writes NAME.pcap as `tcpdump -i INTERFACE -Q DIRECTION -s 96 --time-stamp-precision=nano`
+    would (tcpdump says `inout` for both), and at a sender NAME.headers: what round trips need of
+    TCP and UDP.
+    direction: what comes in, what goes out, or both.
+    point: `entry` (arriving at the bottleneck's router), `exit` (leaving the bottleneck queue),
+    `delivered` (after the loss), `client` (arriving at the client of a page load; for a third-party
+    image, also leaving it), `policer` (packets that a policer sees and no other point shows),
+    `sender` (data and ACKs at the interface of a host that sends; each belongs to the queue of its
+    first flow).
+    queue: the (node, interface) of the bottleneck it belongs to.
+    """
+
+    name: CaptureName
+    node: NodeName
+    interface: InterfaceName
+    direction: Literal["in", "out", "both"]
+    point: Literal["entry", "exit", "delivered", "client", "policer", "sender"]
+    queue: Place
+
+    @property
+    def form(self) -> Literal["pcap", "headers"]:
+        """What it writes, and the ending of its file."""
+        return "headers" if self.point == "sender" else "pcap"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pep(Part):
+    """A split TCP connection: two transparent proxies (RFC 3135), one at each end of a link
+    (docs/build/endpoints.md).
+
+    terminal, gateway: the nodes on the clients' and on the servers' side; terminal_address,
+    gateway_address: those of their interfaces on the link between them, where the middle
+    connections run from the terminal to `port` of the gateway. ports: the servers' TCP ports that
+    are intercepted; all other traffic is forwarded unchanged.
+    mtu: of the link between them; left out where it is 1500.
+    pool: number of middle connections kept open for clients. window_bytes: the window with
+    which each of them starts, in both directions, instead of slow start. rate_bps: (down, up), the
+    pacing limit of a middle connection, the rate of the link. buffer_bytes: send and receive buffer
+    of each of the three connections. source: `file:line` of the statement that it comes from.
+    """
+
+    name: FlowName
+    terminal: NodeName
+    gateway: NodeName
+    terminal_address: Address
+    gateway_address: Address
+    port: Port
+    ports: Annotated[tuple[Port, ...], Range(0, 10_000)]
+    cca: CcaName
+    cca_parameters: dict[ParameterName, Setting] = field(default_factory=dict)
+    pool: Many
+    mtu: MtuBytes = field(default=MTU, metadata=UNLESS_USUAL)
+    window_bytes: Buffer
+    rate_bps: tuple[Rate, Rate]
+    buffer_bytes: Buffer
+    source: Line = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Policed(Part):
+    """A flow that is policed: all packets of its TCP connections from its server's port.
+
+    bucket: number of its bucket.
+    """
+
+    flow: FlowName
+    bucket: Small
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policer(Part):
+    """A congestion policer with a token bucket for each user (definition: docs/learn/links.md).
+
+    name: of its artefact, `NAME.policer.ndjson`. node: the hop that runs it; packets that arrive at
+    `ingress` leave through `egress`, before its queue, or are dropped.
+    rate: fill rate, packets/s; depth: packets. buckets: the host of each bucket. seed: of its
+    random numbers. source: `file:line` of the statement that it comes from.
+    """
+
+    name: NodeName
+    node: NodeName
+    ingress: InterfaceName
+    egress: InterfaceName
+    rate: PacketRate
+    depth: Tokens
+    harshness: Literal["soft", "mild", "strict"]
+    feedback: Literal["none", "classic", "accurate"]
+    charge: Literal["forwarded", "arrived"]
+    buckets: Annotated[tuple[NodeName, ...], Range(0, 10_000)]
+    policed: Annotated[tuple[Policed, ...], Range(0, 10_000)]
+    seed: Seed = 0
+    source: Line = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell(Part):
+    """One configuration and one repetition: everything that an engine needs to run it.
+
+    id: SHA-256 of the cell's JSON without white space, fields in the schema's order, without `id`,
+    `bindings`, `captures`, every `source`, and `peps` and `policers` where there are none; its
+    first 16 hexadecimal digits.
+    configuration: the same over the bindings, keys sorted; so repetitions share it.
+    bindings: swept name -> canonical value. stop: the condition on which the cell ends.
+    repetition: the first one times a browser alone.
+    duration_ns: a fixed length after the epoch, or None. deadline_ns: the latest end.
+    processing_ns: a host delays each packet that it sends by a random time in [0, processing_ns],
+    after its link's queue and shaper, in order; constant-rate sources vary their gaps. 0: neither.
+    Left out where the file does not set it: then as the engine needs it (`expansion`).
+    syscall_cost_ns: the virtual time of each system call, where computation takes none; left out
+    where the file does not set it: then as the engine needs it.
+    captured: `none`: no packets are captured, and there are no `captures`; left out where it is
+    `full`.
+    """
+
+    id: Identity
+    experiment: Word
+    configuration: Identity
+    bindings: dict[Word, Text] = field(default_factory=dict)
+    repetition: Repetition
+    seed: Seed
+    nodes: Annotated[tuple[Node, ...], Range(low=1)]
+    cables: Annotated[tuple[Cable, ...], Range(low=1)]
+    flows: Annotated[tuple[Flow, ...], Range(low=1)]
+    captures: tuple[Capture, ...] = ()
+    peps: tuple[Pep, ...] = ()
+    policers: tuple[Policer, ...] = field(default=(), metadata=UNLESS_EMPTY)
+    warmup_ns: TimeNs = 0
+    duration_ns: SpanNs | None = None
+    deadline_ns: SpanNs
+    stop: Literal["first", "all"] = "all"
+    captured: Literal["full", "none"] = field(default="full", metadata={"exclude_if": _complete})
+    processing_ns: Annotated[int, Range(0, MAX_PROCESSING_NS)] | None = field(
+        default=None, metadata=UNLESS_ABSENT
+    )
+    syscall_cost_ns: Annotated[int, Range(1, MAX_SYSCALL_COST_NS)] | None = field(
+        default=None, metadata=UNLESS_ABSENT
+    )
+
+    @property
+    def objects(self) -> dict[str, str]:
+        """CCAs as BPF struct_ops objects, compressed (zlib), in base64."""
+        return {each.cca: each.cca_object for each in self.flows if each.cca and each.cca_object}

@@ -1,0 +1,56 @@
+"""Templates of the targets: how they are compiled, and what makes a text safe in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+
+from fairc.compiler.plan import Cell
+
+
+@cache
+def template(name: str) -> Template:
+    """Compile a template once.
+
+    What it is filled in with goes through `json`, `yaml` or `comment`, or is code, a number or a
+    name.
+    """
+    environment = Environment(
+        loader=PackageLoader("fairc.compiler.targets"),
+        undefined=StrictUndefined,
+        line_statement_prefix="#%",
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    environment.filters["json"] = json.dumps
+    environment.filters["yaml"] = quoted
+    environment.filters["comment"] = comment
+    return environment.get_template(name)
+
+
+def quoted(text: object) -> str:
+    """Write a text for Compose: quoted as YAML and JSON have it, and a dollar stands for itself."""
+    return json.dumps(text).replace("$", "$$")
+
+
+def comment(text: object) -> str:
+    """Make a text safe for a comment: one line, nothing but printable characters."""
+    line = str(text)
+    if line.isprintable():
+        return line
+    return "".join(char if char.isprintable() else "?" for char in line)
+
+
+def header(cell: Cell) -> Iterator[str]:
+    """Yield the comment lines that say which cell this is."""
+    yield f"cell           {cell.id}"
+    yield f"experiment     {cell.experiment}"
+    yield f"configuration  {cell.configuration}"
+    for name, value in cell.bindings.items():
+        yield f"  {name} = {value}"
+    yield f"repetition     {cell.repetition}, seed {cell.seed}"
