@@ -28,6 +28,8 @@ from .text import MimeType, ObjectPath, ParameterName
 BROWSER, IPERF3 = "browser", "iperf3"
 """Programs other than the endpoints that a workload may need."""
 
+NS = 10**9
+
 MOST_STREAMS = 128
 """The largest number of streams of one iperf3 (iperf.h, MAX_STREAMS)."""
 
@@ -111,11 +113,11 @@ class Transfer(Part):
         """Return the bytes that all connections transfer together; None if there is no end."""
         return None
 
-    def own_s(self, connections: int, rate_bps: int | None) -> float:
-        """Return how long it takes if the network does not limit it, s; rate_bps: the flow's own
+    def own_time_ns(self, connections: int, rate_bps: int | None) -> int:
+        """Return how long it takes if the network does not limit it, ns; rate_bps: the flow's own
         limit.
         """
-        return 0.0
+        return 0
 
     def offered_bps(self, connections: int, rate_bps: int | None) -> float | None:
         """Return the average offered load of all connections, bit/s; None: as much as the network
@@ -137,9 +139,9 @@ class FileWorkload(Transfer):
         """Return the files' bytes."""
         return self.bytes * connections
 
-    def own_s(self, connections: int, rate_bps: int | None) -> float:
-        """Return the time of a file at the flow's own rate, s."""
-        return 0.0 if rate_bps is None else self.bytes * 8 / rate_bps
+    def own_time_ns(self, connections: int, rate_bps: int | None) -> int:
+        """Return the time of a file at the flow's own rate, ns."""
+        return 0 if rate_bps is None else self.bytes * 8 * NS // rate_bps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,9 +210,9 @@ class VideoWorkload(Transfer):
         """Return the videos' bytes."""
         return self.bitrate_bps * self.length_ns // (8 * 10**9) * connections
 
-    def own_s(self, connections: int, rate_bps: int | None) -> float:
-        """Return the playing time, s."""
-        return self.length_ns / 1e9
+    def own_time_ns(self, connections: int, rate_bps: int | None) -> int:
+        """Return the playing time, ns."""
+        return self.length_ns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -393,9 +395,11 @@ class Iperf3Workload(Transfer):
         """Return the bytes of all streams together."""
         return self.bytes
 
-    def own_s(self, connections: int, rate_bps: int | None) -> float:
-        """Return the time of its bytes at the flow's own rate, s."""
-        return self.bytes * 8 / (rate_bps * connections) if self.bytes and rate_bps else 0.0
+    def own_time_ns(self, connections: int, rate_bps: int | None) -> int:
+        """Return its time, or that of its bytes at the flow's own rate, ns."""
+        if self.bytes is not None and rate_bps is not None:
+            return self.bytes * 8 * NS // (rate_bps * connections)
+        return (self.time_s or 0) * NS
 
 
 Workload = (

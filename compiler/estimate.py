@@ -148,7 +148,7 @@ def own_s(flow: Flow) -> float:
     """Return how long a flow takes if the network does not limit it, s."""
     if isinstance(flow.workload, LoadWorkload):
         return pages_s(flow, flow.workload)
-    return flow.workload.own_s(flow.connections, flow.rate_bps)
+    return flow.workload.own_time_ns(flow.connections, flow.rate_bps) / 1e9
 
 
 def pages_s(flow: Flow, workload: LoadWorkload) -> float:

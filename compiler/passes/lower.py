@@ -48,7 +48,8 @@ TRAFFIC_PASSES: tuple[Pass, ...] = (  # look at workloads and times
 
 KNOWN_NETWORKS = 1000
 
-Key = tuple[int, tuple[tuple[str, str, str, int, str], ...]]
+Talks = tuple[tuple[str, str, str, int, str], ...]
+"""What of the flows the network's part depends on."""
 
 
 class Lowering:
@@ -59,20 +60,24 @@ class Lowering:
 
     def __init__(self, report: Callable[[Diagnostic], None]) -> None:
         self._report = report
-        self._known: dict[Key, tuple[Network, Draft]] = {}
+        self._known: dict[Talks, list[tuple[Network, Draft]]] = {}
+        self._count = 0
 
     def __call__(self, scenario: Scenario) -> Draft:
         """Run every pass that has not been run for an equal input."""
         talks = tuple(
             (f.name, f.server, f.client, f.extra_rtt_ns, f.transport) for f in scenario.flows
         )
-        key = (id(scenario.network), talks)  # what is known keeps its network alive
-        if key not in self._known:
-            if len(self._known) == KNOWN_NETWORKS:
+        drafts = self._known.get(talks, ())
+        known = next((draft for network, draft in drafts if network is scenario.network), None)
+        if known is None:
+            if self._count == KNOWN_NETWORKS:
                 self._known.clear()
-            draft = _run(NETWORK_PASSES, Draft(scenario, self._report))
-            self._known[key] = scenario.network, draft
-        _, known = self._known[key]
+                self._count = 0
+            known = _run(NETWORK_PASSES, Draft(scenario, self._report))
+            # With the network as it was: `lengthen` replaces that of the draft.
+            self._known.setdefault(talks, []).append((scenario.network, known))
+            self._count += 1
         declared = {flow.name: flow for flow in scenario.flows}
         flows = [replace(flow, flow=declared[flow.flow.name]) for flow in known.flows]
         return _run(TRAFFIC_PASSES, replace(known, scenario=scenario, flows=flows))

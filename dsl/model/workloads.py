@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from fairc.cell.workloads import Transfer
+
 from .requests import Input
 
 if TYPE_CHECKING:
@@ -85,7 +87,8 @@ class Workload(ABC):
 
     def own_time_ns(self, path: OnPath) -> int:
         """Return how long a flow takes if the network does not limit it, ns."""
-        return 0
+        lowered: Transfer = self.lower(path, 0, {})
+        return lowered.own_time_ns(path.flow.connections, path.flow.rate_bps)
 
     def patience_ns(self, path: OnPath) -> int:
         """Return the longest time it may take, without pauses, ns; 0: no limit."""

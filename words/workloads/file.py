@@ -13,7 +13,7 @@ from fairc.dsl.core.kinds import A_SIZE
 from fairc.dsl.core.problems import fail
 from fairc.dsl.model import OnPath, Workload
 
-from .workload import NS, WorkloadEntry
+from .workload import WorkloadEntry
 
 SIZE = Parameter("size", A_SIZE, "bytes to move", required=True)
 
@@ -29,11 +29,6 @@ class File(Workload):
     def size_bytes(self) -> int:
         """What each connection moves, bytes."""
         return self.bytes
-
-    def own_time_ns(self, path: OnPath) -> int:
-        """Return the time at the flow's own rate, ns."""
-        rate_bps = path.flow.rate_bps
-        return 0 if rate_bps is None else self.bytes * 8 * NS // rate_bps
 
     def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> FileWorkload:
         """Return its part of the plan."""

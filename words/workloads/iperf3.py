@@ -14,7 +14,7 @@ from fairc.dsl.core.units import DATA, TIME
 from fairc.dsl.model import OnPath, Workload
 from fairc.words.sizes import A_PACKET_SIZE, whole_bytes
 
-from .workload import NS, WorkloadEntry
+from .workload import WorkloadEntry
 
 BLOCK_BYTES = 4096
 """What iperf3 writes and reads at a time over TCP (`--length`); `--bytes` ends after a whole block.
@@ -61,13 +61,6 @@ class Iperf3(Workload):
     def total_bytes(self, connections: int) -> int | None:
         """Return the bytes of all streams together."""
         return self.plan.bytes
-
-    def own_time_ns(self, path: OnPath) -> int:
-        """Return its time, or that of its bytes at the flow's own rate, ns."""
-        flow = path.flow
-        if self.plan.bytes is not None and flow.rate_bps is not None:
-            return self.plan.bytes * 8 * NS // (flow.rate_bps * flow.connections)
-        return (self.plan.time_s or 0) * NS
 
     def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> Iperf3Workload:
         """Return its part of the plan."""

@@ -38,10 +38,6 @@ class Video(Workload):
         """Bytes of the whole video, rounded up."""
         return -(-self.plan.bitrate_bps * self.plan.length_ns // (8 * NS))
 
-    def own_time_ns(self, path: OnPath) -> int:
-        """Return the playing time, ns."""
-        return self.plan.length_ns
-
     def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> VideoWorkload:
         """Return its part of the plan."""
         return self.plan
