@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from fairc.cell.frames import FRAME_BYTES, MTU, frame_bytes
 from fairc.compiler import plan
@@ -11,7 +10,7 @@ from fairc.dsl.model import Direction
 
 from .draft import Draft, DraftNode, End, Place
 from .dynamics import most_bps, most_delay_ns, rate_changes, ways
-from .transmitters import Transmitter, carried_rate_bps, transmitter
+from .transmitters import carried_rate_bps, transmitter
 
 MIN_NETEM_PACKETS = 1000
 JITTER_REACH = 4  # netem's tables end at four times the jitter
@@ -27,7 +26,7 @@ def freeze(draft: Draft) -> None:
     draft.frozen_nodes = tuple(
         _node(draft, node, bottlenecks, densest) for node in draft.nodes.values()
     )
-    draft.frozen_cables = tuple(_cable(a.place, b.place) for a, b in draft.cables)
+    draft.frozen_cables = tuple(plan.Cable(a.place, b.place) for a, b in draft.cables)
 
 
 def netem_packets(rate_bps: int, delay_ns: int, frame: int = FRAME_BYTES) -> int:
@@ -60,7 +59,7 @@ def _interface(draft: Draft, end: End, bottlenecks: set[Place], densest: Densest
     changes, repeat_ns = _changes(end, densest)
     shaper = None
     if end.rate_bps:
-        shaper = _shaper(end.rate_bps, transmitter(draft, end, bottlenecks))
+        shaper = plan.Shaper(end.rate_bps, transmitter(draft, end, bottlenecks))
     return plan.Interface(
         name=end.name,
         address=f"{end.address}/30",
@@ -89,17 +88,6 @@ def _changes(end: End, densest: Densest) -> tuple[tuple[plan.Change, ...], int |
         )
         for at_ns, way, is_up in ways(end.impaired)
     ), None
-
-
-# Parts that most configurations of a grid have in common are made once.
-@lru_cache(4096)
-def _shaper(rate_bps: int, where: Transmitter | None) -> plan.Shaper:
-    return plan.Shaper(rate_bps=rate_bps, transmitter=where)
-
-
-@lru_cache(4096)
-def _cable(a: Place, b: Place) -> plan.Cable:
-    return plan.Cable(a=a, b=b)
 
 
 def _in_order(way: Direction) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from fractions import Fraction
-from functools import lru_cache
 
 from fairc.compiler import plan
 from fairc.dsl.model import Direction, Size
@@ -61,7 +60,7 @@ def _limit(draft: Draft, way: Direction, rate_bps: int, rtts_ns: set[int]) -> pl
     size = way.queue.size
     if size.unit == "pkt":
         _check(draft, way, int(size.amount) * way.frame_bytes)
-        return _fifo_packets(int(size.amount))
+        return plan.Fifo(limit_packets=int(size.amount))
     if size.unit != "bdp":
         limit = _bytes(size, way, rate_bps)
     elif not rtts_ns:
@@ -72,16 +71,6 @@ def _limit(draft: Draft, way: Direction, rate_bps: int, rtts_ns: set[int]) -> pl
             return None
         limit = int(size.amount * rate_bps * longest_ns / (8 * 10**9))
     _check(draft, way, limit)
-    return _fifo_bytes(limit)
-
-
-@lru_cache(4096)
-def _fifo_packets(limit: int) -> plan.Fifo:
-    return plan.Fifo(limit_packets=limit)
-
-
-@lru_cache(4096)
-def _fifo_bytes(limit: int) -> plan.Fifo:
     return plan.Fifo(limit_bytes=limit)
 
 

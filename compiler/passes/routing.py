@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import lru_cache
 
 from fairc.compiler import plan
 from fairc.dsl.model import Link
@@ -26,13 +25,13 @@ def route(draft: Draft) -> None:
     for name, node in draft.nodes.items():
         if len(node.ends) == 1:
             via = draft.peer(node.ends[0]).address
-            node.routes.append(_route("10.0.0.0/8", via))
+            node.routes.append(plan.Route("10.0.0.0/8", via))
             continue
         for host, egresses in draft.next_hops.items():
             if name != host and name in egresses:
                 address, via = host_address(draft, host), draft.peer(egresses[name]).address
                 if address != via:  # else it is the neighbour on this cable
-                    node.routes.append(_route(f"{address}/32", via))
+                    node.routes.append(plan.Route(f"{address}/32", via))
 
 
 def trace(draft: Draft) -> None:
@@ -85,11 +84,6 @@ def _has_way_round(links: Sequence[Link], number: int) -> bool:
         reached |= new
         waiting += new
     return target in reached
-
-
-@lru_cache(4096)
-def _route(destination: str, via: str) -> plan.Route:
-    return plan.Route(destination=destination, via=via)
 
 
 def _towards(draft: Draft, host: str) -> dict[str, End]:
