@@ -117,6 +117,10 @@ class Results:
         """Return the measures of a metric, one per flow or one for the cell."""
         return tuple(m for m in self.measures if m.metric == metric)
 
+    def values(self, metric: str) -> list[Value]:
+        """Return the values of a metric in the order of its measures; invalid cells included."""
+        return [v for m in self.select(metric) for v in self._values[m].values()]
+
     @cached_property
     def typical(self) -> tuple[Measure, ...]:
         """The measures that choose typical configurations and repetitions, the best first; of loads

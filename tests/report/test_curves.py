@@ -88,7 +88,7 @@ def made(kind: FigureKind, of: Subject, request: FigureRequest | None = None) ->
 def test_theory_and_measurement_are_in_one_picture(kind: FigureKind, make_run: Maker) -> None:
     drawing = made(kind, subject(make_run))
     with paper_style():
-        figure = drawing.draw("page")
+        figure = drawing.picture.draw("page")
     assert len(figure.axes) == 2  # a panel for each value of the sweep
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert titles == ["loss = 0%, inside", "loss = 1%, inside"]
@@ -131,7 +131,7 @@ def test_other_ccas_have_no_verdict(make_run: Maker) -> None:
     empirical = tuple(p for p in POINTS if "." not in p[0])
     drawing = made(spectrum.KIND, subject(make_run, inside=None, points=empirical))
     with paper_style():
-        figure = drawing.draw("column")
+        figure = drawing.picture.draw("column")
     assert "theory, p(w) measured" not in {text.get_text() for text in figure.texts}
     assert "No theory" in drawing.alt
 

@@ -4,7 +4,6 @@ theory.
 
 from __future__ import annotations
 
-from fairc.compiler.plan import FigureRequest
 from fairc.runtime.formatting import Cell, Scale, count, decimals_for, one_line, scaled
 from fairc.runtime.metrics import plt, ttr
 from fairc.runtime.repetitions.reading import Measure
@@ -33,9 +32,8 @@ def loads_pages(subject: Subject) -> bool:
     return bool(subject.run.rows("SELECT 1 FROM loads LIMIT 1"))
 
 
-def make(subject: Subject, request: FigureRequest | None) -> Sheet:
+def unasked(subject: Subject) -> Sheet:
     """Make the table. Raises NothingToDraw where no cell that counts loaded a page."""
-    del request
     run, results = subject.run, subject.results
     measures = {(m.metric, m.flow, m.load): m for m in results.measures}
     several = len({m.flow for m in results.select(plt.METRIC.name)}) > 1
@@ -136,4 +134,4 @@ def _own(plt_s: float | None, digits: int) -> Cell:
     return "-" if plt_s is None else scaled(plt_s, _SECONDS, digits)
 
 
-KIND = FigureKind("loads", make, loads_pages)
+KIND = FigureKind("loads", unasked=unasked, is_due=loads_pages)
