@@ -11,6 +11,7 @@ from functools import cached_property
 from fairc.runtime.formatting import Scale
 from fairc.runtime.metrics.registry import VALUES, full_name, presentation
 from fairc.runtime.repetitions.reading import Measure, Omissions, Outcome, Value
+from fairc.runtime.statistics import Estimate
 from fairc.runtime.statistics.repeated import FIXED, Repeated
 
 from .run import Configuration, Run
@@ -20,23 +21,15 @@ EVERYWHERE = tuple(name for name, value in VALUES.items() if value.shown.column)
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
-    """Values of one measure over the repetitions of one configuration.
+class Summary(Estimate):
+    """The median of one measure over the repetitions of one configuration, with its 95 % interval
+    (runtime/statistics/repeated.py).
 
-    values: in order of repetition; infinite where one is larger than any that was observed. low,
-    high: the 95 % interval of the median (runtime/statistics/repeated.py), None where there is
-    none.
+    values: that it is of, in order of repetition; infinite where one is larger than any that was
+    observed.
     """
 
-    values: tuple[float, ...]
-    median: float | None
-    low: float | None
-    high: float | None
-
-    @property
-    def n(self) -> int:
-        """The number of values."""
-        return len(self.values)
+    values: tuple[float, ...] = ()
 
     @property
     def constant(self) -> bool:
@@ -49,8 +42,8 @@ def summarise(values: tuple[float, ...], repeats: Repeated = FIXED) -> Summary:
     repeats.
     """
     used = tuple(repeats.counted(values))
-    estimate = repeats.median(used)
-    return Summary(used, estimate.value, estimate.low, estimate.high)
+    of = repeats.median(used)
+    return Summary(of.n, of.value, of.low, of.high, of.reason, of.remark, used)
 
 
 class Results:
@@ -188,9 +181,8 @@ class Results:
         counted = configuration.counted
         for measure in self.typical:
             summary = self.summary(measure, configuration)
-            if summary.median is None:
+            if (middle := summary.value) is None:
                 continue
-            middle = summary.median
             points = [p for p in self.points(measure, configuration) if p[0].counts]
             chosen = min(points, key=lambda p: (abs(p[1] - middle), p[0].repetition))[0]
             if len(points) == 1:

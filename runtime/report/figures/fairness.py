@@ -96,8 +96,8 @@ def _strip(
         marks.append(Line([0, 0], upright, MUTED, width=0.8))
     if summary.low is not None and summary.high is not None:
         marks.append(Line([summary.low, summary.high], [y, y], INK, width=0.9))
-    if summary.median is not None:
-        marks.append(Line([summary.median] * 2, upright, INK, width=1.6))
+    if summary.value is not None:
+        marks.append(Line([summary.value] * 2, upright, INK, width=1.6))
     # Repetitions are set apart in order, so that equal values are all seen.
     step = 1.2 * half / max(len(counted) - 1, 1)
     heights = [y - 0.6 * half + i * step for i in range(len(counted))]

@@ -8,7 +8,7 @@ from fairc.runtime.formatting import Cell, Scale, count, decimals_for, one_line,
 from fairc.runtime.metrics import plt, ttr
 from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.report.run import Configuration, in_list
-from fairc.runtime.report.summary import Results, Summary
+from fairc.runtime.report.summary import Results
 
 from .base import FigureKind, NothingToDraw, Sheet, Subject
 
@@ -38,10 +38,10 @@ def unasked(subject: Subject) -> Sheet:
     measures = {(m.metric, m.flow, m.load): m for m in results.measures}
     several = len({m.flow for m in results.select(plt.METRIC.name)}) > 1
     medians = [
-        s.median
+        s.value
         for m in (*results.select(plt.METRIC.name), *results.select(ttr.METRIC.name))
         for c in run.configurations
-        if (s := results.summary(m, c)).median is not None
+        if (s := results.summary(m, c)).value is not None
     ]
     digits = decimals_for(medians)
     own = {c.id: dict(run.rows(_OWN_TIME, [c.id])) for c in run.configurations}
@@ -115,13 +115,13 @@ def _shown(
     """Return a median and its interval; an interval that is not there is empty."""
     if measure is None:
         return "-", ""
-    found: Summary = results.summary(measure, configuration)
-    if found.median is None:
+    found = results.summary(measure, configuration)
+    if found.value is None:
         return "-", ""
     interval: Cell = ""
     if found.low is not None and found.high is not None:
         interval = scaled(found.low, _SECONDS, digits), scaled(found.high, _SECONDS, digits)
-    return scaled(found.median, _SECONDS, digits), interval
+    return scaled(found.value, _SECONDS, digits), interval
 
 
 def _theory(slow_start_s: float | None, split: bool, digits: int) -> Cell:
