@@ -9,13 +9,10 @@ from dataclasses import dataclass, replace
 from fairc.runtime.formatting import (
     Interval,
     Number,
-    Scale,
     counted,
-    decimals_for,
     listed,
     number,
     one_line,
-    scale_for,
 )
 from fairc.runtime.metrics.registry import full_name, presentation, title
 from fairc.runtime.repetitions.moving import sentence
@@ -158,43 +155,22 @@ def entries(
         omitted = results.omitted(measure, configuration)
         if not (summary.n or omitted.reasons or results.points(measure, configuration)):
             continue
-        scale, decimals = format_of(results, measure.metric)
         remarks = (
             _remark(run, results, measure, configuration),
             omitted.text(measure.metric),
             _moving(run, measure, configuration),
         )
-        shown = entry(measure, summary, scale, decimals, "; ".join(filter(None, remarks)))
+        shown = entry(results, measure, summary, "; ".join(filter(None, remarks)))
         if not summary.n:
             shown = replace(shown, note="; ".join(omitted.reasons))
         found.append(shown)
     return tuple(found)
 
 
-def format_of(results: Results, metric: str) -> tuple[Scale, int]:
-    """Return the one scale and number of decimals for a metric on the whole page."""
-    if metric not in results.formats:  # every row of every table asks for it
-        results.formats[metric] = _findformat_of(results, metric)
-    return results.formats[metric]
-
-
-def _findformat_of(results: Results, metric: str) -> tuple[Scale, int]:
-    medians = [
-        m
-        for measure in results.select(metric)
-        for c in results.run.configurations
-        if (m := results.summary(measure, c).value) is not None
-    ]
-    units = {m.unit for m in results.select(metric)}
-    scale = scale_for(units.pop() if len(units) == 1 else "", medians)
-    decimals = 3 if scale.unit == "" else decimals_for(m / scale.factor for m in medians)
-    return scale, decimals
-
-
-def entry(measure: Measure, summary: Summary, scale: Scale, decimals: int, remark: str) -> Entry:
-    """Return a summary as it is printed in the given scale."""
-
+def entry(results: Results, measure: Measure, summary: Summary, remark: str = "") -> Entry:
+    """Return a summary as the page prints its metric."""
     shown_as = presentation(measure.metric)
+    scale, decimals = results.formats[measure.metric]
 
     def shown(x: float) -> str:
         if not math.isfinite(x):

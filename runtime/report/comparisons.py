@@ -29,7 +29,7 @@ from fairc.runtime.statistics.paired import comparisons_decided, least_p, pairs_
 from fairc.runtime.statistics.series import Autocorrelation, autocorrelation
 from fairc.runtime.statistics.verdicts import compare
 
-from .answer import entries, format_of
+from .answer import entries
 from .run import Configuration, Run
 from .summary import Results
 
@@ -196,7 +196,7 @@ def _difference(results: Results, measure: Measure, shift: Estimate | None) -> D
     """Return the amount by which the second is larger, in the unit of the page and exactly."""
     if shift is None or shift.value is None:
         return None
-    scale, decimals = format_of(results, measure.metric)
+    scale, decimals = results.formats[measure.metric]
     ends = None
     if shift.low is not None and shift.high is not None:
         ends = scaled(shift.low, scale, decimals), scaled(shift.high, scale, decimals)

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 
 from fairc.compiler.plan import Goal, Precision
 from fairc.runtime.formatting import counted, listed, one_line, quantity
@@ -159,7 +158,6 @@ def _size(goal: Goal, size: float, digits: int = 3) -> str:
     return quantity(size, _unit(goal.metric), digits)
 
 
-@cache
 def _unit(name: str) -> str:
     try:
         return value_named(name).unit

@@ -12,7 +12,6 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from fairc.runtime.formatting import counted, number, one_line
 from fairc.runtime.measurement import SLOT_S
 from fairc.runtime.repetitions.reading import Measure, Outcome
 
-from .answer import entry, format_of
+from .answer import entry
 from .lead import leading
 from .links import capacity, changing, named
 from .run import Configuration, Run
@@ -66,12 +65,9 @@ def explored(run: Run, results: Results) -> dict[str, Any] | None:
     found = [_configuration(run, results, c, measures, charts) for c in run.configurations]
     return {
         "heads": [
-            entry(
-                m, results.summary(m, run.configurations[0]), *format_of(results, m.metric), ""
-            ).what
-            for m in measures
+            entry(results, m, results.summary(m, run.configurations[0])).what for m in measures
         ],
-        "units": [format_of(results, m.metric)[0].unit for m in measures],
+        "units": [results.formats[m.metric][0].unit for m in measures],
         "note": note,
         "configurations": found,
     }
@@ -149,12 +145,7 @@ def _configuration(
 def _summary(results: Results, configuration: Configuration, measures: Sequence[Measure]) -> str:
     """Return the first number of a configuration as text, for screen readers."""
     for measure in measures:
-        first = entry(
-            measure,
-            results.summary(measure, configuration),
-            *format_of(results, measure.metric),
-            "",
-        )
+        first = entry(results, measure, results.summary(measure, configuration))
         if first.median:
             unit = f" {first.unit}" if first.unit else ""
             return f"{first.what} {first.median.text}{unit} {first.interval}".rstrip()
@@ -164,7 +155,7 @@ def _summary(results: Results, configuration: Configuration, measures: Sequence[
 def _printed(results: Results, measure: Measure, value: float | None) -> str:
     if value is None:
         return "\N{EN DASH}"
-    scale, decimals = format_of(results, measure.metric)
+    scale, decimals = results.formats[measure.metric]
     return number(value / scale.factor, decimals)
 
 
@@ -352,7 +343,6 @@ def _rounded(values: NDArray[Any]) -> list[float | None]:
     return [_number(value) for value in values.tolist()]
 
 
-@cache
 def _number(value: float) -> float | None:
     """Round to `_DIGITS` digits; whole numbers without a point, so that the page is small."""
     if not math.isfinite(value):

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairc.runtime.formatting import Cell, count, count_head, scaled
 
-from .answer import Answer, Entry, entry, format_of
+from .answer import Answer, Entry, entry
 from .asked import Asked
 from .claims import Claims
 from .comparisons import Difference
@@ -130,11 +130,8 @@ def _cells(run: Run, results: Results) -> Iterator[Sheet]:
     if len(run.configurations) < 2:
         return
     measures = shown_values(results)
-    scales = {m: format_of(results, m.metric) for m in measures}
-    names = [
-        _named(entry(m, results.summary(m, run.configurations[0]), *scales[m], ""))
-        for m in measures
-    ]
+    scales = {m: results.formats[m.metric] for m in measures}
+    names = [_named(entry(results, m, results.summary(m, run.configurations[0]))) for m in measures]
     rows: list[Row] = []
     for configuration in run.configurations:
         for o in configuration.outcomes:

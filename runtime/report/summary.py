@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from fairc.runtime.formatting import Scale
+from fairc.runtime.formatting import Scale, decimals_for, scale_for
 from fairc.runtime.metrics.registry import VALUES, full_name, presentation
 from fairc.runtime.repetitions.reading import Measure, Omissions, Outcome, Value
 from fairc.runtime.statistics import Estimate
@@ -47,14 +47,10 @@ def summarise(values: tuple[float, ...], repeats: Repeated = FIXED) -> Summary:
 
 
 class Results:
-    """Every number of a run, by measure and configuration.
-
-    formats: metric -> scale and decimals that the page prints it with, as far as they are known.
-    """
+    """Every number of a run, by measure and configuration."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.formats: dict[str, tuple[Scale, int]] = {}
         self._summaries: dict[tuple[Measure, str], Summary] = {}
 
     @cached_property
@@ -105,6 +101,19 @@ class Results:
             places.setdefault(full_name(name), len(places))
         found = [m for m in self.measures if m.metric in places]
         return tuple(sorted(found, key=lambda m: places[m.metric]))
+
+    @cached_property
+    def formats(self) -> dict[str, tuple[Scale, int]]:
+        """Metric -> the one scale and number of decimals that the whole page prints it with."""
+        found = {}
+        for metric in dict.fromkeys(m.metric for m in self.measures):
+            of = [(m, c) for m in self.select(metric) for c in self.run.configurations]
+            medians = [v for m, c in of if (v := self.summary(m, c).value) is not None]
+            units = {m.unit for m in self.select(metric)}
+            scale = scale_for(units.pop() if len(units) == 1 else "", medians)
+            decimals = 3 if scale.unit == "" else decimals_for(m / scale.factor for m in medians)
+            found[metric] = scale, decimals
+        return found
 
     def select(self, metric: str) -> tuple[Measure, ...]:
         """Return the measures of a metric, one per flow or one for the cell."""

@@ -8,7 +8,7 @@ from fairc.runtime.run.warmup import HALF, TWICE, revalued
 from fairc.runtime.statistics import Estimate
 from fairc.runtime.store.folder import StoreError
 
-from .answer import entry, format_of
+from .answer import entry
 from .figures import Sheet
 from .lead import leading
 from .run import ReportError, Run
@@ -48,8 +48,8 @@ def warmup_sheet(run: Run, results: Results) -> Sheet:
             )
             outside = [name for name, s in (("half", half), ("twice", twice)) if _outside(s, own)]
             moved += bool(outside)
-            scale, decimals = format_of(results, measure.metric)
-            entries = [entry(measure, s, scale, decimals, "") for s in (half, own, twice)]
+            scale, _ = results.formats[measure.metric]
+            entries = [entry(results, measure, s) for s in (half, own, twice)]
             unit = f" ({scale.unit})" if scale.unit else ""
             rows.append(
                 (

@@ -10,7 +10,7 @@ import pytest
 from asked_figures import subject_of
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.answer import entry, format_of
+from fairc.runtime.report.answer import entry
 from fairc.runtime.report.figures import (
     Drawing,
     NothingToDraw,
@@ -117,7 +117,7 @@ def test_whether_it_is_inside_is_said_in_words(make_run: Maker) -> None:
     of = subject(make_run, inside=0.0)
     (measure,) = of.results.select("deviations.inside")
     summary = of.results.summary(measure, of.run.configurations[0])
-    found = entry(measure, summary, *format_of(of.results, measure.metric), "")
+    found = entry(of.results, measure, summary)
     assert found.median is not None
     assert (found.median.text, float(found.median.exact)) == ("no", 0.0)
 
