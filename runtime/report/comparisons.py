@@ -63,7 +63,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class PairComparison:
     """One measure in two configurations; text: the result of the tests.
 
     where: the swept values that both have, where `first` and `second` are only those that differ.
@@ -110,7 +110,7 @@ class Comparisons:
     decide; empty where the configurations are independent samples.
     """
 
-    pairs: tuple[Compared, ...]
+    pairs: tuple[PairComparison, ...]
     series: tuple[Series, ...]
     dependent: tuple[Series, ...]
     too_many: int
@@ -147,7 +147,7 @@ def comparisons(run: Run, results: Results) -> Comparisons:
         for m, a, b in found
     )
     pairs = tuple(
-        Compared(
+        PairComparison(
             _what(run, results, m, a),
             *_names(a, b, by),
             comparison.text,
@@ -214,7 +214,7 @@ def _names(a: Configuration, b: Configuration, by: tuple[str, ...]) -> tuple[str
 
 
 def _summed_up(
-    metrics: list[str], pairs: tuple[Compared, ...], by: tuple[str, ...]
+    metrics: list[str], pairs: tuple[PairComparison, ...], by: tuple[str, ...]
 ) -> Iterator[str]:
     """Yield for each metric in how many comparisons medians differ, and one side dominates."""
     for metric in dict.fromkeys(metrics):

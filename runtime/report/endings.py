@@ -32,18 +32,18 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class RangeSummary:
     """What the report says about a range of repetitions; empty for a fixed number."""
 
     sentences: tuple[str, ...] = ()
     rows: tuple[Row, ...] = ()
 
 
-def ended(run: Run) -> Ended:
+def ended(run: Run) -> RangeSummary:
     """Return how many repetitions each configuration took, and why it stopped."""
     ends = run.plan.precision
     if ends is None:
-        return Ended()
+        return RangeSummary()
     found = endings(run)
     goals = listed(
         [
@@ -66,7 +66,7 @@ def ended(run: Run) -> Ended:
         f" repetitions ({run.repeated.interval}); p-values assume a number of repetitions fixed"
         " in advance."
     )
-    return Ended((until, holds), tuple(_row(run, ending) for ending in found))
+    return RangeSummary((until, holds), tuple(_row(run, ending) for ending in found))
 
 
 def endings(run: Run) -> list[Ending]:

@@ -43,7 +43,7 @@ Chart = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChartedCell:
     """A cell whose series the page has; step_s: width of its bins, bins: how many."""
 
     configuration: Configuration
@@ -159,7 +159,7 @@ def _printed(results: Results, measure: Measure, value: float | None) -> str:
     return number(value / scale.factor, decimals)
 
 
-def _chosen(run: Run, results: Results) -> tuple[list[Chosen], str]:
+def _chosen(run: Run, results: Results) -> tuple[list[ChartedCell], str]:
     """Return the cells whose series the page contains, and the text about them."""
     lengths: dict[str, float] = dict(
         run.rows(
@@ -199,9 +199,11 @@ def _chosen(run: Run, results: Results) -> tuple[list[Chosen], str]:
     return [_binned(c, o, lengths[o.cell], bins) for c, o in kept], note
 
 
-def _binned(configuration: Configuration, outcome: Outcome, last_s: float, bins: int) -> Chosen:
+def _binned(
+    configuration: Configuration, outcome: Outcome, last_s: float, bins: int
+) -> ChartedCell:
     step_s = next((s for s in _STEPS_S if last_s < s * bins), last_s / bins)
-    return Chosen(configuration, outcome, step_s, int(last_s / step_s + 1e-9) + 1)
+    return ChartedCell(configuration, outcome, step_s, int(last_s / step_s + 1e-9) + 1)
 
 
 def _per_bin(run: Run, configuration: Configuration) -> int:
@@ -236,7 +238,7 @@ _SUMMED = {
 _SPANNED = {"low": "min(low)", "high": "max(high)"}
 
 
-def _charts(run: Run, chosen: Sequence[Chosen]) -> dict[str, list[Chart]]:
+def _charts(run: Run, chosen: Sequence[ChartedCell]) -> dict[str, list[Chart]]:
     """Return the charts of each chosen cell: rates, window, RTT, a queue each."""
     if not chosen:
         return {}
@@ -266,7 +268,7 @@ def _charts(run: Run, chosen: Sequence[Chosen]) -> dict[str, list[Chart]]:
 Lines = dict[int, dict[str, list[float | None]]]
 
 
-def _of_cell(run: Run, chosen: Chosen, place: int, lines: Mapping[str, Lines]) -> list[Chart]:
+def _of_cell(run: Run, chosen: ChartedCell, place: int, lines: Mapping[str, Lines]) -> list[Chart]:
     scene = run.scenes[chosen.configuration.id]
     flows = [flow.name for flow in scene.flows][:MAX_FLOWS]
 
@@ -315,7 +317,7 @@ def _of_cell(run: Run, chosen: Chosen, place: int, lines: Mapping[str, Lines]) -
     ]
 
 
-def _lines(run: Run, chosen: Sequence[Chosen], sql: str) -> Lines:
+def _lines(run: Run, chosen: Sequence[ChartedCell], sql: str) -> Lines:
     """Return the lines of each cell: a value for each bin, or its smallest and largest, None for
     none.
     """

@@ -8,10 +8,10 @@ from typing import Any
 from fairc.runtime.formatting import Cell, count, count_head, scaled
 
 from .answer import Answer, Entry, entry
-from .asked import Asked
+from .asked import Changes
 from .claims import Claims
 from .comparisons import Difference
-from .endings import Ended
+from .endings import RangeSummary
 from .explore import shown_values
 from .figures import Sheet
 from .phases import Phases
@@ -156,7 +156,7 @@ def _cells(run: Run, results: Results) -> Iterator[Sheet]:
     yield _sheet("table-cells", "Cells", head, rows)
 
 
-def _endings(found: Ended) -> Sheet:
+def _endings(found: RangeSummary) -> Sheet:
     rows = [(r.what, count(r.configurations), r.repetitions, r.why) for r in found.rows]
     head = (
         ("configurations", False),
@@ -194,7 +194,7 @@ def _phases(found: Phases) -> Sheet:
     return _sheet("table-phases", "Phase check", head, rows)
 
 
-def _settings(found: Asked) -> Sheet:
+def _settings(found: Changes) -> Sheet:
     head = (("name", False), ("in the file", False), ("in force", False))
     return _sheet("table-settings", "Replaced by --set", head, found.settings)
 

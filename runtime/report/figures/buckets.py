@@ -8,7 +8,7 @@ from fairc.runtime.formatting import one_line
 from fairc.runtime.report.run import Run
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate
-from .traces import BINS, Line, Panel, Shown, chart, chosen_text, representatives, shaded
+from .traces import BINS, Line, Panel, ShownRun, chart, chosen_text, representatives, shaded
 
 MOST_USERS = 6
 """Lines of one panel: users by how many of their packets were dropped, and then by tokens."""
@@ -48,7 +48,7 @@ def unasked(subject: Subject) -> Drawing:
     )
 
 
-def _lines(run: Run, shown: Shown) -> list[tuple[str, tuple[Line, ...]]]:
+def _lines(run: Run, shown: ShownRun) -> list[tuple[str, tuple[Line, ...]]]:
     """Return the levels of users' buckets, by the heading of each policer's panel."""
     cell = shown.outcome.cell
     ranked = run.rows(

@@ -18,7 +18,7 @@ from fairc.runtime.report.run import Run
 
 from . import rates
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate
-from .traces import BINS, Line, Panel, Shown, chart, chosen_text, representatives, shaded
+from .traces import BINS, Line, Panel, ShownRun, chart, chosen_text, representatives, shaded
 
 K, JAIN = "fmp.K", "fmp.jain"
 PANELS = 3
@@ -72,7 +72,7 @@ def unasked(subject: Subject) -> Drawing:
     )
 
 
-def _rates(run: Run, shown: Shown) -> tuple[Line, ...]:
+def _rates(run: Run, shown: ShownRun) -> tuple[Line, ...]:
     """Return the rates of one repetition, Mbit/s."""
     series = rates.load(run, replace(shown.configuration, outcomes=(shown.outcome,)))
     if series is None:

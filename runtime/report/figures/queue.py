@@ -9,7 +9,7 @@ from fairc.runtime.report.links import named
 from fairc.runtime.report.run import Run
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate
-from .traces import BINS, Line, Panel, Shown, chart, chosen_text, representatives, shaded
+from .traces import BINS, Line, Panel, ShownRun, chart, chosen_text, representatives, shaded
 
 
 def unasked(subject: Subject) -> Drawing:
@@ -37,7 +37,7 @@ def unasked(subject: Subject) -> Drawing:
     )
 
 
-def _panels(run: Run, shown: Shown, bins: int) -> list[Panel]:
+def _panels(run: Run, shown: ShownRun, bins: int) -> list[Panel]:
     """Return a panel per queue: in packets where the limit is in packets, else in bytes."""
     table = run.columns(
         "SELECT queue, t_s, bytes, packets FROM queues WHERE cell = ? ORDER BY queue, t_s",

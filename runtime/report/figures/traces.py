@@ -54,7 +54,7 @@ def shaded(panels: Sequence[Panel]) -> str:
     return " Shaded: the warm-up." if any(panel.warmup_s for panel in panels) else ""
 
 
-class Shown(NamedTuple):
+class ShownRun(NamedTuple):
     """The repetition shown for a configuration, why this one, and the heading of its panels.
 
     warmup_s: the time that metrics leave out, s.
@@ -67,7 +67,7 @@ class Shown(NamedTuple):
     warmup_s: float
 
 
-def representatives(subject: Subject) -> list[Shown]:
+def representatives(subject: Subject) -> list[ShownRun]:
     """Return the repetition shown for each configuration. Raises NothingToDraw."""
     chosen = [(c, subject.results.representative(c)) for c in subject.shown]
     found = [(c, *r) for c, r in chosen if r is not None]
@@ -75,12 +75,12 @@ def representatives(subject: Subject) -> list[Shown]:
         raise NothingToDraw("no cell counts")
     names = panel_names(c for c, _, _ in found)
     return [
-        Shown(c, outcome, why, name, subject.run.scenes[c.id].warmup_ns * 1e-9)
+        ShownRun(c, outcome, why, name, subject.run.scenes[c.id].warmup_ns * 1e-9)
         for (c, outcome, why), name in zip(found, names, strict=True)
     ]
 
 
-def chosen_text(found: list[Shown]) -> str:
+def chosen_text(found: list[ShownRun]) -> str:
     """Return a sentence that names the repetition shown: one run, not a summary."""
     if len(found) == 1:
         return f"One run, not a summary: repetition {found[0].outcome.repetition}, {found[0].why}."
