@@ -15,7 +15,8 @@ _MANY = 120  # windows beyond which bars would hide each other
 
 
 def _marks(panel: Panel) -> tuple[Sequence[Mark], Axis, Axis]:
-    marks: list[Mark] = [*of_models(panel, "loss")]
+    # The chain of the measured p(w) is what is drawn as points, and straight lines between.
+    marks: list[Mark] = [*of_models(panel, "loss", thin="theory")]
     for curve in panel.of("loss"):
         if len(curve.x) > _MANY:
             marks.append(Band(curve.x, curve.low, curve.high, SERIES[0], 0.25))

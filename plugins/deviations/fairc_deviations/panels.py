@@ -145,18 +145,15 @@ def _chart(look: Look, panels: Sequence[Panel]) -> Chart:
     )
 
 
-def of_models(panel: Panel, name: str) -> list[Line]:
-    """Return the curve `name.MODEL` of each model as a line.
-
-    A chain of the measured p(w) has them as points, and straight lines between: these are thin.
-    """
+def of_models(panel: Panel, name: str, thin: str = "") -> list[Line]:
+    """Return the curve `name.MODEL` of each model as a line; thin: the model with a thin one."""
     return [
         Line(
             curve.x,
             curve.y,
             paint,
             dash,
-            width=0.4 if (name, model) == ("loss", "theory") else 0.9,
+            width=0.4 if model == thin else 0.9,
             z=3,
         )
         for model, (_, paint, dash) in MODELS.items()
