@@ -10,7 +10,6 @@ from fairc.runtime.repetitions import reading
 from fairc.runtime.report import build
 from fairc.runtime.run import phase
 from fairc.runtime.store.folder import Store
-from fairc.runtime.store.tables import Filling
 from fairc.runtime.store.verdicts import Counts
 
 from . import console
@@ -30,14 +29,13 @@ def conclude(
     checked: Counts | None = None,
     *,
     strict: bool = False,
-    begun: Filling | None = None,
 ) -> int:
     """Write tables and report, and say how it went; return the exit status.
 
     checked: how the cells of the phase check came out, if there was one. strict: whether an
-    undecided claim counts as failed. begun: as for `refresh`.
+    undecided claim counts as failed.
     """
-    refresh(store, checked=True, begun=begun)
+    refresh(store, checked=True)
     page, *figures = build.build(store.path, ("html", "svg", "pdf"))
     measured = reading.measured(store.path / TABLES, store.plan)
     for line in summary(store.path, measured):

@@ -18,7 +18,6 @@ from fairc.runtime.run import repair
 from fairc.runtime.store import hashes, tables
 from fairc.runtime.store.cell_folder import RESULT
 from fairc.runtime.store.folder import LOCK, PLAN, Store, read_plan
-from fairc.runtime.store.tables import Filling
 from fairc.runtime.store.verification import Verified, of_cells
 
 from . import console
@@ -29,13 +28,11 @@ SHOWN_ROWS = 24
 SHOWN_METRICS = 4
 
 
-def refresh(store: Store, checked: bool = False, begun: Filling | None = None) -> None:
+def refresh(store: Store, checked: bool = False) -> None:
     """Rewrite the tables of a run from its stored cells; the store is locked.
 
     checked: whether a sweep has just checked the cells; if not, damaged derived files are derived
-    again here.
-    begun: tables that already hold the first cells; they are closed. Raises Wrong for a result that
-    is broken, or of another build.
+    again here. Raises Wrong for a result that is broken, or of another build.
     """
     if not checked and (count := repair.rederive(store)):
         console.say(
@@ -43,7 +40,7 @@ def refresh(store: Store, checked: bool = False, begun: Filling | None = None) -
         )
 
     try:
-        tables.renew(store, begun)
+        tables.renew(store)
     except tables.TableError as error:
         again = (
             f"`fairc run FILE -o {store.path}` recomputes what it can from stored artefacts,"

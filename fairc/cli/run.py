@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,8 @@ from fairc.runtime import engines
 from fairc.runtime.engines.base import Confining, Engine, RunsImages
 from fairc.runtime.host.clean import remove_temporary
 from fairc.runtime.host.faults import NotBuilt
-from fairc.runtime.run import filling, history, lock, rounds
+from fairc.runtime.run import history, lock, rounds
 from fairc.runtime.run.history import invocation
-from fairc.runtime.run.wanted import every
 from fairc.runtime.store import occupant
 from fairc.runtime.store.folder import LOCK, Store, StoreError, read_cells
 
@@ -177,11 +176,6 @@ def sweep(
     interruption.keeps("finished cells are kept; the same command resumes")
     record = history.carried(store, asked)
     store.write_json(LOCK, {**lock.describe(store.path, engine), **record})
-    with ExitStack() as stack:
-        tables = filling.ahead(store, wanted is every)
-        on_result = stack.enter_context(closing(tables)).on_result if tables else lambda *_: None
-        say, progress = console.say, console.progress()
-        counts = rounds.run(store, engine, progress, jobs, wanted, fresh, say, on_result)
-        checked = check_phases(store, engine, jobs, wanted, fresh) if phases else None
-        begun = tables.end() if tables else None
-        return conclude(store, counts, checked, strict=strict, begun=begun)
+    counts = rounds.run(store, engine, console.progress(), jobs, wanted, fresh, console.say)
+    checked = check_phases(store, engine, jobs, wanted, fresh) if phases else None
+    return conclude(store, counts, checked, strict=strict)

@@ -31,7 +31,6 @@ def run(
     wanted: Callable[[Cell], bool],
     fresh: bool = False,
     say: Callable[[str], None] = lambda _: None,
-    on_result: Callable[[str, str], None] = lambda *_: None,
 ) -> Counts:
     """Run the missing cells of the store's plan; arguments as for `Sweep`. Raises
     KeyboardInterrupt.
@@ -41,7 +40,7 @@ def run(
     """
     plan = store.plan
     if plan.precision is None:
-        return Sweep(store, engine, progress, jobs, wanted, fresh, on_result=on_result).run()
+        return Sweep(store, engine, progress, jobs, wanted, fresh).run()
     bindings = {c.configuration: c.bindings for c in store.cells() if wanted(c)}
     endings = Endings(plan, bindings)
     going = {name: values for values, names in endings.groups.items() for name in names}
@@ -50,7 +49,7 @@ def run(
     emitted: dict[str, str] | None = None
     for look in endings.looks:
         due = partial(_due, wanted, frozenset(going), range(before + 1, look + 1))
-        sweep = Sweep(store, engine, progress, jobs, due, fresh, emitted, on_result)
+        sweep = Sweep(store, engine, progress, jobs, due, fresh, emitted)
         counts.include(sweep.run())
         emitted = sweep.emitted
         for cell in filter(due, store.cells()):

@@ -33,7 +33,6 @@ from . import lock
 from .analyst import Job
 from .analysts import Analysts
 from .progress import Progress
-from .wanted import every
 
 # One that analyses keeps up with four that run: an analysis takes a tenth to a fourth of its cell's
 # time.
@@ -62,8 +61,7 @@ class Sweep:
 
     wanted: which of the plan's cells. jobs: how many at once, >= 1. fresh: run all of them, even
     those with results. emitted: `emitted` of an earlier sweep of the same plan, so that nothing is
-    written twice. on_result: called with the cell and the key of each stored result, from the
-    calling thread. The caller holds the store's lock.
+    written twice. The caller holds the store's lock.
     """
 
     def __init__(
@@ -72,10 +70,9 @@ class Sweep:
         engine: Engine,
         progress: Progress,
         jobs: int,
-        wanted: Callable[[Cell], bool] = every,
+        wanted: Callable[[Cell], bool] = lambda _: True,
         fresh: bool = False,
         emitted: dict[str, str] | None = None,
-        on_result: Callable[[str, str], None] = lambda *_: None,
     ) -> None:
         self.store = store
         self.engine = engine
@@ -87,7 +84,6 @@ class Sweep:
         self._requests = store.plan.measure
         self._analysis = lock.analysis_identity(self._requests)
         self._todo: dict[str, bool] = {}
-        self._on_result = on_result
         self._stopped = False
 
     def run(self) -> Counts:
@@ -132,7 +128,6 @@ class Sweep:
                 self._todo[key] = False
             elif result.analysis == self._analysis:
                 counts.add(result)
-                self._on_result(cell.id, key)
             else:
                 self._todo[key] = self.store.has_raw(key)
         return counts
@@ -185,7 +180,6 @@ class Sweep:
                             running.add(run.submit(self._run, result))
                             continue
                         counts.add(result)
-                        self._on_result(result.cell, result.key)
                         self.progress.done(result)
             except BaseException:
                 for pool in (run, read):

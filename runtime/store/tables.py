@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -83,14 +82,13 @@ class Filling:
     """The tables of a run while they are filled.
 
     Only some cells at a time are in memory; the rows of the others wait in a temporary database.
-    The same cells in the same order give the same bytes, whenever they are added.
+    The same cells in the same order give the same bytes.
 
-    folder: for its use alone; what is there is removed. axes: swept names in file order. keys: of
-    the cells in it, in order. Raises OSError and duckdb.Error, as its methods do.
+    folder: for its use alone; what is there is removed. axes: swept names in file order. Raises
+    OSError and duckdb.Error, as its methods do.
     """
 
     def __init__(self, folder: Path, axes: Sequence[str]) -> None:
-        self.keys: list[str] = []
         self._folder = folder
         self._added = {name: _swept(name, axes) for name in TABLES}
         self._batch: list[Stored] = []
@@ -101,7 +99,6 @@ class Filling:
 
     def add(self, stored: Stored) -> None:
         """Add the rows of a cell."""
-        self.keys.append(stored.result.key)
         self._batch.append(stored)
         self._batch_bytes += stored.series.nbytes if stored.series else 0
         if len(self._batch) == _BATCH_CELLS or self._batch_bytes >= _BATCH_BYTES:
@@ -148,32 +145,27 @@ class Filling:
             own.execute(f"COPY {name} TO '{target}' {_COPY}")
 
 
-def renew(store: Store, begun: Filling | None = None) -> None:
+def renew(store: Store) -> None:
     """Write the tables of a run directory, which is locked, and put them on record.
 
-    begun: as of `write_of`. Raises TableError, StoreError, ForeignFileError.
+    Raises TableError, StoreError, ForeignFileError.
     """
     record, names = store.record(), [f"tables/{name}.parquet" for name in TABLES]
     record.begin(names)
-    write_of(store, store.path / "tables", store.plan, begun, store.path / PARTIAL / "tables")
+    write_of(store, store.path / "tables", store.plan, store.path / PARTIAL / "tables")
     record.end(names)
 
 
 def write(
-    folder: Path,
-    axes: Sequence[str],
-    cells: Iterable[Stored],
-    begun: Filling | None = None,
-    scratch: Path | None = None,
+    folder: Path, axes: Sequence[str], cells: Iterable[Stored], scratch: Path | None = None
 ) -> None:
     """Write every table into `folder`, replacing what is there; rows in the order of `cells`.
 
-    axes: swept names in file order. begun: tables that already hold the cells before these; they
-    are closed. scratch: as `folder` of Filling; None: in `folder`, where nobody else keeps files.
-    Raises TableError.
+    axes: swept names in file order. scratch: as `folder` of Filling; None: in `folder`, where
+    nobody else keeps files. Raises TableError.
     """
     try:
-        with closing(begun or Filling(scratch or folder / PARTIAL, axes)) as filling:
+        with closing(Filling(scratch or folder / PARTIAL, axes)) as filling:
             for stored in cells:
                 filling.add(stored)
             filling.write(folder)
@@ -183,26 +175,14 @@ def write(
         raise TableError(f"the tables in {folder} cannot be written: {error}") from None
 
 
-def write_of(
-    store: Store,
-    folder: Path,
-    plan: Plan,
-    begun: Filling | None = None,
-    scratch: Path | None = None,
-) -> None:
+def write_of(store: Store, folder: Path, plan: Plan, scratch: Path | None = None) -> None:
     """Write the tables of a store's finished cells, which belong to a plan. Raises TableError,
     StoreError.
 
-    begun: tables already filled with the first of these cells; they are closed, and ignored if they
-    hold others.
     scratch: as of `write`.
     """
-    finished = store.finished()
-    if begun is not None and begun.keys != [w.name for _, w in islice(finished, len(begun.keys))]:
-        begun.close()
-        begun, finished = None, store.finished()
-    stored = (read_stored(cell, where) for cell, where in finished)
-    write(folder, tuple(axis.name for axis in plan.axes), stored, begun, scratch)
+    stored = (read_stored(cell, where) for cell, where in store.finished())
+    write(folder, tuple(axis.name for axis in plan.axes), stored, scratch)
 
 
 def connect(folder: Path) -> duckdb.DuckDBPyConnection:
