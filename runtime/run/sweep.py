@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from fairc.compiler.plan import Cell
-from fairc.compiler.record import Ran
+from fairc.compiler.record import RunRecord
 from fairc.runtime.engines.base import Engine, RawResult
 from fairc.runtime.host import faults
 from fairc.runtime.host.faults import EngineUnavailable
@@ -250,7 +250,7 @@ class Sweep:
             if ran is None:
                 return None
         else:
-            ran = Ran(result_sha256=raw.sha256, virtual_s=raw.virtual_s, wall_s=raw.wall_s)
+            ran = RunRecord(result_sha256=raw.sha256, virtual_s=raw.virtual_s, wall_s=raw.wall_s)
         known = CellResult(
             cell=task.cell.id,
             key=task.key,
