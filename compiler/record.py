@@ -44,7 +44,7 @@ class File(Model):
     user: bool = False
 
 
-class RunRecord(Model):
+class Ran(Model):
     """What the raw artefacts of a cell do not tell about its run; fields as in CellResult."""
 
     result_sha256: str
@@ -60,7 +60,7 @@ class Recorded(Model):
     """
 
     files: dict[Name, File | None]
-    ran: RunRecord | None = None
+    ran: Ran | None = None
     packs: tuple[Sha256, ...] = ()
 
     def text(self) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import click
 
-from fairc.runtime.engines.doctor import Finding, examine, plugged, verify
+from fairc.runtime.engines.doctor import Finding, examine, plugged
+from fairc.runtime.engines.whole import verify
 
 from . import console
 from .failures import Status

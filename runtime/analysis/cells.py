@@ -17,7 +17,7 @@ from fairc.runtime.metrics.split import known_traces, known_values
 from . import har
 from .conditions import conditions
 
-__all__ = ["Analysis", "ArtefactError", "analyse", "write_files", "write_series"]
+__all__ = ["Analysis", "ArtefactError", "analyse", "write_files"]
 
 
 class Analysis(NamedTuple):
@@ -45,7 +45,6 @@ def analyse(cell: Cell, folder: Path, requests: Iterable[MetricRequest]) -> Anal
     requests = tuple(requests)
     metrics = {metric.name: metric for metric in METRICS}
     verdict, reasons = validity.judge(measurement)
-    losses = validity.loss_counts(measurement)
     return Analysis(
         flows=tuple(_flow(measurement, flow) for flow in measurement.flows),
         metrics=tuple(
@@ -66,7 +65,6 @@ def analyse(cell: Cell, folder: Path, requests: Iterable[MetricRequest]) -> Anal
         ended_by=measurement.ending.ended_by,
         series=collect(
             measurement,
-            tuple((c.expected, c.sent, c.lost) for c in losses),
             tuple(
                 trace
                 for request in requests
@@ -84,13 +82,8 @@ def analyse(cell: Cell, folder: Path, requests: Iterable[MetricRequest]) -> Anal
     )
 
 
-def write_series(path: Path, series: Series) -> None:
-    """Write a cell's series; the same series give the same bytes."""
-    series.save(path)
-
-
 def write_files(folder: Path, analysis: Analysis) -> None:
-    """Write the other files of a cell's folder; the same cell gives the same bytes."""
+    """Write the files of a cell that are no tables; the same cell gives the same bytes."""
     for name, text in analysis.files.items():
         (folder / name).write_text(text, encoding="utf-8")
 

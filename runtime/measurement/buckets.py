@@ -1,66 +1,54 @@
-"""What is kept of policers: the bucket of each user in each slot of 100 ms."""
+"""The table `buckets`: the token bucket of each user of a policer in each slot of 100 ms."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
-from .pages import Rows, rows
-from .policers import PolicerRecord
 from .policing import ECN, LOSS
 from .record import Measurement
-
-COLUMNS: Mapping[str, type] = {
-    "policer": str,
-    "user": str,
-    "t_s": float,
-    "level": float,
-    "packets": int,
-    "losses": int,
-    "marks": int,
-    "tokens": int,
-    "dropped": int,
-}
-"""t_s: the end of the slot, s after the epoch; level: at that time, tokens; the rest count the
-slot's packets: arrivals, re-echoed losses and marks, those that took a token, those that were
-dropped.
-"""
+from .schema import CELL, Column, Columns, Table
 
 
-def nothing() -> Rows:
-    """Return the rows of a cell without policers."""
-    return rows(COLUMNS, [])
-
-
-def bucket_rows(measurement: Measurement) -> Rows:
+def _rows(measurement: Measurement) -> Columns:
     """Return a row for each bucket and slot, from the epoch to the end of the cell."""
     edges = measurement.edges()
     edges = edges[edges <= measurement.ended_s + 1e-9]
-    if len(edges) < 2:
-        return nothing()
-    samples = [
-        row
-        for policer in measurement.policers
-        for number in range(len(policer.plan.buckets))
-        for row in _of_bucket(policer, number, edges)
-    ]
-    return rows(COLUMNS, samples)
+    parts: dict[str, list[object]] = {column.name: [] for column in BUCKETS.columns[1:]}
+    for policer in measurement.policers if len(edges) > 1 else ():
+        decisions, levels = policer.decisions, policer.levels(edges[1:])
+        for number, user in enumerate(policer.plan.buckets):
+            ours = decisions.bucket == number
+            kinds = {
+                "packets": ours,
+                "losses": ours & (decisions.echo == LOSS),
+                "marks": ours & (decisions.echo == ECN),
+                "tokens": ours & policer.charged,
+                "dropped": ours & decisions.dropped,
+            }
+            for name, kind in kinds.items():
+                parts[name] += np.histogram(policer.arrival_s[kind], edges)[0].tolist()
+            parts["policer"] += [policer.plan.name] * (len(edges) - 1)
+            parts["user"] += [user] * (len(edges) - 1)
+            parts["t_s"] += edges[1:].tolist()
+            parts["level"] += levels[number].tolist()
+    return parts
 
 
-def _of_bucket(
-    policer: PolicerRecord, number: int, edges: np.ndarray[tuple[int], np.dtype[np.float64]]
-) -> list[tuple[object, ...]]:
-    decisions = policer.decisions
-    ours = decisions.bucket == number
-    kinds = (
-        ours,
-        ours & (decisions.echo == LOSS),
-        ours & (decisions.echo == ECN),
-        ours & policer.charged,
-        ours & decisions.dropped,
-    )
-    counts = [np.histogram(policer.arrival_s[kind], edges)[0].tolist() for kind in kinds]
-    levels = policer.levels(edges[1:])[number].tolist()
-    names = [policer.plan.name] * len(levels), [policer.plan.buckets[number]] * len(levels)
-    return list(zip(*names, edges[1:].tolist(), levels, *counts, strict=True))
+BUCKETS = Table(
+    "buckets",
+    "the token bucket of a user at the end of a slot of 100 ms, and what happened in the slot"
+    " (policing.md); none without a policer",
+    (
+        CELL,
+        Column("policer", "VARCHAR", "", "name of the policer"),
+        Column("user", "VARCHAR", "", "host of the user, or the source where there are no users"),
+        Column("t_s", "DOUBLE", "s", "end of the slot after the epoch"),
+        Column("level", "DOUBLE", "tokens", "level of the bucket at that time"),
+        Column("packets", "BIGINT", "packets", "packets of the user that reached the policer"),
+        Column("losses", "BIGINT", "packets", "of these, with a Re-Echo-Loss"),
+        Column("marks", "BIGINT", "packets", "of these, with a Re-Echo-ECN"),
+        Column("tokens", "BIGINT", "tokens", "tokens that they took"),
+        Column("dropped", "BIGINT", "packets", "of these, dropped by the policer"),
+    ),
+    _rows,
+)

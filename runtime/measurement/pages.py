@@ -1,162 +1,179 @@
-"""What is kept of page loads: rows of loads, of their objects, and of what their connections
-received.
+"""The tables of page loads: `loads`, their objects (`resources`), and what their connections
+received (`sequences`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from fairc.compiler.plan import Cell
 
-from .loads import PageLoad, Resource
+from .loads import PageLoad
 from .record import FlowRecord, Measurement
+from .schema import (
+    CELL,
+    CONNECTION,
+    FLOW,
+    LOAD,
+    PROTOCOL,
+    STATUS,
+    Column,
+    Columns,
+    Table,
+    time_column,
+    transposed,
+)
 from .slow_start import is_split, slow_start_s
 
-Rows = NDArray[np.void]
-_UNKNOWN = float("nan")
-
-
-def _text(value: str | None) -> str:
-    return value or ""
-
-
-def _number(value: float | None) -> float:
-    return _UNKNOWN if value is None else float(value)
-
-
-def rows(columns: Mapping[str, type], values: Sequence[Sequence[Any]]) -> Rows:
-    """Return rows as one array with a field for each column; unknown numbers are NaN.
-
-    columns: name -> `str`, `int`, `float` or `bool`.
-    """
-    kinds: list[tuple[str, str]] = []
-    for place, (name, kind) in enumerate(columns.items()):
-        longest = max((len(row[place]) for row in values), default=0) if kind is str else 0
-        kinds.append(
-            (name, {str: f"<U{max(1, longest)}", int: "<i8", float: "<f8", bool: "?"}[kind])
-        )
-    table = np.zeros(len(values), kinds)
-    for place, (name, _) in enumerate(kinds):
-        table[name] = [row[place] for row in values]
-    return table
-
-
-_LOAD: Mapping[str, tuple[type, Callable[[PageLoad], Any]]] = {
-    "load": (int, lambda load: load.number),
-    "wanted": (str, lambda load: load.wanted),
-    "protocol": (str, lambda load: _text(load.protocol)),
-    "status": (float, lambda load: _number(load.status)),
-    "error": (str, lambda load: load.error),
-    "client": (str, lambda load: load.client),
-    "version": (str, lambda load: load.version),
-    "begin_s": (float, lambda load: load.begin_s),
-    "connect_start_s": (float, lambda load: _number(load.connect_start_s)),
-    "secure_start_s": (float, lambda load: _number(load.secure_start_s)),
-    "connect_end_s": (float, lambda load: _number(load.connect_end_s)),
-    "request_start_s": (float, lambda load: _number(load.request_start_s)),
-    "response_start_s": (float, lambda load: _number(load.response_start_s)),
-    "response_end_s": (float, lambda load: _number(load.response_end_s)),
-    "dom_content_loaded_s": (float, lambda load: _number(load.dom_content_loaded_s)),
-    "load_event_end_s": (float, lambda load: _number(load.load_event_end_s)),
-    "end_s": (float, lambda load: load.end_s),
-    "connect_s": (float, lambda load: _number(load.since_connect_s(load.connect_end_s))),
-    "ttr_s": (float, lambda load: _number(load.since_connect_s(load.response_start_s))),
-    "fcp_s": (float, lambda load: _number(load.since_connect_s(load.fcp_s))),
-    "lcp_s": (float, lambda load: _number(load.since_connect_s(load.lcp_s))),
-    "plt_s": (float, lambda load: _number(load.since_connect_s(load.load_event_end_s))),
-    "objects": (int, lambda load: len(load.resources)),
-    "bytes": (int, lambda load: load.bytes),
-}
-_RESOURCE: Mapping[str, tuple[type, Callable[[Resource], Any]]] = {
-    "path": (str, lambda one: one.path),
-    "type": (str, lambda one: one.type),
-    "protocol": (str, lambda one: _text(one.protocol)),
-    "status": (float, lambda one: _number(one.status)),
-    "bytes": (int, lambda one: one.bytes),
-    "start_s": (float, lambda one: one.start_s),
-    "connect_start_s": (float, lambda one: _number(one.connect_start_s)),
-    "connect_end_s": (float, lambda one: _number(one.connect_end_s)),
-    "request_start_s": (float, lambda one: _number(one.request_start_s)),
-    "response_start_s": (float, lambda one: _number(one.response_start_s)),
-    "response_end_s": (float, lambda one: _number(one.response_end_s)),
-}
-_POINT = {
-    "flow": int,
-    "load": int,
-    "connection": int,
-    "transport": str,
-    "t_s": float,
-    "bytes": float,
+# Columns of `loads` that are no attribute of a load.
+_OF_LOAD: Mapping[str, Callable[[PageLoad], Any]] = {
+    "load": lambda load: load.number,
+    "connect_s": lambda load: load.since_connect_s(load.connect_end_s),
+    "ttr_s": lambda load: load.since_connect_s(load.response_start_s),
+    "fcp_s": lambda load: load.since_connect_s(load.fcp_s),
+    "lcp_s": lambda load: load.since_connect_s(load.lcp_s),
+    "plt_s": lambda load: load.since_connect_s(load.load_event_end_s),
+    "objects": lambda load: len(load.resources),
 }
 
 
-def page_series(measurement: Measurement) -> dict[str, Rows]:
-    """Return the arrays `loads`, `resources` and `sequences`; `flow` indexes the cell's flows.
-
-    loads: in order, failed ones included; number 0 is a browser's load without a network.
-    resources: `object` numbers them within a load, from 0. sequences: what connections had received
-    `t_s` after their load's connectStart.
-    """
-    loads = [
-        (at, flow, load)
-        for at, flow in enumerate(measurement.flows)
+def _page_loads(measurement: Measurement) -> list[tuple[FlowRecord, PageLoad]]:
+    """Return all loads, failed ones included; of each flow a browser's own time comes first."""
+    return [
+        (flow, load)
+        for flow in measurement.flows
         for load in (
             *([flow.endpoints.own_time] if flow.endpoints.own_time else []),
             *flow.endpoints.loads,
         )
     ]
-    return {
-        "loads": rows(
-            {
-                "flow": int,
-                **{name: kind for name, (kind, _) in _LOAD.items()},
-                "split": bool,
-                "slow_start_s": float,
-            },
-            [
-                (
-                    at,
-                    *(get(load) for _, get in _LOAD.values()),
-                    *_theory(measurement.cell, flow, load),
-                )
-                for at, flow, load in loads
-            ],
-        ),
-        "resources": rows(
-            {
-                "flow": int,
-                "load": int,
-                "object": int,
-                **{name: kind for name, (kind, _) in _RESOURCE.items()},
-            },
-            [
-                (at, load.number, number, *(get(one) for _, get in _RESOURCE.values()))
-                for at, _, load in loads
-                for number, one in enumerate(load.resources)
-            ],
-        ),
-        "sequences": rows(
-            _POINT, [point for at, flow, load in loads for point in _points(at, flow, load)]
-        ),
+
+
+def _loads(measurement: Measurement) -> Columns:
+    loads = _page_loads(measurement)
+    theory = [_theory(measurement.cell, flow, load) for flow, load in loads]
+    known: dict[str, list[Any]] = {
+        "flow": [flow.name for flow, _ in loads],
+        "split": [split for split, _ in theory],
+        "slow_start_s": [expected_s for _, expected_s in theory],
     }
+    names = [column.name for column in LOADS.columns[1:] if column.name not in known]
+    values = {name: _OF_LOAD.get(name) or attrgetter(name) for name in names}
+    return known | {name: [value(load) for _, load in loads] for name, value in values.items()}
 
 
-def _theory(cell: Cell, flow: FlowRecord, load: PageLoad) -> tuple[bool, float]:
+def _theory(cell: Cell, flow: FlowRecord, load: PageLoad) -> tuple[bool, float | None]:
+    """Return whether a PEP splits the connections of a load, and its slow start in theory, s."""
     if not load.number:
-        return False, _UNKNOWN
-    return (
-        is_split(cell, flow.plan, load.wanted),
-        _number(slow_start_s(cell, flow.plan, load.wanted)),
+        return False, None
+    return is_split(cell, flow.plan, load.wanted), slow_start_s(cell, flow.plan, load.wanted)
+
+
+def _resources(measurement: Measurement) -> Columns:
+    of_object = [column.name for column in RESOURCES.columns[4:]]
+    return transposed(
+        RESOURCES,
+        [
+            (flow.name, load.number, number, *(getattr(one, name) for name in of_object))
+            for flow, load in _page_loads(measurement)
+            for number, one in enumerate(load.resources)
+        ],
     )
 
 
-def _points(at: int, flow: FlowRecord, load: PageLoad) -> Iterator[tuple[Any, ...]]:
-    if load.error or not load.number:
-        return
-    for curve in flow.received_in(load):
-        for t_s, received in zip(curve.t_s.tolist(), curve.bytes.tolist(), strict=True):
-            yield at, load.number, curve.connection, curve.transport, t_s, received
+def _sequences(measurement: Measurement) -> Columns:
+    return transposed(
+        SEQUENCES,
+        [
+            (flow.name, load.number, curve.connection, curve.transport, t_s, received)
+            for flow, load in _page_loads(measurement)
+            if load.number and not load.error
+            for curve in flow.received_in(load)
+            for t_s, received in zip(curve.t_s.tolist(), curve.bytes.tolist(), strict=True)
+        ],
+    )
+
+
+LOADS = Table(
+    "loads",
+    "a load of a page; failed ones have an `error`, and are in no summary; number 0 is the"
+    " browser's own"
+    " time, a load from its own host without a network (measurement.md, rule 21)",
+    (
+        CELL,
+        FLOW,
+        LOAD,
+        Column("wanted", "VARCHAR", "", "requested HTTP version: `h1`, `h2` or `h3`"),
+        PROTOCOL,
+        STATUS,
+        Column("error", "VARCHAR", "", "why it failed; empty if it did not"),
+        Column("client", "VARCHAR", "", "`chromium`, or `plain`: without a browser"),
+        Column("version", "VARCHAR", "", "of the client"),
+        time_column("connect_s", "metric `connect`: connectEnd - connectStart"),
+        time_column("ttr_s", "metric `ttr`: responseStart - connectStart"),
+        time_column("fcp_s", "metric `fcp`: first contentful paint - connectStart"),
+        time_column("lcp_s", "metric `lcp`: largest contentful paint - connectStart"),
+        time_column("plt_s", "metric `plt`: loadEventEnd - connectStart"),
+        time_column(
+            "slow_start_s", "log2(BDP / IW) x RTT, theory (metric `plt`); null: split by a PEP"
+        ),
+        Column("split", "BOOLEAN", "", "whether a PEP splits its connections"),
+        Column("objects", "INTEGER", "", "objects of the page that were loaded"),
+        Column("bytes", "BIGINT", "B", "of their bodies"),
+        time_column("begin_s", "the navigation began; after the epoch, as all that follow"),
+        time_column("connect_start_s", "connectStart"),
+        time_column("secure_start_s", "secureConnectionStart; null over QUIC"),
+        time_column("connect_end_s", "connectEnd"),
+        time_column("request_start_s", "requestStart"),
+        time_column("response_start_s", "responseStart"),
+        time_column("response_end_s", "responseEnd, of the document"),
+        time_column("dom_content_loaded_s", "domContentLoadedEventEnd; null without a browser"),
+        time_column(
+            "load_event_end_s", "loadEventEnd; without a browser the end of the last object"
+        ),
+        time_column("end_s", "the load ended, successfully or not"),
+    ),
+    _loads,
+)
+
+RESOURCES = Table(
+    "resources",
+    "an object of a page that was loaded; the document is 0",
+    (
+        CELL,
+        FLOW,
+        LOAD,
+        Column("object", "INTEGER", "", "number of the object within the load, from 0"),
+        Column("path", "VARCHAR", "", "where the server offers it"),
+        Column("type", "VARCHAR", "", "MIME type"),
+        PROTOCOL,
+        STATUS,
+        Column("bytes", "BIGINT", "B", "of the body"),
+        time_column("start_s", "it was requested; after the epoch, as all that follow"),
+        time_column(
+            "connect_start_s", "connectStart; null or start_s where a connection already existed"
+        ),
+        time_column("connect_end_s", "connectEnd"),
+        time_column("request_start_s", "requestStart"),
+        time_column("response_start_s", "responseStart"),
+        time_column("response_end_s", "responseEnd"),
+    ),
+    _resources,
+)
+
+SEQUENCES = Table(
+    "sequences",
+    "bytes a connection had received at one time of a load (metric `sequence`)",
+    (
+        CELL,
+        FLOW,
+        LOAD,
+        CONNECTION,
+        Column("transport", "VARCHAR", "", "`tcp` or `quic`"),
+        time_column("t_s", "since connectStart of the load"),
+        Column("bytes", "DOUBLE", "B", "`tcp`: distinct bytes of the stream; `quic`: IP bytes"),
+    ),
+    _sequences,
+)

@@ -82,6 +82,9 @@ class FlowLimit(Model):
 class CellResult(Model):
     """Everything that is stored of a finished cell except its series and raw artefacts.
 
+    series: tables beside it (`slots.parquet`), those that have rows; None in results of versions
+    that kept them in `series.npz`, and of cells that failed.
+
     verdict: judges the set-up, never the outcome; None when the cell failed.
     image: identity of what the engine ran it on. emitted: hash of what it gave the cell's
     conductor.
@@ -108,3 +111,9 @@ class CellResult(Model):
     metrics: tuple[MetricValue, ...] = ()
     conditions: tuple[FlowCondition, ...] = ()
     limits: tuple[FlowLimit, ...] = ()
+    series: tuple[str, ...] | None = None
+
+    @property
+    def earlier_layout(self) -> bool:
+        """Whether its series are in `series.npz`, which only earlier versions read."""
+        return self.status == "ok" and self.series is None

@@ -37,8 +37,8 @@ from fairc.runtime.statistics.agreement import AGREE
 from fairc.runtime.store import damage, hashes, tables, verdicts
 from fairc.runtime.store.cell_folder import RAW
 from fairc.runtime.store.folder import CELLS, LOCK, PLAN, Store, read_cells, read_plan
-from fairc.runtime.store.identity import differences
 from fairc.runtime.store.ranges import missing
+from fairc.runtime.store.verification import differences
 
 from . import contents
 from .checks import Again, Checks

@@ -15,8 +15,9 @@ from fairc.compiler.record import FILES
 from fairc.runtime.report.build import build
 from fairc.runtime.run import phase
 from fairc.runtime.run.analyst import link_or_copy
+from fairc.runtime.run.wanted import every
 from fairc.runtime.store import occupant, tables
-from fairc.runtime.store.cell_folder import RAW, RESULT, SERIES, ours
+from fairc.runtime.store.cell_folder import RAW, RESULT, ours
 from fairc.runtime.store.copying import copy_plan
 from fairc.runtime.store.folder import EMITTED, LOCK, PLAN, Store
 
@@ -49,7 +50,7 @@ def as_compiled(source: Path, place: Path, compilation: compiler.Compilation) ->
     store = _copied(source, place, lambda to: compiler.emit(compilation, to, ("json",)), raw=True)
     inner = source / phase.FOLDER
     if (inner / PLAN).is_file():
-        used = phase.used(store, lambda _: True)
+        used = phase.used(store, every)
         _copied(inner, place / phase.FOLDER, lambda to: phase.write_plan(store, used, to), raw=True)
     return store
 
@@ -106,8 +107,9 @@ def _copied(source: Path, place: Path, plan: Callable[[Path], None], raw: bool) 
 
 def of_cell(folder: Path, raw: bool) -> list[str]:
     """Return the names of the files of a stored cell that a pack has."""
-    names = (RESULT, SERIES, FILES, RAW) if raw else (RESULT, SERIES, FILES)
-    return sorted(name for name in ours(folder) if name in names or name.endswith(".har"))
+    names = (RESULT, FILES, RAW) if raw else (RESULT, FILES)
+    kept = (".har", ".parquet")
+    return sorted(name for name in ours(folder) if name in names or name.endswith(kept))
 
 
 def _copy_cell(source: Path, place: Path, raw: bool) -> None:

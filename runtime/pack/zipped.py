@@ -20,7 +20,7 @@ EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can hold
 LEVEL = 9
 # What no honest pack exceeds: number of files, their total bytes, compression ratio (of one file:
 # zlib's limit is 1032; of all, once they are more than a GiB), length of a path.
-MAX_FILES, MAX_BYTES, MAX_RATIO, MAX_PATH = 400_000, 64 << 30, 1100, 400
+MAX_FILES, MAX_BYTES, MAX_RATIO, MAX_PATH = 1_000_000, 64 << 30, 1100, 400
 MANY_BYTES, MAX_RATIO_OF_MANY = 1 << 30, 200
 # Accepted methods. Others allocate as much memory as a pack demands (LZMA), or compress more than
 # zlib can.

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from fairc.compiler.plan import Goal, Precision
 from fairc.runtime.formatting import counted, listed, one_line, quantity
@@ -32,18 +33,18 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class RangeSummary:
+class Ended:
     """What the report says about a range of repetitions; empty for a fixed number."""
 
     sentences: tuple[str, ...] = ()
     rows: tuple[Row, ...] = ()
 
 
-def ended(run: Run) -> RangeSummary:
+def ended(run: Run) -> Ended:
     """Return how many repetitions each configuration took, and why it stopped."""
     ends = run.plan.precision
     if ends is None:
-        return RangeSummary()
+        return Ended()
     found = endings(run)
     goals = listed(
         [
@@ -66,7 +67,7 @@ def ended(run: Run) -> RangeSummary:
         f" repetitions ({run.repeated.interval}); p-values assume a number of repetitions fixed"
         " in advance."
     )
-    return RangeSummary((until, holds), tuple(_row(run, ending) for ending in found))
+    return Ended((until, holds), tuple(_row(run, ending) for ending in found))
 
 
 def endings(run: Run) -> list[Ending]:
@@ -158,6 +159,7 @@ def _size(goal: Goal, size: float, digits: int = 3) -> str:
     return quantity(size, _unit(goal.metric), digits)
 
 
+@cache
 def _unit(name: str) -> str:
     try:
         return value_named(name).unit

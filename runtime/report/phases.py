@@ -36,7 +36,7 @@ MAX_ROWS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class PrintedMedian:
+class Shown:
     """A median and its interval, as text and as numbers; a number that does not exist is None."""
 
     text: str
@@ -54,8 +54,8 @@ class Row:
 
     what: str
     verdict: str
-    before: PrintedMedian
-    after: PrintedMedian
+    before: Shown
+    after: Shown
     text: str
     unit: str
 
@@ -174,15 +174,15 @@ def _row(result: Result) -> Row:
     medians = [e.value for e in (result.before, result.after) if e.value is not None]
     scale = scale_for(result.unit, medians)
 
-    def shown(estimate: Estimate) -> PrintedMedian:
+    def shown(estimate: Estimate) -> Shown:
         if estimate.value is None:
-            return PrintedMedian("no value")
+            return Shown("no value")
         middle = scaled(estimate.value, scale, 3)
         text = f"{middle.text} {scale.unit}".rstrip()
         if estimate.low is None or estimate.high is None:
-            return PrintedMedian(text, middle)
+            return Shown(text, middle)
         low, high = scaled(estimate.low, scale, 3), scaled(estimate.high, scale, 3)
-        return PrintedMedian(f"{text} [{low.text}, {high.text}]", middle, (low, high))
+        return Shown(f"{text} [{low.text}, {high.text}]", middle, (low, high))
 
     return Row(
         one_line(result.what),

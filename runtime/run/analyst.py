@@ -16,10 +16,11 @@ from pydantic import TypeAdapter
 
 from fairc.compiler.plan import Cell, MetricRequest
 from fairc.dsl.model.base import Model
-from fairc.runtime.analysis.cells import ArtefactError, analyse, write_files, write_series
+from fairc.runtime.analysis.cells import ArtefactError, analyse, write_files
 from fairc.runtime.host import archive, faults
 from fairc.runtime.measurement.results import CellResult
-from fairc.runtime.store.cell_folder import CONSOLE, RAW, SERIES
+from fairc.runtime.store.cell_folder import CONSOLE, RAW
+from fairc.runtime.store.tables import write_series
 
 REQUESTS = TypeAdapter(tuple[MetricRequest, ...])
 
@@ -97,7 +98,7 @@ def _analysed(job: Job, requests: tuple[MetricRequest, ...]) -> tuple[CellResult
         return job.result, job.console
     try:
         analysed = analyse(job.cell, job.artefacts, requests)
-        write_series(job.folder / SERIES, analysed.series)
+        series = write_series(job.folder, analysed.series)
         write_files(job.folder, analysed)
     except ArtefactError as error:
         return job.result.model_copy(update={"error": str(error)}), job.console
@@ -116,6 +117,7 @@ def _analysed(job: Job, requests: tuple[MetricRequest, ...]) -> tuple[CellResult
         "metrics": analysed.metrics,
         "conditions": analysed.conditions,
         "limits": analysed.limits,
+        "series": series,
     }
     return job.result.model_copy(update=update), job.console
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fairc.compiler.record import FILES, Record, recorded
 
-RESULT, SERIES, RAW, CONSOLE = "result.json", "series.npz", "raw.tar.zst", "console.txt"
+RESULT, RAW, CONSOLE = "result.json", "raw.tar.zst", "console.txt"
 ORIGIN = "made.json"
 """What made a cell that ran on a cluster (runtime/run/cluster.py)."""
 _KEY = re.compile(r"[0-9a-f]{16}")
@@ -19,15 +19,15 @@ def ours(folder: Path) -> set[str]:
     """Return the names in a cell's folder that fairc wrote.
 
     By the record; where there is none (an earlier version), or it is damaged, a cell's usual names,
-    if the folder is named by a key.
+    if the folder is named by a key. `series.npz` is what earlier versions had in place of tables.
     """
     known = recorded(folder)
     if known is not None:
         return {*known.files, FILES, ORIGIN}
     if not _KEY.fullmatch(folder.name):
         return set()
-    archives = (path.name for path in folder.glob("*.har"))
-    return {RESULT, SERIES, RAW, CONSOLE, FILES, ORIGIN, *archives}
+    others = {path.name for path in folder.iterdir() if path.suffix in (".har", ".parquet")}
+    return {RESULT, "series.npz", RAW, CONSOLE, FILES, ORIGIN, *others}
 
 
 def has_others(folder: Path) -> bool:

@@ -4,17 +4,17 @@ run.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from fairc.compiler.files import content
 from fairc.compiler.plan import Cell
-from fairc.compiler.record import FILES, RunRecord, recorded
+from fairc.compiler.record import FILES, Ran, recorded
 from fairc.runtime.measurement.results import CellResult
+from fairc.runtime.measurement.series import SERIES
 
 from . import hashes
-from .cell_folder import RAW, RESULT, SERIES
+from .cell_folder import RAW, RESULT
 from .identity import mismatch
 
 
@@ -42,8 +42,8 @@ def of_cell(cell: Cell, folder: Path, thorough: bool = False) -> dict[str, str]:
 
 def _ours(folder: Path) -> Iterator[str]:
     """Yield the files of a cell's folder that results are read from."""
-    for name in (RESULT, SERIES, RAW):
-        if os.path.lexists(folder / name):
+    for name in sorted(path.name for path in folder.iterdir()):
+        if name in (RESULT, RAW) or name.removesuffix(".parquet") in SERIES:
             yield name
 
 
@@ -57,10 +57,15 @@ def _not_of(cell: Cell, folder: Path) -> dict[str, str]:
         return {RESULT: "it cannot be read"}
     if why := mismatch(cell, folder.name, result):
         return {RESULT: why, RAW: "it is stored with the result of another cell"}
+    if result.earlier_layout:
+        return {RESULT: "its series are in `series.npz`, as earlier versions wrote them"}
+    for name in result.series or ():
+        if not (folder / f"{name}.parquet").is_file():
+            return {f"{name}.parquet": hashes.MISSING}
     return {}
 
 
-def ran(folder: Path) -> RunRecord | None:
+def ran(folder: Path) -> Ran | None:
     """Return what is known of a cell's run; None if it did not finish or nothing is known."""
     known = recorded(folder)
     if known is not None:
@@ -71,4 +76,4 @@ def ran(folder: Path) -> RunRecord | None:
         return None
     if old.status != "ok":
         return None
-    return RunRecord(result_sha256=old.result_sha256, virtual_s=old.virtual_s, wall_s=old.wall_s)
+    return Ran(result_sha256=old.result_sha256, virtual_s=old.virtual_s, wall_s=old.wall_s)

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from fairc.compiler.emission import SPEC
 from fairc.compiler.files import IrregularError, content, sync
 from fairc.compiler.plan import Cell, Plan, parse_cell
-from fairc.compiler.record import FILES, File, Record, Recorded, RunRecord, of_file, recorded
+from fairc.compiler.record import FILES, File, Ran, Record, Recorded, of_file, recorded
 from fairc.runtime.host import archive, faults
 from fairc.runtime.measurement.results import CellResult
 
@@ -317,16 +317,16 @@ class Store:
         """
         (folder / RESULT).write_text(result.model_dump_json(indent=1) + "\n", encoding="utf-8")
         whole = result.status == "ok"
-        ran = RunRecord(
+        ran = Ran(
             result_sha256=result.result_sha256, virtual_s=result.virtual_s, wall_s=result.wall_s
         )
         files: dict[str, File | None] = {
             path.name: of_file(path) for path in sorted(folder.iterdir()) if path.name != FILES
         }
         Recorded(files=files, ran=ran if whole else None).write(folder, folder)
-        for path in folder.iterdir():
-            sync(path)
-        sync(folder)
+        # Whatever else is not on the disk when the power fails is derived again.
+        for name in (*(name for name in (RAW,) if name in files), RESULT, FILES, "."):
+            sync(folder / name)
         target = self.folder(key)
         if cell_folder.has_others(target):
             cell_folder.replace(target, folder, self.path / PARTIAL)

@@ -1,25 +1,14 @@
-"""Is a stored result that of its cell, and are two results of it the same?
-
-The cell, its key, the folder and the result have to agree.
-"""
+"""Is a stored result that of its cell? Cell, key, folder and result have to agree."""
 
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 from fairc.compiler.cells.grid import genuine
-from fairc.compiler.files import content
 from fairc.compiler.plan import Cell
 from fairc.runtime.measurement.results import CellResult
 
-from .cell_folder import RESULT, SERIES, ours
 from .folder import key_of
-
-OF_THE_HOST = {"wall_s", "analysis"}
-"""Fields of a result that differ where the cell did the same: wall time, and the version that
-analysed it.
-"""
 
 
 def mismatch(cell: Cell, key: str, result: CellResult) -> str:
@@ -58,24 +47,3 @@ def _unsound(result: CellResult) -> str:
     if not all(number is None or math.isfinite(number) for number in numbers):
         return "a value in it is not a number"
     return ""
-
-
-def differences(first: Path, second: Path) -> list[str]:
-    """Return the fields and files in which two stored cells differ, wall times aside.
-
-    Raises OSError, ValueError.
-    """
-    one, other = (
-        CellResult.model_validate_json(content(folder / RESULT)) for folder in (first, second)
-    )
-    fields = (name for name in CellResult.model_fields if name not in OF_THE_HOST)
-    found = [name for name in fields if getattr(one, name) != getattr(other, name)]
-    archives = {n for folder in (first, second) for n in ours(folder) if n.endswith(".har")}
-    names = {SERIES} | archives
-    return found + [name for name in sorted(names) if not _same(first / name, second / name)]
-
-
-def _same(first: Path, second: Path) -> bool:
-    """Return whether two files have equal bytes, or neither is there."""
-    there = [path.is_file() for path in (first, second)]
-    return not any(there) or (all(there) and first.read_bytes() == second.read_bytes())

@@ -12,8 +12,7 @@ from functools import lru_cache
 from typing import Literal
 
 from fairc.dsl.core.units import NUMBER, UNITS, in_si
-
-from .schema import Column
+from fairc.runtime.measurement.schema import Column
 
 Part = Literal["text", "value", "unit"]
 

@@ -1,16 +1,17 @@
-"""The tables of a run as Parquet files: written from stored results, and opened, by DuckDB
-alone.
+"""The tables of a run as Parquet files: those of each cell, those of all cells together, and
+queries on them; all by DuckDB.
 """
 
 from __future__ import annotations
 
 import errno
-import os
+import re
 import shutil
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from functools import partial
+from functools import cache
+from itertools import islice
+from os import sched_getaffinity
 from pathlib import Path
 from typing import Any
 
@@ -24,21 +25,28 @@ from fairc.compiler.plan import Cell, Plan
 from fairc.runtime.host import faults
 from fairc.runtime.measurement import ArtefactError
 from fairc.runtime.measurement.results import CellResult
-from fairc.runtime.measurement.series import Series
+from fairc.runtime.measurement.schema import Column, Columns, Table
+from fairc.runtime.measurement.series import SERIES, Series
 
 from . import swept
-from .columns import TABLES
+from .columns import RESULTS, TABLES, Stored
 from .folder import Store
 from .identity import mismatch
 from .occupant import PARTIAL
-from .schema import SEPARATOR, Column, Stored, Table
 from .swept import Swept
 
 # One thread, and fixed compression and row groups: the same rows give the same bytes.
 _CONFIG = {"threads": "1", "autoinstall_known_extensions": "false"}
 _COPY = "(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 122880)"
-# How much is in memory at once: each INSERT costs milliseconds, however few its rows.
-_BATCH_CELLS, _BATCH_BYTES = 400, 64 << 20
+# Names of folders are no columns, whatever they look like.
+_FROM = "read_parquet({}, hive_partitioning = false)"
+_NUMBER = "file_index::BIGINT + 1"
+"""Number of a row's file in such a call, from 1."""
+# How many results are in memory at once: each INSERT costs milliseconds, however few its rows.
+_BATCH = 400
+# How much the file of a cell may unpack to, as it may be a stranger's: far beyond what an analysis
+# writes.
+MOST_BYTES, MOST_TIMES, MOST_TEXT_BYTES = 256 << 20, 100, 1 << 30
 
 
 class TableError(Exception):
@@ -59,8 +67,31 @@ def _swept(table: str, axes: Sequence[str]) -> tuple[Swept, ...]:
     return swept.columns(axes, (column.name for column in TABLES[table].columns))
 
 
+# The tables of a cell
+
+
+@cache  # opening one takes 15 ms
+def _writer() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(":memory:", config=dict(_CONFIG))
+
+
+def write_series(folder: Path, series: Series) -> tuple[str, ...]:
+    """Write the tables of a cell; return their names. The same tables give the same bytes.
+
+    Raises OSError, duckdb.Error.
+    """
+    with _writer().cursor() as own:
+        for name, columns in series.items():
+            arrays, values = _values(TABLES[name], [columns])
+            body = ", ".join(f"{values[name]} AS {quoted(name)}" for name in values)
+            target = _text(folder / f"{name}.parquet")
+            own.register("arrays", arrays)
+            own.execute(f"COPY (SELECT {body} FROM arrays) TO {target} {_COPY}")
+    return tuple(series)
+
+
 def read_stored(cell: Cell, folder: Path) -> Stored:
-    """Read a cell's result.json and series.npz.
+    """Read a cell's result, and see that the tables are there that it names.
 
     Raises TableError, also for the result of another cell.
     """
@@ -68,81 +99,25 @@ def read_stored(cell: Cell, folder: Path) -> Stored:
         result = CellResult.model_validate_json(content(folder / "result.json"))
         if why := mismatch(cell, folder.name, result):
             raise ArtefactError(why)
-        if not (folder / "series.npz").is_file() and result.status == "ok":
-            raise FileNotFoundError(errno.ENOENT, "there is no series.npz", str(folder))
-        series = Series.open(folder / "series.npz") if result.status == "ok" else None
+        if result.earlier_layout:
+            raise ArtefactError(
+                "it has its series in `series.npz`, which the version in `lock.json` reads,"
+                " and no raw artefacts from which they could be derived again"
+            )
+        named = result.series or ()
+        if named != tuple(name for name in SERIES if name in named):
+            raise ArtefactError("it names tables that an analysis does not write")
+        for name in named:
+            if not (folder / f"{name}.parquet").is_file():  # reading a pipe might never end
+                raise FileNotFoundError(errno.ENOENT, f"there is no {name}.parquet", str(folder))
     except (OSError, ValidationError, ArtefactError) as error:
         if fault := faults.of(error):
             raise fault from error
         raise TableError(f"the result in {folder} cannot be read: {error}") from None
-    return Stored(cell, result, series)
+    return Stored(cell, result, folder)
 
 
-class Filling:
-    """The tables of a run while they are filled.
-
-    Only some cells at a time are in memory; the rows of the others wait in a temporary database.
-    The same cells in the same order give the same bytes.
-
-    folder: for its use alone; what is there is removed. axes: swept names in file order. Raises
-    OSError and duckdb.Error, as its methods do.
-    """
-
-    def __init__(self, folder: Path, axes: Sequence[str]) -> None:
-        self._folder = folder
-        self._added = {name: _swept(name, axes) for name in TABLES}
-        self._batch: list[Stored] = []
-        self._batch_bytes = 0
-        self._rows: duckdb.DuckDBPyConnection | None = None
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-
-    def add(self, stored: Stored) -> None:
-        """Add the rows of a cell."""
-        self._batch.append(stored)
-        self._batch_bytes += stored.series.nbytes if stored.series else 0
-        if len(self._batch) == _BATCH_CELLS or self._batch_bytes >= _BATCH_BYTES:
-            self._rows = self._rows or self._database(str(self._folder / "rows.duckdb"))
-            self._insert(self._rows)
-
-    def write(self, folder: Path) -> None:
-        """Write every table into a folder, replacing what is there."""
-        rows = self._rows = self._rows or self._database(":memory:")
-        self._insert(rows)
-        # Each table is written by one thread, so its bytes are always the same.
-        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as writers:
-            for _ in writers.map(partial(self._copy, rows), TABLES):
-                pass
-        folder.mkdir(parents=True, exist_ok=True)
-        # `cells` last: its age tells how old the tables are if this is interrupted.
-        for name in sorted(TABLES, key="cells".__eq__):
-            (self._folder / f"{name}.parquet").replace(folder / f"{name}.parquet")
-
-    def close(self) -> None:
-        """Remove its folder."""
-        if self._rows is not None:
-            self._rows.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def _database(self, place: str) -> duckdb.DuckDBPyConnection:
-        """Return a database at a place, with empty tables."""
-        rows = duckdb.connect(place, config=dict(_CONFIG))
-        for name, table in TABLES.items():
-            columns = _in_order(table, self._added[name])
-            body = ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
-            rows.execute(f"CREATE TABLE {name} ({body})")
-        return rows
-
-    def _insert(self, rows: duckdb.DuckDBPyConnection) -> None:
-        batch, self._batch, self._batch_bytes = self._batch, [], 0
-        if batch:
-            for name, table in TABLES.items():
-                _insert(rows, table, self._added[name], batch)
-
-    def _copy(self, rows: duckdb.DuckDBPyConnection, name: str) -> None:
-        target = str(self._folder / f"{name}.parquet").replace("'", "''")
-        with rows.cursor() as own:
-            own.execute(f"COPY {name} TO '{target}' {_COPY}")
+# The tables of a run
 
 
 def renew(store: Store) -> None:
@@ -156,33 +131,214 @@ def renew(store: Store) -> None:
     record.end(names)
 
 
+def write_of(store: Store, folder: Path, plan: Plan, scratch: Path | None = None) -> None:
+    """Write the tables of a store's finished cells, which belong to a plan.
+
+    scratch: as of `write`. Raises TableError, StoreError.
+    """
+    stored = (read_stored(cell, where) for cell, where in store.finished())
+    write(folder, tuple(axis.name for axis in plan.axes), stored, scratch)
+
+
 def write(
     folder: Path, axes: Sequence[str], cells: Iterable[Stored], scratch: Path | None = None
 ) -> None:
     """Write every table into `folder`, replacing what is there; rows in the order of `cells`.
 
-    axes: swept names in file order. scratch: as `folder` of Filling; None: in `folder`, where
-    nobody else keeps files. Raises TableError.
+    axes: swept names in file order. scratch: a folder for this alone, which is removed; None: in
+    `folder`, where nobody else keeps files. Raises TableError.
     """
+    place = scratch or folder / PARTIAL
     try:
-        with closing(Filling(scratch or folder / PARTIAL, axes)) as filling:
-            for stored in cells:
-                filling.add(stored)
-            filling.write(folder)
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        _write(place, axes, cells)
+        folder.mkdir(parents=True, exist_ok=True)
+        # `cells` last: its age tells how old the tables are if this is interrupted.
+        for name in sorted(TABLES, key="cells".__eq__):
+            (place / f"{name}.parquet").replace(folder / f"{name}.parquet")
     except (duckdb.Error, OSError) as error:
         if fault := faults.of(error):
             raise fault from error
         raise TableError(f"the tables in {folder} cannot be written: {error}") from None
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
 
 
-def write_of(store: Store, folder: Path, plan: Plan, scratch: Path | None = None) -> None:
-    """Write the tables of a store's finished cells, which belong to a plan. Raises TableError,
-    StoreError.
+def _write(folder: Path, axes: Sequence[str], cells: Iterable[Stored]) -> None:
+    """Write the tables of cells into an empty folder."""
+    added = {name: _swept(name, axes) for name in TABLES}
+    with_rows: dict[str, list[Stored]] = {name: [] for name in SERIES}
+    config: dict[str, Any] = {**_CONFIG, "temp_directory": str(folder / "memory")}
+    with duckdb.connect(":memory:", config=config) as database:
+        for name, table in TABLES.items():
+            columns = _in_order(table, added[name])
+            body = ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
+            database.execute(f"CREATE TABLE {name} ({body})")
+        left = iter(cells)
+        while batch := list(islice(left, _BATCH)):
+            for name, of_result in RESULTS.items():
+                _insert(database, of_result, added[name], batch)
+            for stored in batch:
+                for name in stored.result.series or ():
+                    with_rows[name].append(stored)
 
-    scratch: as of `write`.
+        def copy(name: str) -> None:
+            target = _text(folder / f"{name}.parquet")
+            rows: str = f"FROM {name}"
+            parameters: list[object] = []
+            with database.cursor() as own:
+                if of := with_rows.get(name):
+                    rows, parameters = _rows(own, TABLES[name], added[name], of)
+                own.execute(f"COPY ({rows}) TO {target} {_COPY}", parameters)
+
+        # Each table is written by one thread, so its bytes are always the same.
+        with ThreadPoolExecutor(len(sched_getaffinity(0))) as writers:
+            for _ in writers.map(copy, TABLES):
+                pass
+
+
+def _insert(
+    database: duckdb.DuckDBPyConnection,
+    table: Table[Stored],
+    added: Sequence[Swept],
+    batch: Sequence[Stored],
+) -> None:
+    """Add the rows of some results to a table."""
+    parts = [table.rows(stored) for stored in batch]
+    arrays, values = _values(table, parts)
+    counts = [len(next(iter(columns.values()))) for columns in parts]
+    if not any(counts):
+        return
+    arrays["cell"] = np.repeat(np.arange(1, len(batch) + 1), counts)
+    of_cells, parameters = _of_cells(batch, added, "cell")
+    body = ", ".join((of_cells | values)[column.name] for column in _in_order(table, added))
+    with database.cursor() as own:
+        own.register("arrays", arrays)
+        own.execute(f"INSERT INTO {table.name} SELECT {body} FROM arrays", parameters)
+
+
+def _rows(
+    database: duckdb.DuckDBPyConnection,
+    table: Table[Any],
+    added: Sequence[Swept],
+    cells: Sequence[Stored],
+) -> tuple[str, list[object]]:
+    """Return a query for the rows of a table in the folders of cells, and its parameters.
+
+    Raises OSError for a file that no analysis writes.
     """
-    stored = (read_stored(cell, where) for cell, where in store.finished())
-    write(folder, tuple(axis.name for axis in plan.axes), stored, scratch)
+    paths = [stored.folder / f"{table.name}.parquet" for stored in cells]
+    files = [_pattern(path) for path in paths]
+    of_cells, parameters = _of_cells(cells, added, _NUMBER)
+    values = {
+        column.name: f"CAST({quoted(column.name)} AS {column.type})" for column in table.columns[1:]
+    }
+    parameters += [_longest_texts(database, table, paths, files), files]
+    for column in table.columns[1:]:
+        if column.type == "VARCHAR":
+            longest = f"list_extract(${len(parameters) - 1}::BIGINT[], {_NUMBER})"
+            text = values[column.name]
+            values[column.name] = (
+                f"CASE WHEN strlen({text}) > {longest}"
+                f" THEN error('a text in a {table.name}.parquet is too long') ELSE {text} END"
+            )
+    body = ", ".join(
+        f"{(of_cells | values)[column.name]} AS {quoted(column.name)}"
+        for column in _in_order(table, added)
+    )
+    return f"SELECT {body} FROM {_FROM.format(f'${len(parameters)}')}", parameters
+
+
+def _longest_texts(
+    database: duckdb.DuckDBPyConnection,
+    table: Table[Any],
+    paths: Sequence[Path],
+    files: Sequence[str],
+) -> list[int]:
+    """Return how long a text in each file of a table may be, bytes.
+
+    Raises OSError for a file that has other columns, no rows, or far too many for its size.
+    """
+    found = {
+        name: (rows, columns)
+        for name, *(rows, columns) in database.execute(
+            "SELECT file_name, CASE WHEN bool_and(row_group_num_rows > 0)"
+            " THEN CAST(sum(row_group_num_rows) FILTER (column_id = 0) AS BIGINT) END,"
+            " list(DISTINCT path_in_schema) FROM parquet_metadata($1) GROUP BY file_name",
+            [files],
+        ).fetchall()
+    }
+    names = {column.name for column in table.columns[1:]}
+    longest = []
+    for path in paths:
+        rows, columns = found.get(str(path.absolute()), (None, []))
+        if not rows or set(columns) != names:
+            raise OSError(errno.EINVAL, f"it is not a table `{table.name}` of a cell", str(path))
+        most = max(MOST_BYTES, MOST_TIMES * path.stat().st_size)
+        if rows * len(names) * 8 > most:
+            raise OSError(errno.EINVAL, f"it unpacks to more than {most >> 20} MiB", str(path))
+        longest.append(MOST_TEXT_BYTES // rows)
+    return longest
+
+
+def _of_cells(
+    cells: Sequence[Stored], added: Sequence[Swept], number: str
+) -> tuple[dict[str, str], list[object]]:
+    """Return expressions for the values that are the same in all rows of a cell, by their column,
+    and their parameters.
+
+    number: expression for the number of the cell, from 1.
+    """
+    lists: list[object] = [[stored.cell.id for stored in cells]]
+    expressions = {"cell": f"list_extract($1::VARCHAR[], {number})"}
+    for found in added:
+        lists.append([found.of(stored.cell.bindings) for stored in cells])
+        expression = f"list_extract(${len(lists)}::{found.column.type}[], {number})"
+        expressions[found.column.name] = expression
+    return expressions, lists
+
+
+def _values(table: Table[Any], parts: Sequence[Columns]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the arrays of a table's columns after the first, and an expression for each.
+
+    Their names are the user's, so the arrays are numbered.
+    """
+    arrays: dict[str, Any] = {}
+    values: dict[str, str] = {}
+    for number, column in enumerate(table.columns[1:]):
+        name = f"c{number}"
+        arrays[name] = np.concatenate([_array(part[column.name], column) for part in parts])
+        values[column.name] = _expression(name, column, arrays[name])
+    return arrays, values
+
+
+def _in_order(table: Table[Any], added: Sequence[Swept]) -> list[Column]:
+    """Return all columns of a table: swept names come last, in `cells` before the repetition."""
+    columns = list(table.columns)
+    at = len(columns)
+    if table.name == "cells":
+        at = [column.name for column in columns].index("repetition")
+    columns[at:at] = [found.column for found in added]
+    return columns
+
+
+def _array(values: Sequence[Any] | NDArray[Any], column: Column) -> NDArray[Any]:
+    if column.type in ("BIGINT", "INTEGER"):
+        numbers = np.asarray(values)
+        return numbers.astype(np.float64 if numbers.dtype.kind in "fO" else np.int64)
+    if column.type.startswith("VARCHAR"):
+        return np.fromiter(values, object, len(values))
+    return np.asarray(values, {"DOUBLE": np.float64, "BOOLEAN": np.bool_}[column.type])
+
+
+def _expression(name: str, column: Column, values: NDArray[Any]) -> str:
+    if values.dtype.kind == "f":  # NaN stands for null; whole numbers are floats where some are
+        name = f"nullif({name}, 'nan'::DOUBLE)"
+    return f"CAST({name} AS {column.type})"
+
+
+# Queries
 
 
 def connect(folder: Path) -> duckdb.DuckDBPyConnection:
@@ -192,11 +348,10 @@ def connect(folder: Path) -> duckdb.DuckDBPyConnection:
     """
     connection = duckdb.connect(":memory:", config=dict(_CONFIG))
     for name in TABLES:
-        file = str(folder / f"{name}.parquet").replace("'", "''")
         try:
             if not (folder / f"{name}.parquet").is_file():  # reading a pipe might never end
                 raise duckdb.IOException("it is not a regular file")
-            rows = f"FROM read_parquet('{file}')"
+            rows = f"FROM {_FROM.format(_text(_pattern(folder / f'{name}.parquet')))}"
             there = [row[0] for row in connection.execute(f"DESCRIBE SELECT * {rows}").fetchall()]
             known = {column.name for column in TABLES[name].columns}
             shown = [column for column in there if name == "cells" or column in known]
@@ -220,8 +375,9 @@ def current(folder: Path) -> bool:
     connection = duckdb.connect(":memory:", config=dict(_CONFIG))
     try:
         for name, table in TABLES.items():
-            file = str(folder / f"{name}.parquet").replace("'", "''")
-            found = connection.execute(f"DESCRIBE SELECT * FROM read_parquet('{file}')").fetchall()
+            file = _pattern(folder / f"{name}.parquet")
+            describe = f"DESCRIBE SELECT * FROM {_FROM.format(_text(file))}"
+            found = connection.execute(describe).fetchall()
             if not {column.name for column in table.columns} <= {row[0] for row in found}:
                 return False
     except duckdb.Error:
@@ -240,8 +396,10 @@ def same(mine: Path, theirs: Path) -> bool:
     config: dict[str, Any] = {**_CONFIG, "memory_limit": "2GB"}
     try:
         with duckdb.connect(":memory:", config=config) as connection:
-            read = "SELECT * FROM read_parquet(?)"
-            tables = [connection.cursor().execute(read, [str(path)]) for path in (mine, theirs)]
+            read = f"SELECT * FROM {_FROM.format('?')}"
+            tables = [
+                connection.cursor().execute(read, [_pattern(path)]) for path in (mine, theirs)
+            ]
             if str(tables[0].description) != str(tables[1].description):
                 return False
             while True:
@@ -254,69 +412,16 @@ def same(mine: Path, theirs: Path) -> bool:
         return False
 
 
-def _in_order(table: Table, added: Sequence[Swept]) -> list[Column]:
-    """Return all columns of a table: swept names come last, in `cells` before the repetition."""
-    columns = list(table.columns)
-    at = len(columns)
-    if table.name == "cells":
-        at = [column.name for column in columns].index("repetition")
-    columns[at:at] = [found.column for found in added]
-    return columns
-
-
-def _insert(
-    connection: duckdb.DuckDBPyConnection,
-    table: Table,
-    added: Sequence[Swept],
-    batch: Sequence[Stored],
-) -> None:
-    """Add the rows of some cells to a table."""
-    parts = [(number, rows) for number, s in enumerate(batch, 1) if (rows := table.rows(s))]
-    # DuckDB finds arrays by their name in this frame or a registration; column names are the
-    # user's, so the arrays are numbered.
-    arrays = {
-        f"c{number}": np.concatenate([_array(rows[column.name], column) for _, rows in parts])
-        for number, column in enumerate(table.columns)
-        if parts
-    }
-    if not parts or not len(arrays["c0"]):
-        return
-    # A cell's swept values are the same in all of its rows: they are looked up by its number.
-    arrays["cell"] = np.concatenate(
-        [np.full(len(rows[table.columns[0].name]), number) for number, rows in parts]
-    )
-    values = {
-        column.name: _expression(f"c{number}", column, arrays[f"c{number}"])
-        for number, column in enumerate(table.columns)
-    }
-    lists = []
-    for found in added:
-        lists.append([found.of(stored.cell.bindings) for stored in batch])
-        of_cell = f"list_extract(${len(lists)}::{found.column.type}[], cell)"
-        values[found.column.name] = of_cell
-    body = ", ".join(values[column.name] for column in _in_order(table, added))
-    connection.execute(f"INSERT INTO {table.name} SELECT {body} FROM arrays", lists)
-
-
-def _array(values: Sequence[Any] | NDArray[Any], column: Column) -> NDArray[Any]:
-    kinds: dict[str, Any] = {"DOUBLE": np.float64, "BOOLEAN": np.bool_}
-    if column.type in ("BIGINT", "INTEGER"):
-        numbers = np.asarray(values)
-        return numbers if numbers.dtype.kind == "f" else numbers.astype(np.int64)
-    return np.asarray(values, kinds.get(column.type, object))
-
-
-def _expression(name: str, column: Column, values: NDArray[Any]) -> str:
-    if values.dtype.kind == "f" and column.type != "DOUBLE":  # whole numbers, some of them unknown
-        return f"CAST(nullif({name}, 'nan'::DOUBLE) AS {column.type})"
-    if column.type == "DOUBLE":
-        return f"nullif({name}, 'nan'::DOUBLE)"
-    if column.type == "VARCHAR[]":
-        separated = f"string_split({name}, chr({ord(SEPARATOR)}))"
-        return f"CASE WHEN {name} = '' THEN [] ELSE {separated} END"
-    return f"CAST({name} AS {column.type})"
-
-
 def quoted(name: str) -> str:
     """Return a name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def _text(value: object) -> str:
+    """Return a text in SQL."""
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def _pattern(path: Path) -> str:
+    """Return what DuckDB, which takes the name of a file as a pattern, reads this file for."""
+    return re.sub(r"([*?\[])", r"[\1]", str(path.absolute()))

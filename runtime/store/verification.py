@@ -12,15 +12,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fairc.compiler.files import content
 from fairc.compiler.plan import Cell
 from fairc.compiler.record import FILES, recorded
 from fairc.runtime.host import supervisor
+from fairc.runtime.measurement.results import CellResult
 
 from . import damage, hashes, tables
-from .cell_folder import RAW, RESULT
+from .cell_folder import RAW, RESULT, ours
 from .folder import CELLS, LOCK, PLAN, Store, StoreError, read_cells
 from .occupant import PHASE_CHECK, REPORTS
 from .ranges import missing
+
+OF_THE_HOST = {"wall_s", "analysis"}
+"""Fields of a result that differ where the cell did the same: wall time, and the version that
+analysed it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,3 +209,29 @@ def stored(store: Store) -> Iterator[tuple[Cell, Path]]:
             if (folder / RESULT).is_file() or (folder / FILES).is_file():
                 yield cell, folder
                 break
+
+
+def differences(first: Path, second: Path) -> list[str]:
+    """Return the fields and files in which two stored cells differ, wall times aside.
+
+    Raises OSError, ValueError.
+    """
+    one, other = (
+        CellResult.model_validate_json(content(folder / RESULT)) for folder in (first, second)
+    )
+    fields = (name for name in CellResult.model_fields if name not in OF_THE_HOST)
+    found = [name for name in fields if getattr(one, name) != getattr(other, name)]
+    kept = (".har", ".parquet")
+    names = {n for folder in (first, second) for n in ours(folder) if n.endswith(kept)}
+    return found + [name for name in sorted(names) if not _same(first / name, second / name)]
+
+
+def _same(first: Path, second: Path) -> bool:
+    """Return whether two files are there and hold the same."""
+    if not (first.is_file() and second.is_file()):
+        return False
+    return (
+        tables.same(first, second)
+        if first.suffix == ".parquet"
+        else (first.read_bytes() == second.read_bytes())
+    )

@@ -14,9 +14,10 @@ from pathlib import Path
 
 from fairc import dsl
 from fairc.compiler import Cell, compile
-from fairc.runtime.analysis.cells import analyse, write_series
+from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.host import archive
+from fairc.runtime.store.tables import write_series
 from fairc.runtime.uml import confinement
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +64,7 @@ def whole_cell(engine: Engine, cell: Cell) -> tuple[float, float, str]:
         raw = engine.run(cell, Path(folder))
         assert not raw.error, raw.error
         analysis = analyse(cell, raw.artefacts, ())
-        write_series(Path(folder, "series.npz"), analysis.series)
+        write_series(Path(folder), analysis.series)
         archive.pack(raw.artefacts, Path(folder, "raw.tar.zst"))
     return raw.virtual_s, time.monotonic() - started, str(analysis.verdict)
 

@@ -14,10 +14,11 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from fairc.runtime.analysis.cells import analyse, write_series
+from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.host import archive, bounds
 from fairc.runtime.host.faults import EngineUnavailable
+from fairc.runtime.store.tables import write_series
 
 from .cells import CELL
 from .common import ALL_CORES, Figure, MemoryWatch, cpu_s, median, only_cell, whole_cell
@@ -115,7 +116,7 @@ def analysis_s(engine: UmlEngine) -> float:
         assert not raw.error, raw.error
         for number in range(6):
             started = time.process_time()
-            write_series(Path(folder, f"{number}.npz"), analyse(cell, raw.artefacts, ()).series)
+            write_series(Path(folder), analyse(cell, raw.artefacts, ()).series)
             archive.pack(raw.artefacts, Path(folder, f"{number}.tar.zst"))
             spent.append(time.process_time() - started)
     return statistics.median(spent[1:])

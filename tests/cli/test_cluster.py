@@ -121,7 +121,7 @@ def test_what_is_missing_failed_or_damaged_is_said(
     first = json.loads(Path("plan/cells.jsonl").read_text().splitlines()[0])["id"]
     for folder in Path("plan/results").glob("*/result.json"):
         if json.loads(folder.read_text())["cell"] == first:
-            (folder.parent / "series.npz").write_bytes(b"PK cut off")
+            (folder.parent / "slots.parquet").write_bytes(b"PAR1 cut off")
     told = plan("run", "plan", "--collect")
     assert told.status == 1
     assert "3 cells: 1 valid, 0 flagged, 0 invalid, 2 failed" in told.out

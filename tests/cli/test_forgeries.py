@@ -163,7 +163,8 @@ def test_run_runs_exchanged_cells_again(packed: Fairc) -> None:
     called = packed("run", "tiny.fexp")
     assert called.status == 0 and "2 cells to run; 14 already done" in called.err
     after = forgery.folder_files(RUN)
-    series = [name for name in before if name.endswith("series.npz")]
+    series = [n for n in before if n.startswith("cells/") and n.endswith(".parquet")]
+    assert series
     assert all(after[name] == before[name] for name in series)
     assert packed("verify", RUN).status == 0
 

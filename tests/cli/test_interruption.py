@@ -96,7 +96,8 @@ def test_sigkill_in_the_middle(tmp_path: Path, when: int) -> None:
         folder = tmp_path / "results/tiny/cells" / key
         assert json.loads((folder / "result.json").read_text())["status"] == "ok"
         assert {path.name for path in folder.iterdir()} == {
-            *("files.json", "result.json", "series.npz", "raw.tar.zst")
+            *("files.json", "result.json", "raw.tar.zst"),
+            *("slots.parquet", "samples.parquet", "queues.parquet"),
         }
     resume(tmp_path, kept)
 

@@ -146,7 +146,9 @@ def test_a_link_beside_the_spec_is_not_packed(packed: Fairc, tmp_path: Path) -> 
     assert PACK.read_bytes() == before
 
 
-@pytest.mark.parametrize("name", ["report.html", "spec/tiny.fexp", "tables", "cells/*/series.npz"])
+@pytest.mark.parametrize(
+    "name", ["report.html", "spec/tiny.fexp", "tables", "cells/*/slots.parquet"]
+)
 def test_a_link_in_a_run_puts_no_file_of_this_machine_into_a_pack(
     packed: Fairc, tmp_path: Path, name: str
 ) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from fairc.compiler.record import Record
+from fairc.compiler.record import Record, of_file
 
 Fairc = Callable[..., Any]  # conftest.py
 RUN = Path("results/tiny")
@@ -57,7 +57,24 @@ def cut(path: Path) -> None:
 def earlier(folder: Path) -> None:
     """Have a damaged series, and no hashes."""
     (folder / "files.json").unlink()
-    cut(folder / "series.npz")
+    cut(folder / "slots.parquet")
+
+
+def in_npz(folder: Path) -> None:
+    """Have a cell as versions stored it that kept its series in one file of NumPy."""
+    tables = [*folder.glob("*.parquet")]
+    tables[0].rename(folder / "series.npz")
+    for path in tables[1:]:
+        path.unlink()
+    result, record = folder / "result.json", folder / "files.json"
+    document = json.loads(result.read_text())
+    del document["series"]
+    result.write_text(json.dumps(document))
+    known = json.loads(record.read_text())
+    known["files"] = {
+        path.name: of_file(path).model_dump() for path in sorted(folder.iterdir()) if path != record
+    }
+    record.write_text(json.dumps(known))
 
 
 def edit(path: Path) -> None:
@@ -111,7 +128,7 @@ def test_a_damaged_file_of_the_current_folder_is_named(
     assert called.status == 1 and "rm lock.json;" in called.out
 
 
-@pytest.mark.parametrize("name", ["result.json", "series.npz"])
+@pytest.mark.parametrize("name", ["result.json", "slots.parquet"])
 def test_what_cannot_be_read_of_an_earlier_version_is_named_and_mended(
     made: Fairc, name: str
 ) -> None:
@@ -124,14 +141,15 @@ def test_what_cannot_be_read_of_an_earlier_version_is_named_and_mended(
 
 
 DERIVED: dict[str, Callable[[], object]] = {
-    "half of the series": lambda: cut(cell() / "series.npz"),
-    "a bit of the series": lambda: flip(cell() / "series.npz"),
-    "no series": lambda: (cell() / "series.npz").unlink(),
+    "half of the series": lambda: cut(cell() / "slots.parquet"),
+    "a bit of the series": lambda: flip(cell() / "slots.parquet"),
+    "no series": lambda: (cell() / "slots.parquet").unlink(),
     "an edited result": lambda: edit(cell() / "result.json"),
     "no result": lambda: (cell() / "result.json").unlink(),
     "rubbish for a result": lambda: (cell() / "result.json").write_text("{"),
     "rubbish for hashes": lambda: (cell() / "files.json").write_text("[" * 10**5),
     "a series of an earlier version": lambda: earlier(cell()),
+    "series in the earlier layout": lambda: in_npz(cell()),
 }
 
 
@@ -211,7 +229,7 @@ def test_what_was_removed_on_purpose_is_no_damage(made: Fairc) -> None:
     assert made("clean", "--raw", RUN).status == 0
     called = made("verify", RUN)
     assert called.status == 0 and "raw artefacts of 6 cells have been removed" in called.out
-    (cell() / "series.npz").unlink()
+    (cell() / "slots.parquet").unlink()
     called = made("run", "tiny.fexp")  # nothing is there to derive it from
     assert called.status == 0 and "1 cell to run" in called.err
 
@@ -243,3 +261,10 @@ def test_what_is_no_run(made: Fairc) -> None:
     for name in (".", "plan"):
         called = made("verify", name)
         assert called.status == 2 and "is not a run directory" in called.err
+
+
+def test_without_raw_artefacts_the_earlier_layout_is_refused(made: Fairc) -> None:
+    assert made("clean", "--raw", RUN).status == 0
+    in_npz(cell())
+    called = made("report", RUN)
+    assert called.status == 2 and "which the version in `lock.json` reads" in called.err

@@ -12,9 +12,9 @@ from madeartefacts import Made, crowded, write_lines
 from madecell import MS, made_cell
 
 from fairc.compiler.plan import MetricRequest
-from fairc.runtime.analysis.cells import analyse, write_series
+from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.measurement import ArtefactError, load
-from fairc.runtime.measurement.series import Series
+from fairc.runtime.measurement.series import SERIES
 
 NEEDED = [
     "cell.json",
@@ -163,24 +163,14 @@ def test_a_flow_with_an_open_connection_lasts_to_the_end(tmp_path: Path) -> None
     assert not flow.endpoints.completed
 
 
-def test_series_are_kept_as_they_are_and_to_the_byte(made: Made, tmp_path: Path) -> None:
-    folder = made.write(tmp_path / "raw")
-    series = analyse(made.cell, folder, []).series
-    again = analyse(made.cell, folder, []).series
-    write_series(tmp_path / "one.npz", series)
-    write_series(tmp_path / "two.npz", again)
-    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
-    opened = Series.open(tmp_path / "one.npz")
-    assert opened.flows.tolist() == ["a", "b"]
-    assert opened.queues.tolist() == ["r1/r1-eth2"]
-    assert np.array_equal(opened.ip_bytes, series.ip_bytes)
-    assert opened.queue_bytes.shape == (1, len(opened.t_s))
-    assert np.isnan(opened.sample_pacing_bps).all()
-    assert opened.loss_sent.tolist() == [sum(p.left_ns is not None for p in made.packets)]
-
-
-@pytest.mark.parametrize("content", [b"", b"rubbish", b"PK\x03\x04"])
-def test_broken_series(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "series.npz").write_bytes(content)
-    with pytest.raises(ArtefactError, match="is not a cell's series"):
-        Series.open(tmp_path / "series.npz")
+def test_series(made: Made, tmp_path: Path) -> None:
+    series = analyse(made.cell, made.write(tmp_path / "raw"), []).series
+    assert [*series] == ["slots", "samples", "queues"]  # tables without rows are left out
+    slots, queues = series["slots"], series["queues"]
+    number = len(queues["t_s"])
+    assert [*slots["flow"]] == ["a"] * number + ["b"] * number
+    assert [*slots["slot"]] == [*range(number)] * 2
+    assert {*queues["queue"]} == {"r1/r1-eth2"}
+    assert np.isnan(series["samples"]["pacing_bps"]).all()
+    for name, columns in series.items():
+        assert [*columns] == [column.name for column in SERIES[name].columns[1:]]

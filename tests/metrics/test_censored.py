@@ -33,7 +33,7 @@ from fairc.runtime.statistics.paired import Matched, walsh_shift
 from fairc.runtime.statistics.sequential import at_any_time, at_look
 from fairc.runtime.statistics.verdicts import compare
 from fairc.runtime.store import tables
-from fairc.runtime.store.schema import Stored
+from fairc.runtime.store.columns import Stored
 
 INF = math.inf
 

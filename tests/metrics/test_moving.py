@@ -17,7 +17,7 @@ from fairc.runtime.claims.values import Values
 from fairc.runtime.repetitions.moving import Moves, is_level, moving, sentence
 from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.store import tables
-from fairc.runtime.store.schema import Stored
+from fairc.runtime.store.columns import Stored
 
 
 @pytest.mark.parametrize(

@@ -20,14 +20,13 @@ from madeweb import (
 from storedcells import of
 
 from fairc.compiler.plan import LoadWorkload
-from fairc.runtime.analysis.cells import write_series
 from fairc.runtime.measurement import load
 from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.measurement.slow_start import slow_start_s
 from fairc.runtime.metrics.cpu import busy_share
 from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.store import tables
-from fairc.runtime.store.schema import Stored
+from fairc.runtime.store.columns import Stored
 
 
 def test_the_times_of_a_load_count_from_connect_start(tmp_path: Path) -> None:
@@ -70,10 +69,10 @@ def test_the_browsers_own_time_stands_beside_the_loads(tmp_path: Path) -> None:
     made.client = [own]
     analysis = analysed(made, tmp_path)
     assert {value.load for value in analysis.metrics} == {1, 2}
-    rows = analysis.series.loads
-    assert rows["load"].tolist() == [0, 1, 2]
+    rows = analysis.series["loads"]
+    assert rows["load"] == [0, 1, 2]
     assert rows["plt_s"][0] == pytest.approx(0.295)
-    assert np.isnan(rows["slow_start_s"][0])
+    assert rows["slow_start_s"][0] is None
 
 
 def test_a_failed_load_has_its_reason_and_no_value(tmp_path: Path) -> None:
@@ -98,7 +97,7 @@ def test_a_failed_load_has_its_reason_and_no_value(tmp_path: Path) -> None:
     assert second["plt"].reason == "the load failed: ERR_QUIC_HANDSHAKE_FAILED"
     # An outcome: the cell is as valid as before.
     assert not [reason for reason in analysis.reasons if "load" in reason]
-    assert analysis.series.loads["error"].tolist() == ["", "ERR_QUIC_HANDSHAKE_FAILED"]
+    assert analysis.series["loads"]["error"] == ["", "ERR_QUIC_HANDSHAKE_FAILED"]
     assert analysis.flows[0].completed is False
 
 
@@ -142,7 +141,9 @@ def test_tables_of_loads_and_objects(tmp_path: Path) -> None:
         metrics=analysis.metrics,
         conditions=analysis.conditions,
     )
-    tables.write(tmp_path, (), [Stored(made.cell, result, analysis.series)])
+    names = tables.write_series(tmp_path / "cell", analysis.series)
+    stored = Stored(made.cell, result.model_copy(update={"series": names}), tmp_path / "cell")
+    tables.write(tmp_path, (), [stored])
     with tables.connect(tmp_path) as connection:
         loads = connection.execute(
             "SELECT load, wanted, protocol, status, error, client, plt_s, fcp_s, objects,"
@@ -182,13 +183,6 @@ def test_tables_of_loads_and_objects(tmp_path: Path) -> None:
         of(tmp_path, ()), "plt", by=("protocol",), where=lambda n: n["protocol"] == "h3"
     )
     assert [row["by"] for row in rows] == [{"protocol": "h3", "load": "2"}]
-
-
-def test_stored_series_are_the_same_bytes(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        series = analysed(two_loads(), tmp_path / name).series
-        write_series(tmp_path / f"{name}.npz", series)
-    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
 
 
 # What HAR 1.2 says must be there (sections 3.1 to 3.16); optional fields are left out here.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -9,20 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
 import pytest
-from storedcells import AXES, failed, invalid, of, stored
+from storedcells import AXES, SERIES, failed, invalid, of, stored
 
 from fairc.cell.seeds import canonical, identity
 from fairc.compiler.cells.grid import identity_of
 from fairc.compiler.plan import Cell
-from fairc.runtime import documents
 from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.store import swept as swept_values
 from fairc.runtime.store import tables
-from fairc.runtime.store.columns import TABLES
+from fairc.runtime.store.columns import RESULTS, TABLES, Stored
 from fairc.runtime.store.folder import key_of
-from fairc.runtime.store.schema import SEPARATOR, Stored
 from fairc.runtime.store.tables import TableError
 
 ROOT = Path(__file__).parents[2]
@@ -155,8 +154,8 @@ def test_swept_values_are_numbers_in_every_table(tmp_path: Path) -> None:
         expected = {f"{n:016x}": (loss, *numbers[loss], "x") for n, loss in losses.items()}
         if name == "cells":
             expected[f"{121:016x}"] = ("3%", 0.03, "1", "x")
-        there = table.rows(cells[0])
-        assert found == (expected if there and len(there["cell"]) else {}), name
+        there = name in RESULTS and len(table.rows(cells[0]).get("flow", [0]))
+        assert found == (expected if there or name in SERIES else {}), name
     assert sum(bool(rows(tmp_path, f"SELECT 1 FROM {name} LIMIT 1")) for name in TABLES) > 6
 
 
@@ -209,39 +208,110 @@ def test_missing_or_broken_tables(tmp_path: Path, written: Path) -> None:
         tables.connect(written)
 
 
-def test_stored_results_are_read_back(tmp_path: Path) -> None:
+@pytest.fixture
+def folder(tmp_path: Path) -> tuple[Cell, Path]:
+    """The folder of a stored cell."""
     made = stored(1, "0%")
     cell = genuine(made.cell)
     key = key_of(cell, "fake", "none")
+    folder = shutil.copytree(made.folder, tmp_path / key)
     result = made.result.model_copy(update={"cell": cell.id, "key": key})
-    folder = tmp_path / key
-    folder.mkdir()
-    assert made.series is not None
     (folder / "result.json").write_text(result.model_dump_json())
-    made.series.save(folder / "series.npz")
-    found = tables.read_stored(cell, folder)
-    assert found.result == result
-    assert found.series is not None
-    assert found.series.ip_bytes.tolist() == made.series.ip_bytes.tolist()
-    with np.load(folder / "series.npz") as arrays:
-        earlier = {name: array for name, array in arrays.items() if name != "loads"}
-    np.savez(folder / "series.npz", **earlier)
-    with pytest.raises(TableError, match=r"of another build of fairc: .*loads"):
-        tables.read_stored(cell, folder)
-    (folder / "series.npz").unlink()
-    with pytest.raises(TableError, match="cannot be read"):
-        tables.read_stored(cell, folder)
-    (folder / "result.json").write_text(
-        failed(1, "0%").result.model_copy(update={"cell": cell.id, "key": key}).model_dump_json()
-    )
-    assert tables.read_stored(cell, folder).series is None
+    return cell, folder
+
+
+def change(folder: Path, **changes: object) -> None:
+    """Change fields of a stored result."""
+    path = folder / "result.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def test_stored_results_are_read_back(folder: tuple[Cell, Path]) -> None:
+    cell, place = folder
+    assert tables.read_stored(cell, place).result.series == tuple(SERIES)
+    (place / "samples.parquet").unlink()
+    with pytest.raises(TableError, match=r"there is no samples\.parquet"):
+        tables.read_stored(cell, place)
+    for odd in (("queues", "slots"), ("slots", "slots"), ("slots", "cells"), ("../slots",)):
+        change(place, series=odd)
+        with pytest.raises(TableError, match="tables that an analysis does not write"):
+            tables.read_stored(cell, place)
+    change(place, status="failed", verdict=None, series=None)
+    assert tables.read_stored(cell, place).result.status == "failed"
+
+
+def test_a_cell_of_the_earlier_layout(folder: tuple[Cell, Path]) -> None:
+    cell, place = folder
+    change(place, series=None)
+    with pytest.raises(TableError, match=r"series\.npz.*which the version in `lock\.json` reads"):
+        tables.read_stored(cell, place)
+
+
+def test_series_are_kept_to_the_byte(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        assert tables.write_series(tmp_path / name, SERIES) == tuple(SERIES)
+    for name in SERIES:
+        file = f"{name}.parquet"
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
+
+
+HOSTILE: dict[str, tuple[str, str]] = {
+    "a column less": ("SELECT * EXCLUDE (flow) FROM slots", "not a table `slots`"),
+    "a column more": ("SELECT *, 1 AS file_index FROM slots", "not a table `slots`"),
+    "no rows": ("FROM slots LIMIT 0", "not a table `slots`"),
+    "words for numbers": ("SELECT * REPLACE ('x' AS t_s) FROM slots", "Could not convert"),
+    "far too many rows": ("FROM slots, range(1000000) AS t(n) SELECT slots.*", "unpacks to more"),
+    "long texts": ("SELECT * REPLACE (repeat('x', 10000) AS flow) FROM slots", "too long"),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_stranger_s_file(
+    folder: tuple[Cell, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """It decides neither how much memory is taken, nor whose rows it has."""
+    monkeypatch.setattr(tables, "MOST_TEXT_BYTES", 50_000)
+    cell, place = folder
+    query, words = HOSTILE[what]
+    file = place / "slots.parquet"
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE slots AS FROM '{file}'")
+        connection.execute(f"COPY ({query}) TO '{file}' (FORMAT parquet)")
+    with pytest.raises(TableError, match=words):
+        tables.write(tmp_path / "tables", AXES, [tables.read_stored(cell, place)])
+    assert not any((tmp_path / "tables").iterdir())
+
+
+@pytest.mark.parametrize("content", [b"", b"rubbish", b"PAR1 rubbish PAR1", b"PAR1"])
+def test_a_file_that_is_no_table(folder: tuple[Cell, Path], tmp_path: Path, content: bytes) -> None:
+    cell, place = folder
+    (place / "slots.parquet").write_bytes(content)
+    with pytest.raises(TableError, match=r"slots\.parquet"):
+        tables.write(tmp_path / "tables", AXES, [tables.read_stored(cell, place)])
+
+
+@pytest.mark.parametrize("name", ["flow=x", "a[1]", "a*", "it's", "~"])
+def test_folders_whose_names_mean_something_to_a_library(
+    folder: tuple[Cell, Path], tmp_path: Path, name: str
+) -> None:
+    cell, place = folder
+    other = shutil.copytree(place, tmp_path / "a1" / place.name)
+    (other / "slots.parquet").write_bytes(b"of another run")
+    (tmp_path / name).mkdir()
+    moved = place.rename(tmp_path / name / place.name)
+    tables.write(tmp_path / name / "tables", AXES, [tables.read_stored(cell, moved)])
+    (tmp_path / "a1" / "tables").mkdir()
+    (tmp_path / "a1" / "tables" / "slots.parquet").write_bytes(b"of another run")
+    there = rows(tmp_path / name / "tables", "SELECT DISTINCT cell, flow FROM slots ORDER BY ALL")
+    assert there == [(cell.id, "a"), (cell.id, "b")]
+    assert tables.current(tmp_path / name / "tables")
 
 
 def test_no_column_is_declared_twice() -> None:
     for table in TABLES.values():
         names = sorted(column.name for column in table.columns)
         assert all(a != b for a, b in pairwise(names))
-    assert SEPARATOR not in documents.BLOCKS["tables"]()
 
 
 def test_tables_that_lack_a_column_are_not_current(tmp_path: Path) -> None:

@@ -27,8 +27,8 @@ from fairc.runtime.report.figures.sequence import _curves, _scale
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import Results
 from fairc.runtime.store import tables
+from fairc.runtime.store.columns import Stored
 from fairc.runtime.store.folder import read_cells, read_plan
-from fairc.runtime.store.schema import Stored
 from fairc_fake.engine import FakeEngine
 
 from pageplans import ACCESSES, HTTP, METRICS, SECOND, TARGETS, write_plan  # isort: skip
@@ -62,8 +62,9 @@ def stored(folder: Path, work: Path) -> Iterator[Stored]:
             flows=made.flows,
             metrics=made.metrics,
             conditions=made.conditions,
+            series=tables.write_series(workdir, made.series),
         )
-        yield Stored(cell, result, made.series)
+        yield Stored(cell, result, workdir)
 
 
 def _fail_second(file: Path) -> None:
@@ -174,7 +175,7 @@ def test_autocorrelation_has_a_panel_for_each_configuration(subject: Subject) ->
 
 
 def test_loads_measured_and_in_theory(subject: Subject) -> None:
-    sheet = loads.unasked(subject)
+    sheet = loads.make(subject, None)
     names = [name for name, _ in sheet.head]
     assert len(sheet.rows) == len(ACCESSES) * len(TARGETS) * len(HTTP) * 3
     rows = [dict(zip(names, row, strict=True)) for row in sheet.rows]

@@ -52,16 +52,15 @@ def drawing(path: Path) -> Drawing:
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What `within` draws."""
+    """What `within` draws, instead of drawing it."""
     seen: dict[str, Any] = {}
-    chart = within._chart
 
-    def keep(query: Any, lines: Any, places: Any, word: str, by: Any, log: bool) -> Any:
-        groups = [key.text for key in query.keys(by)]
-        seen.update(lines=lines, groups=groups, places=places, word=word)
-        return chart(query, lines, places, word, by, log)
+    def keep(
+        _: object, panels: Any, groups: Any, places: Any, width: object, word: str, log: bool
+    ) -> None:
+        seen.update(panels=panels, groups=groups, places=places, word=word)
 
-    monkeypatch.setattr(within, "_chart", keep)
+    monkeypatch.setattr(within, "_draw", keep)
     return seen
 
 
@@ -74,8 +73,10 @@ def test_each_cell_has_its_own_distribution(
         return [4.0] * 1000 if repetition == 1 else [1.0, 1.0, 1.0, 2.0]
 
     made = drawing(run_with(make_run, rows))
+    made.draw("wide")  # type: ignore[arg-type]
+    (panel,) = shown["panels"]
     assert shown["groups"] == ["users = heavy", "users = light"]
-    for line in shown["lines"]:
+    for line in panel.lines:
         assert line.cells == 6
         assert (line.share[0], line.share[-1]) == (0.75, 1)
         # Over all requests together it would be 15 of 1020.
@@ -91,7 +92,8 @@ def test_what_never_ended_is_at_no_time(
         return [1.0, 2.0 + repetition / 10, None, None] if flow == "heavy-1" else [None, None]
 
     made = drawing(run_with(make_run, rows))
-    heavy, light = shown["lines"]
+    made.draw("wide")  # type: ignore[arg-type]
+    heavy, light = shown["panels"][0].lines
     assert (heavy.share[0], heavy.share[-1]) == (0.25, 0.5)
     assert set(light.share) == {0}
     assert "light: less than half ended" in made.alt
@@ -103,7 +105,7 @@ def test_requests_of_the_warm_up_are_left_out(
     path = run_with(make_run, lambda *_: [9.0, 1.0, 1.0])
     cells = path / "cells.jsonl"
     cells.write_text(cells.read_text().replace('"warmup_ns":0', '"warmup_ns":50000000'))
-    drawing(path)
+    drawing(path).draw("wide")  # type: ignore[arg-type]
     assert set(shown["places"]) == {1.0}
 
 
@@ -151,9 +153,11 @@ def test_packets_are_what_a_queueing_delay_is_distributed_over(
     write_table(path / "tables/curves.parquet", SCHEMAS["curves"], curves)
     write_table(path / "tables/metrics.parquet", SCHEMAS["metrics"], metrics)
     made = drawing(path)
+    made.draw("wide")  # type: ignore[arg-type]
     assert shown["word"] == "packets"
     assert "6 cells, each with 1000 to 6000 packets a line" in made.caption
-    for line in shown["lines"]:
+    (panel,) = shown["panels"]
+    for line in panel.lines:
         at = dict(zip(shown["places"], line.share, strict=True))
         assert at[min(at, key=lambda x: abs(x - 2e-3))] == pytest.approx(0.5, abs=0.01)
 
@@ -169,6 +173,7 @@ def test_a_mixture_of_configurations_has_no_band(
         figures=(FigureRequest(kind="cdf", metric="srtt", options={"by": "flow"}),),
     )
     made = drawing(path)
-    assert all(line.low == line.high for line in shown["lines"])
+    made.draw("wide")  # type: ignore[arg-type]
+    assert all(line.low == line.high for line in shown["panels"][0].lines)
     assert "add `n` to `by` or `facet`" in made.caption
     assert shown["word"] == "samples"

@@ -12,13 +12,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from fairc.compiler.plan import FigureRequest
 from fairc.runtime.formatting import number
 from fairc.runtime.repetitions.reading import Outcome
-from fairc.runtime.report.run import Run
+from fairc.runtime.report.run import Configuration, Run
 
 from . import rates
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate
-from .traces import BINS, Line, Panel, ShownRun, chart, chosen_text, representatives, shaded
+from .traces import BINS, Line, Panel, chosen_text, draw_panels, representatives, shaded
 
 K, JAIN = "fmp.K", "fmp.jain"
 PANELS = 3
@@ -28,8 +29,9 @@ look so.
 """
 
 
-def unasked(subject: Subject) -> Drawing:
+def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     """Make the figure for the configurations whose time series are shown."""
+    del request  # a default figure: it has no options
     found = representatives(subject)
     bins = BINS if len(found) == 1 else BINS // 2
     courses = [_traces(subject.run, shown.outcome, bins) for shown in found]
@@ -38,18 +40,19 @@ def unasked(subject: Subject) -> Drawing:
     largest = max(abs(v) for course in courses for v in course.get(K, ([], [0.0]))[1])
     reach = max(1.1 * largest, LEAST_SPAN)
     panels: list[Panel] = []
-    for shown, course in zip(found, courses, strict=True):
+    for (configuration, outcome, _, name), course in zip(found, courses, strict=True):
         place = len(subject.run.flows)
         # The first of the three has the configuration's name above it, which may be as long as all
         # three.
-        lines = _rates(subject.run, shown)
-        panels.append(Panel(shown.heading, "rate (Mbit/s)", lines, warmup_s=shown.warmup_s))
+        warmup_s = subject.run.scenes[configuration.id].warmup_ns * 1e-9
+        lines = _rates(subject.run, configuration, outcome)
+        panels.append(Panel(name, "rate (Mbit/s)", lines, warmup_s=warmup_s))
         for metric, label, span in (
             (JAIN, "Jain's index so far", (0.0, 1.05)),
             (K, "K so far", (-reach, reach)),
         ):
             lines = (Line("", place, *course[metric]),) if metric in course else ()
-            panels.append(Panel("", label, lines, warmup_s=shown.warmup_s, span=span))
+            panels.append(Panel("", label, lines, warmup_s=warmup_s, span=span))
     ends = [
         f"{shown.configuration.label}: K = {number(course[K][1][-1], 3)}"
         for shown, course in zip(found, courses, strict=True)
@@ -68,13 +71,13 @@ def unasked(subject: Subject) -> Drawing:
             f" |K|. {chosen_text(found)}{shaded(panels)}"
         ),
         alt=f"Line charts over time. {'; '.join(ends[:4])}.",
-        picture=chart(panels, across=PANELS),
+        draw=lambda width: draw_panels(panels, width, per_configuration=PANELS),
     )
 
 
-def _rates(run: Run, shown: ShownRun) -> tuple[Line, ...]:
+def _rates(run: Run, configuration: Configuration, outcome: Outcome) -> tuple[Line, ...]:
     """Return the rates of one repetition, Mbit/s."""
-    series = rates.load(run, replace(shown.configuration, outcomes=(shown.outcome,)))
+    series = rates.load(run, replace(configuration, outcomes=(outcome,)))
     if series is None:
         return ()
     lines = []
@@ -100,4 +103,4 @@ def _traces(run: Run, outcome: Outcome, bins: int) -> dict[str, tuple[list[float
     return found
 
 
-KIND = FigureKind("course", unasked=unasked, is_due=lambda subject: subject.measures("fmp"))
+KIND = FigureKind("course", make, lambda subject: subject.measures("fmp"))

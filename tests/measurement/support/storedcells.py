@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from fairc.compiler.plan import Axis, Plan
-from fairc.runtime.measurement import pages
 from fairc.runtime.measurement.results import CellResult, FlowResult, MetricValue
 from fairc.runtime.measurement.series import Series
 from fairc.runtime.repetitions.reading import Measurements, measured
-from fairc.runtime.store.schema import Stored
+from fairc.runtime.store.columns import Stored
+from fairc.runtime.store.tables import write_series
 
 from madecell import made_cell  # isort: skip
 
@@ -27,52 +29,60 @@ def of(folder: Path, axes: Sequence[str], **header: Any) -> Measurements:
     return measured(folder, Plan.model_construct(axes=names, **header))
 
 
-def series(seed: int) -> Series:
-    """Series of two flows, one queue, three slots."""
-    floats = np.arange(6, dtype=np.float64).reshape(2, 3) + seed
-    return Series(
-        flows=np.array(["a", "b"]),
-        queues=np.array(["r1/r1-eth2"]),
-        t_s=np.array([0.0, 0.1, 0.2]),
-        ip_bytes=floats,
-        delivered_bytes=floats / 2,
-        active=floats > 2,
-        queue_bytes=floats[:1] * 100,
-        queue_packets=floats[:1],
-        sample_flow=np.array([0, 1]),
-        sample_connection=np.array([0, 3]),
-        sample_t_s=np.array([0.1, 0.2]),
-        sample_cwnd_packets=np.array([10.0, 11.0]),
-        sample_rtt_s=np.array([0.05, np.nan]),
-        sample_in_flight_packets=np.array([9.0, np.nan]),
-        sample_pacing_bps=np.array([np.nan, 1e6]),
-        video_flow=np.array([1, 1]),
-        video_connection=np.array([0, 1]),
-        video_startup_s=np.array([0.5, np.nan]),
-        video_stalls=np.array([2, 0]),
-        video_stalled_s=np.array([3.5, 0.0]),
-        video_qoe=np.array([2.9, np.nan]),
-        video_ended=np.array([True, False]),
-        request_flow=np.array([0]),
-        request_connection=np.array([0]),
-        request_number=np.array([7]),
-        request_start_s=np.array([1.5]),
-        request_fct_s=np.array([0.25]),
-        request_bytes=np.array([2**33]),
-        loads=pages.rows({"flow": int}, []),
-        resources=pages.rows({"flow": int}, []),
-        sequences=pages.rows({"flow": int}, []),
-        trace_metric=np.array(["fmp.K", "cwnd"]),
-        trace_flow=np.array(["", "b"]),
-        trace_of=np.array([0, 0, 1]),
-        trace_t_s=np.array([0.1, 0.2, 0.1]),
-        trace_value=np.array([0.0, -0.25, 10.0]),
-        busy_t_s=np.array([0.1]),
-        busy_share=np.array([0.2]),
-        loss_expected=np.array([0.01]),
-        loss_sent=np.array([100]),
-        loss_lost=np.array([1]),
-    )
+FLOATS = np.arange(1.0, 7.0)
+SERIES: Series = {
+    "slots": {
+        "flow": [*"aaabbb"],
+        "slot": [0, 1, 2] * 2,
+        "t_s": [0.0, 0.1, 0.2] * 2,
+        "ip_bytes": FLOATS,
+        "delivered_bytes": FLOATS / 2,
+        "active": FLOATS > 2,
+    },
+    "samples": {
+        "flow": ["a", "b"],
+        "connection": [0, 3],
+        "t_s": [0.1, 0.2],
+        "cwnd_packets": [10.0, 11.0],
+        "in_flight_packets": [9.0, np.nan],
+        "rtt_s": [0.05, np.nan],
+        "pacing_bps": [np.nan, 1e6],
+    },
+    "videos": {
+        "flow": ["b", "b"],
+        "connection": [0, 1],
+        "startup_s": [0.5, None],
+        "stalls": [2, 0],
+        "stalled_s": [3.5, 0.0],
+        "qoe": [2.9, None],
+        "ended": [True, False],
+    },
+    "requests": {
+        "flow": ["a"],
+        "connection": [0],
+        "request": [7],
+        "start_s": [1.5],
+        "fct_s": [0.25],
+        "bytes": [2**33],
+    },
+    "traces": {
+        "metric": ["fmp.K", "fmp.K", "cwnd"],
+        "flow": [None, None, "b"],
+        "t_s": [0.1, 0.2, 0.1],
+        "value": [0.0, -0.25, 10.0],
+    },
+    "queues": {
+        "queue": ["r1/r1-eth2"] * 3,
+        "t_s": [0.1, 0.2, 0.3],
+        "bytes": FLOATS[:3] * 100,
+        "packets": FLOATS[:3],
+    },
+}
+"""Tables of two flows, one queue, three slots."""
+_written = TemporaryDirectory()
+atexit.register(_written.cleanup)
+FOLDER = Path(_written.name)
+write_series(FOLDER, SERIES)
 
 
 def stored(number: int, loss: str, goodput: float | None = 1.0, **changes: Any) -> Stored:
@@ -112,7 +122,9 @@ def stored(number: int, loss: str, goodput: float | None = 1.0, **changes: Any) 
         "metrics": tuple(values),
     }
     result = CellResult(**(fields | changes))
-    return Stored(cell, result, series(number) if result.status == "ok" else None)
+    if result.status == "ok":
+        result = result.model_copy(update={"series": tuple(SERIES)})
+    return Stored(cell, result, FOLDER)
 
 
 def failed(number: int, loss: str) -> Stored:

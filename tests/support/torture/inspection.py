@@ -12,7 +12,7 @@ from fairc.runtime.measurement.results import CellResult
 
 from .fault import Problem, require
 
-ENDS = {".html": b"</html>", ".svg": b"</svg>", ".pdf": b"%%EOF", ".parquet": b"PAR1", ".npz": b""}
+ENDS = {".html": b"</html>", ".svg": b"</svg>", ".pdf": b"%%EOF", ".parquet": b"PAR1"}
 
 
 def hashes(run: Path) -> dict[str, str]:
@@ -34,7 +34,7 @@ def require_whole(run: Path) -> None:
             result = CellResult.model_validate_json((path / "result.json").read_bytes())
         except (OSError, ValueError) as error:
             raise Problem(f"a cell has no whole result.json: {type(error).__name__}") from None
-        wanted = {"raw.tar.zst", "series.npz"} if result.status == "ok" else {"raw.tar.zst"}
+        wanted = {"raw.tar.zst", *(f"{name}.parquet" for name in result.series or ())}
         there = {each.name for each in path.iterdir() if each.stat().st_size}
         require(wanted <= there, f"a cell lacks {', '.join(sorted(wanted - there))}")
     for name in ("plan.json", "lock.json"):
