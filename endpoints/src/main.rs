@@ -31,6 +31,7 @@ mod random;
 mod reactor;
 mod request;
 mod roles;
+mod service;
 mod slots;
 mod socket;
 mod source;

@@ -3,13 +3,14 @@
 //! The server signs a certificate for its address and leaves it in the working directory before it
 //! listens; the client trusts this one alone, and checks that it is of that address and valid now.
 
+use data_encoding::HEXLOWER;
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use rcgen::{CertificateParams, KeyPair};
+use rustls::client::Resumption;
 use rustls::crypto::{ring, CryptoProvider};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::version::TLS13;
 use rustls::{ClientConfig, KeyLog, RootCertStore, ServerConfig};
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::net::Ipv4Addr;
@@ -47,18 +48,10 @@ pub fn server(
     write_whole(&certificate_file(flow), &certificate)?;
     let keys = Keys::create(&format!("{flow}.keys"))?;
     let private = PrivateKeyDer::try_from(key.serialize_der())?;
-    let mut config = ServerConfig::builder_with_provider(provider())
-        .with_protocol_versions(&[&TLS13])
-        .and_then(|builder| {
-            builder.with_no_client_auth().with_single_cert(vec![certificate], private)
-        })
-        .map_err(|error| format!("cannot set up TLS: {error}"))?;
-    config.alpn_protocols = vec![PROTOCOL.to_vec()];
+    let mut config = server_side(certificate, private, &[PROTOCOL])?;
     if secrets {
         config.key_log = Arc::new(keys);
     }
-    // No connection is resumed, so no ticket is worth its bytes.
-    config.send_tls13_tickets = 0;
     config.try_into().map_err(|error| format!("cannot set up TLS: {error}"))
 }
 
@@ -67,6 +60,35 @@ pub fn server(
 /// # Errors
 /// A message, if it is no certificate.
 pub fn client(certificate: Vec<u8>) -> Result<QuicClientConfig, String> {
+    client_side(certificate, PROTOCOL)?
+        .try_into()
+        .map_err(|error| format!("cannot set up TLS: {error}"))
+}
+
+/// Of any server with this certificate and its key, that speaks these protocols (ALPN).
+///
+/// # Errors
+/// A message.
+pub fn server_side(
+    certificate: CertificateDer<'static>,
+    key: PrivateKeyDer<'static>,
+    protocols: &[&[u8]],
+) -> Result<ServerConfig, String> {
+    let mut config = ServerConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&TLS13])
+        .and_then(|builder| builder.with_no_client_auth().with_single_cert(vec![certificate], key))
+        .map_err(|error| format!("cannot set up TLS: {error}"))?;
+    config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+    // No connection is resumed, so no ticket is worth its bytes.
+    config.send_tls13_tickets = 0;
+    Ok(config)
+}
+
+/// Of any client that trusts this certificate (DER) alone and speaks one protocol (ALPN).
+///
+/// # Errors
+/// A message, if it is no certificate.
+pub fn client_side(certificate: Vec<u8>, protocol: &[u8]) -> Result<ClientConfig, String> {
     let mut roots = RootCertStore::empty();
     roots
         .add(CertificateDer::from(certificate))
@@ -76,12 +98,13 @@ pub fn client(certificate: Vec<u8>) -> Result<QuicClientConfig, String> {
         .map_err(|error| format!("cannot set up TLS: {error}"))?
         .with_root_certificates(roots)
         .with_no_client_auth();
-    config.alpn_protocols = vec![PROTOCOL.to_vec()];
-    config.try_into().map_err(|error| format!("cannot set up TLS: {error}"))
+    config.alpn_protocols = vec![protocol.to_vec()];
+    config.resumption = Resumption::disabled();
+    Ok(config)
 }
 
 /// AES-128-GCM alone: what every QUIC implementation has, and what costs least where it was
-/// measured (docs/build/endpoints.md, "QUIC").
+/// measured (docs/build/endpoints.md, "QUIC"). The same over TCP.
 fn provider() -> Arc<CryptoProvider> {
     let mut provider = ring::default_provider();
     provider.cipher_suites = vec![ring::cipher_suite::TLS13_AES_128_GCM_SHA256];
@@ -139,18 +162,8 @@ impl Keys {
 
 impl KeyLog for Keys {
     fn log(&self, label: &str, client_random: &[u8], secret: &[u8]) {
-        let mut line = format!("{label} {} {}\n", hex(client_random), hex(secret));
+        let (random, secret) = (HEXLOWER.encode(client_random), HEXLOWER.encode(secret));
         // TLS cannot be told of a failure. What is missing is seen in the file.
-        if self.write(&line).is_err() {
-            line.clear();
-        }
+        let _ = self.write(&format!("{label} {random} {secret}\n"));
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

@@ -8,7 +8,10 @@ use crate::quic::limit::HEADER_BYTES;
 use crate::quic::observed::Observing;
 use crate::quic::packets::PacketLog;
 use quinn_proto::congestion::ControllerFactory;
-use quinn_proto::{IdleTimeout, QlogStream, TransportConfig, VarInt};
+use quinn_proto::crypto::rustls::QuicServerConfig;
+use quinn_proto::{
+    IdleTimeout, QlogStream, ServerConfig, TransportConfig, ValidationTokenConfig, VarInt,
+};
 use std::io;
 use std::net::SocketAddrV4;
 use std::sync::Arc;
@@ -33,6 +36,17 @@ const REQUEST_WINDOW: u32 = 4096;
 pub fn payload_bytes(peer: SocketAddrV4) -> io::Result<u16> {
     let packet = Datagrams::link_mtu(peer)?.min(LARGEST_PACKET);
     Ok(packet.saturating_sub(HEADER_BYTES) as u16)
+}
+
+/// Of a server, for connections whose transport is to be set one by one.
+#[must_use]
+pub fn server_config(crypto: QuicServerConfig) -> ServerConfig {
+    let mut config = ServerConfig::with_crypto(Arc::new(crypto));
+    let mut tokens = ValidationTokenConfig::default();
+    // No client comes a second time with a token of the first.
+    tokens.sent(0);
+    config.migration(false).validation_token_config(tokens);
+    config
 }
 
 /// Of a server's connection; `limited`: something else than QUIC limits its sending rate.

@@ -11,7 +11,6 @@ pub mod qdiscs;
 pub mod quic_client;
 mod quic_download;
 mod quic_fetch;
-mod quic_peer;
 mod quic_requests;
 pub mod quic_server;
 mod request_streams;

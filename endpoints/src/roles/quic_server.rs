@@ -1,11 +1,8 @@
 //! Role `quic-server`: sends what each QUIC connection requests, and samples its state.
 
-mod serving;
-
 use crate::block::Memory;
-use crate::clock::Timer;
 use crate::description;
-use crate::events::{Event, Log};
+use crate::events::{self, Log};
 use crate::failure::Failure;
 use crate::quic::alarm::Alarm;
 use crate::quic::datagrams::Datagrams;
@@ -13,14 +10,17 @@ use crate::quic::description::{Cca, QuicServer};
 use crate::quic::driver::Driver;
 use crate::quic::packets::PacketLog;
 use crate::quic::report::{ControllerInForce, QuicEvent, Sample};
-use crate::quic::tls;
 use crate::quic::trace::Trace;
+use crate::quic::transfer::{read_request, Transfer};
+use crate::quic::{tls, transport, DONE, REFUSED, STOPPED};
 use crate::reactor::{Interest, Reactor, Wake};
-use crate::roles::quic_peer::{End, Peer};
-use crate::roles::request_streams::Served;
+use crate::service::{End, Service};
 use crate::workload::Workload;
-use quinn_proto::{ConnectionHandle, ServerConfig, ValidationTokenConfig};
-use std::net::SocketAddrV4;
+use quinn_proto::{
+    Connection, ConnectionError, ConnectionHandle, Dir, Event, Incoming, ServerConfig, StreamEvent,
+    StreamId,
+};
+use std::net::{SocketAddr, SocketAddrV4};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -76,16 +76,22 @@ struct Server {
     trace: Option<Trace>,
     block: Memory,
     alarm: Alarm,
-    ticks: Timer,
+    service: Service,
     /// Every connection that was accepted and has not ended, by handle.
     peers: Vec<Option<Peer>>,
-    /// What each connection that was announced has come to. With `requests` it is a stream.
-    served: Vec<Served>,
-    /// Of the connections whose request has been read, those that live and those that have ended.
-    live: u32,
-    ended: u32,
     /// Whether the socket is also waited for to have room.
     waits_for_room: bool,
+}
+
+/// An accepted connection.
+#[derive(Default)]
+struct Peer {
+    /// When the handshake was complete, ns after the epoch.
+    accepted_ns: Option<i64>,
+    /// What has come of its request.
+    header: Vec<u8>,
+    /// What it asked for; data goes out, or has and is not acknowledged.
+    transfer: Option<Transfer>,
 }
 
 impl Server {
@@ -104,15 +110,12 @@ impl Server {
         let now_ns = crate::sys::realtime_ns();
         let epoch_ns = now_ns - log.clock().now_ns();
         // 800 bytes of secrets for each of many connections that nobody looks into one by one.
-        let short = matches!(description.workload, Workload::Requests(_));
+        let QuicServer { ref workload, connections, sample_every_ns, .. } = description;
+        let service = Service::new(workload, connections, sample_every_ns, log.clock())?;
         let expires_ns = description.certificate_expires_ns.map(|ns| epoch_ns.saturating_add(ns));
-        let crypto = tls::server(&description.flow, address, now_ns, expires_ns, !short)
+        let crypto = tls::server(&description.flow, address, now_ns, expires_ns, !service.short)
             .map_err(Failure::Work)?;
-        let mut config = ServerConfig::with_crypto(Arc::new(crypto));
-        let mut tokens = ValidationTokenConfig::default();
-        // No client comes a second time with a token of the first.
-        tokens.sent(0);
-        config.migration(false).validation_token_config(tokens);
+        let config = transport::server_config(crypto);
         let server = Server {
             driver: Driver::new(datagrams, Some(Arc::new(config.clone())), description.options.ecn)
                 .limited(description.rate_bps),
@@ -121,18 +124,15 @@ impl Server {
             trace,
             block: Memory::new(),
             alarm: Alarm::new()?,
-            ticks: Timer::new(log.clock())?,
+            service,
             peers: Vec::new(),
-            served: vec![Served::default(); description.connections as usize],
             cca: description.cca().map_err(Failure::Description)?,
             description,
-            live: 0,
-            ended: 0,
             waits_for_room: false,
         };
         reactor.add(&server.driver, Interest::Read, SOCKET)?;
         reactor.add(&server.alarm, Interest::Read, ALARM)?;
-        reactor.add(&server.ticks, Interest::Read, TICK)?;
+        reactor.add(&server.service.ticks, Interest::Read, TICK)?;
         let cca = &server.cca;
         let ecn = server.description.options.ecn;
         log.now(&QuicEvent::Listening {
@@ -155,8 +155,7 @@ impl Server {
     fn work(&mut self, reactor: &mut Reactor, log: &mut Log) -> Result<(), Failure> {
         let mut wakes = Vec::new();
         let mut incoming = Vec::new();
-        // Nobody knows how many requests a stream will make.
-        while self.short() || self.ended < self.description.connections {
+        while !self.service.ended() {
             reactor.wait(&mut wakes)?;
             for wake in &wakes {
                 match *wake {
@@ -193,7 +192,7 @@ impl Server {
             let interest = if self.waits_for_room { Interest::Both } else { Interest::Read };
             reactor.change(&self.driver, interest, SOCKET)?;
         }
-        let due = self.peers.iter().flatten().filter_map(Peer::due).min();
+        let due = self.peers.iter().filter_map(due).min();
         self.alarm.by(self.driver.deadline().into_iter().chain(due).min())?;
         Ok(())
     }
@@ -202,28 +201,22 @@ impl Server {
     fn wake_sources(&mut self) {
         let now = Instant::now();
         for (index, peer) in self.peers.iter().enumerate() {
-            if peer.as_ref().and_then(Peer::due).is_some_and(|due| due <= now) {
+            if due(peer).is_some_and(|due| due <= now) {
                 self.driver.touch(ConnectionHandle(index));
             }
         }
     }
 
-    /// Whether connections are short ones, which are counted instead of reported one by one.
-    fn short(&self) -> bool {
-        matches!(self.description.workload, Workload::Requests(_))
-    }
-
     /// Samples every connection that lives.
     fn tick(&mut self, log: &mut Log) -> Result<(), Failure> {
-        if !self.ticks.fired()? {
+        if !self.service.ticks.fired()? {
             return Ok(());
         }
         for (index, peer) in self.peers.iter().enumerate() {
-            let Some(number) = peer.as_ref().and_then(Peer::number) else {
-                continue;
-            };
-            if let Some(connection) = self.driver.connection(ConnectionHandle(index)) {
-                log.now(&QuicEvent::Sample(Sample::of(number, connection)));
+            let transfer = peer.as_ref().and_then(|peer| peer.transfer.as_ref());
+            let connection = self.driver.connection(ConnectionHandle(index));
+            if let (Some(transfer), Some(connection)) = (transfer, connection) {
+                log.now(&QuicEvent::Sample(Sample::of(transfer.number, connection)));
             }
         }
         Ok(())
@@ -238,12 +231,192 @@ impl Server {
                 self.driver.flush(handle)?;
             }
         }
-        if self.short() {
-            for (connection, served) in (0..).zip(&self.served) {
-                let Served { requests, bytes } = *served;
-                log.now(&Event::Served { connection, requests, bytes });
+        self.service.stop(log);
+        Ok(())
+    }
+
+    /// Accepts a connection, unless no way leads back to its client.
+    fn accept(&mut self, incoming: Incoming) -> Result<(), Failure> {
+        let SocketAddr::V4(from) = incoming.remote_address() else {
+            return Ok(());
+        };
+        let Ok(payload_bytes) = transport::payload_bytes(from) else {
+            // No way leads back to this client now; it will ask again.
+            self.driver.ignore(incoming);
+            return Ok(());
+        };
+        let transport = transport::server(
+            &self.cca.factory,
+            payload_bytes,
+            self.send_buffer_bytes(),
+            self.description.rate_bps.is_some(),
+            self.description.idle_timeout_ns,
+            &self.packets,
+            self.trace.as_ref().map(Trace::stream),
+        )
+        .map_err(Failure::Work)?;
+        let mut config = self.config.clone();
+        config.transport_config(Arc::new(transport));
+        if let Some(handle) = self.driver.accept(incoming, Arc::new(config)) {
+            if self.peers.len() <= handle.0 {
+                self.peers.resize_with(handle.0 + 1, || None);
             }
+            self.peers[handle.0] = Some(Peer::default());
         }
         Ok(())
+    }
+
+    /// Does what can be done for one connection.
+    fn serve(&mut self, handle: ConnectionHandle, log: &mut Log) -> Result<(), Failure> {
+        let Some(mut peer) = self.peers[handle.0].take() else {
+            return Ok(());
+        };
+        let mut end = None;
+        while let Some(event) = self.connection(handle)?.poll() {
+            let over = match event {
+                Event::Connected => {
+                    peer.accepted_ns = Some(log.clock().now_ns());
+                    None
+                }
+                Event::ConnectionLost { reason } => Some(peer.lost(&reason)),
+                Event::Stream(event) => self.stream_event(handle, &mut peer, &event, log)?,
+                _ => None,
+            };
+            end = end.or(over);
+        }
+        if end.is_none() {
+            if let (Some(transfer), Some(quic)) =
+                (&mut peer.transfer, self.driver.connection(handle))
+            {
+                end = transfer.send(&self.block, quic).err().map(End::Failed);
+            }
+        }
+        match end {
+            Some(end) => self.end(handle, &peer, end, log)?,
+            None => self.peers[handle.0] = Some(peer),
+        }
+        Ok(())
+    }
+
+    fn connection(&mut self, handle: ConnectionHandle) -> Result<&mut Connection, Failure> {
+        let missing = || Failure::Work("a connection disappeared before it was closed".into());
+        self.driver.connection(handle).ok_or_else(missing)
+    }
+
+    fn stream_event(
+        &mut self,
+        handle: ConnectionHandle,
+        peer: &mut Peer,
+        event: &StreamEvent,
+        log: &mut Log,
+    ) -> Result<Option<End>, Failure> {
+        match (event, &peer.transfer) {
+            (StreamEvent::Opened { dir: Dir::Bi }, None) => {
+                let opened = self.connection(handle)?.streams().accept(Dir::Bi);
+                match opened {
+                    Some(stream) => self.hear(handle, peer, stream, log),
+                    None => Ok(None),
+                }
+            }
+            (StreamEvent::Readable { id }, None) => self.hear(handle, peer, *id, log),
+            // All data has been acknowledged.
+            (StreamEvent::Finished { .. }, Some(_)) => Ok(Some(End::Complete)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Reads as much of a request as has come, and starts to send once it is complete.
+    fn hear(
+        &mut self,
+        handle: ConnectionHandle,
+        peer: &mut Peer,
+        stream: StreamId,
+        log: &mut Log,
+    ) -> Result<Option<End>, Failure> {
+        let whole = read_request(self.connection(handle)?, stream, &mut peer.header);
+        let request = match whole {
+            Ok(None) => return Ok(None),
+            Ok(Some(request)) => request,
+            Err(message) => return Ok(Some(End::Failed(message))),
+        };
+        let first = match self.service.admit(request) {
+            Ok(first) => first,
+            Err(message) => return Ok(Some(End::Failed(message))),
+        };
+        let accepted_ns = peer.accepted_ns.unwrap_or_else(|| log.clock().now_ns());
+        let quic = self.connection(handle)?;
+        let initial_window_bytes = quic.congestion_state().initial_window();
+        let mtu = quic.current_mtu();
+        if first {
+            let (connection, cca) = (request.connection, &*self.cca.name);
+            let event = QuicEvent::Accepted { connection, cca, initial_window_bytes, mtu };
+            log.at(accepted_ns, &event);
+        }
+        self.service.begin(request, log)?;
+        peer.transfer = Some(Transfer::new(&self.description.workload, request, stream));
+        Ok(None)
+    }
+
+    /// Takes the last sample of a connection, says how it ended, and closes it.
+    fn end(
+        &mut self,
+        handle: ConnectionHandle,
+        peer: &Peer,
+        end: End,
+        log: &mut Log,
+    ) -> Result<(), Failure> {
+        let number = peer.transfer.as_ref().map(|transfer| transfer.number);
+        let short = self.service.short;
+        let quic = self.connection(handle)?;
+        if let Some(number) = number.filter(|_| !short) {
+            log.now(&QuicEvent::Sample(Sample::of(number, quic)));
+        }
+        let (code, reason) = match &end {
+            End::Complete => (DONE, ""),
+            End::Stopped | End::Silent => (STOPPED, "stopped"),
+            End::Failed(message) => (REFUSED, message.as_str()),
+        };
+        // Without effect on one that is closed or lost already.
+        quic.close(Instant::now(), code, reason.to_owned().into());
+        match (end, number) {
+            (End::Stopped, Some(connection)) if !short => {
+                log.now(&events::Event::Stopped { connection, bytes: None });
+            }
+            (End::Failed(message), number) => log.error(number, &message),
+            _ => {}
+        }
+        match &peer.transfer {
+            Some(transfer) => Ok(self.service.end(transfer.number, transfer.sent())?),
+            None => Ok(()),
+        }
+    }
+}
+
+/// When the next data of a connection becomes due, if it waits for that.
+fn due(peer: &Option<Peer>) -> Option<Instant> {
+    peer.as_ref()?.transfer.as_ref()?.due()
+}
+
+impl Peer {
+    /// How it ended, when QUIC has lost it.
+    fn lost(&self, reason: &ConnectionError) -> End {
+        let Some(transfer) = &self.transfer else {
+            return End::Silent;
+        };
+        match reason {
+            ConnectionError::ApplicationClosed(close)
+                if close.error_code == DONE && transfer.finished() =>
+            {
+                End::Complete
+            }
+            ConnectionError::ApplicationClosed(close)
+                if close.error_code == DONE || close.error_code == STOPPED =>
+            {
+                End::Stopped
+            }
+            // A client that is gone, and one whose last word got lost: what it had, is its to say.
+            ConnectionError::Reset | ConnectionError::TimedOut => End::Stopped,
+            _ => End::Failed(format!("sending: {reason}")),
+        }
     }
 }

@@ -49,15 +49,6 @@ pub struct Asked {
     pub first_byte_ns: i64,
 }
 
-/// At a server: requests of one number that were admitted, and bytes that were sent for them.
-#[derive(Clone, Copy, Default)]
-pub struct Served {
-    /// How many.
-    pub requests: u64,
-    /// Bytes of all of them together.
-    pub bytes: u64,
-}
-
 /// All streams of a flow, the first of which starts at the first of `starts_ns`.
 ///
 /// # Errors

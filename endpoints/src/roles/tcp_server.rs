@@ -2,17 +2,16 @@
 
 use crate::agenda::Agenda;
 use crate::block::Block;
-use crate::clock::Timer;
 use crate::description::{self, TcpServer};
 use crate::events::{Event, Log};
 use crate::failure::Failure;
 use crate::reactor::{Interest, Reactor, Wake};
 use crate::request::Request;
-use crate::roles::request_streams::Served;
+use crate::service::{End, Service};
 use crate::slots::Slots;
 use crate::socket::{self, Listening};
 use crate::source::Source;
-use crate::tcp::transfer::{closed, End, Header, Step, Transfer};
+use crate::tcp::transfer::{closed, Header, Step, Transfer};
 use crate::workload::Workload;
 use crate::{sys, tcp_info};
 use std::io;
@@ -40,7 +39,7 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     let mut reactor = Reactor::new()?;
     let mut server = Server::new(description, &reactor, log)?;
     let mut wakes = Vec::new();
-    while !server.ended() {
+    while !server.service.ended() {
         reactor.wait(&mut wakes)?;
         server.peers.turn();
         for wake in &wakes {
@@ -63,15 +62,10 @@ struct Server {
     description: TcpServer,
     listener: OwnedFd,
     block: Block,
-    ticks: Timer,
+    service: Service,
     /// Slots of connections that wait until their source allows more. What no longer does is skipped.
     waiting: Agenda<usize>,
     peers: Slots<Peer>,
-    /// What each connection that was announced has come to. With `requests` it is a stream.
-    served: Vec<Served>,
-    /// Connections that live, and those that have ended.
-    live: u32,
-    over: u32,
 }
 
 /// An accepted connection.
@@ -114,9 +108,11 @@ impl Server {
         })
         .map_err(Failure::Work)?;
         let block = Block::new()?;
-        let (ticks, waiting) = (Timer::new(log.clock())?, Agenda::new(log.clock())?);
+        let TcpServer { ref workload, connections, sample_every_ns, .. } = description;
+        let service = Service::new(workload, connections, sample_every_ns, log.clock())?;
+        let waiting = Agenda::new(log.clock())?;
         reactor.add(&listener, Interest::Read, LISTENER)?;
-        reactor.add(&ticks, Interest::Read, TICK)?;
+        reactor.add(&service.ticks, Interest::Read, TICK)?;
         reactor.add(&waiting, Interest::Read, ALARM)?;
         log.now(&Event::Listening {
             cca: &socket::congestion_control(&listener)?,
@@ -124,27 +120,7 @@ impl Server {
         });
         // Whoever started the server may wait for this line.
         log.flush();
-        Ok(Server {
-            served: vec![Served::default(); description.connections as usize],
-            description,
-            listener,
-            block,
-            ticks,
-            waiting,
-            peers: Slots::new(),
-            live: 0,
-            over: 0,
-        })
-    }
-
-    /// Whether nothing more will come. Nobody knows how many requests a stream will make.
-    fn ended(&self) -> bool {
-        !self.short() && self.over == self.description.connections
-    }
-
-    /// Whether connections are short ones, which are counted instead of reported one by one.
-    fn short(&self) -> bool {
-        matches!(self.description.workload, Workload::Requests(_))
+        Ok(Server { description, listener, block, service, waiting, peers: Slots::new() })
     }
 
     /// Accepts every connection that waits.
@@ -248,13 +224,14 @@ impl Server {
 
     /// Starts to send what was asked for.
     fn begin(&mut self, peer: &mut Peer, request: Request, log: &mut Log) -> Result<Step, Failure> {
-        if let Err(message) = self.admit(request) {
-            return Ok(Step::Over(End::Failed(message)));
-        }
+        let first = match self.service.admit(request) {
+            Ok(first) => first,
+            Err(message) => return Ok(Step::Over(End::Failed(message))),
+        };
         let Request { connection, bytes } = request;
         let (agreed, state) = tcp_info::agreed(&peer.socket)?;
         self.prepare(&peer.socket, state.mss, agreed.header_bytes())?;
-        if self.served[connection as usize].requests == 1 {
+        if first {
             let limit = socket::pacing_limit(&peer.socket)?;
             log.at(
                 peer.accepted_ns,
@@ -267,13 +244,7 @@ impl Server {
                 },
             );
         }
-        if !self.short() {
-            log.now(&Event::Request { connection, bytes });
-            if self.live == 0 {
-                self.ticks.every(self.description.sample_every_ns)?;
-            }
-        }
-        self.live += 1;
+        self.service.begin(request, log)?;
         let headers = agreed.header_bytes();
         let source = Source::new(&self.description.workload, connection, bytes, headers);
         let mut transfer = Transfer::new(request, source, log.clock().now_ns());
@@ -296,24 +267,6 @@ impl Server {
         }
     }
 
-    /// Checks that a request is one of those that were announced.
-    fn admit(&mut self, request: Request) -> Result<(), String> {
-        let Request { connection, .. } = request;
-        let (announced, short) = (self.description.connections, self.short());
-        match self.served.get_mut(connection as usize) {
-            None => Err(format!(
-                "a request has number {connection}, but {announced} connections were announced"
-            )),
-            Some(served) if served.requests > 0 && !short => {
-                Err(format!("two requests have number {connection}"))
-            }
-            Some(served) => {
-                served.requests += 1;
-                Ok(())
-            }
-        }
-    }
-
     /// Takes the last sample of a connection and says how it ended, if not as it should.
     fn end(&mut self, peer: &Peer, end: End, log: &mut Log) -> Result<(), Failure> {
         let (State::Sending(transfer) | State::Waiting(transfer, _) | State::Closing(transfer)) =
@@ -325,9 +278,8 @@ impl Server {
             return Ok(());
         };
         let connection = transfer.request.connection;
-        self.served[connection as usize].bytes += transfer.sent;
         let mut stopped = Event::Stopped { connection, bytes: None };
-        if !self.short() {
+        if !self.service.short {
             let sample = tcp_info::read(&peer.socket)?;
             // An acknowledged FIN counts as a byte.
             let bytes = Some(sample.bytes_acked.min(transfer.sent));
@@ -336,20 +288,15 @@ impl Server {
         }
         match end {
             End::Failed(message) => log.error(Some(connection), &message),
-            End::Stopped if !self.short() => log.now(&stopped),
+            End::Stopped if !self.service.short => log.now(&stopped),
             End::Complete | End::Silent | End::Stopped => {}
         }
-        self.live -= 1;
-        self.over += 1;
-        if self.live == 0 {
-            self.ticks.disarm()?;
-        }
-        Ok(())
+        Ok(self.service.end(connection, transfer.sent)?)
     }
 
     /// Samples every connection that lives.
     fn tick(&mut self, log: &mut Log) -> Result<(), Failure> {
-        if !self.ticks.fired()? {
+        if !self.service.ticks.fired()? {
             return Ok(());
         }
         for peer in self.peers.iter() {
@@ -372,12 +319,7 @@ impl Server {
         for peer in &peers {
             self.end(peer, End::Stopped, log)?;
         }
-        if self.short() {
-            for (connection, served) in (0..).zip(&self.served) {
-                let Served { requests, bytes } = *served;
-                log.now(&Event::Served { connection, requests, bytes });
-            }
-        }
+        self.service.stop(log);
         Ok(())
     }
 }

@@ -4,6 +4,7 @@ use crate::block::Block;
 use crate::clock::Clock;
 use crate::reactor::Interest;
 use crate::request::{Request, REQUEST_BYTES};
+use crate::service::End;
 use crate::source::Source;
 use crate::sys;
 use std::io::{self, ErrorKind::WouldBlock};
@@ -24,19 +25,6 @@ pub enum Step {
     Close,
     /// It is over.
     Over(End),
-}
-
-/// How a connection ended.
-#[derive(Debug)]
-pub enum End {
-    /// The client has closed it after all its data.
-    Complete,
-    /// The client went away, or SIGTERM came.
-    Stopped,
-    /// Something failed.
-    Failed(String),
-    /// It never said what it wants. A client that was stopped that early tells so itself.
-    Silent,
 }
 
 /// A request that may not have come completely.

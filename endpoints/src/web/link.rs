@@ -1,12 +1,13 @@
 //! A connection of a web client: how it is opened, and what a request over it brings.
 
 use crate::quic::datagrams::Datagrams;
+use crate::quic::tls::client_side;
 use crate::quic::transport::payload_bytes;
 use crate::socket;
 use crate::sys;
 use crate::web::description::{Protocol, WebClient};
 use crate::web::quinn_io::{Machine, Socket};
-use crate::web::tls;
+use crate::web::tls::certificate_file;
 use crate::web::transport;
 use crate::web::waiting::Spawner;
 use bytes::{Buf, Bytes};
@@ -82,10 +83,10 @@ pub async fn open(
     protocol: Protocol,
     steps: &impl Steps,
 ) -> Result<Link, String> {
-    let file = tls::certificate_file(&client.flow);
+    let file = certificate_file(&client.flow);
     let certificate =
         std::fs::read(&file).map_err(|error| format!("cannot read {file}: {error}"))?;
-    let config = tls::client(certificate, protocol.alpn())?;
+    let config = client_side(certificate, protocol.alpn())?;
     match protocol {
         Protocol::H1 | Protocol::H2 => open_tcp(client, protocol, config, steps).await,
         Protocol::H3 => open_quic(client, config, steps).await,

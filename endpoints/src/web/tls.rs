@@ -1,18 +1,15 @@
-//! TLS of the web roles: one key, a certificate of it, and the configurations of both ends.
+//! TLS of the web roles: one key, and a certificate of it.
 //!
 //! The key is a constant, so that a browser can be told of it before the server starts. It secures
 //! nothing: whoever reads this file has it. It is the SHA-256 of `fairc web-server` as a number on the
 //! curve P-256. Certificates of it are signed by the server at its start.
 
-use crate::quic::tls::write_whole;
+use crate::quic::tls::{server_side, write_whole};
 use data_encoding::BASE64;
 use rcgen::{date_time_ymd, CertificateParams, DistinguishedName, DnType, KeyPair, PublicKeyData};
-use rustls::crypto::{ring as provider, CryptoProvider};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
-use rustls::version::TLS13;
-use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use rustls::ServerConfig;
 use std::net::Ipv4Addr;
-use std::sync::Arc;
 
 /// Host name in the certificate.
 pub const HOST: &str = "web.fairc";
@@ -79,44 +76,7 @@ impl Identity {
     /// # Errors
     /// A message.
     pub fn server(&self, protocols: &[&[u8]]) -> Result<ServerConfig, String> {
-        let mut config = ServerConfig::builder_with_provider(ciphers())
-            .with_protocol_versions(&[&TLS13])
-            .and_then(|builder| {
-                builder.with_no_client_auth().with_single_cert(
-                    vec![self.certificate.clone()],
-                    PrivatePkcs8KeyDer::from(KEY).into(),
-                )
-            })
-            .map_err(|error| format!("cannot set up TLS: {error}"))?;
-        config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
-        // No connection is resumed, so no ticket is worth its bytes.
-        config.send_tls13_tickets = 0;
-        Ok(config)
+        let key = PrivatePkcs8KeyDer::from(KEY).into();
+        server_side(self.certificate.clone(), key, protocols)
     }
-}
-
-/// Of a client that trusts this certificate (DER) alone and speaks one protocol (ALPN).
-///
-/// # Errors
-/// A message.
-pub fn client(certificate: Vec<u8>, protocol: &[u8]) -> Result<ClientConfig, String> {
-    let mut roots = RootCertStore::empty();
-    roots
-        .add(CertificateDer::from(certificate))
-        .map_err(|error| format!("the server's certificate cannot be read: {error}"))?;
-    let mut config = ClientConfig::builder_with_provider(ciphers())
-        .with_protocol_versions(&[&TLS13])
-        .map_err(|error| format!("cannot set up TLS: {error}"))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![protocol.to_vec()];
-    config.resumption = rustls::client::Resumption::disabled();
-    Ok(config)
-}
-
-/// AES-128-GCM alone, as in the QUIC roles: what every browser has, and the same over TCP and QUIC.
-fn ciphers() -> Arc<CryptoProvider> {
-    let mut provider = provider::default_provider();
-    provider.cipher_suites = vec![provider::cipher_suite::TLS13_AES_128_GCM_SHA256];
-    Arc::new(provider)
 }

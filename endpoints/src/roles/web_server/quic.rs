@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::quic::datagrams::Datagrams;
 use crate::quic::packets::PacketLog;
 use crate::quic::report::QuicEvent;
-use crate::quic::transport::payload_bytes;
+use crate::quic::transport::{payload_bytes, server_config};
 use crate::web::description::{Protocol, WebServer};
 use crate::web::living::{Living, Probe};
 use crate::web::quinn_io::{Machine, Socket};
@@ -17,8 +17,7 @@ use bytes::Bytes;
 use hyper::Response;
 use quinn::crypto::rustls::QuicServerConfig;
 use quinn::{
-    ConnectionError, Endpoint, EndpointConfig, Incoming, ServerConfig, TransportErrorCode,
-    ValidationTokenConfig, VarInt,
+    ConnectionError, Endpoint, EndpointConfig, Incoming, ServerConfig, TransportErrorCode, VarInt,
 };
 use std::net::{SocketAddr, SocketAddrV4};
 use std::rc::Rc;
@@ -56,11 +55,7 @@ impl Quic {
         let tls = identity.server(&[Protocol::H3.alpn()]).map_err(Failure::Work)?;
         let tls = QuicServerConfig::try_from(tls)
             .map_err(|error| Failure::Work(format!("cannot set up TLS: {error}")))?;
-        let mut config = ServerConfig::with_crypto(Arc::new(tls));
-        let mut tokens = ValidationTokenConfig::default();
-        // No client comes a second time with a token of the first.
-        tokens.sent(0);
-        config.migration(false).validation_token_config(tokens);
+        let config = server_config(tls);
         let endpoint = Endpoint::new_with_abstract_socket(
             EndpointConfig::default(),
             Some(config.clone()),
