@@ -1,12 +1,18 @@
 //! A client's connection with the socket that is its own, as a connection of TCP has one.
 
+use crate::downloads::Refusal;
 use crate::quic::datagrams::Datagrams;
 use crate::quic::description::QuicClient;
 use crate::quic::driver::Driver;
-use crate::quic::{tls, transport};
+use crate::quic::inbox::Inbox;
+use crate::quic::transfer::{send_request, take_data};
+use crate::quic::{tls, transport, STOPPED};
 use crate::reactor::{Interest, Reactor};
+use crate::request::Request;
 use quinn_proto::crypto::rustls::QuicClientConfig;
-use quinn_proto::{ClientConfig, Connection, ConnectionError, ConnectionHandle, VarInt};
+use quinn_proto::{
+    ClientConfig, Connection, ConnectionError, ConnectionHandle, Event, StreamId, VarInt,
+};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
@@ -24,20 +30,17 @@ pub struct Link {
     /// Largest payload of a datagram, bytes.
     pub mtu: u16,
     waits_for_room: bool,
+    /// That of the request, once it has been sent.
+    stream: Option<StreamId>,
+    /// What has arrived behind gaps.
+    inbox: Inbox,
+    /// The earliest of its deadlines that somebody has taken note of.
+    pub noted: Option<Instant>,
 }
 
-/// Why a connection did not open.
-pub enum Refusal {
-    /// It may later.
-    Passing(String),
-    /// It never will.
-    Lasting(String),
-}
-
-impl Refusal {
+impl From<&ConnectionError> for Refusal {
     /// From how a handshake ended.
-    #[must_use]
-    pub fn of(reason: &ConnectionError) -> Self {
+    fn from(reason: &ConnectionError) -> Self {
         match reason {
             ConnectionError::TimedOut | ConnectionError::Reset => {
                 Refusal::Passing(reason.to_string())
@@ -90,12 +93,59 @@ impl Link {
         ));
         let mut driver = Driver::new(datagrams, None, description.options.ecn);
         let handle = driver.connect(config, server).map_err(Refusal::Lasting)?;
-        Ok(Link { driver, handle, mtu, waits_for_room: false })
+        Ok(Link {
+            driver,
+            handle,
+            mtu,
+            waits_for_room: false,
+            stream: None,
+            inbox: Inbox::new(window.into()),
+            noted: None,
+        })
     }
 
     /// The connection; None once both ends have forgotten it.
     pub fn quic(&mut self) -> Option<&mut Connection> {
         self.driver.connection(self.handle)
+    }
+
+    /// The next thing that has happened to the connection.
+    pub fn event(&mut self) -> Option<Event> {
+        self.quic()?.poll()
+    }
+
+    /// Takes what has arrived at the socket into QUIC.
+    ///
+    /// # Errors
+    /// What the kernel says, also of datagrams that were sent before.
+    pub fn receive(&mut self) -> io::Result<()> {
+        self.driver.retry()?;
+        self.driver.receive(&mut Vec::new())
+    }
+
+    /// Asks, on a connection that is established; false: there is none any more.
+    ///
+    /// # Errors
+    /// A message, if the server allows no stream.
+    pub fn ask(&mut self, request: Request) -> Result<bool, String> {
+        self.stream = self.quic().map(|quic| send_request(quic, request)).transpose()?;
+        Ok(self.stream.is_some())
+    }
+
+    /// Takes what has come of what was asked for: what there is of it without a gap, which was `bytes`
+    /// before, and whether this is the end, or why there will be none. None: nothing can come.
+    pub fn take(&mut self, bytes: u64) -> Option<(u64, Result<bool, String>)> {
+        let stream = self.stream?;
+        let quic = self.driver.connection(self.handle)?;
+        let mut bytes = bytes;
+        let end = take_data(quic, stream, &mut bytes, &mut self.inbox);
+        Some((bytes, end))
+    }
+
+    /// Datagrams that have found no room in the socket's receive buffer so far.
+    #[must_use]
+    pub fn dropped(&self) -> u32 {
+        self.driver.datagrams().dropped().unwrap_or(0)
     }
 
     /// Waits for room in the socket as well, while there is none.
@@ -118,5 +168,22 @@ impl Link {
             quic.close(Instant::now(), code, reason.to_owned().into());
             self.driver.touch(handle);
         }
+    }
+}
+
+/// Why a connection that had delivered `bytes` was lost, in words; `idle_ns`: its idle timeout.
+#[must_use]
+pub fn why_lost(bytes: u64, reason: &ConnectionError, idle_ns: i64) -> String {
+    match reason {
+        ConnectionError::ApplicationClosed(close) if close.error_code == STOPPED => {
+            format!("the server closed after {bytes} bytes")
+        }
+        ConnectionError::TimedOut => {
+            let seconds = idle_ns as f64 / 1e9;
+            format!(
+                "receiving after {bytes} bytes: nothing has come from the server for {seconds} s"
+            )
+        }
+        _ => format!("receiving after {bytes} bytes: {reason}"),
     }
 }

@@ -2,28 +2,25 @@
 //!
 //! Each connection has a socket of its own, and so a port of its own, like a connection of TCP.
 
-mod serving;
-
-use crate::clock::Timer;
 use crate::description;
-use crate::events::{Event, Log};
+use crate::downloads::{Download, Downloads, Refusal, State, START, TICK};
+use crate::events::Log;
 use crate::failure::Failure;
-use crate::player::Player;
 use crate::quic::alarm::Alarm;
 use crate::quic::description::QuicClient;
-use crate::quic::link::LONGEST_GOODBYE;
-use crate::quic::STOPPED;
+use crate::quic::link::{why_lost, Link, LONGEST_GOODBYE};
+use crate::quic::report::QuicEvent;
+use crate::quic::{DONE, REFUSED, STOPPED};
 use crate::reactor::{Interest, Reactor, Wake};
-use crate::roles::playing::play;
-use crate::roles::quic_download::{Download, State};
+use crate::request::Request;
 use crate::roles::quic_requests;
 use crate::sys;
 use crate::workload::Workload;
+use quinn_proto::{ConnectionError, Event, StreamEvent, VarInt};
+use std::io;
 use std::time::Instant;
 
-const ALARM: u64 = 0;
-const TICK: u64 = 1;
-const START: u64 = 2;
+const ALARM: u64 = 2;
 /// Token of connection 0; the others follow.
 const FIRST_CONNECTION: u64 = 3;
 
@@ -40,9 +37,9 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     let mut reactor = Reactor::new()?;
     let mut client = Client::new(description, &reactor, log)?;
     client.work(&mut reactor, log)?;
-    client.connections.iter_mut().for_each(Download::hang_up);
-    let dropped: u32 = client.connections.iter().map(|connection| connection.dropped).sum();
-    if dropped > 0 {
+    (0..client.downloads.all.len()).for_each(|index| client.hang_up(index));
+    if client.dropped > 0 {
+        let dropped = client.dropped;
         let message = format!("the socket's receive buffer was full: {dropped} datagrams dropped");
         log.error(None, &message);
     }
@@ -52,96 +49,33 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
 /// The state of the role.
 struct Client {
     description: QuicClient,
-    /// Bytes that each connection asks for; None for bulk.
-    wanted: Option<u64>,
-    /// Fires at every start, at the stop, when a connection is to be tried again, and when a video all
-    /// bytes of which are there has been shown.
-    starts: Timer,
+    downloads: Downloads<Link>,
     /// Fires when QUIC has something to do.
     alarm: Alarm,
-    ticks: Timer,
-    connections: Vec<Download>,
-    /// Connections that have not ended, and those of them that are established.
-    open: usize,
-    live: usize,
+    /// Datagrams that found no room in the buffers of sockets that are closed by now.
+    dropped: u32,
     /// Until when to answer servers that did not hear that a connection is stopped.
     goodbye: Option<Instant>,
 }
 
 impl Client {
     fn new(description: QuicClient, reactor: &Reactor, log: &Log) -> Result<Self, Failure> {
-        let player = match &description.workload {
-            Workload::Video(video) => Some(Player::new(video)),
-            _ => None,
-        };
-        let connections: Vec<Download> = (0..)
-            .zip(&description.starts_ns)
-            .map(|(number, start_ns)| {
-                let window_bytes = u64::from(description.receive_window_bytes());
-                Download::new(number, *start_ns, player.clone(), window_bytes)
-            })
-            .collect();
-        let client = Client {
-            wanted: description.workload.wanted_bytes(),
-            description,
-            starts: Timer::new(log.clock())?,
-            alarm: Alarm::new()?,
-            ticks: Timer::new(log.clock())?,
-            open: connections.len(),
-            live: 0,
-            connections,
-            goodbye: None,
-        };
-        reactor.add(&client.starts, Interest::Read, START)?;
-        reactor.add(&client.alarm, Interest::Read, ALARM)?;
-        reactor.add(&client.ticks, Interest::Read, TICK)?;
-        client.set_start()?;
-        Ok(client)
-    }
-
-    /// Stops when it is time to, opens what is due, and sets the next start.
-    fn start(&mut self, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
-        if !self.starts.fired()? {
-            return Ok(());
-        }
-        let now_ns = log.clock().now_ns();
-        if self.description.stop_ns.is_some_and(|stop_ns| stop_ns <= now_ns) {
-            return self.stop(log);
-        }
-        for index in 0..self.connections.len() {
-            self.show(index, now_ns, log);
-            if matches!(self.connections[index].state, State::Waiting(due_ns) if due_ns <= now_ns) {
-                self.connect(index, reactor, log)?;
-            }
-        }
-        self.set_start()
-    }
-
-    fn set_start(&self) -> Result<(), Failure> {
-        let due = self.connections.iter().filter_map(|connection| match connection.state {
-            State::Waiting(due_ns) => Some(due_ns),
-            // Until all bytes are there, what a player did is told when the next ones come.
-            State::Closing(_) | State::Showing => {
-                connection.player.as_ref().and_then(Player::due_ns)
-            }
-            _ => None,
-        });
-        let stop = self.description.stop_ns.filter(|_| self.open > 0);
-        match due.chain(stop).min() {
-            Some(at_ns) => self.starts.once(at_ns)?,
-            None => self.starts.disarm()?,
-        }
-        Ok(())
+        let QuicClient { workload, starts_ns, stop_ns, progress_every_ns, .. } = &description;
+        let (stop_ns, every_ns) = (*stop_ns, *progress_every_ns);
+        let downloads = Downloads::new(workload, starts_ns, stop_ns, every_ns, reactor, log)?;
+        let alarm = Alarm::new()?;
+        reactor.add(&alarm, Interest::Read, ALARM)?;
+        Ok(Client { description, downloads, alarm, dropped: 0, goodbye: None })
     }
 
     /// Does what there is to do until every connection has ended.
     fn work(&mut self, reactor: &mut Reactor, log: &mut Log) -> Result<(), Failure> {
         let mut wakes = Vec::new();
-        while self.open > 0 || self.says_goodbye() {
+        while self.downloads.open > 0 || self.says_goodbye() {
             reactor.wait(&mut wakes)?;
             for wake in &wakes {
                 match *wake {
-                    Wake::Stop if self.open == 0 => return Ok(()),
+                    Wake::Stop if self.downloads.open == 0 => return Ok(()),
                     Wake::Stop => self.stop(log)?,
                     Wake::Ready(START) => self.start(reactor, log)?,
                     Wake::Ready(TICK) => self.tick(log)?,
@@ -156,43 +90,56 @@ impl Client {
         Ok(())
     }
 
+    /// Stops when it is time to, opens what is due, and sets the next start.
+    fn start(&mut self, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
+        let Some(now_ns) = self.downloads.started(log)? else {
+            return Ok(());
+        };
+        if self.downloads.stops(now_ns) {
+            return self.stop(log);
+        }
+        for index in 0..self.downloads.all.len() {
+            if self.downloads.is_due(index, now_ns, log) {
+                self.connect(index, reactor, log)?;
+            }
+        }
+        self.downloads.set_start()
+    }
+
+    /// Starts to open a connection.
+    fn connect(&mut self, index: usize, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
+        self.downloads.begin(index, log);
+        match Link::open(&self.description) {
+            Ok(link) => {
+                reactor.add(&link.driver, Interest::Read, FIRST_CONNECTION + index as u64)?;
+                let download = &mut self.downloads.all[index];
+                (download.state, download.link) = (State::Connecting, Some(link));
+                Ok(())
+            }
+            Err(refusal) => self.downloads.refuse(index, refusal, log),
+        }
+    }
+
     /// Tells QUIC what time it is.
     fn expire(&mut self) -> Result<(), Failure> {
         if self.alarm.fired()? {
-            for connection in &mut self.connections {
-                if let Some(link) = &mut connection.link {
-                    link.driver.expire();
-                }
+            for link in self.downloads.all.iter_mut().filter_map(|one| one.link.as_mut()) {
+                link.driver.expire();
             }
         }
         Ok(())
     }
 
-    /// Tells what a player did until now, and ends a connection that waits for nothing else.
-    fn show(&mut self, index: usize, now_ns: i64, log: &mut Log) {
-        let connection = &mut self.connections[index];
-        let Some(player) = &mut connection.player else {
-            return;
-        };
-        play(player, connection.number, connection.bytes, now_ns, log);
-        if player.ended() && connection.state == State::Showing {
-            connection.state = State::Ended;
-            self.open -= 1;
-        }
-    }
-
     /// Reports how much every connection that is not complete has delivered.
     fn tick(&mut self, log: &mut Log) -> Result<(), Failure> {
-        if !self.ticks.fired()? {
+        if !self.downloads.ticked()? {
             return Ok(());
         }
-        for index in 0..self.connections.len() {
+        for index in 0..self.downloads.all.len() {
             self.catch_up(index, log)?;
-            let Download { number, state, bytes, .. } = &self.connections[index];
-            let (number, state, bytes) = (*number, *state, *bytes);
-            if matches!(state, State::Receiving(_)) {
-                log.now(&Event::Progress { connection: number, bytes });
-                self.show(index, log.clock().now_ns(), log);
+            let Download { state, bytes, .. } = self.downloads.all[index];
+            if state == State::Receiving {
+                self.downloads.progress(index, bytes, log);
             }
         }
         Ok(())
@@ -200,7 +147,7 @@ impl Client {
 
     /// Takes what the kernel holds for a connection.
     fn catch_up(&mut self, index: usize, log: &mut Log) -> Result<(), Failure> {
-        if matches!(self.connections[index].state, State::Receiving(_) | State::Closing(_)) {
+        if matches!(self.downloads.all[index].state, State::Receiving | State::Closing) {
             self.receive(index, log)?;
             self.serve(index, log)?;
         }
@@ -209,28 +156,15 @@ impl Client {
 
     /// Ends everything: with what has arrived by now, and without waiting for more.
     fn stop(&mut self, log: &mut Log) -> Result<(), Failure> {
-        for index in 0..self.connections.len() {
+        for index in 0..self.downloads.all.len() {
             self.catch_up(index, log)?;
-            self.show(index, log.clock().now_ns(), log);
-            let connection = &mut self.connections[index];
-            match (std::mem::replace(&mut connection.state, State::Ended), &connection.refused) {
-                (State::Closing(_) | State::Showing | State::Ended, _) => {}
-                (State::Waiting(_) | State::Connecting, Some(reason)) => {
-                    log.error(Some(connection.number), &format!("could not connect: {reason}"));
-                }
-                _ => {
-                    let Download { number, bytes, .. } = connection;
-                    log.now(&Event::Stopped { connection: *number, bytes: Some(*bytes) });
-                    // The server shall not go on sending to nobody.
-                    connection.close(STOPPED, "stopped");
-                }
+            if self.downloads.stop(index, log) {
+                // The server shall not go on sending to nobody.
+                self.close(index, STOPPED, "stopped");
             }
         }
-        self.open = 0;
-        self.live = 0;
-        self.ticks.disarm()?;
         self.goodbye = Some(Instant::now() + LONGEST_GOODBYE);
-        Ok(())
+        self.downloads.end()
     }
 
     /// Whether a server may still have to be told that its connection is stopped.
@@ -238,7 +172,174 @@ impl Client {
         let Some(goodbye) = self.goodbye else {
             return false;
         };
-        let mut links = self.connections.iter_mut().filter_map(|one| one.link.as_mut());
+        let mut links = self.downloads.all.iter_mut().filter_map(|one| one.link.as_mut());
         Instant::now() < goodbye && links.any(|link| link.quic().is_some())
+    }
+
+    /// Closes a connection, if there is one.
+    fn close(&mut self, index: usize, code: VarInt, reason: &str) {
+        if let Some(link) = &mut self.downloads.all[index].link {
+            link.close(code, reason);
+        }
+    }
+
+    /// Closes a socket, if there is one; what it had no room for is remembered.
+    fn hang_up(&mut self, index: usize) {
+        if let Some(link) = self.downloads.all[index].link.take() {
+            self.dropped += link.dropped();
+        }
+    }
+
+    /// Takes what has arrived at a socket into QUIC.
+    fn receive(&mut self, index: usize, log: &mut Log) -> Result<(), Failure> {
+        let link = &mut self.downloads.all[index].link;
+        match link.as_mut().map_or(Ok(()), Link::receive) {
+            Ok(()) => Ok(()),
+            Err(error) => self.unreachable(index, &error, log),
+        }
+    }
+
+    /// Does what a socket's error means: that nobody listens at the server's port, or no way leads
+    /// there.
+    fn unreachable(
+        &mut self,
+        index: usize,
+        error: &io::Error,
+        log: &mut Log,
+    ) -> Result<(), Failure> {
+        let Download { state, bytes, .. } = self.downloads.all[index];
+        // What a network does that loses its way for a while, QUIC lives through.
+        if state == State::Receiving && error.raw_os_error() != Some(libc::ECONNREFUSED) {
+            return Ok(());
+        }
+        self.hang_up(index);
+        match state {
+            State::Connecting => {
+                self.downloads.refuse(index, Refusal::Passing(error.to_string()), log)
+            }
+            State::Receiving => {
+                let message = format!("receiving after {bytes} bytes: {error}");
+                self.downloads.settle(index, Err(message), log)
+            }
+            // All bytes are there: how the connection is taken down no longer matters.
+            State::Closing => self.downloads.settle(index, Ok(true), log),
+            State::Waiting(_) | State::Showing | State::Ended => Ok(()),
+        }
+    }
+
+    /// Serves every connection that something happened to, and sets when to wake up.
+    fn serve_all(&mut self, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
+        for index in 0..self.downloads.all.len() {
+            self.serve(index, log)?;
+            if let Some(link) = &mut self.downloads.all[index].link {
+                link.set_waits(reactor, FIRST_CONNECTION + index as u64)?;
+            }
+        }
+        let links = self.downloads.all.iter().filter_map(|download| download.link.as_ref());
+        let deadline = links.filter_map(|link| link.driver.deadline()).min();
+        self.alarm.by(deadline.into_iter().chain(self.goodbye).min())?;
+        Ok(())
+    }
+
+    /// Does what can be done for one connection.
+    fn serve(&mut self, index: usize, log: &mut Log) -> Result<(), Failure> {
+        while let Some(link) = &mut self.downloads.all[index].link {
+            let Some(handle) = link.driver.next_touched() else {
+                break;
+            };
+            while let Some(event) = self.downloads.all[index].link.as_mut().and_then(Link::event) {
+                match event {
+                    Event::Connected => self.ask(index, log)?,
+                    Event::ConnectionLost { reason } => self.lost(index, &reason, log)?,
+                    Event::Stream(StreamEvent::Readable { .. }) => self.take(index, log)?,
+                    _ => {}
+                }
+            }
+            let Some(link) = &mut self.downloads.all[index].link else {
+                break;
+            };
+            if let Err(error) = link.driver.flush(handle) {
+                self.unreachable(index, &error, log)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends the request on a connection that is established.
+    fn ask(&mut self, index: usize, log: &mut Log) -> Result<(), Failure> {
+        let receive_window_bytes = self.description.receive_window_bytes();
+        let bytes = self.downloads.wanted;
+        let Download { number, link: Some(link), .. } = &mut self.downloads.all[index] else {
+            return Ok(());
+        };
+        let (connection, mtu) = (*number, link.mtu);
+        log.now(&QuicEvent::Connected { connection, receive_window_bytes, mtu });
+        match link.ask(Request { connection, bytes }) {
+            Ok(true) => self.downloads.establish(index),
+            Ok(false) => Ok(()),
+            Err(message) => {
+                self.downloads.establish(index)?;
+                self.downloads.settle(index, Err(message), log)
+            }
+        }
+    }
+
+    /// Takes what has arrived on a connection, and ends it if that was the end.
+    fn take(&mut self, index: usize, log: &mut Log) -> Result<(), Failure> {
+        let over = deliver(&mut self.downloads.all[index], self.downloads.wanted, log);
+        match &over {
+            Ok(false) => {}
+            Ok(true) => self.close(index, DONE, ""),
+            Err(message) => self.close(index, REFUSED, message),
+        }
+        self.downloads.settle(index, over, log)
+    }
+
+    /// Does what the loss of a connection means.
+    fn lost(
+        &mut self,
+        index: usize,
+        reason: &ConnectionError,
+        log: &mut Log,
+    ) -> Result<(), Failure> {
+        let Download { state, bytes, .. } = self.downloads.all[index];
+        match state {
+            State::Waiting(_) | State::Showing | State::Ended => Ok(()),
+            State::Connecting => {
+                self.hang_up(index);
+                self.downloads.refuse(index, reason.into(), log)
+            }
+            State::Closing => self.downloads.settle(index, Ok(true), log),
+            State::Receiving => {
+                let message = why_lost(bytes, reason, self.description.idle_timeout_ns);
+                self.downloads.settle(index, Err(message), log)
+            }
+        }
+    }
+}
+
+/// Takes what has arrived on a connection; true: nothing more will come, and that is well.
+fn deliver(
+    download: &mut Download<Link>,
+    wanted: Option<u64>,
+    log: &mut Log,
+) -> Result<bool, String> {
+    let receiving = download.state == State::Receiving;
+    if !receiving && download.state != State::Closing {
+        return Ok(false);
+    }
+    let Some((bytes, end)) = download.link.as_mut().and_then(|link| link.take(download.bytes))
+    else {
+        return Ok(false);
+    };
+    let all = wanted == Some(bytes);
+    let complete = all && receiving && (bytes > 0 || end == Ok(true));
+    download.deliver(bytes, complete, Some(log.clock().now_ns()), log);
+    if wanted.is_some_and(|wanted| bytes > wanted) {
+        return Err("the server sent more than was requested".into());
+    }
+    match end? {
+        true if !all => Err(format!("the server closed after {bytes} bytes")),
+        finished => Ok(finished),
     }
 }

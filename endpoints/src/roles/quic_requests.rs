@@ -1,37 +1,35 @@
 //! The workload `requests` of role `quic-client`: each request is a connection of its own
-//! (`request_streams`), with a socket of its own.
+//! (`streams`), with a socket of its own.
 //!
 //! A connection that has all its bytes is closed and stays for three probe timeouts to answer what
 //! is still under way (RFC 9000, section 10.2), so many more are open than are under way. Each
 //! wake-up therefore looks only at those that something happened to; deadlines are in a heap, where
 //! one that has moved on is put back when its old time comes.
 
-use crate::agenda::Agenda;
 use crate::arrivals::Requests;
-use crate::clock::Timer;
+use crate::downloads::{Refusal, START, TICK};
 use crate::events::Log;
 use crate::failure::Failure;
 use crate::quic::alarm::Alarm;
 use crate::quic::description::QuicClient;
-use crate::quic::link::{trust, Link, Refusal, LONGEST_GOODBYE};
+use crate::quic::link::{trust, why_lost, Link, LONGEST_GOODBYE};
+use crate::quic::report::QuicEvent;
+use crate::quic::{DONE, STOPPED};
 use crate::reactor::{Interest, Reactor, Wake};
-use crate::roles::quic_fetch::{Fetch, State};
-use crate::roles::request_streams::{agenda, streams, Due, Stream};
-use crate::slots::Slots;
-use crate::socket::RETRY_NS;
+use crate::streams::{self, Due, State, Streams};
 use quinn_proto::crypto::rustls::QuicClientConfig;
-use quinn_proto::{Event as QuicEvent, StreamEvent};
+use quinn_proto::{ConnectionError, Event, StreamEvent};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-const ALARM: u64 = 0;
-const TICK: u64 = 1;
-const DUE: u64 = 2;
+const ALARM: u64 = 2;
 /// Token of the request in slot 0; the others follow.
 const FIRST_SLOT: u64 = 3;
+
+type Pending = streams::Pending<Link>;
 
 /// Asks until `stop_ns` or SIGTERM.
 ///
@@ -43,12 +41,12 @@ pub fn run(description: &QuicClient, requests: &Requests, log: &mut Log) -> Resu
     let mut wakes = Vec::new();
     while !client.left() {
         reactor.wait(&mut wakes)?;
-        client.pending.turn();
+        client.streams.pending.turn();
         for wake in &wakes {
             match *wake {
                 Wake::Stop if client.goodbye.is_some() => return Ok(()),
                 Wake::Stop => client.stop(&reactor, log)?,
-                Wake::Ready(DUE) => client.due(&reactor, log)?,
+                Wake::Ready(START) => client.due(&reactor, log)?,
                 Wake::Ready(TICK) => client.tick(log)?,
                 Wake::Ready(ALARM) => client.expire(&reactor, log)?,
                 Wake::Ready(token) => {
@@ -72,13 +70,10 @@ struct Client<'a> {
     description: &'a QuicClient,
     /// The server's certificate, once it was there.
     trusted: Option<Arc<QuicClientConfig>>,
-    due: Agenda<Due>,
-    ticks: Timer,
+    streams: Streams<Link>,
     alarm: Alarm,
     /// When QUIC has something to do, by slot; not before the slot's own deadline.
     deadlines: BinaryHeap<Reverse<(Instant, usize)>>,
-    streams: Vec<Stream>,
-    pending: Slots<Fetch>,
     /// Requests whose connection has not been forgotten.
     open: usize,
     /// Datagrams that found no room in the buffers of sockets that are closed by now.
@@ -94,22 +89,17 @@ impl<'a> Client<'a> {
         reactor: &Reactor,
         log: &Log,
     ) -> Result<Self, Failure> {
-        let streams = streams(requests, &description.starts_ns)?;
-        let due = agenda(&streams, description.stop_ns, log.clock())?;
-        let (ticks, alarm) = (Timer::new(log.clock())?, Alarm::new()?);
-        reactor.add(&due, Interest::Read, DUE)?;
-        reactor.add(&ticks, Interest::Read, TICK)?;
+        let QuicClient { starts_ns, stop_ns, progress_every_ns, .. } = description;
+        let (stop_ns, every_ns) = (*stop_ns, *progress_every_ns);
+        let streams = Streams::new(requests, starts_ns, stop_ns, every_ns, reactor, log)?;
+        let alarm = Alarm::new()?;
         reactor.add(&alarm, Interest::Read, ALARM)?;
-        ticks.every(description.progress_every_ns)?;
         Ok(Client {
             description,
             trusted: None,
-            due,
-            ticks,
+            streams,
             alarm,
             deadlines: BinaryHeap::new(),
-            streams,
-            pending: Slots::new(),
             open: 0,
             dropped: 0,
             goodbye: None,
@@ -123,11 +113,11 @@ impl<'a> Client<'a> {
 
     /// Does what is due, and sets when it is to be woken next.
     fn due(&mut self, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
-        if !self.due.fired()? {
+        if !self.streams.due.fired()? {
             return Ok(());
         }
         let now_ns = log.clock().now_ns();
-        while let Some((_, due)) = self.due.due(now_ns) {
+        while let Some((_, due)) = self.streams.due.due(now_ns) {
             if self.goodbye.is_some() {
                 break;
             }
@@ -135,22 +125,18 @@ impl<'a> Client<'a> {
                 Due::Stop => self.stop(reactor, log)?,
                 Due::Ask(stream) => self.ask(stream, reactor, log)?,
                 Due::Again(slot) => {
-                    if let Some(pending) = self.pending.take(slot) {
+                    if let Some(pending) = self.streams.pending.take(slot) {
                         self.connect(slot, pending, reactor, log)?;
                     }
                 }
             }
         }
-        Ok(self.due.arm()?)
+        Ok(self.streams.due.arm()?)
     }
 
     /// Makes the next request of a stream.
     fn ask(&mut self, index: usize, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
-        let stream = &mut self.streams[index];
-        let asked = stream.ask(log);
-        self.due.put(stream.next_ns(), Due::Ask(index));
-        let pending = Fetch::new(asked);
-        let slot = self.pending.reserve();
+        let (slot, pending) = self.streams.ask(index, log);
         self.open += 1;
         self.connect(slot, pending, reactor, log)
     }
@@ -159,7 +145,7 @@ impl<'a> Client<'a> {
     fn connect(
         &mut self,
         slot: usize,
-        mut pending: Fetch,
+        mut pending: Pending,
         reactor: &Reactor,
         log: &mut Log,
     ) -> Result<(), Failure> {
@@ -186,41 +172,31 @@ impl<'a> Client<'a> {
     fn not_connected(
         &mut self,
         slot: usize,
-        mut pending: Fetch,
+        mut pending: Pending,
         refusal: Refusal,
         log: &Log,
     ) -> Result<(), Failure> {
         self.hang_up(&mut pending);
-        match refusal {
-            Refusal::Passing(reason) => {
-                pending.state = State::Refused(reason);
-                pending.noted = None;
-                self.pending.put(slot, pending);
-                let again_ns = log.clock().now_ns().saturating_add(RETRY_NS);
-                self.due.put(again_ns, Due::Again(slot));
-                Ok(self.due.arm()?)
-            }
-            Refusal::Lasting(reason) => Err(pending.asked.failed(&format!("connecting: {reason}"))),
-        }
+        self.streams.refuse(slot, pending, refusal, log)
     }
 
     /// Closes the socket of a request; what it had no room for is remembered.
-    fn hang_up(&mut self, pending: &mut Fetch) {
+    fn hang_up(&mut self, pending: &mut Pending) {
         if let Some(link) = pending.link.take() {
-            self.dropped += link.driver.datagrams().dropped().unwrap_or(0);
+            self.dropped += link.dropped();
         }
     }
 
     /// Takes what has arrived at a socket into QUIC.
     fn receive(&mut self, slot: usize, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
-        let Some(mut pending) = self.pending.take(slot) else {
+        let Some(mut pending) = self.streams.pending.take(slot) else {
             return Ok(());
         };
         let Some(link) = &mut pending.link else {
-            self.pending.put(slot, pending);
+            self.streams.pending.put(slot, pending);
             return Ok(());
         };
-        match link.driver.retry().and_then(|()| link.driver.receive(&mut Vec::new())) {
+        match link.receive() {
             Ok(()) => self.serve(slot, pending, reactor, log),
             Err(error) => self.unreachable(slot, pending, &error, reactor, log),
         }
@@ -231,7 +207,7 @@ impl<'a> Client<'a> {
     fn unreachable(
         &mut self,
         slot: usize,
-        mut pending: Fetch,
+        mut pending: Pending,
         error: &io::Error,
         reactor: &Reactor,
         log: &mut Log,
@@ -241,15 +217,15 @@ impl<'a> Client<'a> {
                 self.not_connected(slot, pending, Refusal::Passing(error.to_string()), log)
             }
             // What a network does that loses its way for a while, QUIC lives through.
-            State::Receiving(_) if error.raw_os_error() != Some(libc::ECONNREFUSED) => {
+            State::Receiving if error.raw_os_error() != Some(libc::ECONNREFUSED) => {
                 self.note(slot, pending, reactor)
             }
-            State::Receiving(_) => {
+            State::Receiving => {
                 let bytes = pending.bytes;
-                Err(pending.asked.failed(&format!("receiving after {bytes} bytes: {error}")))
+                Err(pending.failed(&format!("receiving after {bytes} bytes: {error}")))
             }
             // All bytes are there, or it was stopped: how it is taken down no longer matters.
-            State::Refused(_) | State::Closing(_) | State::Closed => {
+            State::Refused(_) | State::Closing | State::Closed => {
                 self.hang_up(&mut pending);
                 self.forget(slot);
                 Ok(())
@@ -261,7 +237,7 @@ impl<'a> Client<'a> {
     fn serve(
         &mut self,
         slot: usize,
-        mut pending: Fetch,
+        mut pending: Pending,
         reactor: &Reactor,
         log: &mut Log,
     ) -> Result<(), Failure> {
@@ -269,19 +245,19 @@ impl<'a> Client<'a> {
             let Some(handle) = link.driver.next_touched() else {
                 break;
             };
-            while let Some(event) =
-                pending.link.as_mut().and_then(Link::quic).and_then(quinn_proto::Connection::poll)
-            {
-                let of = &mut self.streams[pending.asked.stream as usize];
+            while let Some(event) = pending.link.as_mut().and_then(Link::event) {
                 match event {
-                    QuicEvent::Connected => pending.send(self.description, of, log)?,
-                    QuicEvent::Stream(StreamEvent::Readable { .. }) => pending.take(of, log)?,
-                    QuicEvent::ConnectionLost { reason } if pending.connecting() => {
-                        return self.not_connected(slot, pending, Refusal::of(&reason), log);
+                    Event::Connected => self.send(&mut pending, log)?,
+                    Event::Stream(StreamEvent::Readable { .. }) => {
+                        self.deliver(&mut pending, log)?;
                     }
-                    QuicEvent::ConnectionLost { reason } => {
-                        pending.lost(&reason, self.description.idle_timeout_ns)?;
-                    }
+                    Event::ConnectionLost { reason } => match pending.state {
+                        State::Connecting => {
+                            return self.not_connected(slot, pending, (&reason).into(), log);
+                        }
+                        State::Closing | State::Closed => pending.state = State::Closed,
+                        _ => return Err(self.lost(&pending, &reason)),
+                    },
                     _ => {}
                 }
             }
@@ -295,10 +271,66 @@ impl<'a> Client<'a> {
         self.note(slot, pending, reactor)
     }
 
-    /// Puts a request back, with what it waits for; or forgets it, if its connection is gone.
-    fn note(&mut self, slot: usize, mut pending: Fetch, reactor: &Reactor) -> Result<(), Failure> {
+    /// Asks, on a connection that is established.
+    fn send(&mut self, pending: &mut Pending, log: &mut Log) -> Result<(), Failure> {
+        let first = self.streams.connects(pending);
+        let request = pending.request();
         let Some(link) = &mut pending.link else {
-            self.pending.put(slot, pending);
+            return Ok(());
+        };
+        if first {
+            let (connection, mtu) = (request.connection, link.mtu);
+            let receive_window_bytes = self.description.receive_window_bytes();
+            log.now(&QuicEvent::Connected { connection, receive_window_bytes, mtu });
+        }
+        let asked = link.ask(request);
+        if asked.map_err(|message| pending.failed(&message))? {
+            pending.state = State::Receiving;
+        }
+        Ok(())
+    }
+
+    /// Takes what has arrived, and closes the connection when that is all.
+    fn deliver(&mut self, pending: &mut Pending, log: &mut Log) -> Result<(), Failure> {
+        let before = pending.bytes;
+        let (State::Receiving | State::Closing, Some(link)) = (&pending.state, &mut pending.link)
+        else {
+            return Ok(());
+        };
+        let Some((bytes, end)) = link.take(before) else {
+            return Ok(());
+        };
+        let finished = end.map_err(|message| pending.failed(&message))?;
+        if bytes > pending.wanted {
+            return Err(pending.failed("the server sent more than was requested"));
+        }
+        if bytes > before {
+            self.streams.deliver(pending, bytes, log);
+        }
+        if finished && bytes < pending.wanted {
+            return Err(pending.failed(&format!("the server closed after {bytes} bytes")));
+        }
+        if let Some(link) = pending.link.as_mut().filter(|_| finished) {
+            pending.state = State::Closed;
+            link.close(DONE, "");
+        }
+        Ok(())
+    }
+
+    /// What the loss of an established connection means before all bytes were there.
+    fn lost(&self, pending: &Pending, reason: &ConnectionError) -> Failure {
+        pending.failed(&why_lost(pending.bytes, reason, self.description.idle_timeout_ns))
+    }
+
+    /// Puts a request back, with what it waits for; or forgets it, if its connection is gone.
+    fn note(
+        &mut self,
+        slot: usize,
+        mut pending: Pending,
+        reactor: &Reactor,
+    ) -> Result<(), Failure> {
+        let Some(link) = &mut pending.link else {
+            self.streams.pending.put(slot, pending);
             return Ok(());
         };
         if link.quic().is_none() && matches!(pending.state, State::Closed) {
@@ -308,17 +340,17 @@ impl<'a> Client<'a> {
         }
         link.set_waits(reactor, FIRST_SLOT + slot as u64)?;
         if let Some(deadline) = link.driver.deadline() {
-            if pending.noted.is_none_or(|noted| deadline < noted) {
+            if link.noted.is_none_or(|noted| deadline < noted) {
                 self.deadlines.push(Reverse((deadline, slot)));
-                pending.noted = Some(deadline);
+                link.noted = Some(deadline);
             }
         }
-        self.pending.put(slot, pending);
+        self.streams.pending.put(slot, pending);
         Ok(())
     }
 
     fn forget(&mut self, slot: usize) {
-        self.pending.give_up(slot);
+        self.streams.pending.give_up(slot);
         self.open -= 1;
     }
 
@@ -332,17 +364,16 @@ impl<'a> Client<'a> {
             }
             self.deadlines.pop();
             // The slot may be another request's by now, or have a later deadline: it knows.
-            let Some(mut pending) = self.pending.take(slot) else {
+            let Some(mut pending) = self.streams.pending.take(slot) else {
                 continue;
             };
-            if pending.noted == Some(at) {
-                pending.noted = None;
-                if let Some(link) = &mut pending.link {
+            match pending.link.as_mut().filter(|link| link.noted == Some(at)) {
+                Some(link) => {
+                    link.noted = None;
                     link.driver.expire();
+                    self.serve(slot, pending, reactor, log)?;
                 }
-                self.serve(slot, pending, reactor, log)?;
-            } else {
-                self.pending.put(slot, pending);
+                None => self.streams.pending.put(slot, pending),
             }
         }
         Ok(())
@@ -356,24 +387,32 @@ impl<'a> Client<'a> {
 
     /// Reports how much every stream has delivered.
     fn tick(&mut self, log: &mut Log) -> Result<(), Failure> {
-        if self.ticks.fired()? && self.goodbye.is_none() {
-            self.streams.iter().for_each(|stream| stream.progress(log));
+        if self.streams.ticked()? && self.goodbye.is_none() {
+            self.streams.progress(log);
         }
         Ok(())
     }
 
     /// Ends everything: with what has arrived by now, and without waiting for more.
     fn stop(&mut self, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
-        for slot in 0..self.pending.len() {
+        for slot in 0..self.streams.pending.len() {
             self.receive(slot, reactor, log)?;
-            let Some(mut pending) = self.pending.take(slot) else {
+            let Some(mut pending) = self.streams.pending.take(slot) else {
                 continue;
             };
-            pending.stop(log)?;
+            let closes = matches!(pending.state, State::Closing);
+            let stopped = pending.stop(log)?;
+            if let Some(link) = &mut pending.link {
+                if stopped {
+                    // The server shall not go on sending to nobody.
+                    link.close(STOPPED, "stopped");
+                } else if closes {
+                    link.close(DONE, "");
+                }
+            }
             self.serve(slot, pending, reactor, log)?;
         }
-        self.streams.iter().for_each(|stream| stream.stop(log));
-        self.ticks.disarm()?;
+        self.streams.end(log)?;
         self.goodbye = Some(Instant::now() + LONGEST_GOODBYE);
         Ok(())
     }

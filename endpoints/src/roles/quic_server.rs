@@ -192,7 +192,7 @@ impl Server {
             let interest = if self.waits_for_room { Interest::Both } else { Interest::Read };
             reactor.change(&self.driver, interest, SOCKET)?;
         }
-        let due = self.peers.iter().filter_map(due).min();
+        let due = self.peers.iter().filter_map(|peer| due(peer.as_ref())).min();
         self.alarm.by(self.driver.deadline().into_iter().chain(due).min())?;
         Ok(())
     }
@@ -201,7 +201,7 @@ impl Server {
     fn wake_sources(&mut self) {
         let now = Instant::now();
         for (index, peer) in self.peers.iter().enumerate() {
-            if due(peer).is_some_and(|due| due <= now) {
+            if due(peer.as_ref()).is_some_and(|due| due <= now) {
                 self.driver.touch(ConnectionHandle(index));
             }
         }
@@ -393,8 +393,8 @@ impl Server {
 }
 
 /// When the next data of a connection becomes due, if it waits for that.
-fn due(peer: &Option<Peer>) -> Option<Instant> {
-    peer.as_ref()?.transfer.as_ref()?.due()
+fn due(peer: Option<&Peer>) -> Option<Instant> {
+    peer?.transfer.as_ref()?.due()
 }
 
 impl Peer {

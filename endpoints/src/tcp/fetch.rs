@@ -1,5 +1,6 @@
 //! The client's end of a connection: opens it, asks, and takes what comes.
 
+use crate::downloads::Refusal;
 use crate::request::Request;
 use crate::tcp::sink::Short;
 use crate::{socket, sys, tcp_info};
@@ -35,6 +36,8 @@ pub struct Fetch {
     asked: bool,
     /// Delivered so far, bytes.
     bytes: u64,
+    /// A thread takes its data.
+    pub sinks: bool,
 }
 
 /// What taking from a connection has led to.
@@ -61,7 +64,7 @@ impl Fetch {
         } else {
             sys::connect(&socket, address).map(|()| false)?
         };
-        Ok(Fetch { socket: Arc::new(socket), request, window_bytes, asked, bytes: 0 })
+        Ok(Fetch { socket: Arc::new(socket), request, window_bytes, asked, bytes: 0, sinks: false })
     }
 
     /// The socket, to wait for it.
@@ -202,17 +205,27 @@ fn explain(error: io::Error) -> io::Error {
     }
 }
 
-/// Whether a connection that failed to open so may open later.
-#[must_use]
-pub fn may_pass(error: &io::Error) -> bool {
-    matches!(
-        error.raw_os_error(),
-        Some(
-            libc::ECONNREFUSED
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        match error.raw_os_error() {
+            Some(
+                libc::ECONNREFUSED
                 | libc::ECONNRESET
                 | libc::ETIMEDOUT
                 | libc::EHOSTUNREACH
-                | libc::ENETUNREACH
-        )
-    )
+                | libc::ENETUNREACH,
+            ) => Refusal::Passing(error.to_string()),
+            // The program itself lacks something: one request fails as the next one will.
+            Some(libc::EADDRNOTAVAIL) => Refusal::Lasting(
+                "no local port is free: too many connections are under way \
+                 (net.ipv4.ip_local_port_range)"
+                    .into(),
+            ),
+            Some(libc::EMFILE | libc::ENFILE) => Refusal::Lasting(
+                "too many connections are under way: no more files can be opened (ulimit -n)"
+                    .into(),
+            ),
+            _ => Refusal::Lasting(error.to_string()),
+        }
+    }
 }
