@@ -4,7 +4,7 @@ use crate::clock::{Clock, Timer};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
 /// Things with the times at which they are due. Those of one time come in the order of `T`.
 #[derive(Debug)]
@@ -17,9 +17,6 @@ pub struct Agenda<T> {
 
 impl<T: Ord> Agenda<T> {
     /// An empty agenda.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn new(clock: Clock) -> io::Result<Self> {
         Ok(Agenda { timer: Timer::new(clock)?, things: BinaryHeap::new(), armed_ns: None })
     }
@@ -31,9 +28,6 @@ impl<T: Ord> Agenda<T> {
 
     /// Makes the timer fire when the first thing is due. It costs a system call only if that is
     /// another time than before.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn arm(&mut self) -> io::Result<()> {
         let first_ns = self.things.peek().map(|Reverse((at_ns, _))| *at_ns);
         if let Some(at_ns) = first_ns.filter(|at_ns| self.armed_ns != Some(*at_ns)) {
@@ -44,9 +38,6 @@ impl<T: Ord> Agenda<T> {
     }
 
     /// Takes note of having fired; false if it has not.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn fired(&mut self) -> io::Result<bool> {
         let fired = self.timer.fired()?;
         if fired {
@@ -65,9 +56,9 @@ impl<T: Ord> Agenda<T> {
     }
 }
 
-impl<T> AsRawFd for Agenda<T> {
-    fn as_raw_fd(&self) -> RawFd {
-        self.timer.as_raw_fd()
+impl<T> AsFd for Agenda<T> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.timer.as_fd()
     }
 }
 
@@ -88,7 +79,7 @@ mod tests {
 
     #[test]
     fn it_fires_when_the_first_is_due_and_again_only_when_armed_again() {
-        let mut agenda = Agenda::new(Clock::new(crate::sys::realtime_ns())).unwrap();
+        let mut agenda = Agenda::new(Clock::new(crate::clock::realtime_ns())).unwrap();
         agenda.arm().unwrap();
         assert!(!agenda.fired().unwrap());
         agenda.put(i64::MAX / 2, 1);

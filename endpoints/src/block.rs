@@ -1,9 +1,11 @@
 //! What servers send: a fixed pseudo-random block in memory, over and over.
 
-use crate::sys;
 use bytes::Bytes;
-use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use nix::sys::memfd::{memfd_create, MFdFlags};
+use nix::sys::sendfile::sendfile;
+use socket2::Socket;
+use std::fs::File;
+use std::io::{self, Write};
 
 /// Length of the block, bytes. Its pages stay in the processor's cache, and one `sendfile` fills a
 /// large part of a send buffer.
@@ -13,17 +15,14 @@ pub const BLOCK_BYTES: usize = 256 << 10;
 /// an emulated processor would pay for byte by byte.
 #[derive(Debug)]
 pub struct Block {
-    file: OwnedFd,
+    file: File,
 }
 
 impl Block {
     /// Fills the block.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn new() -> io::Result<Self> {
-        let file = sys::memory_file("fairc-block")?;
-        sys::write_all(file.as_raw_fd(), &content())?;
+        let mut file = File::from(memfd_create(c"fairc-block", MFdFlags::MFD_CLOEXEC)?);
+        file.write_all(&content())?;
         Ok(Block { file })
     }
 
@@ -32,11 +31,12 @@ impl Block {
     ///
     /// # Errors
     /// What the kernel says; `WouldBlock` when the buffer is full.
-    pub fn send(&self, socket: &OwnedFd, position: u64, most: u64) -> io::Result<u64> {
+    pub fn send(&self, socket: &Socket, position: u64, most: u64) -> io::Result<u64> {
         let offset = (position % BLOCK_BYTES as u64) as usize;
         let left = BLOCK_BYTES - offset;
         let most = usize::try_from(most).map_or(left, |most| most.min(left));
-        sys::send_file(socket, &self.file, offset, most).map(|sent| sent as u64)
+        let mut offset = offset as libc::off_t;
+        Ok(sendfile(socket, &self.file, Some(&mut offset), most)? as u64)
     }
 }
 

@@ -1,8 +1,17 @@
 //! Time: ns after the epoch on `CLOCK_REALTIME`, and timers on absolute times of that clock.
 
-use crate::sys;
+use nix::errno::Errno;
+use nix::sys::time::{TimeSpec, TimeValLike};
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::time::SystemTime;
+
+/// `CLOCK_REALTIME`, ns.
+#[must_use]
+pub fn realtime_ns() -> i64 {
+    SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos() as i64)
+}
 
 /// The experiment's clock.
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +35,7 @@ impl Clock {
     /// The time now, ns after the epoch; negative before it.
     #[must_use]
     pub fn now_ns(self) -> i64 {
-        sys::realtime_ns() - self.epoch_ns
+        realtime_ns() - self.epoch_ns
     }
 
     /// The first multiple of `every_ns` after the epoch that lies strictly after `now_ns`; never
@@ -40,67 +49,77 @@ impl Clock {
     }
 }
 
-/// A kernel timer on absolute times: once, or at every multiple of a period.
+/// A kernel timer on absolute times of a clock: once, or at every multiple of a period.
 ///
 /// It stays armed in the kernel while packets come and go, so a wake-up by a packet costs no timer
 /// operation (a timeout of `epoll_wait` would be started and cancelled every time).
 #[derive(Debug)]
 pub struct Timer {
     clock: Clock,
-    fd: OwnedFd,
+    fd: TimerFd,
 }
 
 impl Timer {
     /// A timer that is not armed.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn new(clock: Clock) -> io::Result<Self> {
-        Ok(Timer { clock, fd: sys::timer(libc::CLOCK_REALTIME)? })
+        Ok(Timer { clock, fd: timer(ClockId::CLOCK_REALTIME)? })
     }
 
     /// Fires once at `at_ns` after the epoch; at once if that has passed.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn once(&self, at_ns: i64) -> io::Result<()> {
-        sys::timer_set(&self.fd, self.absolute(at_ns), 0)
+        set(&self.fd, Expiration::OneShot(self.absolute(at_ns)))
     }
 
     /// Fires at every multiple of `every_ns` after the epoch, from the next one on.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn every(&self, every_ns: i64) -> io::Result<()> {
         let first = Clock::next_multiple(self.clock.now_ns(), every_ns);
-        sys::timer_set(&self.fd, self.absolute(first), every_ns)
+        let every = TimeSpec::nanoseconds(every_ns);
+        set(&self.fd, Expiration::IntervalDelayed(self.absolute(first), every))
     }
 
     /// Fires no more.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn disarm(&self) -> io::Result<()> {
-        sys::timer_set(&self.fd, 0, 0)
+        Ok(self.fd.unset()?)
     }
 
     /// Takes note of what has fired; false if nothing has (the timer was set anew meanwhile).
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn fired(&self) -> io::Result<bool> {
-        sys::timer_read(&self.fd)
+        fired(&self.fd)
     }
 
     /// Absolute time on `CLOCK_REALTIME`; at least 1, because 0 disarms.
-    fn absolute(&self, at_ns: i64) -> i64 {
-        self.clock.epoch_ns.saturating_add(at_ns).max(1)
+    fn absolute(&self, at_ns: i64) -> TimeSpec {
+        TimeSpec::nanoseconds(self.clock.epoch_ns.saturating_add(at_ns).max(1))
+    }
+}
+
+impl AsFd for Timer {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 }
 
 impl AsRawFd for Timer {
     fn as_raw_fd(&self) -> RawFd {
-        self.fd.as_raw_fd()
+        self.as_fd().as_raw_fd()
+    }
+}
+
+/// A timer of the kernel that does not block.
+pub fn timer(clock: ClockId) -> io::Result<TimerFd> {
+    Ok(TimerFd::new(clock, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?)
+}
+
+/// Arms a timer of the kernel at absolute times.
+pub fn set(timer: &TimerFd, at: Expiration) -> io::Result<()> {
+    Ok(timer.set(at, TimerSetTimeFlags::TFD_TIMER_ABSTIME)?)
+}
+
+/// Whether a timer of the kernel has fired since it was last asked or set.
+pub fn fired(timer: &TimerFd) -> io::Result<bool> {
+    match timer.wait() {
+        Err(Errno::EAGAIN) => Ok(false),
+        other => Ok(other.map(|()| true)?),
     }
 }
 
@@ -119,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_time_that_has_passed_fires_at_once_and_a_disarmed_timer_never() {
-        let timer = Timer::new(Clock::new(sys::realtime_ns())).unwrap();
+        let timer = Timer::new(Clock::new(realtime_ns())).unwrap();
         timer.once(-5).unwrap();
         assert!(timer.fired().unwrap());
         assert!(!timer.fired().unwrap());

@@ -118,9 +118,6 @@ impl<L> Downloads<L> {
     }
 
     /// Now, if it is time to look which connections are due.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn started(&self, log: &Log) -> Result<Option<i64>, Failure> {
         Ok(self.starts.fired()?.then(|| log.clock().now_ns()))
     }
@@ -138,9 +135,6 @@ impl<L> Downloads<L> {
     }
 
     /// Sets when to look again which connections are due.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn set_start(&self) -> Result<(), Failure> {
         let due = self.all.iter().filter_map(|download| match download.state {
             State::Waiting(due_ns) => Some(due_ns),
@@ -167,9 +161,6 @@ impl<L> Downloads<L> {
     }
 
     /// Gives up an attempt to connect; tries again later, if that can help.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn refuse(&mut self, index: usize, refusal: Refusal, log: &mut Log) -> Result<(), Failure> {
         let download = &mut self.all[index];
         download.link = None;
@@ -188,9 +179,6 @@ impl<L> Downloads<L> {
     }
 
     /// Takes note of a connection that is established and has asked.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn establish(&mut self, index: usize) -> Result<(), Failure> {
         self.all[index].state = State::Receiving;
         if self.live == 0 {
@@ -201,9 +189,6 @@ impl<L> Downloads<L> {
     }
 
     /// Ends an established connection if `over` says so, or why it failed. A player goes on.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn settle(
         &mut self,
         index: usize,
@@ -248,9 +233,6 @@ impl<L> Downloads<L> {
     }
 
     /// Whether it is time to report progress.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn ticked(&self) -> Result<bool, Failure> {
         Ok(self.ticks.fired()?)
     }
@@ -279,9 +261,6 @@ impl<L> Downloads<L> {
     }
 
     /// Takes note that all connections have been stopped.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn end(&mut self) -> Result<(), Failure> {
         (self.open, self.live) = (0, 0);
         Ok(self.ticks.disarm()?)

@@ -25,9 +25,6 @@ pub struct Writer<W: Write> {
 
 impl Writer<File> {
     /// Creates a file, or empties one.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn create(path: &str) -> io::Result<Self> {
         Ok(Writer::new(File::create(path)?))
     }
@@ -39,9 +36,6 @@ impl<W: Write> Writer<W> {
     }
 
     /// Appends a packet, if it is one that the file has.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn write(&mut self, packet: &Packet) -> io::Result<()> {
         let time_ns = u64::from(packet.seconds) * 1_000_000_000 + u64::from(packet.nanoseconds);
         if let Some(segment) = Segment::read(packet.head) {
@@ -84,9 +78,6 @@ impl<W: Write> Writer<W> {
     }
 
     /// Writes out the rest; returns how many packets the file has.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn finish(mut self) -> io::Result<u64> {
         self.file.flush()?;
         Ok(self.packets)

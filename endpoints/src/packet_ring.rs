@@ -6,7 +6,7 @@ use crate::sys::{checked, owned, set_option};
 use std::ffi::CString;
 use std::io;
 use std::mem::size_of;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::{null_mut, NonNull};
 use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -159,9 +159,6 @@ impl PacketRing {
     }
 
     /// How many packets found no room since this was last asked.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn dropped(&self) -> io::Result<u64> {
         let mut counts = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
         let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
@@ -181,9 +178,9 @@ impl PacketRing {
     }
 }
 
-impl AsRawFd for PacketRing {
-    fn as_raw_fd(&self) -> RawFd {
-        self.socket.as_raw_fd()
+impl AsFd for PacketRing {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 }
 

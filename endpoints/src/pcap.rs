@@ -31,9 +31,6 @@ pub struct Writer<W: Write> {
 
 impl Writer<File> {
     /// Creates a file, or empties one; packets will have at most `snaplen` bytes.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn create(path: &str, snaplen: u32) -> io::Result<Self> {
         Writer::new(File::create(path)?, snaplen)
     }
@@ -53,9 +50,6 @@ impl<W: Write> Writer<W> {
     }
 
     /// Appends a packet.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn write(&mut self, packet: &Packet) -> io::Result<()> {
         let mut header = [0; 16];
         let words = [packet.seconds, packet.nanoseconds, packet.head.len() as u32, packet.length];
@@ -69,9 +63,6 @@ impl<W: Write> Writer<W> {
     }
 
     /// Writes out the rest; returns how many packets the file has.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn finish(mut self) -> io::Result<u64> {
         self.file.flush()?;
         Ok(self.packets)

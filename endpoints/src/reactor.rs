@@ -1,8 +1,11 @@
 //! The loop's heart: waits for sockets, timers and the signal to stop, in one epoll instance.
 
 use crate::sys;
+use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::signalfd::SignalFd;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::AsFd;
 
 /// What woke the loop up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,23 +30,24 @@ pub enum Interest {
 }
 
 impl Interest {
-    fn mask(self) -> libc::c_int {
-        match self {
-            Interest::Read => libc::EPOLLIN,
-            Interest::Write => libc::EPOLLOUT,
-            Interest::Both => libc::EPOLLIN | libc::EPOLLOUT,
-            Interest::Neither => 0,
-        }
+    fn event(self, token: u64) -> EpollEvent {
+        let flags = match self {
+            Interest::Read => EpollFlags::EPOLLIN,
+            Interest::Write => EpollFlags::EPOLLOUT,
+            Interest::Both => EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT,
+            Interest::Neither => EpollFlags::empty(),
+        };
+        EpollEvent::new(flags, token)
     }
 }
 
 /// Everything that a role waits for.
 #[derive(Debug)]
 pub struct Reactor {
-    epoll: OwnedFd,
+    epoll: Epoll,
     /// Kept open: SIGTERM and SIGINT arrive here.
-    _signals: OwnedFd,
-    ready: Vec<libc::epoll_event>,
+    _signals: SignalFd,
+    ready: Vec<EpollEvent>,
 }
 
 const STOP: u64 = u64::MAX;
@@ -51,49 +55,37 @@ const MOST_AT_ONCE: usize = 64;
 
 impl Reactor {
     /// A reactor that so far waits for SIGTERM and SIGINT only.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn new() -> io::Result<Self> {
-        let epoll = sys::epoll()?;
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let signals = sys::stop_signals()?;
-        sys::epoll_control(&epoll, libc::EPOLL_CTL_ADD, &signals, libc::EPOLLIN, STOP)?;
-        let ready = vec![libc::epoll_event { events: 0, u64: 0 }; MOST_AT_ONCE];
+        epoll.add(&signals, Interest::Read.event(STOP))?;
+        let ready = vec![EpollEvent::empty(); MOST_AT_ONCE];
         Ok(Reactor { epoll, _signals: signals, ready })
     }
 
     /// Waits for a socket or timer as well, until it is closed.
-    ///
-    /// # Errors
-    /// What the kernel says.
-    pub fn add(&self, fd: &impl AsRawFd, interest: Interest, token: u64) -> io::Result<()> {
-        sys::epoll_control(&self.epoll, libc::EPOLL_CTL_ADD, fd, interest.mask(), token)
+    pub fn add(&self, fd: &impl AsFd, interest: Interest, token: u64) -> io::Result<()> {
+        Ok(self.epoll.add(fd, interest.event(token))?)
     }
 
     /// Changes what is waited for at a socket.
-    ///
-    /// # Errors
-    /// What the kernel says.
-    pub fn change(&self, fd: &impl AsRawFd, interest: Interest, token: u64) -> io::Result<()> {
-        sys::epoll_control(&self.epoll, libc::EPOLL_CTL_MOD, fd, interest.mask(), token)
+    pub fn change(&self, fd: &impl AsFd, interest: Interest, token: u64) -> io::Result<()> {
+        Ok(self.epoll.modify(fd, &mut interest.event(token))?)
     }
 
     /// Waits for a socket no longer, not even for its errors.
-    ///
-    /// # Errors
-    /// What the kernel says.
-    pub fn remove(&self, fd: &impl AsRawFd) -> io::Result<()> {
-        sys::epoll_control(&self.epoll, libc::EPOLL_CTL_DEL, fd, 0, 0)
+    pub fn remove(&self, fd: &impl AsFd) -> io::Result<()> {
+        Ok(self.epoll.delete(fd)?)
     }
 
     /// Waits; replaces the content of `wakes` by what woke it up, a stop last.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn wait(&mut self, wakes: &mut Vec<Wake>) -> io::Result<()> {
         wakes.clear();
-        let count = sys::epoll_wait(&self.epoll, &mut self.ready)?;
-        let tokens = self.ready[..count].iter().map(|event| event.u64);
+        let count = match self.epoll.wait(&mut self.ready, EpollTimeout::NONE) {
+            Err(Errno::EINTR) => 0,
+            other => other?,
+        };
+        let tokens = self.ready[..count].iter().map(EpollEvent::data);
         wakes.extend(tokens.clone().filter(|token| *token != STOP).map(Wake::Ready));
         wakes.extend(tokens.filter(|token| *token == STOP).map(|_| Wake::Stop));
         Ok(())

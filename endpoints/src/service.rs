@@ -44,9 +44,6 @@ struct Served {
 
 impl Service {
     /// For so many connections, none of which has come.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn new(
         workload: &Workload,
         connections: u32,
@@ -90,9 +87,6 @@ impl Service {
     }
 
     /// Takes note of a connection that was admitted, and samples it from now on.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn begin(&mut self, request: Request, log: &mut Log) -> io::Result<()> {
         let Request { connection, bytes } = request;
         if !self.short {
@@ -106,9 +100,6 @@ impl Service {
     }
 
     /// Takes note of the end of a connection that had begun, after `sent` bytes.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn end(&mut self, connection: u32, sent: u64) -> io::Result<()> {
         self.announced[connection as usize].bytes += sent;
         self.live -= 1;

@@ -1,10 +1,10 @@
 //! Sockets with the options that an experiment needs, and the reading back of what took effect.
 
 use crate::sys;
+use socket2::{Domain, SockAddr, Socket, Type};
 use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::OwnedFd;
 
 /// SYNs (or answers to one) that are repeated before a connection attempt fails. At 20 % loss both
 /// ways an exchange fails with probability 0.36, so that 20 of them never do.
@@ -13,12 +13,55 @@ const SYN_RETRIES: i32 = 20;
 /// Bytes that a connection's send buffer takes beyond what has been sent. The buffer itself has room
 /// for twice the BDP and the queue; to fill and to free that much for dozens of connections at once
 /// keeps the one processor of all emulated hosts busy for 38 ms (32 connections at 100 Mbit/s).
-pub(crate) const UNSENT_BYTES: i32 = 128 << 10;
+pub const UNSENT_BYTES: u32 = 128 << 10;
 
 /// Time before a connection that failed to open is tried again, ns.
 pub const RETRY_NS: i64 = 100_000_000;
 
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+
+/// A socket over IPv4 of a kind, that does not block.
+pub fn open(kind: Type) -> io::Result<Socket> {
+    Socket::new_raw(Domain::IPV4, kind.nonblocking().cloexec(), None)
+}
+
+/// Binds a socket and listens.
+pub fn listen(socket: &Socket, address: SocketAddrV4, backlog: i32) -> io::Result<()> {
+    socket.bind(&address.into())?;
+    socket.listen(backlog)
+}
+
+/// Starts to connect.
+pub fn connect(socket: &Socket, address: SocketAddrV4) -> io::Result<()> {
+    match socket.connect(&address.into()) {
+        Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(()),
+        other => other,
+    }
+}
+
+/// Starts to connect with data in the first packet, if a cookie of the server is known (tcp(7),
+/// `MSG_FASTOPEN`); true: the data is on its way, false: it has to be sent once connected. An error is
+/// `EOPNOTSUPP` where the machine does not allow it.
+pub fn connect_with(socket: &Socket, address: SocketAddrV4, bytes: &[u8]) -> io::Result<bool> {
+    match socket.send_to_with_flags(bytes, &address.into(), libc::MSG_FASTOPEN) {
+        Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Ok(false),
+        other => other.map(|_| true),
+    }
+}
+
+/// The local address of a socket.
+pub fn local_address(socket: &Socket) -> io::Result<SocketAddrV4> {
+    socket.local_addr().and_then(|address| over_ipv4(&address))
+}
+
+/// The address that a socket is connected to.
+pub fn peer_address(socket: &Socket) -> io::Result<SocketAddrV4> {
+    socket.peer_addr().and_then(|address| over_ipv4(&address))
+}
+
+fn over_ipv4(address: &SockAddr) -> io::Result<SocketAddrV4> {
+    address.as_socket_ipv4().ok_or_else(|| io::ErrorKind::AddrNotAvailable.into())
+}
 
 /// How a listening socket and its connections are to be.
 #[derive(Debug, Clone, Copy)]
@@ -41,16 +84,16 @@ pub struct Listening<'a> {
 ///
 /// # Errors
 /// A message that says which step failed; for a CCA also which there are.
-pub fn listener(wanted: Listening) -> Result<OwnedFd, String> {
+pub fn listener(wanted: Listening) -> Result<Socket, String> {
     let Listening { address, cca, buffer_bytes, fills, backlog, fast_open } = wanted;
-    let socket = sys::tcp_socket().map_err(|error| format!("cannot open a socket: {error}"))?;
+    let socket = open(Type::STREAM).map_err(|error| format!("cannot open a socket: {error}"))?;
     set_congestion_control(&socket, cca)?;
     set_buffer(&socket, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, buffer_bytes)
-        .and_then(|()| sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1))
+        .and_then(|()| socket.set_reuse_address(true))
         .and_then(|()| sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_SYNCNT, SYN_RETRIES))
         .and_then(|()| {
             let most = if fills { 0 } else { UNSENT_BYTES }; // 0: as much as there is room for
-            sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, most)
+            socket.set_tcp_notsent_lowat(most)
         })
         .map_err(|error| format!("cannot prepare the listening socket: {error}"))?;
     let backlog = i32::try_from(backlog).unwrap_or(i32::MAX).max(128);
@@ -58,7 +101,7 @@ pub fn listener(wanted: Listening) -> Result<OwnedFd, String> {
         sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_FASTOPEN, backlog)
             .map_err(|error| format!("cannot allow TCP Fast Open: {error}"))?;
     }
-    sys::listen(&socket, address, backlog)
+    listen(&socket, address, backlog)
         .map_err(|error| format!("cannot listen on {address}: {error}"))?;
     Ok(socket)
 }
@@ -67,28 +110,26 @@ pub fn listener(wanted: Listening) -> Result<OwnedFd, String> {
 ///
 /// # Errors
 /// A message that says which there are.
-pub fn set_congestion_control(socket: &OwnedFd, cca: &str) -> Result<(), String> {
-    sys::set_option_bytes(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, cca.as_bytes()).map_err(
-        |error| {
-            let available = fs::read_to_string(AVAILABLE).unwrap_or_else(|_| "unknown".into());
-            format!(
-                "congestion control `{}` is not available ({}); available: {}",
-                cca,
-                error,
-                available.trim_end()
-            )
-        },
-    )
+pub fn set_congestion_control(socket: &Socket, cca: &str) -> Result<(), String> {
+    socket.set_tcp_congestion(cca.as_bytes()).map_err(|error| {
+        let available = fs::read_to_string(AVAILABLE).unwrap_or_else(|_| "unknown".into());
+        format!(
+            "congestion control `{}` is not available ({}); available: {}",
+            cca,
+            error,
+            available.trim_end()
+        )
+    })
 }
 
 /// Accepts the next connection; None: there is no other.
 ///
 /// # Errors
 /// What the kernel says of the listening socket.
-pub fn accept(listener: &OwnedFd) -> io::Result<Option<OwnedFd>> {
+pub fn accept(listener: &Socket) -> io::Result<Option<Socket>> {
     loop {
-        match sys::accept(listener) {
-            Ok(socket) => return Ok(Some(socket)),
+        match listener.accept4(libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC) {
+            Ok((socket, _)) => return Ok(Some(socket)),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
             Err(error) if is_of_the_connection(&error) => {}
             Err(error) => return Err(error),
@@ -118,11 +159,8 @@ fn is_of_the_connection(error: &io::Error) -> bool {
 /// Opens a socket that is about to connect, with a fixed receive buffer for `buffer_bytes` of payload
 /// and at most `window_bytes` of receive window. Both are set before the handshake, which settles the
 /// scale of the window.
-///
-/// # Errors
-/// What the kernel says.
-pub fn connecting(buffer_bytes: u32, window_bytes: Option<u32>) -> io::Result<OwnedFd> {
-    let socket = sys::tcp_socket()?;
+pub fn connecting(buffer_bytes: u32, window_bytes: Option<u32>) -> io::Result<Socket> {
+    let socket = open(Type::STREAM)?;
     // The kernel offers about half of a buffer: twice the window leaves the limit to the window.
     let buffer_bytes = buffer_bytes.max(window_bytes.unwrap_or(0).saturating_mul(2));
     set_buffer(&socket, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, buffer_bytes)?;
@@ -141,24 +179,18 @@ pub fn connecting(buffer_bytes: u32, window_bytes: Option<u32>) -> io::Result<Ow
 /// There is no socket. That nobody answers is none.
 pub fn warm_up() -> io::Result<()> {
     let nobody = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 9); // discard
-    drop(sys::connect(&sys::tcp_socket()?, nobody));
+    drop(connect(&open(Type::STREAM)?, nobody));
     Ok(())
 }
 
 /// Limits the receive window (`TCP_WINDOW_CLAMP`).
-///
-/// # Errors
-/// What the kernel says.
-pub fn set_window(socket: &OwnedFd, bytes: u32) -> io::Result<()> {
+pub fn set_window(socket: &Socket, bytes: u32) -> io::Result<()> {
     let bytes = i32::try_from(bytes).unwrap_or(i32::MAX);
     sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, bytes)
 }
 
 /// The largest receive window that the kernel will offer, bytes.
-///
-/// # Errors
-/// What the kernel says.
-pub fn window(socket: &OwnedFd) -> io::Result<u32> {
+pub fn window(socket: &Socket) -> io::Result<u32> {
     let mut value = [0; 4];
     sys::get_option(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, &mut value)?;
     Ok(u32::from_ne_bytes(value))
@@ -166,29 +198,20 @@ pub fn window(socket: &OwnedFd) -> io::Result<u32> {
 
 /// Limits the pacing rate, bytes/s as the kernel counts them, and makes TCP pace where the congestion
 /// control does not.
-///
-/// # Errors
-/// What the kernel says.
-pub fn limit_pacing(socket: &OwnedFd, bytes_per_s: u64) -> io::Result<()> {
+pub fn limit_pacing(socket: &Socket, bytes_per_s: u64) -> io::Result<()> {
     let value = bytes_per_s.to_ne_bytes();
     sys::set_option_bytes(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &value)
 }
 
 /// Limits the sending rate to `bps` of IP packets: the kernel counts payload, without headers.
-///
-/// # Errors
-/// What the kernel says.
-pub fn limit_rate(socket: &OwnedFd, bps: u64, mss: u32, header_bytes: u32) -> io::Result<()> {
+pub fn limit_rate(socket: &Socket, bps: u64, mss: u32, header_bytes: u32) -> io::Result<()> {
     let packet_bits = 8 * u64::from(mss + header_bytes);
     let bytes_per_s = u128::from(bps) * u128::from(mss) / u128::from(packet_bits);
     limit_pacing(socket, (bytes_per_s as u64).max(1))
 }
 
 /// The limit of the pacing rate, bytes/s as the kernel counts them; None without one.
-///
-/// # Errors
-/// What the kernel says.
-pub fn pacing_limit(socket: &OwnedFd) -> io::Result<Option<u64>> {
+pub fn pacing_limit(socket: &Socket) -> io::Result<Option<u64>> {
     let mut value = [0; 8];
     sys::get_option(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &mut value)?;
     Ok(Some(u64::from_ne_bytes(value)).filter(|limit| *limit != u64::MAX))
@@ -196,10 +219,7 @@ pub fn pacing_limit(socket: &OwnedFd) -> io::Result<Option<u64>> {
 
 /// Sets a buffer past the system's limit where that is permitted, else up to the limit; what took
 /// effect is reported by the role. The kernel doubles the number to make room for its overhead.
-///
-/// # Errors
-/// What the kernel says.
-pub fn set_buffer(socket: &OwnedFd, force: i32, plain: i32, bytes: u32) -> io::Result<()> {
+pub fn set_buffer(socket: &Socket, force: i32, plain: i32, bytes: u32) -> io::Result<()> {
     let bytes = i32::try_from(bytes).unwrap_or(i32::MAX / 2);
     match sys::set_option(socket, libc::SOL_SOCKET, force, bytes) {
         Err(error) if error.raw_os_error() == Some(libc::EPERM) => {
@@ -210,21 +230,14 @@ pub fn set_buffer(socket: &OwnedFd, force: i32, plain: i32, bytes: u32) -> io::R
 }
 
 /// The congestion control that a socket uses.
-///
-/// # Errors
-/// What the kernel says.
-pub fn congestion_control(socket: &OwnedFd) -> io::Result<String> {
-    let mut name = [0; 16];
-    let length = sys::get_option(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, &mut name)?;
-    let name = name[..length].split(|byte| *byte == 0).next().unwrap_or_default();
+pub fn congestion_control(socket: &Socket) -> io::Result<String> {
+    let name = socket.tcp_congestion()?;
+    let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
     Ok(String::from_utf8_lossy(name).into_owned())
 }
 
 /// A number of `SOL_SOCKET`, for instance `SO_SNDBUF`.
-///
-/// # Errors
-/// What the kernel says.
-pub fn number(socket: &OwnedFd, option: i32) -> io::Result<u32> {
+pub fn number(socket: &Socket, option: i32) -> io::Result<u32> {
     let mut value = [0; 4];
     sys::get_option(socket, libc::SOL_SOCKET, option, &mut value)?;
     Ok(u32::from_ne_bytes(value))
@@ -234,22 +247,8 @@ pub fn number(socket: &OwnedFd, option: i32) -> io::Result<u32> {
 ///
 /// # Errors
 /// That, or what the kernel says to the question.
-pub fn pending_error(socket: &OwnedFd) -> io::Result<()> {
-    match i32::from_ne_bytes(number(socket, libc::SO_ERROR)?.to_ne_bytes()) {
-        0 => Ok(()),
-        code => Err(io::Error::from_raw_os_error(code)),
-    }
-}
-
-/// Makes `close` reset the connection: both ends drop what is still under way.
-///
-/// # Errors
-/// What the kernel says.
-pub fn reset_on_close(socket: &OwnedFd) -> io::Result<()> {
-    // struct linger { int l_onoff; int l_linger; }
-    let mut linger = [0; 8];
-    linger[..4].copy_from_slice(&1_i32.to_ne_bytes());
-    sys::set_option_bytes(socket, libc::SOL_SOCKET, libc::SO_LINGER, &linger)
+pub fn pending_error(socket: &Socket) -> io::Result<()> {
+    socket.take_error()?.map_or(Ok(()), Err)
 }
 
 #[cfg(test)]
@@ -272,7 +271,7 @@ mod tests {
         let socket = listener(wanted("reno")).unwrap();
         assert_eq!(congestion_control(&socket).unwrap(), "reno");
         assert_eq!(number(&socket, libc::SO_SNDBUF).unwrap(), 100_000);
-        assert_ne!(sys::local_address(&socket).unwrap().port(), 0);
+        assert_ne!(local_address(&socket).unwrap().port(), 0);
     }
 
     #[test]
@@ -284,9 +283,9 @@ mod tests {
 
     #[test]
     fn a_refused_connection_is_a_pending_error() {
-        let address = sys::local_address(&listener(wanted("reno")).unwrap()).unwrap();
+        let address = local_address(&listener(wanted("reno")).unwrap()).unwrap();
         let socket = connecting(50_000, None).unwrap();
-        let error = sys::connect(&socket, address).and_then(|()| pending_error(&socket));
+        let error = connect(&socket, address).and_then(|()| pending_error(&socket));
         let error = error.unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::ECONNREFUSED));
     }

@@ -211,9 +211,6 @@ impl<L> Streams<L> {
     }
 
     /// Whether it is time to report progress.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn ticked(&self) -> Result<bool, Failure> {
         Ok(self.ticks.fired()?)
     }
@@ -226,9 +223,6 @@ impl<L> Streams<L> {
     }
 
     /// Reports the end of every stream.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn end(&self, log: &mut Log) -> Result<(), Failure> {
         for Stream { number, requests, bytes, late_ns, .. } in &self.all {
             let (connection, requests) = (*number, *requests);

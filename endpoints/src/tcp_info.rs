@@ -2,9 +2,9 @@
 
 use crate::sys;
 use serde::Serialize;
+use socket2::Socket;
 use std::convert::TryInto;
 use std::io;
-use std::os::fd::OwnedFd;
 
 /// What a `sample` event tells of a connection. Names on the right are those of struct `tcp_info`
 /// in the kernel's `include/uapi/linux/tcp.h`.
@@ -100,7 +100,7 @@ const NEEDED: usize = 216;
 ///
 /// # Errors
 /// What the kernel says; `Unsupported` for a kernel before 4.19.
-pub fn read(socket: &OwnedFd) -> io::Result<Sample> {
+pub fn read(socket: &Socket) -> io::Result<Sample> {
     raw(socket).map(|raw| parse(&raw))
 }
 
@@ -108,7 +108,7 @@ pub fn read(socket: &OwnedFd) -> io::Result<Sample> {
 ///
 /// # Errors
 /// Those of `read`.
-pub fn agreed(socket: &OwnedFd) -> io::Result<(Agreed, Sample)> {
+pub fn agreed(socket: &Socket) -> io::Result<(Agreed, Sample)> {
     let mut all = [0; ECN_MODE + 4];
     let length = sys::get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut all)?;
     // A bit field of 32 bits, its first two bits the lowest.
@@ -122,7 +122,7 @@ pub fn agreed(socket: &OwnedFd) -> io::Result<(Agreed, Sample)> {
 ///
 /// # Errors
 /// What the kernel says; `Unsupported` for a kernel before 5.4.
-pub fn peer_window(socket: &OwnedFd) -> io::Result<u32> {
+pub fn peer_window(socket: &Socket) -> io::Result<u32> {
     let mut raw = [0; PEER_WINDOW + 4];
     let length = sys::get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut raw)?;
     if length < raw.len() {
@@ -136,7 +136,7 @@ pub fn peer_window(socket: &OwnedFd) -> io::Result<u32> {
 ///
 /// # Errors
 /// Those of `read`.
-pub fn bytes_received(socket: &OwnedFd) -> io::Result<u64> {
+pub fn bytes_received(socket: &Socket) -> io::Result<u64> {
     let raw = raw(socket)?;
     Ok(u64::from_ne_bytes(raw[BYTES_RECEIVED..][..8].try_into().expect("eight bytes")))
 }
@@ -159,7 +159,7 @@ const ACCURATE: u8 = 2;
 /// Offset of `tcpi_options`.
 const OPTIONS: usize = 5;
 
-fn raw(socket: &OwnedFd) -> io::Result<[u8; NEEDED]> {
+fn raw(socket: &Socket) -> io::Result<[u8; NEEDED]> {
     let mut raw = [0; NEEDED];
     let length = sys::get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut raw)?;
     enough(&raw, length).copied()
@@ -334,7 +334,7 @@ mod tests {
 
     #[test]
     fn a_fresh_socket_can_be_read() {
-        let sample = read(&sys::tcp_socket().unwrap()).unwrap();
+        let sample = read(&crate::socket::open(socket2::Type::STREAM).unwrap()).unwrap();
         assert_eq!((sample.bytes_sent, sample.bytes_acked), (0, 0));
         assert!(sample.cwnd > 0);
     }

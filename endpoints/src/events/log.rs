@@ -2,7 +2,7 @@
 
 use super::Event;
 use crate::clock::Clock;
-use crate::sys;
+use nix::errno::Errno;
 use serde::Serialize;
 use std::io;
 
@@ -65,8 +65,16 @@ impl Log {
 
     /// Writes out what was collected. A failure is kept for `close`.
     pub fn flush(&mut self) {
-        if let Err(error) = sys::write_all(1, &self.lines) {
-            self.broken.get_or_insert(error);
+        let mut left = &self.lines[..];
+        while !left.is_empty() {
+            match nix::unistd::write(io::stdout(), left) {
+                Ok(written) => left = &left[written..],
+                Err(Errno::EINTR) => {}
+                Err(error) => {
+                    self.broken.get_or_insert(error.into());
+                    break;
+                }
+            }
         }
         self.lines.clear();
     }

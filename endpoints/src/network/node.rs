@@ -32,9 +32,6 @@ impl Node {
     }
 
     /// The namespace of this thread, as a node without a name.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn here() -> io::Result<Self> {
         let namespace = namespace::own()?;
         let (name, socket) = ("this namespace".into(), Socket::open()?);
@@ -85,9 +82,6 @@ impl Node {
     }
 
     /// The qdiscs, as `tc -s -j qdisc show` writes them.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn qdiscs(&mut self) -> io::Result<Vec<Object>> {
         self.look()?;
         show::qdiscs(&mut self.socket, &self.indexes)

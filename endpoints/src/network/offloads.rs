@@ -1,7 +1,8 @@
 //! Segmentation offloads of the interfaces of this thread's namespace (ethtool(8), `-K`).
 
 use super::qdisc::Object;
-use crate::sys;
+use crate::socket;
+use socket2::Type;
 use std::io;
 use std::os::fd::AsRawFd;
 
@@ -18,11 +19,8 @@ struct Value {
 }
 
 /// Switches them off; returns what is then in force, by name: `on` or `off`.
-///
-/// # Errors
-/// What the kernel says.
 pub fn switch_off(interface: &str) -> io::Result<Object> {
-    let socket = sys::udp_socket()?;
+    let socket = socket::open(Type::DGRAM)?;
     let mut state = Object::new();
     for (name, get, put) in OFFLOADS {
         control(&socket, interface, put)?;

@@ -19,9 +19,6 @@ const IFINFOMSG: usize = 16;
 const ROOT: u32 = 0xffff_ffff;
 
 /// The interfaces of the socket's namespace: name -> index.
-///
-/// # Errors
-/// What the kernel says.
 pub fn interfaces(socket: &mut Socket) -> io::Result<HashMap<String, i32>> {
     let answers =
         socket.dump(Message::request(libc::RTM_GETLINK, 0, &[0; IFINFOMSG]), libc::RTM_NEWLINK)?;
@@ -35,9 +32,6 @@ pub fn interfaces(socket: &mut Socket) -> io::Result<HashMap<String, i32>> {
 }
 
 /// The qdiscs of the socket's namespace, as tc lists them; indexes: of its interfaces.
-///
-/// # Errors
-/// What the kernel says.
 pub fn qdiscs(socket: &mut Socket, indexes: &HashMap<String, i32>) -> io::Result<Vec<Object>> {
     let names: HashMap<i32, &str> =
         indexes.iter().map(|(name, index)| (*index, name.as_str())).collect();

@@ -1,8 +1,8 @@
 //! A socket to the kernel's rtnetlink, in the network namespace in which it was opened.
 
 use super::message::{attributes, u32_at, Message, HEADER};
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use socket2::{Domain, Type};
+use std::io::{self, Read};
 
 /// More than the kernel puts into one datagram of a dump (`max_recvmsg_len`, 32 KiB).
 const BUFFER: usize = 64 << 10;
@@ -28,27 +28,16 @@ pub struct Refusal {
 /// A socket to rtnetlink.
 #[derive(Debug)]
 pub struct Socket {
-    descriptor: OwnedFd,
+    descriptor: socket2::Socket,
     sequence: u32,
     buffer: Vec<u8>,
 }
 
 impl Socket {
     /// Opens a socket in the namespace of this thread.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn open() -> io::Result<Self> {
-        // SAFETY: plain numbers.
-        let raw = unsafe {
-            let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
-            libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE)
-        };
-        if raw < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: a new descriptor that nobody else owns.
-        let socket = unsafe { OwnedFd::from_raw_fd(raw) };
+        let (domain, kind) = (Domain::from(libc::AF_NETLINK), Type::RAW.cloexec());
+        let socket = socket2::Socket::new_raw(domain, kind, Some(libc::NETLINK_ROUTE.into()))?;
         for option in [libc::NETLINK_EXT_ACK, libc::NETLINK_CAP_ACK] {
             crate::sys::set_option(&socket, libc::SOL_NETLINK, option, 1)?;
         }
@@ -109,9 +98,6 @@ impl Socket {
     }
 
     /// Asks for a list; returns the payload of every answer of a kind, without its header.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn dump(&mut self, mut message: Message, kind: u16) -> io::Result<Vec<Vec<u8>>> {
         self.sequence = self.sequence.wrapping_add(1);
         let bytes = message.finish(self.sequence, libc::NLM_F_DUMP).to_vec();
@@ -135,29 +121,17 @@ impl Socket {
         }
     }
 
+    /// A netlink socket that is not connected sends to the kernel.
     fn send(&self, bytes: &[u8]) -> io::Result<()> {
-        // SAFETY: the pointer and the length are those of a slice. A netlink socket that is not
-        // connected sends to the kernel.
-        let sent = unsafe {
-            libc::send(self.descriptor.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), 0)
-        };
-        if sent < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(())
+        self.descriptor.send(bytes).map(drop)
     }
 
     fn receive(&mut self) -> io::Result<usize> {
-        let (start, size) = (self.buffer.as_mut_ptr(), self.buffer.len());
-        // SAFETY: the pointer and the length are those of the buffer. MSG_TRUNC: the whole length.
-        let length =
-            unsafe { libc::recv(self.descriptor.as_raw_fd(), start.cast(), size, libc::MSG_TRUNC) };
-        match usize::try_from(length) {
-            Err(_) => Err(io::Error::last_os_error()),
-            Ok(length) if length > size => {
-                Err(io::Error::other(format!("the kernel answered with {length} bytes")))
+        match (&self.descriptor).read(&mut self.buffer)? {
+            BUFFER => {
+                Err(io::Error::other(format!("the kernel answered with {BUFFER} bytes or more")))
             }
-            Ok(length) => Ok(length),
+            length => Ok(length),
         }
     }
 }

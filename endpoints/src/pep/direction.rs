@@ -4,9 +4,11 @@
 //! this pipe are full, then the receive buffer of the socket before, and its peer stops.
 
 use super::pipes::{Pipe, Pipes, PIPE_BYTES};
-use crate::sys;
+use nix::fcntl::SpliceFFlags;
+use socket2::Socket;
 use std::io::{self, ErrorKind::WouldBlock};
-use std::os::fd::OwnedFd;
+use std::net::Shutdown;
+use std::os::fd::AsFd;
 
 /// How far a direction is.
 #[derive(Debug, Default)]
@@ -39,23 +41,23 @@ impl Direction {
     /// What failed.
     pub fn carry(
         &mut self,
-        source: &OwnedFd,
-        sink: &OwnedFd,
+        source: &Socket,
+        sink: &Socket,
         pipes: &mut Pipes,
     ) -> Result<bool, Trouble> {
         let taken = self.held.is_none() && !self.ended && self.take(source, pipes)?;
         let given = self.give(sink, pipes)?;
         if self.held.is_none() && self.ended && !self.told {
-            sys::shutdown_write(sink).map_err(Trouble::Sink)?;
+            sink.shutdown(Shutdown::Write).map_err(Trouble::Sink)?;
             self.told = true;
         }
         Ok(taken || given)
     }
 
     /// Takes bytes from the source, or its end; whether there was anything.
-    fn take(&mut self, source: &OwnedFd, pipes: &mut Pipes) -> Result<bool, Trouble> {
+    fn take(&mut self, source: &Socket, pipes: &mut Pipes) -> Result<bool, Trouble> {
         let pipe = pipes.take().map_err(Trouble::Pipes)?;
-        match sys::splice(source, &pipe.entry, PIPE_BYTES) {
+        match splice(source, &pipe.entry, PIPE_BYTES) {
             Ok(0) => {
                 self.ended = true;
                 pipes.give_back(pipe);
@@ -76,10 +78,10 @@ impl Direction {
     }
 
     /// Gives the sink what it takes; whether that was anything.
-    fn give(&mut self, sink: &OwnedFd, pipes: &mut Pipes) -> Result<bool, Trouble> {
+    fn give(&mut self, sink: &Socket, pipes: &mut Pipes) -> Result<bool, Trouble> {
         let mut given = false;
         while let Some((pipe, count)) = self.held.take() {
-            match sys::splice(&pipe.exit, sink, count) {
+            match splice(&pipe.exit, sink, count) {
                 Ok(taken) => {
                     given = true;
                     self.bytes += taken as u64;
@@ -124,14 +126,22 @@ impl Direction {
     }
 }
 
+/// Moves at most `most` bytes between a pipe and a socket without copying them; 0 at the end of a
+/// socket's stream.
+fn splice(from: &impl AsFd, to: &impl AsFd, most: usize) -> io::Result<usize> {
+    let flags = SpliceFFlags::SPLICE_F_MOVE | SpliceFFlags::SPLICE_F_NONBLOCK;
+    Ok(nix::fcntl::splice(from, None, to, None, most, flags)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::io::{Read, Write};
     use std::net::{Ipv4Addr, TcpListener, TcpStream};
+    use std::time::Duration;
 
     /// A connection: the end of a peer, and the end that is carried from or to.
-    fn connection() -> (TcpStream, OwnedFd) {
+    fn connection() -> (TcpStream, Socket) {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (own, _) = listener.accept().unwrap();
@@ -140,7 +150,7 @@ mod tests {
     }
 
     /// Carries until nothing moves for a while.
-    fn settle(direction: &mut Direction, from: &OwnedFd, to: &OwnedFd, pipes: &mut Pipes) {
+    fn settle(direction: &mut Direction, from: &Socket, to: &Socket, pipes: &mut Pipes) {
         let mut idle = 0;
         while idle < 10 {
             idle = if direction.carry(from, to, pipes).unwrap() { 0 } else { idle + 1 };
@@ -185,7 +195,7 @@ mod tests {
     fn the_side_that_fails_is_named() {
         let (writer, source) = connection();
         let (reader, sink) = connection();
-        crate::socket::reset_on_close(&reader.into()).unwrap();
+        Socket::from(reader).set_linger(Some(Duration::ZERO)).unwrap();
         let (mut direction, mut pipes) = (Direction::default(), Pipes::default());
         (&writer).write_all(b"x").unwrap();
         let mut trouble = None;
@@ -195,7 +205,7 @@ mod tests {
         }
         assert!(matches!(trouble, Some(Trouble::Sink(_))), "{trouble:?}");
         let (other, source) = connection();
-        crate::socket::reset_on_close(&other.into()).unwrap();
+        Socket::from(other).set_linger(Some(Duration::ZERO)).unwrap();
         let mut direction = Direction::default();
         let trouble = loop {
             if let Err(trouble) = direction.carry(&source, &sink, &mut pipes) {

@@ -6,10 +6,9 @@
 //! the split connection (32 bits), the client's address and port and the server's address and port
 //! (32, 32, 16, 16 bits in the order addresses, ports), big-endian.
 
-use crate::sys;
-use std::io::{self, ErrorKind::WouldBlock};
+use socket2::Socket;
+use std::io::{self, ErrorKind::WouldBlock, Read};
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::OwnedFd;
 
 /// What the gateway says first.
 pub const GREETING: [u8; 4] = *b"fpep";
@@ -84,9 +83,9 @@ impl<const BYTES: usize> Incoming<BYTES> {
     ///
     /// # Errors
     /// What the kernel says; `UnexpectedEof` if the connection ended before.
-    pub fn take(&mut self, socket: &OwnedFd) -> io::Result<Option<[u8; BYTES]>> {
+    pub fn take(&mut self, socket: &Socket) -> io::Result<Option<[u8; BYTES]>> {
         while self.filled < BYTES {
-            match sys::receive(socket, &mut self.bytes[self.filled..]) {
+            match { socket }.read(&mut self.bytes[self.filled..]) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(count) => self.filled += count,
                 Err(error) if error.kind() == WouldBlock => return Ok(None),

@@ -3,8 +3,8 @@
 use super::description::Pep;
 use super::events::Ready;
 use crate::{socket, tcp_info};
+use socket2::Socket;
 use std::io;
-use std::os::fd::OwnedFd;
 
 /// What a middle connection begins with.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +36,7 @@ impl From<io::Error> for Unfit {
 ///
 /// # Errors
 /// Why it cannot be used.
-pub fn begin(socket: &OwnedFd, pep: &Pep) -> Result<Begin, Unfit> {
+pub fn begin(socket: &Socket, pep: &Pep) -> Result<Begin, Unfit> {
     let (agreed, state) = tcp_info::agreed(socket)?;
     let peer_window_bytes = tcp_info::peer_window(socket)?;
     let (cwnd, mss, headers) = (state.cwnd, state.mss, agreed.header_bytes());
@@ -64,10 +64,7 @@ pub fn begin(socket: &OwnedFd, pep: &Pep) -> Result<Begin, Unfit> {
 }
 
 /// What to report of middle connections that are open; None without any.
-///
-/// # Errors
-/// What the kernel says.
-pub fn ready<'a>(open: &[(&OwnedFd, Begin)], cca: &'a str) -> io::Result<Option<Ready<'a>>> {
+pub fn ready<'a>(open: &[(&Socket, Begin)], cca: &'a str) -> io::Result<Option<Ready<'a>>> {
     let Some((socket, first)) = open.first() else {
         return Ok(None);
     };

@@ -3,7 +3,8 @@
 //! A direction has a pipe only while it holds bytes that the other socket does not take, so there
 //! are as many as there are directions that are held up, and a few spare ones.
 
-use crate::sys;
+use nix::fcntl::{fcntl, FcntlArg, OFlag};
+use nix::unistd::pipe2;
 use std::io;
 use std::os::fd::OwnedFd;
 
@@ -29,14 +30,13 @@ pub struct Pipes {
 
 impl Pipes {
     /// Takes an empty pipe, or makes one.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn take(&mut self) -> io::Result<Pipe> {
         if let Some(pipe) = self.spare.pop() {
             return Ok(pipe);
         }
-        let (exit, entry) = sys::pipe(PIPE_BYTES as i32)?;
+        let (exit, entry) = pipe2(OFlag::O_NONBLOCK | OFlag::O_CLOEXEC)?;
+        // Where this process may not have such a large one, it holds what pipes hold by default.
+        let _ = fcntl(&entry, FcntlArg::F_SETPIPE_SZ(PIPE_BYTES as i32));
         Ok(Pipe { exit, entry })
     }
 

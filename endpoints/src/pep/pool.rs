@@ -13,7 +13,6 @@ use crate::failure::Failure;
 use crate::reactor::{Interest, Reactor};
 use crate::slots::Slots;
 use crate::socket::{self, RETRY_NS};
-use crate::sys;
 use std::collections::VecDeque;
 use std::io;
 
@@ -60,9 +59,6 @@ pub enum Outcome {
 
 impl Pool {
     /// An empty pool.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn new(reactor: &Reactor, log: &Log) -> io::Result<Self> {
         let retry = Timer::new(log.clock())?;
         reactor.add(&retry, Interest::Read, Token::Retry.encode())?;
@@ -97,7 +93,7 @@ impl Pool {
             && self.opening + self.open.len() < pep.pool + waiting
         {
             let socket = sockets::to_gateway(pep).map_err(Failure::Work)?;
-            if let Err(error) = sys::connect(&socket, pep.gateway()) {
+            if let Err(error) = socket::connect(&socket, pep.gateway()) {
                 return self.failed(&error, log);
             }
             let slot = self.middles.reserve();
@@ -109,9 +105,6 @@ impl Pool {
     }
 
     /// Allows new attempts when it is time.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn retry(&mut self) -> io::Result<()> {
         if self.retry.fired()? {
             self.paused = false;
@@ -194,9 +187,6 @@ impl Pool {
     }
 
     /// What to report of those that are open; None without any.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn ready<'a>(&self, cca: &'a str) -> io::Result<Option<Ready<'a>>> {
         let open: Vec<_> = self
             .middles

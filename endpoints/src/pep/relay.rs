@@ -6,6 +6,7 @@ use super::watched::Watched;
 use crate::reactor::{Interest, Reactor};
 use crate::{socket, tcp_info};
 use std::io;
+use std::time::Duration;
 
 /// One of the two connections that are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,9 +158,6 @@ impl Relay {
     }
 
     /// The state of this end of the middle connection.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn sample(&self) -> io::Result<tcp_info::Sample> {
         tcp_info::read(self.inner.socket())
     }
@@ -177,12 +175,9 @@ impl Relay {
     }
 
     /// Resets both connections.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn reset(self) -> io::Result<()> {
-        socket::reset_on_close(self.outer.socket())?;
-        socket::reset_on_close(self.inner.socket())
+        self.outer.socket().set_linger(Some(Duration::ZERO))?;
+        self.inner.socket().set_linger(Some(Duration::ZERO))
     }
 }
 

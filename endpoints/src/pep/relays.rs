@@ -9,8 +9,8 @@ use crate::clock::Timer;
 use crate::events::{Event, Log};
 use crate::reactor::{Interest, Reactor};
 use crate::slots::Slots;
+use socket2::Socket;
 use std::io;
-use std::os::fd::OwnedFd;
 
 pub use super::relay::{Names, Side};
 
@@ -32,9 +32,6 @@ pub struct Relays {
 
 impl Relays {
     /// An empty table; living connections are sampled every `every_ns`.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn new(
         names: Names,
         up_is_inward: bool,
@@ -54,9 +51,6 @@ impl Relays {
     }
 
     /// Joins a client's connection, which the reactor knows, and a middle one.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn join(
         &mut self,
         number: u32,
@@ -76,13 +70,10 @@ impl Relays {
     }
 
     /// Joins a middle connection and one to a server that is still being opened.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn join_to(
         &mut self,
         number: u32,
-        outer: OwnedFd,
+        outer: Socket,
         inner: Watched,
         reactor: &Reactor,
     ) -> io::Result<()> {
@@ -152,9 +143,6 @@ impl Relays {
     }
 
     /// Samples the middle connection of every split connection.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn tick(&mut self, log: &mut Log) -> io::Result<()> {
         if !self.ticks.fired()? {
             return Ok(());
@@ -166,9 +154,6 @@ impl Relays {
     }
 
     /// Resets every connection, as SIGTERM asks.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn stop(&mut self, log: &mut Log) -> io::Result<()> {
         let relays: Vec<Relay> = self.table.drain().collect();
         relays.into_iter().try_for_each(|relay| self.end(relay, Some(STOPPED), log))

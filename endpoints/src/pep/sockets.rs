@@ -5,9 +5,9 @@
 
 use super::description::Pep;
 use crate::{socket, sys};
+use socket2::{Socket, Type};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::OwnedFd;
 
 /// As many connections may wait to be accepted as the kernel lets by default.
 const BACKLOG: i32 = 4_096;
@@ -16,23 +16,20 @@ const BACKLOG: i32 = 4_096;
 ///
 /// # Errors
 /// A message that says what failed.
-pub fn outer_listener(port: u16, pep: &Pep) -> Result<OwnedFd, String> {
+pub fn outer_listener(port: u16, pep: &Pep) -> Result<Socket, String> {
     let address = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port);
     transparent(pep)
-        .and_then(|socket| sys::listen(&socket, address, BACKLOG).map(|()| socket))
+        .and_then(|socket| socket::listen(&socket, address, BACKLOG).map(|()| socket))
         .map_err(|error| {
             format!("cannot listen transparently on {address}: {}", privileged(&error))
         })
 }
 
 /// Starts to connect to a server from a client's address.
-///
-/// # Errors
-/// What the kernel says.
-pub fn outer(client: SocketAddrV4, server: SocketAddrV4, pep: &Pep) -> io::Result<OwnedFd> {
+pub fn outer(client: SocketAddrV4, server: SocketAddrV4, pep: &Pep) -> io::Result<Socket> {
     let socket = transparent(pep)?;
-    sys::bind(&socket, client)?;
-    sys::connect(&socket, server)?;
+    socket.bind(&client.into())?;
+    socket::connect(&socket, server)?;
     Ok(socket)
 }
 
@@ -40,10 +37,11 @@ pub fn outer(client: SocketAddrV4, server: SocketAddrV4, pep: &Pep) -> io::Resul
 ///
 /// # Errors
 /// A message that says what failed.
-pub fn middle_listener(pep: &Pep) -> Result<OwnedFd, String> {
+pub fn middle_listener(pep: &Pep) -> Result<Socket, String> {
     let socket = middle(pep)?;
-    sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)
-        .and_then(|()| sys::listen(&socket, pep.gateway(), BACKLOG))
+    socket
+        .set_reuse_address(true)
+        .and_then(|()| socket::listen(&socket, pep.gateway(), BACKLOG))
         .map_err(|error| format!("cannot listen on {}: {error}", pep.gateway()))?;
     Ok(socket)
 }
@@ -52,18 +50,18 @@ pub fn middle_listener(pep: &Pep) -> Result<OwnedFd, String> {
 ///
 /// # Errors
 /// A message that says what failed.
-pub fn to_gateway(pep: &Pep) -> Result<OwnedFd, String> {
+pub fn to_gateway(pep: &Pep) -> Result<Socket, String> {
     let socket = middle(pep)?;
     let local = SocketAddrV4::new(pep.terminal, 0);
     sys::set_option(&socket, libc::SOL_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)
-        .and_then(|()| sys::bind(&socket, local))
+        .and_then(|()| socket.bind(&local.into()))
         .map_err(|error| format!("cannot use the address {}: {error}", pep.terminal))?;
     Ok(socket)
 }
 
-fn middle(pep: &Pep) -> Result<OwnedFd, String> {
+fn middle(pep: &Pep) -> Result<Socket, String> {
     let prepared = || {
-        let socket = sys::tcp_socket()?;
+        let socket = socket::open(Type::STREAM)?;
         let bytes = pep.middle_buffer_bytes();
         shape(&socket, bytes, bytes)?;
         Ok(socket)
@@ -74,22 +72,21 @@ fn middle(pep: &Pep) -> Result<OwnedFd, String> {
 }
 
 /// A socket that may have any address.
-fn transparent(pep: &Pep) -> io::Result<OwnedFd> {
-    let socket = sys::tcp_socket()?;
+fn transparent(pep: &Pep) -> io::Result<Socket> {
+    let socket = socket::open(Type::STREAM)?;
     shape(&socket, pep.buffer_bytes, pep.outer_receive_bytes())?;
-    sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
-    sys::set_option(&socket, libc::SOL_IP, libc::IP_TRANSPARENT, 1)?;
+    socket.set_reuse_address(true)?;
+    socket.set_ip_transparent_v4(true)?;
     Ok(socket)
 }
 
 /// Buffers have to be set before the handshake, which settles the scale of the window. Little waits to
 /// be sent in any of them: what a proxy holds back is in the receive buffer before it.
-fn shape(socket: &OwnedFd, send_bytes: u32, receive_bytes: u32) -> io::Result<()> {
+fn shape(socket: &Socket, send_bytes: u32, receive_bytes: u32) -> io::Result<()> {
     socket::set_buffer(socket, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, send_bytes)?;
     socket::set_buffer(socket, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, receive_bytes)?;
-    let unsent = socket::UNSENT_BYTES;
-    sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, unsent)?;
-    sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)
+    socket.set_tcp_notsent_lowat(socket::UNSENT_BYTES)?;
+    socket.set_tcp_nodelay(true)
 }
 
 fn privileged(error: &io::Error) -> String {

@@ -2,13 +2,13 @@
 
 use super::token::Token;
 use crate::reactor::{Interest, Reactor};
+use socket2::Socket;
 use std::io;
-use std::os::fd::OwnedFd;
 
 /// The socket.
 #[derive(Debug)]
 pub struct Watched {
-    socket: OwnedFd,
+    socket: Socket,
     token: u64,
     /// None: nothing is waited for, not even an error.
     interest: Option<Interest>,
@@ -16,11 +16,8 @@ pub struct Watched {
 
 impl Watched {
     /// Waits for a socket that the reactor does not know.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn add(
-        socket: OwnedFd,
+        socket: Socket,
         token: Token,
         interest: Interest,
         reactor: &Reactor,
@@ -30,9 +27,6 @@ impl Watched {
     }
 
     /// The socket under another token.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn renamed(
         mut self,
         token: Token,
@@ -50,7 +44,7 @@ impl Watched {
 
     /// The socket itself.
     #[must_use]
-    pub fn socket(&self) -> &OwnedFd {
+    pub fn socket(&self) -> &Socket {
         &self.socket
     }
 
@@ -61,9 +55,6 @@ impl Watched {
     }
 
     /// Waits for this from now on. Who is deaf stays deaf for `Neither`.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn wait_for(&mut self, wanted: Interest, reactor: &Reactor) -> io::Result<()> {
         match self.interest {
             Some(interest) if interest == wanted => return Ok(()),
@@ -76,9 +67,6 @@ impl Watched {
     }
 
     /// Waits for nothing any more: both directions have ended, which would wake up for ever.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn deafen(&mut self, reactor: &Reactor) -> io::Result<()> {
         if self.interest.take().is_some() {
             reactor.remove(&self.socket)?;

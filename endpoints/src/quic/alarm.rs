@@ -1,8 +1,10 @@
 //! A timer for times of the monotonic clock, as QUIC counts them.
 
-use crate::sys;
+use crate::clock;
+use nix::sys::time::{TimeSpec, TimeValLike};
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::time::Instant;
 
 /// Fires at a time or earlier, never later.
@@ -12,7 +14,7 @@ use std::time::Instant;
 /// per deadline instead of a system call per packet.
 #[derive(Debug)]
 pub struct Alarm {
-    fd: OwnedFd,
+    fd: TimerFd,
     /// The same moment on both clocks.
     origin: (Instant, i64),
     armed: Option<Instant>,
@@ -20,20 +22,15 @@ pub struct Alarm {
 
 impl Alarm {
     /// An alarm that is not armed.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn new() -> io::Result<Self> {
         // The instant first: what lies between the two makes the timer late, not early.
         let instant = Instant::now();
-        let origin = (instant, sys::monotonic_ns());
-        Ok(Alarm { fd: sys::timer(libc::CLOCK_MONOTONIC)?, origin, armed: None })
+        let ns = nix::time::ClockId::CLOCK_MONOTONIC.now()?.num_nanoseconds();
+        let origin = (instant, ns);
+        Ok(Alarm { fd: clock::timer(ClockId::CLOCK_MONOTONIC)?, origin, armed: None })
     }
 
     /// Makes sure that it fires by `deadline`.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn by(&mut self, deadline: Option<Instant>) -> io::Result<()> {
         let Some(deadline) = deadline else {
             return Ok(());
@@ -44,17 +41,14 @@ impl Alarm {
         let (instant, ns) = self.origin;
         let after = deadline.saturating_duration_since(instant).as_nanos();
         let at_ns = ns.saturating_add(i64::try_from(after).unwrap_or(i64::MAX));
-        sys::timer_set(&self.fd, at_ns.max(1), 0)?;
+        clock::set(&self.fd, Expiration::OneShot(TimeSpec::nanoseconds(at_ns.max(1))))?;
         self.armed = Some(deadline);
         Ok(())
     }
 
     /// Takes note of having fired; false if it has not.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn fired(&mut self) -> io::Result<bool> {
-        let fired = sys::timer_read(&self.fd)?;
+        let fired = clock::fired(&self.fd)?;
         if fired {
             self.armed = None;
         }
@@ -62,9 +56,15 @@ impl Alarm {
     }
 }
 
+impl AsFd for Alarm {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
 impl AsRawFd for Alarm {
     fn as_raw_fd(&self) -> RawFd {
-        self.fd.as_raw_fd()
+        self.as_fd().as_raw_fd()
     }
 }
 

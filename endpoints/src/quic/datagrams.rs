@@ -6,10 +6,11 @@
 use crate::socket;
 use crate::sys;
 use bytes::BytesMut;
+use socket2::{Socket, Type};
 use std::io::{self, IoSliceMut};
 use std::mem::{size_of, zeroed};
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::sync::atomic::{AtomicU32, AtomicU8, Ordering::Relaxed};
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ pub struct Received {
 /// A UDP socket over IPv4 that does not block.
 #[derive(Debug)]
 pub struct Datagrams {
-    socket: OwnedFd,
+    socket: Socket,
     storage: BytesMut,
     /// The ECN bits that the socket marks datagrams with.
     marks: AtomicU8,
@@ -60,11 +61,8 @@ pub struct Arrived {
 
 impl Datagrams {
     /// Opens a socket at `address` (port 0: any), with room for `window_bytes` that arrive at once.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn bind(address: SocketAddrV4, window_bytes: u32, ecn: bool) -> io::Result<Self> {
-        let socket = sys::udp_socket()?;
+        let socket = socket::open(Type::DGRAM)?;
         // A datagram counts with its overhead, which is less than twice its bytes when it is full.
         let bytes = window_bytes.saturating_mul(2).max(LEAST_RECEIVE_BUFFER);
         socket::set_buffer(&socket, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, bytes)?;
@@ -72,28 +70,22 @@ impl Datagrams {
         let probe = libc::IP_PMTUDISC_PROBE;
         sys::set_option(&socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, probe)?;
         if ecn {
-            sys::set_option(&socket, libc::IPPROTO_IP, libc::IP_RECVTOS, 1)?;
+            socket.set_recv_tos_v4(true)?;
         }
-        sys::bind(&socket, address)?;
+        socket.bind(&address.into())?;
         let (storage, marks) = (BytesMut::new(), AtomicU8::new(0));
         Ok(Datagrams { socket, storage, marks, accepted: Arc::default() })
     }
 
     /// Receives from this peer only, and learns when nobody listens there.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn connect(&self, peer: SocketAddrV4) -> io::Result<()> {
-        sys::connect(&self.socket, peer)
+        socket::connect(&self.socket, peer)
     }
 
     /// The MTU of the link that leads to `peer`, bytes of an IP packet.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn link_mtu(peer: SocketAddrV4) -> io::Result<u32> {
-        let socket = sys::udp_socket()?;
-        sys::connect(&socket, peer)?;
+        let socket = socket::open(Type::DGRAM)?;
+        socket::connect(&socket, peer)?;
         let mut value = [0; 4];
         sys::get_option(&socket, libc::IPPROTO_IP, libc::IP_MTU, &mut value)?;
         Ok(u32::from_ne_bytes(value))
@@ -105,10 +97,10 @@ impl Datagrams {
     /// What the kernel says; `WouldBlock` when there is no room.
     pub fn send(&self, payload: &[u8], to: SocketAddrV4, marks: u8) -> io::Result<()> {
         if marks != self.marks.load(Relaxed) {
-            sys::set_option(&self.socket, libc::IPPROTO_IP, libc::IP_TOS, marks.into())?;
+            self.socket.set_tos_v4(marks.into())?;
             self.marks.store(marks, Relaxed);
         }
-        sys::send_to(&self.socket, payload, to)?;
+        self.socket.send_to(payload, &to.into())?;
         self.accepted.fetch_add(1, Relaxed);
         Ok(())
     }
@@ -217,23 +209,23 @@ impl Datagrams {
     }
 
     /// The port that it is at.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn local_port(&self) -> io::Result<u16> {
-        sys::local_address(&self.socket).map(|address| address.port())
+        socket::local_address(&self.socket).map(|address| address.port())
     }
 
     /// Datagrams that have found no room in the receive buffer so far.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn dropped(&self) -> io::Result<u32> {
         // SO_MEMINFO: nine numbers, the last is SK_MEMINFO_DROPS (linux/sock_diag.h).
         const SO_MEMINFO: i32 = 55;
         let mut numbers = [0; 36];
         sys::get_option(&self.socket, libc::SOL_SOCKET, SO_MEMINFO, &mut numbers)?;
         Ok(u32::from_ne_bytes([numbers[32], numbers[33], numbers[34], numbers[35]]))
+    }
+}
+
+impl AsFd for Datagrams {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 }
 
@@ -267,7 +259,7 @@ mod tests {
         let any = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
         let here = Datagrams::bind(any, 0, ecn).unwrap();
         let there = Datagrams::bind(any, 0, ecn).unwrap();
-        let address = sys::local_address(&there.socket).unwrap();
+        let address = socket::local_address(&there.socket).unwrap();
         (here, there, address)
     }
 
@@ -283,7 +275,7 @@ mod tests {
         assert_eq!(all.len(), 20);
         for (index, one) in (0..).zip(&all) {
             assert_eq!(one.payload[..], vec![index; 1 + 70 * usize::from(index)]);
-            assert_eq!(one.from, sys::local_address(&here.socket).unwrap());
+            assert_eq!(one.from, socket::local_address(&here.socket).unwrap());
         }
         let nothing = there.receive(&mut all).unwrap_err();
         assert_eq!(nothing.kind(), io::ErrorKind::WouldBlock);

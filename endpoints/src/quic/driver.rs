@@ -13,7 +13,7 @@ use quinn_proto::{
 };
 use std::io::{self, ErrorKind::WouldBlock};
 use std::net::{SocketAddr, SocketAddrV4};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -298,9 +298,9 @@ impl Driver {
     }
 }
 
-impl AsRawFd for Driver {
-    fn as_raw_fd(&self) -> RawFd {
-        self.datagrams.as_raw_fd()
+impl AsFd for Driver {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.datagrams.as_fd()
     }
 }
 

@@ -149,9 +149,6 @@ impl Link {
     }
 
     /// Waits for room in the socket as well, while there is none.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn set_waits(&mut self, reactor: &Reactor, token: u64) -> io::Result<()> {
         if self.driver.blocked() != self.waits_for_room {
             self.waits_for_room = self.driver.blocked();

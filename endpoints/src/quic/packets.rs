@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn records_have_times_numbers_and_sizes() {
         let shared = Shared::default();
-        let clock = Clock::new(crate::sys::realtime_ns());
+        let clock = Clock::new(crate::clock::realtime_ns());
         let socket = Arc::new(AtomicU32::new(0));
         let file = Box::new(shared.clone());
         let log = PacketLog::over(file, "f".into(), clock, Arc::clone(&socket));

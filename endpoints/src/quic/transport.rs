@@ -30,9 +30,6 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 const REQUEST_WINDOW: u32 = 4096;
 
 /// Largest payload of a datagram to `peer`, bytes.
-///
-/// # Errors
-/// What the kernel says.
 pub fn payload_bytes(peer: SocketAddrV4) -> io::Result<u16> {
     let packet = Datagrams::link_mtu(peer)?.min(LARGEST_PACKET);
     Ok(packet.saturating_sub(HEADER_BYTES) as u16)

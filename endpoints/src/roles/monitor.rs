@@ -5,7 +5,7 @@ use crate::description::{self, Monitor};
 use crate::events::{Log, Usage};
 use crate::failure::Failure;
 use crate::reactor::{Interest, Reactor, Wake};
-use crate::sys;
+use nix::unistd::{sysconf, SysconfVar};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -55,6 +55,11 @@ struct Meter {
     before: Option<Reading>,
 }
 
+/// Number of CPUs that are online, at least 1.
+fn online_cpus() -> i64 {
+    sysconf(SysconfVar::_NPROCESSORS_ONLN).ok().flatten().map_or(1, |cpus| cpus.max(1))
+}
+
 /// CPU time since some moment, all CPUs together, ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Reading {
@@ -66,7 +71,7 @@ impl Meter {
     fn new() -> Result<Self, Failure> {
         let file = File::open(SOURCE)
             .map_err(|error| Failure::Work(format!("cannot open {SOURCE}: {error}")))?;
-        Ok(Meter { file, cpus: sys::online_cpus(), before: None })
+        Ok(Meter { file, cpus: online_cpus(), before: None })
     }
 
     /// The usage since the last reading; zero at the first.

@@ -12,12 +12,12 @@ use crate::network::message::Message;
 use crate::network::node::Node;
 use crate::network::qdisc::{self, Object};
 use crate::network::{namespace, offloads, sysctls};
-use crate::sys;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, BufRead};
 use std::os::fd::AsRawFd;
+use std::time::Instant;
 
 /// Sets up the network of the file, says so, and then carries out orders from standard input, a line each,
 /// until that ends.
@@ -29,9 +29,9 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     let text = fs::read_to_string(&place.file)
         .map_err(|error| Failure::Description(format!("{}: {error}", place.file)))?;
     let described: Network = description::read(&text).map_err(Failure::Description)?;
-    let begin_ns = sys::monotonic_ns();
+    let begin = Instant::now();
     let (mut nodes, in_force) = set_up(&described).map_err(Failure::Work)?;
-    let took_ns = sys::monotonic_ns() - begin_ns;
+    let took_ns = begin.elapsed().as_nanos() as i64;
     log.now(&NetworkEvent::Network { took_ns, nodes: in_force });
     log.flush();
     for order in io::stdin().lock().lines() {

@@ -14,8 +14,9 @@ use crate::pep::watched::Watched;
 use crate::reactor::{Interest, Reactor, Wake};
 use crate::slots::Slots;
 use crate::{socket, sys};
+use socket2::Socket;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 const NAMES: Names = Names { outer: "the server", inner: "the terminal" };
 
@@ -45,7 +46,7 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
 /// The state of the role.
 struct Gateway {
     pep: Pep,
-    listener: OwnedFd,
+    listener: Socket,
     relays: Relays,
     /// Middle connections that carry nobody's bytes yet.
     middles: Slots<Middle>,
@@ -96,7 +97,7 @@ impl Gateway {
                 Err(Unfit::Narrow(message)) => return Err(Failure::Work(message)),
             };
             // An empty send buffer takes four bytes at once. If the terminal has gone, the reactor tells.
-            let _ = sys::send(&socket, &GREETING);
+            let _ = socket.send(&GREETING);
             let slot = self.middles.reserve();
             let watched = Watched::add(socket, Token::Middle(slot), Interest::Read, reactor)?;
             self.middles.put(slot, Middle { watched, begin, header: IncomingHeader::new() });
@@ -136,7 +137,7 @@ impl Gateway {
             Ok(header) => header,
             Err(message) => {
                 log.error(None, &message);
-                return Ok(socket::reset_on_close(middle.watched.socket())?);
+                return Ok(middle.watched.socket().set_linger(Some(Duration::ZERO))?);
             }
         };
         let Header { connection, client, server } = header;
@@ -149,7 +150,7 @@ impl Gateway {
                 let reason = format!("{}: {error}", NAMES.outer);
                 let error = Some(reason.as_str());
                 log.now(&PepEvent::Closed { connection, up_bytes: 0, down_bytes: 0, error });
-                socket::reset_on_close(middle.watched.socket())?;
+                middle.watched.socket().set_linger(Some(Duration::ZERO))?;
             }
         }
         Ok(())

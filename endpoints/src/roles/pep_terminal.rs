@@ -14,9 +14,10 @@ use crate::pep::watched::Watched;
 use crate::reactor::{Interest, Reactor, Wake};
 use crate::slots::Slots;
 use crate::{socket, sys};
+use socket2::Socket;
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 const NAMES: Names = Names { outer: "the client", inner: "the gateway" };
 
@@ -46,7 +47,7 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
 /// The state of the role.
 struct Terminal {
     pep: Pep,
-    listeners: Vec<OwnedFd>,
+    listeners: Vec<Socket>,
     pool: Pool,
     relays: Relays,
     /// Clients that wait for a middle connection, and their slots in the order in which they came.
@@ -126,10 +127,10 @@ impl Terminal {
         let refused = |error: io::Error| Failure::Work(format!("cannot accept: {error}"));
         while let Some(socket) = socket::accept(&self.listeners[index]).map_err(refused)? {
             // A client that has reset its connection already has no address any more.
-            let Ok(client) = sys::peer_address(&socket) else {
+            let Ok(client) = socket::peer_address(&socket) else {
                 continue;
             };
-            let server = sys::local_address(&socket)?;
+            let server = socket::local_address(&socket)?;
             let header = Header { connection: self.number, client, server };
             self.number = self.number.wrapping_add(1);
             log.now(&PepEvent::Split { connection: header.connection, client, server });
@@ -151,7 +152,7 @@ impl Terminal {
                 break;
             };
             // An empty send buffer takes 20 bytes at once. If the gateway has just gone, the reactor tells.
-            let _ = sys::send(middle.socket(), &header.encode());
+            let _ = middle.socket().send(&header.encode());
             self.relays.join(header.connection, watched, middle, reactor, log)?;
         }
         Ok(())
@@ -218,6 +219,6 @@ impl Client {
             down_bytes: 0,
             error: Some(reason),
         });
-        Ok(socket::reset_on_close(self.watched.socket())?)
+        Ok(self.watched.socket().set_linger(Some(Duration::ZERO))?)
     }
 }

@@ -1,5 +1,6 @@
 //! Role `policer`: stands in the way of packets, and forwards or drops each of them.
 
+use crate::clock::realtime_ns;
 use crate::clock::Timer;
 use crate::description;
 use crate::events::Log;
@@ -147,7 +148,7 @@ impl Gate {
             }
         }
         self.refused += u64::from(!self.egress.send(packet.head)?);
-        self.late_ns = self.late_ns.max(sys::realtime_ns() - time_ns(packet));
+        self.late_ns = self.late_ns.max(realtime_ns() - time_ns(packet));
         Ok(())
     }
 

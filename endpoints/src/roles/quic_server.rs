@@ -107,7 +107,7 @@ impl Server {
             .map_err(|error| Failure::Work(format!("cannot listen on {here}: {error}")))?;
         let packets = PacketLog::create(&description.flow, log.clock(), datagrams.accepted())
             .map_err(Failure::Work)?;
-        let now_ns = crate::sys::realtime_ns();
+        let now_ns = crate::clock::realtime_ns();
         let epoch_ns = now_ns - log.clock().now_ns();
         // 800 bytes of secrets for each of many connections that nobody looks into one by one.
         let QuicServer { ref workload, connections, sample_every_ns, .. } = description;

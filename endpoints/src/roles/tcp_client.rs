@@ -10,6 +10,7 @@ use crate::tcp::fetch::{Dial, Fetch, Taken};
 use crate::tcp::sink::{Sinks, Sunk};
 use crate::workload::Workload;
 use crate::{socket, sys};
+use std::net::Shutdown;
 
 const SUNK: u64 = 2;
 /// Token of connection 0; the others follow.
@@ -168,7 +169,7 @@ impl Client {
 
     /// Takes note of connections whose threads have ended.
     fn sunk(&mut self, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
-        for Sunk { index, bytes, ended_ns, error } in self.sinks.ended()? {
+        for Sunk { index, bytes, ended_ns, error } in self.sinks.ended() {
             let download = &mut self.downloads.all[index];
             let Some(fetch) = &mut download.link else {
                 continue;
@@ -177,7 +178,7 @@ impl Client {
             let taken = fetch.sunk(bytes, error);
             if taken.is_ok() {
                 // What is left is the end, for which the reactor waits.
-                sys::set_blocking(fetch.socket(), false)?;
+                fetch.socket().set_nonblocking(true)?;
                 reactor.add(fetch.socket(), Interest::Read, FIRST_CONNECTION + index as u64)?;
             }
             let over = taken.map(|taken| deliver(download, taken, Some(ended_ns), log));
@@ -227,7 +228,7 @@ impl Client {
         for fetch in self.downloads.all.iter().filter_map(|download| download.link.as_ref()) {
             if fetch.sinks {
                 // Of a connection that the server has just reset there is nothing left to read.
-                let _ = sys::shutdown_read(fetch.socket());
+                let _ = fetch.socket().shutdown(Shutdown::Read);
             }
         }
         for Sunk { index, bytes, ended_ns, error } in self.sinks.join() {

@@ -14,9 +14,9 @@ use crate::source::Source;
 use crate::tcp::transfer::{closed, Header, Step, Transfer};
 use crate::workload::Workload;
 use crate::{sys, tcp_info};
+use socket2::Socket;
 use std::io;
 use std::net::SocketAddrV4;
-use std::os::fd::OwnedFd;
 
 const LISTENER: u64 = 0;
 const TICK: u64 = 1;
@@ -60,7 +60,7 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
 /// The state of the role.
 struct Server {
     description: TcpServer,
-    listener: OwnedFd,
+    listener: Socket,
     block: Block,
     service: Service,
     /// Slots of connections that wait until their source allows more. What no longer does is skipped.
@@ -70,7 +70,7 @@ struct Server {
 
 /// An accepted connection.
 struct Peer {
-    socket: OwnedFd,
+    socket: Socket,
     accepted_ns: i64,
     state: State,
     /// What is waited for at the socket.
@@ -254,11 +254,11 @@ impl Server {
     }
 
     /// Sets what the flow is to have of pacing, which the kernel counts in payload, without headers.
-    fn prepare(&self, socket: &OwnedFd, mss: u32, header_bytes: u32) -> io::Result<()> {
+    fn prepare(&self, socket: &Socket, mss: u32, header_bytes: u32) -> io::Result<()> {
         let TcpServer { rate_bps, ref options, ref workload, .. } = self.description;
         if let Workload::OnOff(_) = workload {
             // Each packet of the source is a packet of the network.
-            sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
+            socket.set_tcp_nodelay(true)?;
         }
         match rate_bps {
             Some(bps) => socket::limit_rate(socket, bps, mss, header_bytes),

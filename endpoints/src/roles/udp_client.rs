@@ -3,13 +3,12 @@
 //! A datagram does not wake it up: the kernel keeps it with its time, and the program takes what has
 //! come when its timer fires.
 
-use crate::clock::Timer;
+use crate::clock::{self, Timer};
 use crate::description;
 use crate::description::udp::{Last, Pattern, UdpClient};
 use crate::events::{Event, Log};
 use crate::failure::Failure;
 use crate::reactor::{Interest, Reactor, Wake};
-use crate::sys;
 use crate::udp::reception::Reception;
 use crate::udp::sockets::{Arrival, Receiver};
 use std::net::SocketAddrV4;
@@ -102,7 +101,7 @@ impl Client {
         }
         ticks.every(description.progress_every_ns)?;
         polls.every(POLL_NS)?;
-        let epoch_ns = sys::realtime_ns() - log.clock().now_ns();
+        let epoch_ns = clock::realtime_ns() - log.clock().now_ns();
         let open = connections.len();
         let client =
             Client { description, pattern, epoch_ns, alarms, ticks, polls, connections, open };
@@ -214,7 +213,7 @@ impl Connection {
         let (mut first_ns, mut last_ns) = (None, *heard_ns);
         let mut stranger = false;
         receiver.take(|Arrival { datagram, arrived_ns }| {
-            let arrived_ns = arrived_ns.unwrap_or_else(sys::realtime_ns) - epoch_ns;
+            let arrived_ns = arrived_ns.unwrap_or_else(clock::realtime_ns) - epoch_ns;
             let known = datagram.filter(|d| u32::from(d.connection) == *connection);
             let believed = known.is_some_and(|d| {
                 let bytes = pattern.useful_bytes(d.number);

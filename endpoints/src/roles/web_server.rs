@@ -18,8 +18,8 @@ use crate::web::tls::Identity;
 use crate::web::waiting::{self, Stop};
 use hyper::{Method, StatusCode};
 use quic::Quic;
+use socket2::Socket;
 use std::net::SocketAddrV4;
-use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
@@ -107,7 +107,7 @@ fn report_listening(
     description: &WebServer,
     cca: Option<&Cca>,
     identity: &Identity,
-    listener: &OwnedFd,
+    listener: &Socket,
     living: &Living,
 ) -> Result<(), Failure> {
     let quic = cca.map(|cca| {

@@ -4,10 +4,11 @@ use crate::downloads::Refusal;
 use crate::request::Request;
 use crate::tcp::sink::Short;
 use crate::{socket, sys, tcp_info};
+use socket2::Socket;
 use std::io::{self, ErrorKind::WouldBlock};
 use std::net::SocketAddrV4;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Most bytes to take out of a socket at once.
 const MOST_BYTES: u64 = 1 << 30;
@@ -29,7 +30,7 @@ pub struct Dial {
 /// A connection from its first packet on.
 #[derive(Debug)]
 pub struct Fetch {
-    socket: Arc<OwnedFd>,
+    socket: Arc<Socket>,
     request: Request,
     window_bytes: Option<u32>,
     /// The request is in the kernel's hands.
@@ -53,23 +54,20 @@ pub enum Taken {
 
 impl Fetch {
     /// Starts to open a connection.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn open(dial: &Dial, request: Request) -> io::Result<Self> {
         let Dial { address, buffer_bytes, window_bytes, fast_open } = *dial;
         let socket = socket::connecting(buffer_bytes, window_bytes)?;
         let asked = if fast_open {
-            sys::connect_with(&socket, address, &request.encode()).map_err(explain)?
+            socket::connect_with(&socket, address, &request.encode()).map_err(explain)?
         } else {
-            sys::connect(&socket, address).map(|()| false)?
+            socket::connect(&socket, address).map(|()| false)?
         };
         Ok(Fetch { socket: Arc::new(socket), request, window_bytes, asked, bytes: 0, sinks: false })
     }
 
     /// The socket, to wait for it.
     #[must_use]
-    pub fn socket(&self) -> &Arc<OwnedFd> {
+    pub fn socket(&self) -> &Arc<Socket> {
         &self.socket
     }
 
@@ -86,9 +84,6 @@ impl Fetch {
     }
 
     /// What has arrived, taken or not, bytes.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn arrived(&self) -> io::Result<u64> {
         let wanted = self.request.bytes.unwrap_or(u64::MAX);
         tcp_info::bytes_received(&self.socket).map(|bytes| bytes.min(wanted))
@@ -128,7 +123,7 @@ impl Fetch {
             (socket::number(&self.socket, libc::SO_RCVBUF)?, socket::window(&self.socket)?);
         if !self.asked {
             // An empty send buffer takes 16 bytes at once, so there is no shorter count.
-            sys::send(&self.socket, &self.request.encode())?;
+            self.socket.send(&self.request.encode())?;
             self.asked = true;
         }
         Ok(buffers)
@@ -142,7 +137,7 @@ impl Fetch {
         let missing = self.missing().unwrap_or(u64::MAX);
         // One byte more than is missing, to see whether more comes than was asked for.
         let most = missing.saturating_add(1).min(MOST_BYTES) as usize;
-        let taken = match sys::discard(&self.socket, most) {
+        let taken = match sys::discard(&self.socket, most, 0) {
             Err(error) if error.kind() == WouldBlock => return Ok(Taken::Nothing),
             Err(error) => return Err(self.failed(&error)),
             Ok(0) if missing == 0 => return Ok(Taken::Complete),
@@ -161,9 +156,6 @@ impl Fetch {
 
     /// Limits the window again if the kernel has dropped the limit: from Linux 6.11 on it does when it
     /// first learns how much memory a packet takes, and whenever the size of packets changes.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn keep_window(&self) -> io::Result<()> {
         match self.window_bytes {
             Some(bytes) if socket::window(&self.socket)? > bytes => {
@@ -178,7 +170,7 @@ impl Fetch {
     /// # Errors
     /// A message, when there is more instead.
     pub fn closed(&self) -> Result<bool, String> {
-        match sys::discard(&self.socket, 1) {
+        match sys::discard(&self.socket, 1, 0) {
             Err(error) if error.kind() == WouldBlock => Ok(false),
             // All bytes are there: how the connection is taken down no longer matters.
             Ok(0) | Err(_) => Ok(true),
@@ -187,11 +179,8 @@ impl Fetch {
     }
 
     /// Ends the connection by a reset: the server shall not go on sending to nobody.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn reset(self) -> io::Result<()> {
-        socket::reset_on_close(&self.socket)
+        self.socket.set_linger(Some(Duration::ZERO))
     }
 }
 

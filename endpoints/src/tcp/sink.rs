@@ -7,9 +7,12 @@
 
 use crate::clock::Clock;
 use crate::sys;
+use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use socket2::Socket;
 use std::env;
 use std::io::{self, ErrorKind::Interrupted};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
@@ -57,16 +60,14 @@ pub struct Sinks {
 struct Over {
     list: Mutex<Vec<Sunk>>,
     /// Readable while the list may have something.
-    bell: OwnedFd,
+    bell: EventFd,
 }
 
 impl Sinks {
     /// No thread so far.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn new(clock: Clock) -> io::Result<Self> {
-        let over = Arc::new(Over { list: Mutex::default(), bell: sys::bell()? });
+        let bell = EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC)?;
+        let over = Arc::new(Over { list: Mutex::default(), bell });
         Ok(Sinks { clock, over, running: 0, off: env::var_os(WAKE_VARIABLE).is_some() })
     }
 
@@ -78,17 +79,14 @@ impl Sinks {
 
     /// Takes `missing` bytes (None: as many as come) out of a socket, which nobody else may read
     /// until it is told in `ended`.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn start(
         &mut self,
         index: usize,
-        socket: &Arc<OwnedFd>,
+        socket: &Arc<Socket>,
         missing: Option<u64>,
     ) -> io::Result<()> {
         sys::one_arena();
-        sys::set_blocking(socket, true)?;
+        socket.set_nonblocking(false)?;
         let (socket, over, clock) = (Arc::clone(socket), Arc::clone(&self.over), self.clock);
         thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
             let (bytes, error) = take(&socket, missing.unwrap_or(u64::MAX));
@@ -96,7 +94,7 @@ impl Sinks {
             let sunk = Sunk { index, bytes, ended_ns: clock.now_ns(), error };
             over.list.lock().unwrap_or_else(PoisonError::into_inner).push(sunk);
             // A counter that is not at its limit always takes one more.
-            let _ = sys::ring(&over.bell);
+            let _ = over.bell.write(1);
             drop(over);
             // A kernel looks at its clock when a thread ends, which moves what happens after it: in
             // virtual time by 1 ns. It ends with the program.
@@ -109,12 +107,10 @@ impl Sinks {
     }
 
     /// What has ended since this was last asked. The sockets do not block again.
-    ///
-    /// # Errors
-    /// What the kernel says.
-    pub fn ended(&mut self) -> io::Result<Vec<Sunk>> {
-        sys::timer_read(&self.over.bell)?;
-        Ok(self.collect())
+    pub fn ended(&mut self) -> Vec<Sunk> {
+        // Nothing to read: it was read already.
+        let _ = self.over.bell.read();
+        self.collect()
     }
 
     /// Waits until every thread has ended; what their connections bring must have been shut off.
@@ -124,9 +120,9 @@ impl Sinks {
         while self.running > 0 {
             let ended = self.collect();
             if ended.is_empty() {
-                sys::wait_readable(&self.over.bell);
-                // Whatever it says, the list is looked at next.
-                let _ = sys::timer_read(&self.over.bell);
+                // Whatever they say, the list is looked at next.
+                wait_readable(&self.over.bell);
+                let _ = self.over.bell.read();
             }
             all.extend(ended);
         }
@@ -141,18 +137,23 @@ impl Sinks {
     }
 }
 
-impl AsRawFd for Sinks {
-    fn as_raw_fd(&self) -> RawFd {
-        self.over.bell.as_fd().as_raw_fd()
+impl AsFd for Sinks {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.over.bell.as_fd()
     }
 }
 
+/// Waits until a descriptor is readable; a signal merely ends the wait early.
+fn wait_readable(fd: &impl AsFd) {
+    let _ = poll(&mut [PollFd::new(fd.as_fd(), PollFlags::POLLIN)], PollTimeout::NONE);
+}
+
 /// Takes `missing` bytes out of a socket that blocks.
-fn take(socket: &OwnedFd, missing: u64) -> (u64, Option<Short>) {
+fn take(socket: &Socket, missing: u64) -> (u64, Option<Short>) {
     let mut bytes = 0;
     while bytes < missing {
         let most = (missing - bytes).min(MOST_BYTES) as usize;
-        match sys::discard_all(socket, most) {
+        match sys::discard(socket, most, libc::MSG_WAITALL) {
             Ok(0) => return (bytes, Some(Short::Closed)),
             Ok(taken) => bytes += taken as u64,
             Err(error) if error.kind() == Interrupted => {}
@@ -166,21 +167,23 @@ fn take(socket: &OwnedFd, missing: u64) -> (u64, Option<Short>) {
 mod tests {
     use super::*;
     use crate::socket;
+    use socket2::Type;
+    use std::net::Shutdown;
     use std::net::{Ipv4Addr, SocketAddrV4};
     use std::time::Duration;
 
     /// Two ends of a connection; neither blocks.
-    fn pair() -> (OwnedFd, OwnedFd) {
-        let listener = sys::tcp_socket().unwrap();
-        sys::listen(&listener, SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0), 1).unwrap();
-        let near = sys::tcp_socket().unwrap();
-        sys::connect(&near, sys::local_address(&listener).unwrap()).unwrap();
-        sys::wait_readable(&listener);
+    fn pair() -> (Socket, Socket) {
+        let listener = socket::open(Type::STREAM).unwrap();
+        socket::listen(&listener, SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0), 1).unwrap();
+        let near = socket::open(Type::STREAM).unwrap();
+        socket::connect(&near, socket::local_address(&listener).unwrap()).unwrap();
+        wait_readable(&listener);
         (near, socket::accept(&listener).unwrap().unwrap())
     }
 
     fn sinks() -> Sinks {
-        Sinks::new(Clock::new(sys::realtime_ns())).unwrap()
+        Sinks::new(Clock::new(crate::clock::realtime_ns())).unwrap()
     }
 
     #[test]
@@ -188,10 +191,10 @@ mod tests {
         let (mut sinks, (near, far)) = (sinks(), pair());
         let near = Arc::new(near);
         sinks.start(7, &near, Some(100_000)).unwrap();
-        assert!(sinks.ended().unwrap().is_empty());
+        assert!(sinks.ended().is_empty());
         let mut sent = 0;
         while sent < 100_001 {
-            match sys::send(&far, &vec![1; 100_001 - sent]) {
+            match far.send(&vec![1; 100_001 - sent]) {
                 Ok(bytes) => sent += bytes,
                 Err(_) => thread::sleep(Duration::from_millis(1)),
             }
@@ -199,9 +202,9 @@ mod tests {
         let ended = sinks.join();
         assert_eq!((ended.len(), ended[0].index, ended[0].bytes), (1, 7, 100_000));
         assert!(ended[0].error.is_none() && ended[0].ended_ns > 0);
-        sys::set_blocking(&near, false).unwrap();
+        near.set_nonblocking(true).unwrap();
         // The byte that is too many is still there.
-        assert_eq!(sys::discard(&near, 9).unwrap(), 1);
+        assert_eq!(sys::discard(&near, 9, 0).unwrap(), 1);
     }
 
     #[test]
@@ -210,14 +213,14 @@ mod tests {
             let (mut sinks, (near, far)) = (sinks(), pair());
             let near = Arc::new(near);
             sinks.start(0, &near, None).unwrap();
-            sys::send(&far, &[1; 500]).unwrap();
+            far.send(&[1; 500]).unwrap();
             while crate::tcp_info::bytes_received(&near).unwrap() < 500 {
                 thread::yield_now();
             }
             if ours {
-                sys::shutdown_read(&near).unwrap();
+                near.shutdown(Shutdown::Read).unwrap();
             } else {
-                sys::shutdown_write(&far).unwrap();
+                far.shutdown(Shutdown::Write).unwrap();
             }
             let ended = sinks.join();
             assert_eq!(ended[0].bytes, 500);

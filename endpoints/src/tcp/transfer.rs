@@ -7,8 +7,9 @@ use crate::request::{Request, REQUEST_BYTES};
 use crate::service::End;
 use crate::source::Source;
 use crate::sys;
-use std::io::{self, ErrorKind::WouldBlock};
-use std::os::fd::OwnedFd;
+use socket2::Socket;
+use std::io::{self, ErrorKind::WouldBlock, Read};
+use std::net::Shutdown;
 
 /// Most bytes to hand over before timers, signals and other connections get their turn again; only
 /// a client on the same machine takes so much without a pause.
@@ -45,8 +46,8 @@ impl Header {
     ///
     /// # Errors
     /// How the connection ended instead.
-    pub fn hear(&mut self, socket: &OwnedFd) -> Result<Option<Request>, End> {
-        match sys::receive(socket, &mut self.bytes[self.length..]) {
+    pub fn hear(&mut self, socket: &Socket) -> Result<Option<Request>, End> {
+        match { socket }.read(&mut self.bytes[self.length..]) {
             Err(error) if error.kind() == WouldBlock => return Ok(None),
             Ok(0) | Err(_) => return Err(End::Silent),
             Ok(read) => self.length += read,
@@ -78,7 +79,7 @@ impl Transfer {
 
     /// Hands data to the kernel: until its buffer is full, until nothing more is allowed, until it is
     /// the others' turn, or until all of it has been sent.
-    pub fn send(&mut self, block: &Block, socket: &OwnedFd, clock: Clock) -> Step {
+    pub fn send(&mut self, block: &Block, socket: &Socket, clock: Clock) -> Step {
         let wanted = self.source.wanted().unwrap_or(u64::MAX);
         let pause = self.sent.saturating_add(MOST_BYTES);
         while self.sent < wanted {
@@ -98,7 +99,7 @@ impl Transfer {
                 Err(error) => return Step::Over(broken(&error)),
             }
         }
-        match sys::shutdown_write(socket) {
+        match socket.shutdown(Shutdown::Write) {
             Ok(()) => Step::Close,
             Err(error) => Step::Over(broken(&error)),
         }
@@ -108,8 +109,8 @@ impl Transfer {
 /// Looks whether the client has closed a connection all data of which has been sent, or gone away
 /// from one that waits to send; None: neither.
 #[must_use]
-pub fn closed(socket: &OwnedFd, all_sent: bool) -> Option<End> {
-    match sys::discard(socket, 1) {
+pub fn closed(socket: &Socket, all_sent: bool) -> Option<End> {
+    match sys::discard(socket, 1, 0) {
         Ok(0) => Some(if all_sent { End::Complete } else { End::Stopped }),
         Ok(_) => Some(End::Failed("the client sent more than its request".into())),
         Err(error) if error.kind() == WouldBlock => None,

@@ -1,12 +1,13 @@
 //! Sockets of the UDP roles. The unsafe code of these roles is here.
 
-use crate::socket::set_buffer;
+use crate::socket::{self, set_buffer};
 use crate::sys;
 use crate::udp::datagram::{Datagram, HEADER_BYTES};
+use socket2::{Socket, Type};
 use std::io::{self, ErrorKind::WouldBlock};
 use std::mem::{size_of, zeroed, MaybeUninit};
 use std::net::SocketAddrV4;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::ptr;
 
 /// Memory that the kernel may use for what waits in a socket, bytes. Where it waits is for the queues
@@ -21,7 +22,7 @@ const CONTROL_WORDS: usize = 8;
 /// A socket that sends to one peer.
 #[derive(Debug)]
 pub struct Sender {
-    socket: OwnedFd,
+    socket: Socket,
     packet: Vec<u8>,
 }
 
@@ -58,8 +59,8 @@ impl Sender {
         self.packet[..HEADER_BYTES].copy_from_slice(&datagram.encode());
         let payload = &self.packet[..payload_bytes.clamp(HEADER_BYTES, self.packet.len())];
         // The second attempt is for the error of an earlier datagram that nobody received.
-        let result = sys::send(&self.socket, payload).or_else(|error| match error.raw_os_error() {
-            Some(libc::ECONNREFUSED) => sys::send(&self.socket, payload),
+        let result = self.socket.send(payload).or_else(|error| match error.raw_os_error() {
+            Some(libc::ECONNREFUSED) => self.socket.send(payload),
             _ => Err(error),
         });
         match result {
@@ -79,7 +80,7 @@ impl Sender {
 /// A socket that receives from one peer.
 #[derive(Debug)]
 pub struct Receiver {
-    socket: OwnedFd,
+    socket: Socket,
 }
 
 /// A datagram that has arrived.
@@ -105,9 +106,6 @@ impl Receiver {
     }
 
     /// Takes everything that has arrived.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn take(&self, mut each: impl FnMut(Arrival)) -> io::Result<()> {
         let mut headers = [[0_u8; HEADER_BYTES]; BATCH];
         let mut controls = [[0_u64; CONTROL_WORDS]; BATCH];
@@ -159,9 +157,6 @@ impl Receiver {
     }
 
     /// Datagrams that found no room in the socket.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn overflowed(&self) -> io::Result<u64> {
         // u32 array, indexed by the kernel's SK_MEMINFO_*; the ninth is SK_MEMINFO_DROPS.
         const DROPS: usize = 8;
@@ -173,13 +168,15 @@ impl Receiver {
     }
 }
 
-fn connected(local: SocketAddrV4, peer: SocketAddrV4) -> Result<OwnedFd, String> {
-    let socket = sys::udp_socket().map_err(|error| format!("cannot open a socket: {error}"))?;
+fn connected(local: SocketAddrV4, peer: SocketAddrV4) -> Result<Socket, String> {
+    let socket =
+        socket::open(Type::DGRAM).map_err(|error| format!("cannot open a socket: {error}"))?;
     // Several connections may share a port of one end: their other ends differ.
-    sys::set_option(&socket, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)
-        .and_then(|()| sys::bind(&socket, local))
+    socket
+        .set_reuse_address(true)
+        .and_then(|()| socket.bind(&local.into()))
         .map_err(|error| format!("cannot use {local}: {error}"))?;
-    sys::connect(&socket, peer).map_err(|error| format!("cannot reach {peer}: {error}"))?;
+    socket::connect(&socket, peer).map_err(|error| format!("cannot reach {peer}: {error}"))?;
     Ok(socket)
 }
 
@@ -204,6 +201,7 @@ fn stamp_ns(message: &libc::msghdr) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::realtime_ns;
     use std::net::Ipv4Addr;
 
     fn address(port: u16) -> SocketAddrV4 {
@@ -212,11 +210,11 @@ mod tests {
 
     /// Two ports that nobody uses.
     fn ports() -> (u16, u16) {
-        let port = |socket: &OwnedFd| {
-            sys::bind(socket, address(0)).unwrap();
-            sys::local_address(socket).unwrap().port()
+        let port = |socket: &Socket| {
+            socket.bind(&address(0).into()).unwrap();
+            socket::local_address(socket).unwrap().port()
         };
-        let sockets = (sys::udp_socket().unwrap(), sys::udp_socket().unwrap());
+        let sockets = (socket::open(Type::DGRAM).unwrap(), socket::open(Type::DGRAM).unwrap());
         (port(&sockets.0), port(&sockets.1))
     }
 
@@ -225,7 +223,7 @@ mod tests {
         let (from, to) = ports();
         let receiver = Receiver::new(address(to), address(from)).unwrap();
         let mut sender = Sender::new(address(from), address(to), 1_000).unwrap();
-        let begin_ns = sys::realtime_ns();
+        let begin_ns = realtime_ns();
         let datagram = |number| Datagram { connection: 0, number, sent_ns: 5 };
         for number in 0..200 {
             assert_eq!(sender.send(datagram(number), 1_000), Ok(Sent::Taken));
@@ -236,7 +234,7 @@ mod tests {
         for (number, arrival) in (0..).zip(&arrivals) {
             assert_eq!(arrival.datagram, Some(datagram(number)));
             let arrived_ns = arrival.arrived_ns.expect("a time");
-            assert!((begin_ns..=sys::realtime_ns()).contains(&arrived_ns));
+            assert!((begin_ns..=realtime_ns()).contains(&arrived_ns));
         }
         assert_eq!(receiver.overflowed().unwrap(), 0);
     }

@@ -22,7 +22,6 @@ use quinn::{Endpoint, EndpointConfig, VarInt};
 use rustls::pki_types::ServerName;
 use std::future::poll_fn;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use tokio::net::TcpStream;
 use tokio::task::spawn_local;
@@ -102,7 +101,7 @@ async fn open_tcp(
     let failed = |error: std::io::Error| format!("connecting: {error}");
     let socket = connecting(client).map_err(failed)?;
     steps.connect_start();
-    sys::connect(&socket, SocketAddrV4::new(client.address, client.port)).map_err(failed)?;
+    socket::connect(&socket, SocketAddrV4::new(client.address, client.port)).map_err(failed)?;
     let stream = TcpStream::from_std(socket.into()).map_err(failed)?;
     stream.writable().await.map_err(failed)?;
     if let Some(error) = stream.take_error().map_err(failed)? {
@@ -123,11 +122,11 @@ async fn open_tcp(
     over_tls(client, protocol, stream).await.map_err(|error| with_causes("HTTP", &error))
 }
 
-fn connecting(client: &WebClient) -> std::io::Result<OwnedFd> {
+fn connecting(client: &WebClient) -> std::io::Result<socket2::Socket> {
     let options = &client.options;
     let socket = socket::connecting(client.buffer_bytes, options.receive_window_bytes)?;
     // Nagle's algorithm off, as browsers have it.
-    sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
+    socket.set_tcp_nodelay(true)?;
     if options.fast_open {
         sys::set_option(&socket, libc::IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1)?;
     }
@@ -297,9 +296,6 @@ impl Quic {
     }
 
     /// Datagrams that have found no room in the socket's receive buffer.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn dropped(&self) -> std::io::Result<u32> {
         self.socket.dropped()
     }

@@ -7,15 +7,15 @@ use crate::tcp_info;
 use crate::web::report::WebEvent;
 use crate::web::waiting::Sleeper;
 use serde::Serialize;
+use socket2::Socket;
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::OwnedFd;
 
 /// What a connection is read by.
 pub enum Probe {
     /// The socket, a second time.
-    Tcp(OwnedFd),
+    Tcp(Socket),
     /// The connection.
     Quic(quinn::Connection),
     /// There is nothing to read yet.
@@ -39,9 +39,6 @@ pub struct Living {
 
 impl Living {
     /// None yet.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn new(log: Log, every_ns: i64) -> io::Result<Self> {
         let clock = log.clock();
         Ok(Living {
@@ -70,9 +67,6 @@ impl Living {
     }
 
     /// Numbers a connection that has come.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn begin(&self, probe: Probe) -> io::Result<u32> {
         let number = self.next.get();
         self.next.set(number + 1);
@@ -121,9 +115,6 @@ impl Living {
     }
 
     /// Samples all at every tick, for ever.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub async fn watch(&self) -> io::Result<()> {
         loop {
             self.ticks.tick().await?;

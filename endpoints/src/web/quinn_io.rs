@@ -28,9 +28,6 @@ pub struct Socket {
 
 impl Socket {
     /// Puts a socket on the loop. `ecn`: packets are marked.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn new(datagrams: Datagrams, ecn: bool) -> io::Result<Arc<Self>> {
         let datagrams = watched(datagrams)?;
         Ok(Arc::new(Socket {
@@ -48,9 +45,6 @@ impl Socket {
     }
 
     /// Datagrams that have found no room in the receive buffer so far.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn dropped(&self) -> io::Result<u32> {
         self.datagrams.get_ref().dropped()
     }

@@ -7,9 +7,11 @@ use crate::failure::Failure;
 use crate::quic::alarm::Alarm;
 use crate::quic::datagrams::Datagrams;
 use crate::sys;
+use nix::sys::signalfd::SignalFd;
+use socket2::Socket;
 use std::future::Future;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 use tokio::runtime::Builder;
@@ -27,15 +29,13 @@ pub fn run<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failu
 
 /// What owns one descriptor from its beginning to its end.
 pub trait Owner: AsRawFd {}
-impl Owner for OwnedFd {}
+impl Owner for Socket {}
+impl Owner for SignalFd {}
 impl Owner for Timer {}
 impl Owner for Alarm {}
 impl Owner for Datagrams {}
 
 /// Puts a descriptor on the loop, to wait until it can be read or written.
-///
-/// # Errors
-/// What the kernel says.
 pub fn watched<T: Owner>(inner: T) -> io::Result<AsyncFd<T>> {
     // SAFETY: an `Owner` keeps its descriptor, and the same one, open for as long as it lives.
     let watched =
@@ -59,26 +59,17 @@ pub struct Sleeper(AsyncFd<Timer>);
 
 impl Sleeper {
     /// One that waits for nothing.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn new(clock: Clock) -> io::Result<Self> {
         watched(Timer::new(clock)?).map(Sleeper)
     }
 
     /// Waits until `at_ns` after the epoch.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub async fn until(&self, at_ns: i64) -> io::Result<()> {
         self.0.get_ref().once(at_ns)?;
         self.tick().await
     }
 
     /// Waits until a time; for ever without one.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub async fn until_some(&self, at_ns: Option<i64>) -> io::Result<()> {
         match at_ns {
             Some(at_ns) => self.until(at_ns).await,
@@ -87,25 +78,16 @@ impl Sleeper {
     }
 
     /// Ticks from now on at every multiple of `every_ns` after the epoch.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn every(&self, every_ns: i64) -> io::Result<()> {
         self.0.get_ref().every(every_ns)
     }
 
     /// Ticks no more.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn disarm(&self) -> io::Result<()> {
         self.0.get_ref().disarm()
     }
 
     /// Waits for the next tick.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub async fn tick(&self) -> io::Result<()> {
         loop {
             let mut ready = self.0.readable().await?;
@@ -119,21 +101,15 @@ impl Sleeper {
 
 /// SIGTERM and SIGINT.
 #[derive(Debug)]
-pub struct Stop(AsyncFd<OwnedFd>);
+pub struct Stop(AsyncFd<SignalFd>);
 
 impl Stop {
     /// Takes the signals from now on.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub fn new() -> io::Result<Self> {
         watched(sys::stop_signals()?).map(Stop)
     }
 
     /// Waits for one.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub async fn wait(&self) -> io::Result<()> {
         self.0.readable().await.map(drop)
     }

@@ -66,9 +66,6 @@ impl Quic {
     }
 
     /// Closes all connections in order, and reports datagrams that found no room.
-    ///
-    /// # Errors
-    /// What the kernel says.
     pub async fn close(self, living: &Living) -> Result<(), Failure> {
         self.endpoint.close(NO_ERROR, b"");
         // The endpoint tells its connections, and they their clients.

@@ -12,9 +12,9 @@ use crate::web::waiting::{self, Spawner};
 use hyper::service::service_fn;
 use hyper::Response;
 use hyper_util::rt::TokioIo;
+use socket2::Socket;
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use tokio::net::TcpStream;
 use tokio::task::spawn_local;
@@ -26,7 +26,7 @@ const UNLIMITED: u64 = 1 << 40;
 impl Server {
     pub(super) async fn accept_tcp(
         self: Rc<Self>,
-        listener: OwnedFd,
+        listener: Socket,
         tls: TlsAcceptor,
     ) -> Result<(), Failure> {
         let listener = waiting::watched(listener)?;
@@ -51,7 +51,7 @@ impl Server {
     async fn serve_tcp(
         self: &Rc<Self>,
         number: u32,
-        socket: OwnedFd,
+        socket: Socket,
         tls: TlsAcceptor,
     ) -> Result<(), String> {
         let accepted_ns = self.living.now_ns();
