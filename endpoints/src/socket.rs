@@ -243,6 +243,14 @@ pub fn number(socket: &Socket, option: i32) -> io::Result<u32> {
     Ok(u32::from_ne_bytes(value))
 }
 
+/// Datagrams that have found no room in a socket's receive buffer so far.
+pub fn dropped(socket: &Socket) -> io::Result<u32> {
+    // SO_MEMINFO: nine numbers, the last is SK_MEMINFO_DROPS (linux/sock_diag.h).
+    let mut numbers = [0; 36];
+    sys::get_option(socket, libc::SOL_SOCKET, libc::SO_MEMINFO, &mut numbers)?;
+    Ok(u32::from_ne_bytes([numbers[32], numbers[33], numbers[34], numbers[35]]))
+}
+
 /// What went wrong at a socket while nobody was looking (`SO_ERROR`).
 ///
 /// # Errors

@@ -173,7 +173,7 @@ pub enum Event<'a> {
         /// Datagrams that had arrived before.
         duplicates: u64,
         /// Datagrams that this machine dropped because the program did not read in time.
-        overflowed: u64,
+        overflowed: u32,
         /// Interarrival jitter (RFC 3550, section 6.4.1), us.
         jitter_us: f64,
     },

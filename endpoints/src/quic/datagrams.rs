@@ -215,11 +215,7 @@ impl Datagrams {
 
     /// Datagrams that have found no room in the receive buffer so far.
     pub fn dropped(&self) -> io::Result<u32> {
-        // SO_MEMINFO: nine numbers, the last is SK_MEMINFO_DROPS (linux/sock_diag.h).
-        const SO_MEMINFO: i32 = 55;
-        let mut numbers = [0; 36];
-        sys::get_option(&self.socket, libc::SOL_SOCKET, SO_MEMINFO, &mut numbers)?;
-        Ok(u32::from_ne_bytes([numbers[32], numbers[33], numbers[34], numbers[35]]))
+        socket::dropped(&self.socket)
     }
 }
 

@@ -157,14 +157,8 @@ impl Receiver {
     }
 
     /// Datagrams that found no room in the socket.
-    pub fn overflowed(&self) -> io::Result<u64> {
-        // u32 array, indexed by the kernel's SK_MEMINFO_*; the ninth is SK_MEMINFO_DROPS.
-        const DROPS: usize = 8;
-        let mut words = [0_u8; 4 * (DROPS + 1)];
-        sys::get_option(&self.socket, libc::SOL_SOCKET, libc::SO_MEMINFO, &mut words)?;
-        let mut drops = [0; 4];
-        drops.copy_from_slice(&words[4 * DROPS..]);
-        Ok(u32::from_ne_bytes(drops).into())
+    pub fn overflowed(&self) -> io::Result<u32> {
+        socket::dropped(&self.socket)
     }
 }
 
