@@ -125,54 +125,19 @@ impl Last {
     }
 }
 
-/// Of role `udp-server`.
+/// Of the roles `udp-server` and `udp-client`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct UdpServer {
-    /// For people who look at a process list.
-    #[serde(rename = "flow", deserialize_with = "text")]
-    _flow: String,
-    /// Address to send from.
-    pub address: Ipv4Addr,
-    /// Port to send from; connection k goes to the port k above it.
-    #[serde(deserialize_with = "whole::<_, _, 1, 65_535>")]
-    pub port: u16,
-    /// Address to send to.
-    pub peer: Ipv4Addr,
-    /// How many connections there are.
-    #[serde(deserialize_with = "whole::<_, _, 1, { MAX_CONNECTIONS as i64 }>")]
-    connections: u32,
-    #[serde(deserialize_with = "described")]
-    workload: Workload,
-    #[serde(deserialize_with = "whole_or_null::<_, _, 1, MAX_RATE_BPS>")]
-    rate_bps: Option<u64>,
-    /// Of the workload for `onoff`.
-    #[serde(default, deserialize_with = "whole_or_null::<_, _, LEAST_PACKET, LARGEST_PACKET>")]
-    packet_bytes: Option<u32>,
-    #[serde(default, deserialize_with = "whole_or_null::<_, _, 0, { i64::MAX }>")]
-    gaps_seed: Option<u64>,
-    #[serde(rename = "options")]
-    _options: TransportOptions,
-    /// When each connection starts, ns after the epoch.
-    pub starts_ns: Vec<i64>,
-    /// When to stop, ns after the epoch; None: when the work is done.
-    #[serde(deserialize_with = "or_null")]
-    pub stop_ns: Option<i64>,
-}
-
-/// Of role `udp-client`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct UdpClient {
+pub struct Udp {
     /// For people who look at a process list.
     #[serde(rename = "flow", deserialize_with = "text")]
     _flow: String,
     /// The server's address.
     pub address: Ipv4Addr,
-    /// The server's port; connection k comes to the port k above it.
+    /// The server's port; connection k goes to the port k above it.
     #[serde(deserialize_with = "whole::<_, _, 1, 65_535>")]
     pub port: u16,
-    /// Address to receive at.
+    /// The client's address.
     pub peer: Ipv4Addr,
     /// How many connections there are.
     #[serde(deserialize_with = "whole::<_, _, 1, { MAX_CONNECTIONS as i64 }>")]
@@ -193,12 +158,12 @@ pub struct UdpClient {
     /// When to stop, ns after the epoch; None: when the work is done.
     #[serde(deserialize_with = "or_null")]
     pub stop_ns: Option<i64>,
-    /// Time between `progress` events, ns.
-    #[serde(deserialize_with = "whole::<_, _, SHORTEST_PERIOD, { i64::MAX }>")]
-    pub progress_every_ns: i64,
+    /// Of a client alone.
+    #[serde(default, deserialize_with = "whole_or_null::<_, _, SHORTEST_PERIOD, { i64::MAX }>")]
+    progress_every_ns: Option<i64>,
 }
 
-impl Description for UdpServer {
+impl Description for Udp {
     fn check(&self) -> Result<(), String> {
         has_ports(self.port, self.connections)?;
         self.pattern()?;
@@ -207,7 +172,7 @@ impl Description for UdpServer {
     }
 }
 
-impl UdpServer {
+impl Udp {
     /// What each connection sends.
     ///
     /// # Errors
@@ -215,24 +180,24 @@ impl UdpServer {
     pub fn pattern(&self) -> Result<Pattern, String> {
         Pattern::new(&self.workload, self.rate_bps, self.packet_bytes, self.gaps_seed)
     }
-}
 
-impl Description for UdpClient {
-    fn check(&self) -> Result<(), String> {
-        has_ports(self.port, self.connections)?;
-        self.pattern()?;
-        every_connection_starts(self.connections, &self.starts_ns)?;
-        stops_after_starts(self.stop_ns, &self.starts_ns)
-    }
-}
-
-impl UdpClient {
-    /// What each connection sends.
+    /// A client's time between `progress` events, ns.
     ///
     /// # Errors
-    /// A message that says what UDP cannot carry.
-    pub fn pattern(&self) -> Result<Pattern, String> {
-        Pattern::new(&self.workload, self.rate_bps, self.packet_bytes, self.gaps_seed)
+    /// A message, if it is missing.
+    pub fn progress_every_ns(&self) -> Result<i64, String> {
+        self.progress_every_ns.ok_or("bad description: `progress_every_ns` is missing".into())
+    }
+
+    /// Whether this is a server's.
+    ///
+    /// # Errors
+    /// A message that names a client's field.
+    pub fn is_server(&self) -> Result<(), String> {
+        match self.progress_every_ns {
+            Some(_) => Err("bad description: unknown field `progress_every_ns`".into()),
+            None => Ok(()),
+        }
     }
 }
 
@@ -256,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_file_is_cut_into_datagrams_at_a_rate() {
-        let pattern = read::<UdpServer>(SERVER).unwrap().pattern().unwrap();
+        let pattern = read::<Udp>(SERVER).unwrap().pattern().unwrap();
         assert_eq!((pattern.payload_bytes(), pattern.packets()), (1_472, Some(3)));
         assert_eq!([0, 1, 2, 3].map(|n| pattern.useful_bytes(n)), [1_472, 1_472, 56, 0]);
         // A packet takes 1 ms.
@@ -265,9 +230,9 @@ mod tests {
             [0, 1_999_999, 2_000_000, 9_000_000].map(|ns| last.sent_ns(ns)),
             [None, None, Some(2_000_000), Some(2_000_000)]
         );
-        let empty = read::<UdpServer>(&SERVER.replace("3000", "0")).unwrap().pattern().unwrap();
+        let empty = read::<Udp>(&SERVER.replace("3000", "0")).unwrap().pattern().unwrap();
         assert_eq!((empty.packets(), empty.useful_bytes(0)), (Some(1), 0));
-        let small = read::<UdpServer>(&SERVER.replace("1500", "1028")).unwrap().pattern().unwrap();
+        let small = read::<Udp>(&SERVER.replace("1500", "1028")).unwrap().pattern().unwrap();
         assert_eq!((small.payload_bytes(), small.useful_bytes(2)), (1_000, 1_000));
     }
 
@@ -280,21 +245,21 @@ mod tests {
             .replace(r#"{"kind": "file", "bytes": 3000}"#, onoff)
             .replace(r#""packet_bytes": 1500, "#, "");
         let second_ns = |text: &str| {
-            let mut times = read::<UdpServer>(text).unwrap().pattern().unwrap().times_of(0);
+            let mut times = read::<Udp>(text).unwrap().pattern().unwrap().times_of(0);
             times.advance();
             times.next_ns()
         };
         assert_eq!(second_ns(&text), 500_000);
         assert_eq!(second_ns(&text.replace("12000000,", "null,")), 250_000);
         let bulk = SERVER.replace(r#""file", "bytes": 3000"#, r#""bulk""#);
-        let pattern = read::<UdpServer>(&bulk).unwrap().pattern().unwrap();
+        let pattern = read::<Udp>(&bulk).unwrap().pattern().unwrap();
         assert!(pattern.packets().is_none() && pattern.last_of(0).is_none());
     }
 
     #[test]
     fn a_seed_makes_gaps_vary_the_same_at_both_ends() {
         let text = SERVER.replace(r#""packet_bytes""#, r#""gaps_seed": 5, "packet_bytes""#);
-        let pattern = read::<UdpServer>(&text).unwrap().pattern().unwrap();
+        let pattern = read::<Udp>(&text).unwrap().pattern().unwrap();
         let mut times = pattern.times_of(1);
         times.advance();
         assert!((500_000..=1_500_000).contains(&times.next_ns()) && times.next_ns() != 1_000_000);
@@ -302,7 +267,7 @@ mod tests {
         let last_ns = times.next_ns();
         let mut last = pattern.last_of(1).unwrap();
         assert_eq!((last.sent_ns(last_ns - 1), last.sent_ns(last_ns)), (None, Some(last_ns)));
-        let message = read::<UdpServer>(&text.replace(": 5,", ": -5,")).unwrap_err();
+        let message = read::<Udp>(&text.replace(": 5,", ": -5,")).unwrap_err();
         assert!(message.contains("`gaps_seed` is -5"), "{message}");
     }
 
@@ -320,12 +285,12 @@ mod tests {
             ("\"stop_ns\": null", "\"stop_ns\": 0", "`stop_ns` 0"),
             (r#""flow""#, r#""cca": "cubic", "flow""#, "unknown field `cca`"),
         ] {
-            let message = read::<UdpServer>(&SERVER.replace(from, to)).unwrap_err();
+            let message = read::<Udp>(&SERVER.replace(from, to)).unwrap_err();
             assert!(message.contains(words), "{message}");
         }
         let video = r#"{"kind": "video", "bitrate_bps": 1, "length_ns": 1, "burst_ns": 1,
             "chunk_bytes": 1, "factor": 1, "play_ns": 2, "stall_ns": 1, "send_buffer_bytes": 1}"#;
         let text = SERVER.replace(r#"{"kind": "file", "bytes": 3000}"#, video);
-        assert!(read::<UdpServer>(&text).unwrap_err().contains("which UDP can carry"));
+        assert!(read::<Udp>(&text).unwrap_err().contains("which UDP can carry"));
     }
 }

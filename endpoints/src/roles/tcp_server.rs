@@ -72,21 +72,14 @@ struct Server {
 struct Peer {
     socket: Socket,
     accepted_ns: i64,
-    state: State,
+    /// What has come of its request.
+    header: Header,
+    /// What it asked for.
+    transfer: Option<Transfer>,
+    /// What it waits for.
+    step: Step,
     /// What is waited for at the socket.
     interest: Interest,
-}
-
-/// How far a connection is.
-enum State {
-    /// The request has not come completely.
-    Asking(Header),
-    /// Data goes out when there is room.
-    Sending(Transfer),
-    /// Data goes out when it is time, ns after the epoch.
-    Waiting(Transfer, i64),
-    /// All data is in the kernel's hands; the client has not closed yet.
-    Closing(Transfer),
 }
 
 impl Server {
@@ -132,7 +125,9 @@ impl Server {
             let peer = Peer {
                 socket,
                 accepted_ns: log.clock().now_ns(),
-                state: State::Asking(Header::new()),
+                header: Header::new(),
+                transfer: None,
+                step: Step::For(Interest::Read),
                 interest: Interest::Read,
             };
             self.peers.put(slot, peer);
@@ -146,17 +141,17 @@ impl Server {
         let Some(mut peer) = self.peers.take(slot) else {
             return Ok(());
         };
-        let step = match &mut peer.state {
-            State::Asking(header) => match header.hear(&peer.socket) {
+        let step = match (&mut peer.transfer, &peer.step) {
+            (None, _) => match peer.header.hear(&peer.socket) {
                 Ok(None) => Step::For(Interest::Read),
                 Ok(Some(request)) => self.begin(&mut peer, request, log)?,
                 Err(end) => Step::Over(end),
             },
-            State::Sending(transfer) => transfer.send(&self.block, &peer.socket, log.clock()),
-            State::Waiting(_, until_ns) => {
-                closed(&peer.socket, false).map_or(Step::Until(*until_ns), Step::Over)
+            (Some(_), Step::Until(due_ns)) => {
+                closed(&peer.socket, false).map_or(Step::Until(*due_ns), Step::Over)
             }
-            State::Closing(_) => closed(&peer.socket, true).map_or(Step::Close, Step::Over),
+            (Some(_), Step::Close) => closed(&peer.socket, true).map_or(Step::Close, Step::Over),
+            (Some(transfer), _) => transfer.send(&self.block, &peer.socket, log.clock()),
         };
         self.go_on(slot, peer, step, reactor, log)
     }
@@ -171,8 +166,8 @@ impl Server {
             let Some(mut peer) = self.peers.take(slot) else {
                 continue;
             };
-            match &mut peer.state {
-                State::Waiting(transfer, until_ns) if *until_ns == due_ns => {
+            match (&mut peer.transfer, &peer.step) {
+                (Some(transfer), Step::Until(until_ns)) if *until_ns == due_ns => {
                     let step = transfer.send(&self.block, &peer.socket, log.clock());
                     self.go_on(slot, peer, step, reactor, log)?;
                 }
@@ -203,21 +198,13 @@ impl Server {
             reactor.change(&peer.socket, interest, FIRST_PEER + slot as u64)?;
             peer.interest = interest;
         }
-        peer.state = match (peer.state, step) {
-            (State::Waiting(transfer, now), Step::Until(then)) if now == then => {
-                State::Waiting(transfer, then)
-            }
-            (State::Sending(transfer) | State::Waiting(transfer, _), Step::Until(then)) => {
-                self.waiting.put(then, slot);
+        if let Step::Until(then_ns) = step {
+            if !matches!(peer.step, Step::Until(now_ns) if now_ns == then_ns) {
+                self.waiting.put(then_ns, slot);
                 self.waiting.arm()?;
-                State::Waiting(transfer, then)
             }
-            (State::Waiting(transfer, _), Step::For(_)) => State::Sending(transfer),
-            (State::Sending(transfer) | State::Waiting(transfer, _), Step::Close) => {
-                State::Closing(transfer)
-            }
-            (state, _) => state,
-        };
+        }
+        peer.step = step;
         self.peers.put(slot, peer);
         Ok(())
     }
@@ -249,7 +236,7 @@ impl Server {
         let source = Source::new(&self.description.workload, connection, bytes, headers);
         let mut transfer = Transfer::new(request, source, log.clock().now_ns());
         let step = transfer.send(&self.block, &peer.socket, log.clock());
-        peer.state = State::Sending(transfer);
+        peer.transfer = Some(transfer);
         Ok(step)
     }
 
@@ -269,9 +256,7 @@ impl Server {
 
     /// Takes the last sample of a connection and says how it ended, if not as it should.
     fn end(&mut self, peer: &Peer, end: End, log: &mut Log) -> Result<(), Failure> {
-        let (State::Sending(transfer) | State::Waiting(transfer, _) | State::Closing(transfer)) =
-            &peer.state
-        else {
+        let Some(transfer) = &peer.transfer else {
             if let End::Failed(message) = end {
                 log.error(None, &message);
             }
@@ -300,10 +285,7 @@ impl Server {
             return Ok(());
         }
         for peer in self.peers.iter() {
-            if let State::Sending(transfer)
-            | State::Waiting(transfer, _)
-            | State::Closing(transfer) = &peer.state
-            {
+            if let Some(transfer) = &peer.transfer {
                 log.now(&Event::Sample {
                     connection: transfer.request.connection,
                     sample: tcp_info::read(&peer.socket)?,

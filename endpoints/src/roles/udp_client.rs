@@ -5,7 +5,7 @@
 
 use crate::clock::{self, Timer};
 use crate::description;
-use crate::description::udp::{Last, Pattern, UdpClient};
+use crate::description::udp::{Last, Pattern, Udp};
 use crate::events::{Event, Log};
 use crate::failure::Failure;
 use crate::reactor::{Interest, Reactor, Wake};
@@ -28,7 +28,7 @@ const SILENCE_NS: i64 = 3_000_000_000;
 /// # Errors
 /// A bad description, or sockets that cannot be had.
 pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
-    let description: UdpClient = description::read(text).map_err(Failure::Description)?;
+    let description: Udp = description::read(text).map_err(Failure::Description)?;
     let mut reactor = Reactor::new()?;
     let mut client = Client::new(description, &reactor, log)?;
     let mut wakes = Vec::new();
@@ -48,7 +48,7 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
 
 /// The state of the role.
 struct Client {
-    description: UdpClient,
+    description: Udp,
     pattern: Pattern,
     epoch_ns: i64,
     /// Fires at every start and at the stop.
@@ -76,7 +76,7 @@ struct Connection {
 }
 
 impl Client {
-    fn new(description: UdpClient, reactor: &Reactor, log: &Log) -> Result<Self, Failure> {
+    fn new(description: Udp, reactor: &Reactor, log: &Log) -> Result<Self, Failure> {
         let pattern = description.pattern().map_err(Failure::Description)?;
         let timer = || Timer::new(log.clock());
         let (alarms, ticks, polls) = (timer()?, timer()?, timer()?);
@@ -99,7 +99,7 @@ impl Client {
                 strange: false,
             });
         }
-        ticks.every(description.progress_every_ns)?;
+        ticks.every(description.progress_every_ns().map_err(Failure::Description)?)?;
         polls.every(POLL_NS)?;
         let epoch_ns = clock::realtime_ns() - log.clock().now_ns();
         let open = connections.len();

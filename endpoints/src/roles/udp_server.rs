@@ -2,7 +2,7 @@
 
 use crate::agenda::Agenda;
 use crate::description;
-use crate::description::udp::{Pattern, UdpServer};
+use crate::description::udp::{Pattern, Udp};
 use crate::events::{Event, Log};
 use crate::failure::Failure;
 use crate::packet_times::PacketTimes;
@@ -20,7 +20,8 @@ const MOST_AT_ONCE: u32 = 1_000;
 /// # Errors
 /// A bad description, a socket that cannot be had, or datagrams that will never get through.
 pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
-    let description: UdpServer = description::read(text).map_err(Failure::Description)?;
+    let description: Udp = description::read(text).map_err(Failure::Description)?;
+    description.is_server().map_err(Failure::Description)?;
     let mut reactor = Reactor::new()?;
     let mut server = Server::new(&description, log)?;
     reactor.add(&server.due, Interest::Read, ALARM)?;
@@ -70,7 +71,7 @@ struct Connection {
 }
 
 impl Server {
-    fn new(description: &UdpServer, log: &Log) -> Result<Self, Failure> {
+    fn new(description: &Udp, log: &Log) -> Result<Self, Failure> {
         let from = SocketAddrV4::new(description.address, description.port);
         let pattern = description.pattern().map_err(Failure::Description)?;
         let payload = pattern.payload_bytes() as usize;
