@@ -260,7 +260,7 @@ impl<L> Downloads<L> {
         }
     }
 
-    /// Takes note that all connections have been stopped.
+    /// Reports no progress any more: all connections have been stopped.
     pub fn end(&mut self) -> Result<(), Failure> {
         (self.open, self.live) = (0, 0);
         Ok(self.ticks.disarm()?)

@@ -223,12 +223,16 @@ impl<L> Streams<L> {
     }
 
     /// Reports the end of every stream.
-    pub fn end(&self, log: &mut Log) -> Result<(), Failure> {
+    pub fn stop(&self, log: &mut Log) {
         for Stream { number, requests, bytes, late_ns, .. } in &self.all {
             let (connection, requests) = (*number, *requests);
             log.now(&Asked { connection, requests, late_us: late_ns / 1000 });
             log.now(&Event::Stopped { connection, bytes: Some(*bytes) });
         }
+    }
+
+    /// Reports no progress any more.
+    pub fn end(&self) -> Result<(), Failure> {
         Ok(self.ticks.disarm()?)
     }
 }

@@ -412,7 +412,8 @@ impl<'a> Client<'a> {
             }
             self.serve(slot, pending, reactor, log)?;
         }
-        self.streams.end(log)?;
+        self.streams.stop(log);
+        self.streams.end()?;
         self.goodbye = Some(Instant::now() + LONGEST_GOODBYE);
         Ok(())
     }

@@ -155,6 +155,7 @@ impl Client {
                 fetch.reset()?;
             }
         }
-        self.streams.end(log)
+        self.streams.stop(log);
+        Ok(())
     }
 }
