@@ -44,7 +44,7 @@ class File(Model):
     user: bool = False
 
 
-class Ran(Model):
+class RunRecord(Model):
     """What the raw artefacts of a cell do not tell about its run; fields as in CellResult."""
 
     result_sha256: str
@@ -60,7 +60,7 @@ class Recorded(Model):
     """
 
     files: dict[Name, File | None]
-    ran: Ran | None = None
+    ran: RunRecord | None = None
     packs: tuple[Sha256, ...] = ()
 
     def text(self) -> str:

@@ -10,8 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from fairc.runtime.compare.agreement import Agreed, Margin, agree
-from fairc.runtime.compare.comparison import Cells, Compared
+from fairc.runtime.compare.agreement import AgreementRow, Margin, agree
+from fairc.runtime.compare.comparison import Cells, ComparisonRow
 from fairc.runtime.formatting import count_head, number, scale_for
 from fairc.runtime.statistics.agreement import AGREE
 from fairc.runtime.store.folder import Store
@@ -54,7 +54,7 @@ def answer(
     first: Path,
     second: Path,
     cells: Cells,
-    rows: Sequence[Compared],
+    rows: Sequence[ComparisonRow],
     margins: Sequence[str],
     form: str,
 ) -> int:
@@ -87,7 +87,7 @@ def answer(
 
 
 def as_text(
-    first: Path, second: Path, engines: Sequence[str], rows: Sequence[Agreed]
+    first: Path, second: Path, engines: Sequence[str], rows: Sequence[AgreementRow]
 ) -> Iterator[str]:
     """Yield lines for people: a table of all values, and how many agree."""
     yield f"first: {first}, engine {engines[0]}; second: {second}, engine {engines[1]}"
@@ -118,7 +118,7 @@ def as_text(
         yield f"excluded as not valid: up to {left_out[0]} and {left_out[1]} cells each"
 
 
-def _line(row: Agreed, keys: Sequence[str]) -> list[str]:
+def _line(row: AgreementRow, keys: Sequence[str]) -> list[str]:
     values = [row["median_first"], row["median_second"]]
     scale = scale_for(row["unit"], [v for v in values if v is not None])
     known = [v / scale.factor for v in values if v is not None]

@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from fairc.runtime.claims import Decided, Decision, decide
-from fairc.runtime.compare.comparison import IDENTICAL, SAME, Cells, Compared, compare_runs
+from fairc.runtime.claims import ClaimVerdict, Decision, decide
+from fairc.runtime.compare.comparison import IDENTICAL, SAME, Cells, ComparisonRow, compare_runs
 from fairc.runtime.formatting import escape_markdown
 from fairc.runtime.host.supervisor import temporary_prefix
 from fairc.runtime.pack import rebuilding
@@ -44,10 +44,10 @@ class Changes:
     cells: Cells
     claims: tuple[Change, ...]
     kept: int
-    rows: Sequence[Compared]
+    rows: Sequence[ComparisonRow]
 
     @property
-    def metrics(self) -> list[Compared]:
+    def metrics(self) -> list[ComparisonRow]:
         """The values that are not identical or the same."""
         return [row for row in self.rows if row["verdict"] not in (IDENTICAL, SAME)]
 
@@ -94,7 +94,7 @@ def _decision(run: Path) -> Decision:
 def _claims(before: Decision, after: Decision) -> tuple[tuple[Change, ...], int]:
     """Return the claims (matched by their texts) whose verdicts changed, and how many did not."""
 
-    def by_text(decision: Decision) -> dict[str, Decided]:
+    def by_text(decision: Decision) -> dict[str, ClaimVerdict]:
         return {decided.claim.text: decided for decided in decision.claims}
 
     old, new = by_text(before), by_text(after)

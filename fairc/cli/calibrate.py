@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack, closing
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from fairc.runtime.engines.kept_calibration import keep
 
 from . import console, interruption
 from .failures import Status, Wrong
-from .options import form, quiet, type_path
+from .options import form, jobs, quiet, type_path
 from .sources import wished
 
 RESULTS = Path("results") / "calibration"
@@ -29,14 +28,14 @@ ELSEWHERE = "name another engine: `fairc calibrate --engine NAME --case NAME`"
 @click.command()
 @click.option("--engine", metavar="NAME", help="uml, vm, mininet or docker.  [default: uml]")
 @click.option("-o", "--output", metavar="DIR", type=type_path, help=f"[default: {RESULTS}-ENGINE]")
-@click.option("--jobs", "-j", type=click.IntRange(1), help="Cells at once.  [default: all cores]")
+@jobs()
 @click.option(
     "--case", "chosen", metavar="NAME", multiple=True, help="Only this case.  [repeatable]"
 )
 @form("text", "md", "json")
 @quiet()
 def calibrate(
-    engine: str | None, output: Path | None, jobs: int | None, chosen: tuple[str, ...], form: str
+    engine: str | None, output: Path | None, jobs: int, chosen: tuple[str, ...], form: str
 ) -> int:
     """Run a fixed suite on an engine and compare it with theory.
 
@@ -53,7 +52,7 @@ def calibrate(
     if all(obstacles := [obstacle(case, tested) for case in cases]):
         raise Wrong(f"{tested.name} cannot run {' or '.join(chosen)}: {obstacles[0]}", ELSEWHERE)
     folder = output or RESULTS.with_name(f"{RESULTS.name}-{tested.name}")
-    bench = Bench(folder, console.progress, jobs or len(os.sched_getaffinity(0)))
+    bench = Bench(folder, console.progress, jobs)
     with ExitStack() as stack:
         stack.enter_context(closing(tested))
         tested.prepare()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fairc.runtime.run import collection
 from fairc.runtime.run.cluster import ranges
-from fairc.runtime.run.collection import Taken
+from fairc.runtime.run.collection import Inventory
 from fairc.runtime.store.copying import copy_plan
 from fairc.runtime.store.folder import Store, StoreError, read_plan
 
@@ -40,28 +40,30 @@ def collect(
         store.keep_experiment(header.experiment)
         store.keep_engine(chosen.engine)
         store.adopt(store.stage(partial(copy_plan, plan)))
-        counts, taken = collection.collect(plan, store, chosen, console.progress(), jobs)
+        counts, inventory = collection.collect(plan, store, chosen, console.progress(), jobs)
         if counts.total == 0:
-            report_missing(plan, header.cells, taken)
+            report_missing(plan, header.cells, inventory)
             return Status.NOT_ALL_VALID
         status = conclude(store, counts, strict=strict)
-    report_missing(plan, header.cells, taken)
-    return Status.NOT_ALL_VALID if taken.wanting else status
+    report_missing(plan, header.cells, inventory)
+    return Status.NOT_ALL_VALID if inventory.wanting else status
 
 
-def report_missing(plan: Path, cells: int, taken: Taken) -> None:
+def report_missing(plan: Path, cells: int, inventory: Inventory) -> None:
     """Say which cells are missing, failed or damaged, and what runs them again."""
-    if taken.mixed:
+    if inventory.mixed:
         console.complain("warning: the cells were run by different versions of fairc:")
-        for machine in taken.mixed:
+        for machine in inventory.mixed:
             console.complain(f"  {machine}")
-    if taken.missing:
-        console.complain(f"missing: {len(taken.missing)} of {cells}: {ranges(taken.missing)}")
-    for word, found in (("failed", taken.failed), ("damaged", taken.damaged)):
+    if inventory.missing:
+        console.complain(
+            f"missing: {len(inventory.missing)} of {cells}: {ranges(inventory.missing)}"
+        )
+    for word, found in (("failed", inventory.failed), ("damaged", inventory.damaged)):
         for index, why in list(found.items())[:SHOWN]:
             console.complain(f"{word}: {index}: {why}")
         if len(found) > SHOWN:
             console.complain(f"{word}: {len(found) - SHOWN} more")
-    if taken.wanting:
-        again = " --fresh" if taken.damaged else ""
-        console.complain(f"help: fairc cell {plan} --index {ranges(taken.wanting)}{again}")
+    if inventory.wanting:
+        again = " --fresh" if inventory.damaged else ""
+        console.complain(f"help: fairc cell {plan} --index {ranges(inventory.wanting)}{again}")

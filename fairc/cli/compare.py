@@ -19,7 +19,7 @@ from fairc.runtime.compare.comparison import (
     SAME,
     VERDICTS,
     Cells,
-    Compared,
+    ComparisonRow,
     compare_runs,
 )
 from fairc.runtime.formatting import escape_markdown
@@ -38,7 +38,7 @@ from .results import (
     values_of,
 )
 
-Rows = Sequence["Compared"]
+Rows = Sequence["ComparisonRow"]
 
 
 @click.command()

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 import click
 
-from fairc.runtime.engines.doctor import Finding, examine, plugged
-from fairc.runtime.engines.whole import verify
+from fairc.runtime.engines.doctor import Finding, examine, plugged, verify
 
 from . import console
 from .failures import Status

@@ -74,6 +74,17 @@ def engine() -> Decorator:
     return click.option("--engine", metavar="NAME", help=text)
 
 
+def jobs() -> Decorator:
+    """`--jobs NUMBER`: how many cells at once, by default the cores that may be used."""
+    return click.option(
+        "--jobs",
+        "-j",
+        type=click.IntRange(1),
+        default=lambda: len(os.sched_getaffinity(0)),
+        help="Cells at once.  [default: all cores]",
+    )
+
+
 def _require_line(context: click.Context, parameter: click.Parameter, text: str) -> None:
     """Refuse text that is not one printable line: the lock and the report repeat it."""
     if not text.isprintable():

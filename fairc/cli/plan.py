@@ -17,7 +17,7 @@ from fairc.runtime.run.progress import duration
 from fairc.words.repetitions import looks
 
 from . import console
-from .options import engine, form, quiet, settings, type_path
+from .options import engine, form, jobs, quiet, settings, type_path
 from .sources import compiled, show_warnings
 
 LOOKED_AT = 500
@@ -43,13 +43,11 @@ LABELS = (
 @click.command()
 @click.argument("file", type=type_path)
 @settings()
-@click.option("--jobs", "-j", type=click.IntRange(1), help="Cells at once [default: all cores].")
+@jobs()
 @form("text", "json")
 @engine()
 @quiet()
-def plan(
-    file: Path, settings: dict[str, str], jobs: int | None, form: str, engine: str | None
-) -> None:
+def plan(file: Path, settings: dict[str, str], jobs: int, form: str, engine: str | None) -> None:
     """Show cells, estimated time and disk, and warnings; run nothing."""
     compilation = compiled(file, settings, engine)
     experiment = compilation.experiment

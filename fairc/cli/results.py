@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fairc.compiler.plan import Plan
 from fairc.compiler.record import recorded
-from fairc.runtime.compare.comparison import Compared
+from fairc.runtime.compare.comparison import ComparisonRow
 from fairc.runtime.formatting import count_head, decimals_for, number, scale_for
 from fairc.runtime.formatting import escape_markdown as escape
 from fairc.runtime.metrics.registry import full_name, presentation
@@ -224,7 +224,7 @@ def of(by: Mapping[str, str | None]) -> str:
     return "".join(f", {key} = {value}" for key, value in by.items() if value is not None)
 
 
-def values_of(row: Compared) -> str:
+def values_of(row: ComparisonRow) -> str:
     """Write both medians, if there are two, in a unit that suits them, and by how much they
     differ.
     """
@@ -238,7 +238,7 @@ def values_of(row: Compared) -> str:
     return f"medians {a} and {b}; {_shift(row, scale.factor, decimals, unit)}"
 
 
-def medians_of(row: Compared) -> tuple[str, str]:
+def medians_of(row: ComparisonRow) -> tuple[str, str]:
     """Write each median in a unit that suits both; empty if there is none."""
     both = (row["median_first"], row["median_second"])
     scale = scale_for(row["unit"], [m for m in both if m is not None])
@@ -250,7 +250,7 @@ def medians_of(row: Compared) -> tuple[str, str]:
     return a, b
 
 
-def _shift(row: Compared, factor: float, decimals: int, unit: str) -> str:
+def _shift(row: ComparisonRow, factor: float, decimals: int, unit: str) -> str:
     """Write by how much the second of a pair is larger; empty if samples are not compared in
     pairs.
     """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -24,7 +23,7 @@ from . import console, interruption, options
 from .collect import collect
 from .conclusion import conclude, default_run
 from .failures import Wrong
-from .options import quiet, settings, type_path, where
+from .options import jobs, quiet, settings, type_path, where
 from .packs import is_pack, run_of
 from .phase import check_phases
 from .sources import offering, selection, show_choice, wished
@@ -35,7 +34,7 @@ from .targets import check, on_engine, ready
 @click.argument("target", metavar="FILE|DIR", type=type_path)
 @click.option("-o", "--output", metavar="RUN", type=type_path, help="[default: results/EXPERIMENT]")
 @options.engine()
-@click.option("--jobs", "-j", type=click.IntRange(1), help="Cells at once.  [default: all cores]")
+@jobs()
 @settings()
 @where("Run only cells that meet a condition, as in `exclude`.")
 @click.option("--fresh", is_flag=True, help="Run all cells again, even finished ones.")
@@ -67,7 +66,7 @@ def run(
     target: Path,
     output: Path | None,
     engine: str | None,
-    jobs: int | None,
+    jobs: int,
     settings: dict[str, str],
     where: str | None,
     fresh: bool,
@@ -87,8 +86,7 @@ def run(
                 "--collect runs nothing: --set, --engine, --where, --fresh and --phase-check do"
                 " not apply"
             )
-        number = jobs or len(os.sched_getaffinity(0))
-        return collect(target, output, machine, number, strict=strict)
+        return collect(target, output, machine, jobs, strict=strict)
     if machine:
         raise Wrong("--machine needs --collect: it chooses whose results to collect")
     packed = is_pack(target)
@@ -115,12 +113,11 @@ def run(
             closing(prepared(plan.engine, allow_image, packed)) as prepared_engine,
         ):
             store.adopt(staged)
-            number = jobs or len(os.sched_getaffinity(0))
             asked = invocation(store, where, phases=phases)
             return sweep(
                 store,
                 prepared_engine,
-                number,
+                jobs,
                 wanted,
                 asked,
                 fresh=fresh,

@@ -15,7 +15,6 @@ from fairc.dsl.core.diagnostics import CompileError, Diagnostics
 from fairc.dsl.experiment import Experiment
 from fairc.runtime import engines
 from fairc.runtime.host.faults import EngineUnavailable, MachineFault
-from fairc.runtime.run.wanted import every
 
 from . import console
 from .failures import Wrong
@@ -100,7 +99,7 @@ def selection(where: str | None, names: Iterable[str]) -> Callable[[Cell], bool]
     Raises CompileError.
     """
     if where is None:
-        return every
+        return lambda cell: True
     condition = dsl.condition(where)
     condition.check(list(names))
     return lambda cell: condition.matches(cell.bindings, cell.repetition)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import tempfile
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ from fairc.runtime.store.verification import Damaged, Verified, quoted, resume, 
 
 from . import console
 from .failures import Status, Wrong
-from .options import form, quiet, type_path
+from .options import form, jobs, quiet, type_path
 from .results import aligned
 from .verify_pack import verify_pack
 
@@ -39,9 +38,7 @@ SHOWN = 40
     ),
 )
 @click.option("--all", "everything", is_flag=True, help="For a pack: run every cell again.")
-@click.option(
-    "-j", "--jobs", type=click.IntRange(1), help="Cells at a time.  [default: one per CPU]"
-)
+@jobs()
 @click.option(
     "--trust",
     is_flag=True,
@@ -49,7 +46,7 @@ SHOWN = 40
 )
 @quiet()
 def verify(
-    target: Path, form: str, sample: int | None, everything: bool, jobs: int | None, trust: bool
+    target: Path, form: str, sample: int | None, everything: bool, jobs: int, trust: bool
 ) -> int:
     """Check what is stored, and say what that proves. RUN is a run directory, PACK a file of
     `fairc pack`.
@@ -75,7 +72,7 @@ def verify(
         raise Wrong(
             "--all and --trust are for packs: the cells of a run directory are not run again"
         )
-    found = looked_at(target, sample, jobs or len(os.sched_getaffinity(0)))
+    found = looked_at(target, sample, jobs)
     for line in FORMS[form](target, found):
         console.result(line)
     return Status.WELL if found.whole else Status.NOT_ALL_VALID

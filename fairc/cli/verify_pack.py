@@ -4,7 +4,6 @@ again.
 
 from __future__ import annotations
 
-import os
 import tempfile
 from contextlib import closing
 from dataclasses import asdict
@@ -32,7 +31,7 @@ from .run import prepared
 
 
 def verify_pack(
-    pack: Path, sample: int | None, jobs: int | None, form: str, *, trust: bool = False
+    pack: Path, sample: int | None, jobs: int, form: str, *, trust: bool = False
 ) -> int:
     """Check a pack; return the exit status.
 
@@ -60,7 +59,7 @@ def verify_pack(
 
 
 def _rebuilt(
-    folder: Path, compilation: Compilation, scratch: Path, jobs: int | None, checks: Checks
+    folder: Path, compilation: Compilation, scratch: Path, jobs: int, checks: Checks
 ) -> Store | None:
     """Build the run anew from the results in the pack, and compare the rest of it; None where the
     results are damaged.
@@ -84,8 +83,7 @@ def _rebuilt(
         checks.add("results", "differs", f"no report can be built from them: {error}")
         return None
     checking.rebuilt(folder, ours, checks)
-    number = jobs or len(os.sched_getaffinity(0))
-    checking.raw_again(store, scratch / "raw", number, checks)
+    checking.raw_again(store, scratch / "raw", jobs, checks)
     return store
 
 
@@ -94,7 +92,7 @@ def _run_again(
     store: Store | None,
     scratch: Path,
     sample: int | None,
-    jobs: int | None,
+    jobs: int,
     checks: Checks,
     *,
     trust: bool,
@@ -129,12 +127,11 @@ def _again(
     scratch: Path,
     engine: Engine,
     sample: int | None,
-    jobs: int | None,
+    jobs: int,
     checks: Checks,
     what: str = "cells",
 ) -> None:
     """Run cells of the pack again (`checking.cells_again`), with progress."""
-    jobs = jobs or len(os.sched_getaffinity(0))
     progress = console.progress()
     cells_again(packed, scratch, engine, sample, jobs, progress, checks, console.say, what)
 
@@ -144,7 +141,7 @@ def _trusted(
     store: Store | None,
     scratch: Path,
     sample: int | None,
-    jobs: int | None,
+    jobs: int,
     checks: Checks,
 ) -> None:
     """Run cells with the programs of the pack, inside the emulated machine, and compare."""

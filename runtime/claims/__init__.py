@@ -9,6 +9,6 @@ looks      claims still undecided at an interim analysis, which may end a range 
 wording    verdicts as sentences with units; forms: as text, JSON, JUnit and Markdown
 """
 
-from .deciding import Decided, Decision, Unit, decide
+from .deciding import ClaimVerdict, Decision, Unit, decide
 
-__all__ = ["Decided", "Decision", "Unit", "decide"]
+__all__ = ["ClaimVerdict", "Decision", "Unit", "decide"]

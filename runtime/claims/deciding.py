@@ -30,7 +30,7 @@ from fairc.runtime.store.folder import Store
 from fairc.runtime.store.ranges import missing
 
 from . import intervals
-from .intervals import Found
+from .intervals import Quantity
 from .power import Needed, needed, together
 from .values import Values
 
@@ -66,7 +66,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class ClaimVerdict:
     """A claim with its verdict: it fails if one unit fails, and holds if all hold.
 
     kind: whether it was made before there were results. declared: how many results existed then,
@@ -102,12 +102,12 @@ class Decision:
     at_looks: whether they are also valid at every interim analysis of a range of repetitions.
     """
 
-    claims: tuple[Decided, ...]
+    claims: tuple[ClaimVerdict, ...]
     pairs: int
     level: float
     at_looks: bool = False
 
-    def of(self, verdict: Verdict) -> tuple[Decided, ...]:
+    def of(self, verdict: Verdict) -> tuple[ClaimVerdict, ...]:
         """Return the claims with a verdict."""
         return tuple(decided for decided in self.claims if decided.verdict == verdict)
 
@@ -137,7 +137,7 @@ def decide(measured: Measurements, store: Store) -> Decision:
         if declared is not None:
             kind = "exploratory" if declared[0] else "confirmatory"
         decided.append(
-            Decided(claim, _all([unit.verdict for unit in units]), units, kind, declared)
+            ClaimVerdict(claim, _all([unit.verdict for unit in units]), units, kind, declared)
         )
     return Decision(tuple(decided), pairs, level, repeated(plan).is_range)
 
@@ -206,7 +206,7 @@ def _units(
     return units
 
 
-def _remark(values: Values, units: Iterable[ClaimUnit], found: Found) -> str:
+def _remark(values: Values, units: Iterable[ClaimUnit], found: Quantity) -> str:
     """Say what biases a quantity or its interval; empty if nothing does."""
     of_terms = (values.remark(term) for unit in units for term in unit.terms)
     return "; ".join(dict.fromkeys(filter(None, (*of_terms, found.estimate.remark))))
@@ -219,7 +219,7 @@ def _gap(unit: ClaimUnit, gaps: Gaps) -> str:
 
 def _each(
     claim: Claim, unit: ClaimUnit, values: Values, level: float, common: bool, repeats: Repeated
-) -> Found:
+) -> Quantity:
     of_terms = [values.of(term) for term in unit.terms]
     known = [found for found in of_terms if not isinstance(found, str)]
     if len(known) < len(of_terms):
@@ -227,7 +227,7 @@ def _each(
     return intervals.of_unit(unit, claim.form, known, level, common=common, repeated=repeats)
 
 
-def _mean(claim: Claim, values: Values, level: float, common: bool, repeats: Repeated) -> Found:
+def _mean(claim: Claim, values: Values, level: float, common: bool, repeats: Repeated) -> Quantity:
     every: list[list[intervals.ByRepetition]] = []
     for unit in claim.units:
         of_terms = [values.of(term) for term in unit.terms]
@@ -248,7 +248,7 @@ def _mean_bound(claim: Claim, end: Literal["low", "high"]) -> float | None:
 def _judged(
     claim: Claim,
     where: tuple[tuple[str, str], ...],
-    found: Found,
+    found: Quantity,
     low: float | None,
     high: float | None,
     level: float | None,

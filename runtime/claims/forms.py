@@ -16,7 +16,7 @@ from fairc.runtime.store.folder import Store
 from fairc.runtime.store.ranges import missing
 from fairc.runtime.store.verdicts import Counts
 
-from .deciding import Decided, Decision
+from .deciding import ClaimVerdict, Decision
 from .wording import METHODS, level_text, lines, summed_up, unit_texts
 
 NONE = "\N{EN DASH}"
@@ -102,7 +102,7 @@ def as_json(answer: Answer) -> Iterator[str]:
     yield json.dumps(document, indent=2, ensure_ascii=False)
 
 
-def as_data(decided: Decided) -> dict[str, Any]:
+def as_data(decided: ClaimVerdict) -> dict[str, Any]:
     """Return a claim as JSON data; numbers in SI units."""
     needed = decided.needed
     return {

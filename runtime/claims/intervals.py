@@ -47,7 +47,7 @@ ByRepetition = Mapping[int, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Quantity:
     """A quantity with its interval.
 
     values: one for each repetition, if the quantity has one there; else (independent samples) one
@@ -61,9 +61,9 @@ class Found:
     method: Method
 
 
-def nothing(reason: str) -> Found:
+def nothing(reason: str) -> Quantity:
     """Return a quantity without a value."""
-    return Found(Estimate(0, None, reason=reason), (), 0.5, "none")
+    return Quantity(Estimate(0, None, reason=reason), (), 0.5, "none")
 
 
 def of_unit(
@@ -74,7 +74,7 @@ def of_unit(
     *,
     common: bool,
     repeated: Repeated = FIXED,
-) -> Found:
+) -> Quantity:
     """Return the quantity of a unit. values: of each of its terms; form: sum or ratio, as in the
     plan.
 
@@ -94,7 +94,7 @@ def of_unit(
             logs = {r: _log((y - unit.shift) / first.factor) for r, y in together.items()}
             inner = repeated.median(list(logs.values()), level)
             found = _affine(_exp(inner), first.factor, unit.shift)
-            return Found(_with_reason(found), tuple(together.values()), 0.5, _ranks(repeated))
+            return Quantity(_with_reason(found), tuple(together.values()), 0.5, _ranks(repeated))
         return _plain(first.statistic, tuple(together.values()), level, repeated)
     return _independent(unit, form, values, level, tuple(together.values()))
 
@@ -107,7 +107,7 @@ def of_mean(
     *,
     common: bool,
     repeated: Repeated = FIXED,
-) -> Found:
+) -> Quantity:
     """Return the mean over units of their quantities. values: of each term of each unit."""
     statistic = units[0].terms[0].statistic
     if statistic == "mean" and not common:
@@ -201,7 +201,7 @@ TESTS = {
 }
 
 
-def _one(unit: ClaimUnit, values: tuple[float, ...], level: float, repeated: Repeated) -> Found:
+def _one(unit: ClaimUnit, values: tuple[float, ...], level: float, repeated: Repeated) -> Quantity:
     term = unit.terms[0]
     if term.statistic == "count":
         hits = [float(TESTS[term.relation](x, term.bound)) for x in values]
@@ -211,12 +211,12 @@ def _one(unit: ClaimUnit, values: tuple[float, ...], level: float, repeated: Rep
         as_is = (term.factor, unit.shift) == (1.0, 0.0)
         method: Method = "clopper-pearson" if as_is else "none"
         method = "confidence sequence" if repeated.is_range else method
-        return Found(_affine(share, term.factor, unit.shift), tuple(hits), 0.5, method)
+        return Quantity(_affine(share, term.factor, unit.shift), tuple(hits), 0.5, method)
     shifted = tuple(unit.shift + term.factor * x for x in values)
     if term.statistic == "percentile":
         share_of = term.share if term.factor >= 0 else 1 - term.share
         found = _with_reason(repeated.percentile(shifted, 100 * share_of, level))
-        return Found(found, shifted, share_of, _ranks(repeated))
+        return Quantity(found, shifted, share_of, _ranks(repeated))
     return _plain(term.statistic, shifted, level, repeated)
 
 
@@ -225,10 +225,10 @@ def _ranks(repeated: Repeated) -> Method:
     return "confidence sequence" if repeated.is_range else "order statistics"
 
 
-def _plain(statistic: str, values: tuple[float, ...], level: float, repeated: Repeated) -> Found:
+def _plain(statistic: str, values: tuple[float, ...], level: float, repeated: Repeated) -> Quantity:
     if statistic == "mean":
-        return Found(_with_reason(repeated.mean(values, level)), values, 0.5, "student")
-    return Found(_with_reason(repeated.median(values, level)), values, 0.5, _ranks(repeated))
+        return Quantity(_with_reason(repeated.mean(values, level)), values, 0.5, "student")
+    return Quantity(_with_reason(repeated.median(values, level)), values, 0.5, _ranks(repeated))
 
 
 def _independent(
@@ -237,24 +237,24 @@ def _independent(
     values: Sequence[ByRepetition],
     level: float,
     together: tuple[float, ...],
-) -> Found:
+) -> Quantity:
     first, second = unit.terms
     a, b = (list(found.values()) for found in values)
     if form == "ratio":
         logs = shift([_log(x) for x in b], [_log(x) for x in a], level)
         found = _affine(_exp(logs), first.factor, unit.shift)
-        return Found(_with_reason(found), together, 0.5, "hodges-lehmann")
+        return Quantity(_with_reason(found), together, 0.5, "hodges-lehmann")
     a, b = [first.factor * x for x in a], [-second.factor * x for x in b]
     if first.statistic == "mean":
         return _satterthwaite([unit], [values], level)
-    return Found(
+    return Quantity(
         _with_reason(_affine(shift(b, a, level), 1.0, unit.shift)), together, 0.5, "hodges-lehmann"
     )
 
 
 def _satterthwaite(
     units: Sequence[ClaimUnit], values: Sequence[Sequence[ByRepetition]], level: float
-) -> Found:
+) -> Quantity:
     """Return the mean over units of sums of means of independent samples.
 
     (sum c_k m_k) +- t(df) sqrt(sum v_k), v_k = c_k^2 s_k^2 / n_k, df = (sum v_k)^2 / sum(v_k^2 /
@@ -296,13 +296,13 @@ def _satterthwaite(
     n = min(free for _, free in parts) + 1
     remark = "; ".join(filter(None, remarks))
     if total == 0:
-        return Found(Estimate(n, value, reason=CONSTANT, remark=remark), (), 0.5, "welch")
+        return Quantity(Estimate(n, value, reason=CONSTANT, remark=remark), (), 0.5, "welch")
     freedom = total**2 / math.fsum(v**2 / free for v, free in parts)
     half = float(stdtrit(freedom, (1 + level) / 2)) * math.sqrt(total)
-    return Found(Estimate(n, value, value - half, value + half, remark=remark), (), 0.5, "welch")
+    return Quantity(Estimate(n, value, value - half, value + half, remark=remark), (), 0.5, "welch")
 
 
-def _without(found: Found) -> Found:
+def _without(found: Quantity) -> Quantity:
     """Return a mean without its interval, which is valid only for a fixed number of repetitions."""
     estimate = replace(found.estimate, low=None, high=None, reason=OF_MEANS)
     return replace(found, estimate=estimate, method="none")

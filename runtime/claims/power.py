@@ -17,7 +17,7 @@ from scipy.special import bdtr
 
 from fairc.runtime.statistics.estimates import quantile_ranks
 
-from .intervals import Found, clopper_pearson
+from .intervals import Quantity, clopper_pearson
 
 POWER = 0.8
 KNOWN = 0.95
@@ -32,7 +32,7 @@ Needed = tuple[int, int | None]
 """From, to; None: no end is known, or more than MOST."""
 
 
-def needed(found: Found, low: float | None, high: float | None, level: float) -> Needed | None:
+def needed(found: Quantity, low: float | None, high: float | None, level: float) -> Needed | None:
     """Return how many repetitions would decide an undecided quantity, or None if that is unknown.
 
     low, high: its bounds, None where it is open. level: of its interval.
@@ -50,7 +50,7 @@ def needed(found: Found, low: float | None, high: float | None, level: float) ->
     return least, (max(least, *whole) if len(whole) == len(ends) else None)
 
 
-def _open(found: Found, low: float | None, high: float | None) -> list[float]:
+def _open(found: Quantity, low: float | None, high: float | None) -> list[float]:
     """Return the bounds that the interval has not passed: all if there is no interval.
 
     For a value outside a range, only the nearer bound matters.
@@ -65,7 +65,7 @@ def _open(found: Found, low: float | None, high: float | None) -> list[float]:
     return [b for b in bounds if estimate.low <= b <= estimate.high]
 
 
-def _of_bound(found: Found, bound: float, level: float) -> Needed | None:
+def _of_bound(found: Quantity, bound: float, level: float) -> Needed | None:
     if found.method in ("student", "welch"):
         return _of_mean(found, bound, level)
     if found.method == "clopper-pearson":
@@ -116,7 +116,7 @@ def _rank_sum(p: float, level: float) -> int | None:
     return _whole((_z(level) + _POWER_Z) ** 2 / (6 * (p - 0.5) ** 2))
 
 
-def _of_share(found: Found, bound: float, level: float) -> Needed | None:
+def _of_share(found: Quantity, bound: float, level: float) -> Needed | None:
     n = len(found.values)
     ends = clopper_pearson(round(sum(found.values)), n, KNOWN)
     share = sum(found.values) / n
@@ -134,7 +134,7 @@ def _of_share(found: Found, bound: float, level: float) -> Needed | None:
     return None if start is None else (start, size(near))
 
 
-def _of_mean(found: Found, bound: float, level: float) -> Needed | None:
+def _of_mean(found: Quantity, bound: float, level: float) -> Needed | None:
     """Return the range for a mean: the mean's own interval crosses the bound, so the range has no
     end.
     """

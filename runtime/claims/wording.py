@@ -16,7 +16,7 @@ from fairc.runtime.formatting import (
     scale_for,
 )
 
-from .deciding import Decided, Decision, Unit
+from .deciding import ClaimVerdict, Decision, Unit
 from .power import Needed
 
 METHODS = {
@@ -53,19 +53,19 @@ class UnitText:
         return "; ".join(filter(None, (f"{found or 'no value'}, claimed {self.bound}", self.note)))
 
 
-def format_of(decided: Decided) -> tuple[Scale, int]:
+def format_of(decided: ClaimVerdict) -> tuple[Scale, int]:
     """Return the unit and the decimals in which all numbers of a claim are written."""
     scale = scale_for(decided.claim.unit, decided.numbers)
     return scale, decimals_for((x / scale.factor for x in decided.numbers), 4)
 
 
-def unit_texts(decided: Decided) -> tuple[UnitText, ...]:
+def unit_texts(decided: ClaimVerdict) -> tuple[UnitText, ...]:
     """Return each unit of a claim as text."""
     scale, decimals = format_of(decided)
     return tuple(_unit_text(decided, unit, scale, decimals) for unit in decided.units)
 
 
-def _unit_text(decided: Decided, unit: Unit, scale: Scale, decimals: int) -> UnitText:
+def _unit_text(decided: ClaimVerdict, unit: Unit, scale: Scale, decimals: int) -> UnitText:
     def shown(x: float) -> str:
         return number(x / scale.factor, decimals)
 
@@ -87,7 +87,7 @@ def _unit_text(decided: Decided, unit: Unit, scale: Scale, decimals: int) -> Uni
     )
 
 
-def _bound(decided: Decided, unit: Unit) -> str:
+def _bound(decided: ClaimVerdict, unit: Unit) -> str:
     of = decided.claim.unit
     if unit.low is not None and unit.high is not None:
         return f"in {quantity(unit.low, of, 4)} .. {quantity(unit.high, of, 4)}"

@@ -27,7 +27,7 @@ class Margin:
         return self.value * abs(typical) if self.relative else self.value
 
 
-class Agreed(TypedDict):
+class AgreementRow(TypedDict):
     """Whether one value of a metric agrees; numbers in SI base units, None without values.
 
     shift: of the second against the first, with its 95 % interval (statistics/agreement.py).
@@ -54,7 +54,7 @@ class Agreed(TypedDict):
 
 def agree(
     first: Measurements, second: Measurements, margin: Margin, margins: Mapping[str, Margin]
-) -> list[Agreed]:
+) -> list[AgreementRow]:
     """Judge every value of two runs.
 
     margins: those of single metrics, by their full names. Raises TableError.
@@ -65,7 +65,7 @@ def agree(
     ]
 
 
-def _agreed(metric: str, unit: str, side: Side, margin: Margin) -> Agreed:
+def _agreed(metric: str, unit: str, side: Side, margin: Margin) -> AgreementRow:
     a, b = (sample.values if sample else [] for sample in (side.first, side.second))
     left_out = [sample.left_out if sample else 0 for sample in (side.first, side.second)]
     found: Agreement | None = None
@@ -81,7 +81,7 @@ def _agreed(metric: str, unit: str, side: Side, margin: Margin) -> Agreed:
         verdict, reason = AGREE, "not defined in either"
     elif not a and not b:
         reason = "no valid value in either"
-    return Agreed(
+    return AgreementRow(
         metric=metric,
         unit=unit,
         by=side.present.by,

@@ -22,7 +22,7 @@ IDENTICAL, SAME, DIFFERENT, UNDECIDED, MISSING = (
 VERDICTS = (IDENTICAL, SAME, DIFFERENT, UNDECIDED, MISSING)
 
 
-class Compared(TypedDict):
+class ComparisonRow(TypedDict):
     """The comparison of one value of a metric: medians in SI base units, of n_first and n_second
     values.
 
@@ -86,7 +86,7 @@ class Side:
         return found
 
 
-def compare_runs(first: Measurements, second: Measurements) -> tuple[Cells, list[Compared]]:
+def compare_runs(first: Measurements, second: Measurements) -> tuple[Cells, list[ComparisonRow]]:
     """Compare two runs.
 
     Groups are keyed by the swept names of either run, and the flow; in the order of the
@@ -112,7 +112,7 @@ def compare_groups(
     metric: str,
     by: Sequence[str] | None = None,
     where: Where | None = None,
-) -> list[Compared]:
+) -> list[ComparisonRow]:
     """Compare every two groups of one run; arguments as for `repetitions.summaries.summarise`.
 
     Groups of the same cells (their flows, their loads) are compared pair by pair, and so are all
@@ -145,7 +145,7 @@ def _groups(measured: Measurements, metric: str) -> dict[frozenset[tuple[str, st
 
 def _compared(
     found: Sequence[tuple[str, str, Side]], paired: Sequence[bool] = ()
-) -> list[Compared]:
+) -> list[ComparisonRow]:
     """Compare both sides of each. paired: whether pair by pair; by default none is."""
     tested: dict[int, tuple[Sequence[float], Sequence[float]] | Matched] = {}
     for place, (_, _, side) in enumerate(found):
@@ -161,14 +161,14 @@ def _compared(
     ]
 
 
-def _row(metric: str, unit: str, side: Side, comparison: Comparison | None) -> Compared:
+def _row(metric: str, unit: str, side: Side, comparison: Comparison | None) -> ComparisonRow:
     first, second = side.first, side.second
     a, b = (group.values if group else [] for group in (first, second))
     verdict, text = _without_values(side) if comparison is None else ("", "")
     words = comparison.text if comparison else text
     words = "; ".join(filter(None, (words, *remarks(metric, side))))
     shift = comparison.shift if comparison else None
-    return Compared(
+    return ComparisonRow(
         metric=metric,
         unit=unit,
         by=(first or side.present).by,

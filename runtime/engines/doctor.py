@@ -1,4 +1,4 @@
-"""What this machine offers each engine, and what to install."""
+"""What this machine offers each engine, what to install, and whether what is there is whole."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from fairc.compiler.targets import TARGETS
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
@@ -15,7 +16,7 @@ from fairc.dsl.core import plugins
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.uml import confinement, source, trial
 from fairc.runtime.uml import kernel as kernels
-from fairc.runtime.vm import image, qemu, recipe, shipped
+from fairc.runtime.vm import image, qemu, recipe, shipped, snapshot
 from fairc.words.figures import FIGURES
 from fairc.words.metrics import METRICS
 from fairc.words.queues import QUEUES
@@ -32,6 +33,7 @@ CONFINED = {
 }
 ORDINARY_QDISCS = ("netem", "tbf", "bfifo", "pfifo")  # what a cell without an AQM needs
 OTHER_KERNEL = "a kernel with this module, or `--engine vm`"
+TAKEN_ANEW = "nothing: a run on the engine `vm` that needs this snapshot takes it again"
 WANTED_CCAS = ("cubic", "bbr", "reno")
 
 
@@ -243,3 +245,33 @@ EXAMINATIONS: dict[str, Callable[[], Iterator[Finding]]] = {
     "mininet": mininet,
     "docker": docker,
 }
+
+
+def verify() -> Iterator[Finding]:
+    """Yield each file in the cache that cells need, read in full, and whether it is undamaged; one
+    that has not been built is not a finding.
+    """
+    yield endpoints()
+    yield from _verified("kernel", kernels.folder(), kernels.find)
+    for variant in recipe.VARIANTS:
+        found = partial(image.find, variant)
+        yield from _verified(f"image{recipe.suffix(variant)}", image.folder(variant), found)
+    home = recipe.cache_directory() / "snapshots"
+    for folder in sorted(home.iterdir()) if home.is_dir() else ():
+        if folder.is_dir() and not folder.name.startswith(snapshot.TAKING):
+            well = snapshot.intact(folder, again=True)
+            yield Finding("snapshot", well, str(folder), "" if well else TAKEN_ANEW)
+
+
+def _verified(
+    what: str, folder: Path, find: Callable[[], image.Image | kernels.Kernel | None]
+) -> Iterator[Finding]:
+    try:
+        there = find()
+        if there is None:
+            return
+        there.verify(whole=True)
+    except EngineUnavailable as error:
+        yield Finding(what, False, "; ".join(error.missing), error.remedy)
+    else:
+        yield Finding(what, True, str(folder))

@@ -47,28 +47,25 @@ def missing_programs() -> list[str]:
     return sorted({package for program, package in PROGRAMS.items() if not shutil.which(program)})
 
 
-@cache
 def mininet() -> tuple[str, str] | None:
     """Return the Python that finds Mininet, and Mininet's version; None when there is none."""
     for python in PYTHONS:
-        version = _output([python, "-c", "from mininet.net import VERSION; print(VERSION)"])
+        version = _output(python, "-c", "from mininet.net import VERSION; print(VERSION)")
         if version is not None:
             return python, version
     return None
 
 
-@cache
 def program_version(*command: str) -> str | None:
     """Return the first line that a program prints about its version, or None."""
-    text = _output(list(command))
+    text = _output(*command)
     return text.splitlines()[0] if text else None
 
 
-@cache
 def has_qdisc(kind: str) -> bool:
     """Whether the kernel has a queueing discipline; tried in a network namespace of its own."""
     try:
-        return _succeeds(["unshare", "--net", *trial(kind, str(find_endpoints()))])
+        return _succeeds("unshare", "--net", *trial(kind, str(find_endpoints())))
     except EndpointsMissing:
         return False
 
@@ -81,27 +78,23 @@ def trial(kind: str, endpoints: str = NAME) -> list[str]:
     return ["tc", *line.split()]
 
 
-@cache
 def has_accurate_ecn() -> bool:
     """Whether the kernel's TCP has AccECN."""
     return Path(ACCURATE_ECN).exists()
 
 
-@cache
 def has_veth() -> bool:
     """Whether the kernel has pairs of virtual interfaces."""
     pair = ["name", "probe0", "type", "veth", "peer", "name", "probe1"]
-    return _succeeds(["unshare", "--net", "ip", "link", "add", *pair])
+    return _succeeds("unshare", "--net", "ip", "link", "add", *pair)
 
 
-@cache
 def has_device(kind: str) -> bool:
     """Whether the kernel has network interfaces of a kind that lie on top of another one."""
     command = f"ip link add probe0 type veth && ip link add link probe0 type {kind}"
-    return _succeeds(["unshare", "--net", "sh", "-c", command])
+    return _succeeds("unshare", "--net", "sh", "-c", command)
 
 
-@cache
 def has_cca(name: str) -> bool:
     """Whether the kernel lets this user choose a congestion control algorithm; may load a
     module.
@@ -205,7 +198,9 @@ def module(kind: str) -> str:
     return "fifo" if kind in ("bfifo", "pfifo") else kind
 
 
-def _output(command: list[str]) -> str | None:
+@cache
+def _output(*command: str) -> str | None:
+    """Return what a command prints, None if it fails; each is tried once."""
     try:
         done = subprocess.run(
             command,
@@ -224,5 +219,5 @@ def _output(command: list[str]) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def _succeeds(command: list[str]) -> bool:
-    return _output(command) is not None
+def _succeeds(*command: str) -> bool:
+    return _output(*command) is not None

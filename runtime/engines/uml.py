@@ -19,7 +19,6 @@ from fairc.runtime.engines.base import endpoints, refuse_images, result
 from fairc.runtime.host import bounds, faults, supervisor
 from fairc.runtime.uml import confinement, kernel, machine, memory, source, trial
 from fairc.runtime.vm import exchange, image, initramfs, recipe, shipped
-from fairc.runtime.vm.guest_files import guest_files
 
 from . import guest_job
 from .base import RawResult
@@ -124,7 +123,7 @@ class UmlEngine:
         """Return the initramfs of a variant; runner: with `cell/` in it."""
         with self._lock:
             if (variant.name, runner) not in self._initrds:
-                files = guest_files(variant, self._endpoints, "machine_uml.py", runner)
+                files = initramfs.guest_files(variant, self._endpoints, "machine_uml.py", runner)
                 busybox = image.require(variant).busybox.read_bytes()
                 self._initrds[variant.name, runner] = initramfs.pack(
                     initramfs.guest_entries("init-uml", busybox, [], files)

@@ -15,7 +15,6 @@ from fairc.compiler.record import FILES
 from fairc.runtime.report.build import build
 from fairc.runtime.run import phase
 from fairc.runtime.run.analyst import link_or_copy
-from fairc.runtime.run.wanted import every
 from fairc.runtime.store import occupant, tables
 from fairc.runtime.store.cell_folder import RAW, RESULT, ours
 from fairc.runtime.store.copying import copy_plan
@@ -50,7 +49,7 @@ def as_compiled(source: Path, place: Path, compilation: compiler.Compilation) ->
     store = _copied(source, place, lambda to: compiler.emit(compilation, to, ("json",)), raw=True)
     inner = source / phase.FOLDER
     if (inner / PLAN).is_file():
-        used = phase.used(store, every)
+        used = phase.used(store, lambda _: True)
         _copied(inner, place / phase.FOLDER, lambda to: phase.write_plan(store, used, to), raw=True)
     return store
 

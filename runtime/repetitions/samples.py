@@ -130,24 +130,33 @@ def samples(
         keys = (*keys, LOAD)
     if by is None and len({value.protocol for value in values}) > 1:
         keys = (*keys, PROTOCOL)
-    found = group(_samples(measured.outcomes, values, Measure(name, None, unit), where), keys)
+    found = group(each_sample(measured.outcomes, values, Measure(name, None, unit), where), keys)
     return Samples(name, unit, [_group(measured, name, keys, *of) for of in found.items()])
 
 
-def _samples(
-    outcomes: Sequence[Outcome], values: Sequence[Value], otherwise: Measure, where: Where | None
+def each_sample(
+    outcomes: Sequence[Outcome],
+    values: Sequence[Value],
+    otherwise: Measure | None = None,
+    where: Where | None = None,
 ) -> Iterator[Sample]:
     """Yield the samples of all cells that `where` chooses; those of a cell that does not count have
     no value.
+
+    otherwise: what a cell that does not count would have values of, where no cell has any.
     """
     for outcome, found in _cells(outcomes, values, otherwise):
         names = {**dict(outcome.bindings), REPETITION: str(outcome.repetition)}
         for value in found:
-            load = "" if value.measure.load is None else str(value.measure.load)
-            page_load = {LOAD: load, PROTOCOL: value.protocol or ""}
+            page_load = {LOAD: load_text(value.measure), PROTOCOL: value.protocol or ""}
             known = {name: text for name, text in page_load.items() if text}
             if where is None or where({**names, **known}):
                 yield Sample({FLOW: value.measure.flow or "", **page_load, **names}, value)
+
+
+def load_text(measure: Measure) -> str:
+    """Return the number of a page load as a key; empty: it is of none."""
+    return "" if measure.load is None else str(measure.load)
 
 
 def _group(
@@ -181,7 +190,7 @@ def _group(
 
 
 def _cells(
-    outcomes: Sequence[Outcome], values: Sequence[Value], otherwise: Measure
+    outcomes: Sequence[Outcome], values: Sequence[Value], otherwise: Measure | None
 ) -> Iterator[tuple[Outcome, Sequence[Value]]]:
     """Yield each cell with its values; one that does not count with what it would have values of.
 
@@ -198,7 +207,8 @@ def _cells(
         if outcome.counts:
             yield outcome, of_cell.get(outcome.cell, [])
         else:
-            own = places.get(outcome.configuration) or every or [(otherwise, None)]
+            default = {(otherwise, None): None} if otherwise else {}
+            own = places.get(outcome.configuration) or every or default
             yield outcome, [Value(measure, outcome, None, "", over) for measure, over in own]
 
 

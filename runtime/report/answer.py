@@ -9,13 +9,10 @@ from dataclasses import dataclass, replace
 from fairc.runtime.formatting import (
     Interval,
     Number,
-    Scale,
     counted,
-    decimals_for,
     listed,
     number,
     one_line,
-    scale_for,
 )
 from fairc.runtime.metrics.registry import full_name, presentation, title
 from fairc.runtime.repetitions.moving import sentence
@@ -158,43 +155,22 @@ def entries(
         omitted = results.omitted(measure, configuration)
         if not (summary.n or omitted.reasons or results.points(measure, configuration)):
             continue
-        scale, decimals = format_of(results, measure.metric)
         remarks = (
             _remark(run, results, measure, configuration),
             omitted.text(measure.metric),
             _moving(run, measure, configuration),
         )
-        shown = entry(measure, summary, scale, decimals, "; ".join(filter(None, remarks)))
+        shown = entry(results, measure, summary, "; ".join(filter(None, remarks)))
         if not summary.n:
             shown = replace(shown, note="; ".join(omitted.reasons))
         found.append(shown)
     return tuple(found)
 
 
-def format_of(results: Results, metric: str) -> tuple[Scale, int]:
-    """Return the one scale and number of decimals for a metric on the whole page."""
-    if metric not in results.formats:  # every row of every table asks for it
-        results.formats[metric] = _findformat_of(results, metric)
-    return results.formats[metric]
-
-
-def _findformat_of(results: Results, metric: str) -> tuple[Scale, int]:
-    medians = [
-        m
-        for measure in results.select(metric)
-        for c in results.run.configurations
-        if (m := results.summary(measure, c).median) is not None
-    ]
-    units = {m.unit for m in results.select(metric)}
-    scale = scale_for(units.pop() if len(units) == 1 else "", medians)
-    decimals = 3 if scale.unit == "" else decimals_for(m / scale.factor for m in medians)
-    return scale, decimals
-
-
-def entry(measure: Measure, summary: Summary, scale: Scale, decimals: int, remark: str) -> Entry:
-    """Return a summary as it is printed in the given scale."""
-
+def entry(results: Results, measure: Measure, summary: Summary, remark: str = "") -> Entry:
+    """Return a summary as the page prints its metric."""
     shown_as = presentation(measure.metric)
+    scale, decimals = results.formats[measure.metric]
 
     def shown(x: float) -> str:
         if not math.isfinite(x):
@@ -211,7 +187,7 @@ def entry(measure: Measure, summary: Summary, scale: Scale, decimals: int, remar
     what += bracket + scope
     what += f", load {measure.load}" if measure.load is not None else ""
     note = ""
-    if summary.median is not None and summary.low is None:
+    if summary.value is not None and summary.low is None:
         if summary.constant:
             note = f"all {summary.n} values are equal"
         elif summary.n > 1:
@@ -221,7 +197,7 @@ def entry(measure: Measure, summary: Summary, scale: Scale, decimals: int, remar
         measure,
         what,
         scale.unit,
-        value(summary.median),
+        value(summary.value),
         value(summary.low),
         value(summary.high),
         summary.n,
@@ -242,7 +218,7 @@ def _remark(run: Run, results: Results, measure: Measure, configuration: Configu
     if shown_as.has_sides:
         return dominance(results.summary(measure, configuration), run.sessions)
     for floor in results.select(shown_as.chance):
-        chance = results.summary(floor, configuration).median
+        chance = results.summary(floor, configuration).value
         if chance is not None:
             return f"{BY_CHANCE}: {number(1 - chance, 3)}"
     return ""
@@ -254,7 +230,7 @@ def dominance(summary: Summary, sessions: tuple[str, ...]) -> str:
 
     Decided by the interval where there is one, else by the signs of the values.
     """
-    if len(sessions) != 2 or summary.median is None:
+    if len(sessions) != 2 or summary.value is None:
         return ""
     first, second = map(one_line, sessions)
     if summary.low is not None and summary.high is not None:
@@ -283,7 +259,7 @@ def _sentences(run: Run, results: Results, groups: Sequence[Group]) -> list[str]
     if len(groups) > MAX_TILES and len(run.sessions) == 2:
         for measure in (m for m in results.measures if presentation(m.metric).has_sides):
             found = [results.summary(measure, c) for c in run.configurations]
-            if known := [s for s in found if s.median is not None]:
+            if known := [s for s in found if s.value is not None]:
                 sentences.append(_sides(run, measure, known))
     empty = sum(not g.configuration.counted for g in groups)
     if empty == len(groups):
@@ -300,10 +276,10 @@ def _sides(run: Run, measure: Measure, summaries: Sequence[Summary]) -> str:
     symbol = measure.metric.rpartition(".")[2]
     first, second = map(one_line, run.sessions)
     if all(s.low is None for s in summaries):
-        below = sum(s.median is not None and s.median < 0 for s in summaries)
+        below = sum(s.value is not None and s.value < 0 for s in summaries)
         return (
             f"By the sign of {symbol}, {first} dominates in {below} and {second} in"
-            f" {sum(s.median is not None and s.median > 0 for s in summaries)}; fewer than"
+            f" {sum(s.value is not None and s.value > 0 for s in summaries)}; fewer than"
             f" {run.repeated.needed} repetitions each are too few for a confidence interval."
         )
     below = sum(s.high is not None and s.high < 0 for s in summaries)

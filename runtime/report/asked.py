@@ -20,7 +20,7 @@ Kind = Literal["confirmatory", "exploratory", "not known"]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Changes:
     """The changes that command lines made, as printed.
 
     settings: (name, value in the file, value in force). sentences: the same, and which cells were
@@ -31,7 +31,7 @@ class Asked:
     sentences: tuple[str, ...]
 
 
-def asked(run: Run) -> Asked:
+def asked(run: Run) -> Changes:
     """Return the changes that the command line made to the file's values."""
     plan = run.plan
     settings = tuple((s.name, one_line(s.instead), one_line(s.value)) for s in plan.settings)
@@ -48,7 +48,7 @@ def asked(run: Run) -> Asked:
     conditions = [f"`{one_line(i['where'])}`" for i in _needed(run) if "where" in i]
     if conditions:
         sentences.append(f"Cells were selected with `--where`: {listed(conditions)}.")
-    return Asked(settings, tuple(sentences))
+    return Changes(settings, tuple(sentences))
 
 
 def _original(text: str) -> str:
@@ -124,7 +124,7 @@ def _command(run: Run, entry: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class Declarations:
     """The metrics that were named before there were results.
 
     named: those of `measure`, by name, each with its kind. sentences: the same as text. late: the
@@ -140,7 +140,7 @@ class Declared:
         return self.named.get(metric) or self.named.get(metric.partition(".")[0]) or "exploratory"
 
 
-def declared(run: Run) -> Declared:
+def declared(run: Run) -> Declarations:
     """Return which metrics were named before there were results, by the lock."""
     names = [name for request in run.plan.measure for name in request.shown]
     before = results_before(run.plan, run.lock)
@@ -150,7 +150,7 @@ def declared(run: Run) -> Declared:
             " whether they were named before any result existed, because an earlier version of"
             " fairc kept no record."
         )
-        return Declared(dict.fromkeys(names, "not known"), (sentence,))
+        return Declarations(dict.fromkeys(names, "not known"), (sentence,))
     first = [name for name in names if before.get(name, (1, ""))[0] == 0]
     late = [
         f"{name} (on {when(before[name][1])}, when {counted(before[name][0], 'result')} existed)"
@@ -172,7 +172,7 @@ def declared(run: Run) -> Declared:
         added = f"Exploratory, because added to `measure` after results existed: {listed(late)}."
         sentences.append(added)
     kinds: dict[str, Kind] = {n: "confirmatory" if n in first else "exploratory" for n in names}
-    return Declared(kinds, tuple(sentences), added)
+    return Declarations(kinds, tuple(sentences), added)
 
 
 def locked(run: Run) -> str:

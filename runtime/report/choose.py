@@ -18,7 +18,7 @@ def choose(run: Run, results: Results) -> tuple[tuple[Configuration, ...], str]:
     if len(usable) <= MAX_SHOWN:
         return usable, ""
     for measure in results.typical:
-        medians = [(results.summary(measure, c).median, i) for i, c in enumerate(usable)]
+        medians = [(results.summary(measure, c).value, i) for i, c in enumerate(usable)]
         ranked = sorted((m, i) for m, i in medians if m is not None)
         if len(ranked) >= 3:
             picked = sorted({ranked[0][1], ranked[len(ranked) // 2][1], ranked[-1][1]})

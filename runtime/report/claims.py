@@ -8,7 +8,7 @@ from xml.sax.saxutils import quoteattr
 
 from markupsafe import Markup
 
-from fairc.runtime.claims.deciding import Decided, Decision, Unit, decide
+from fairc.runtime.claims.deciding import ClaimVerdict, Decision, Unit, decide
 from fairc.runtime.claims.wording import (
     METHODS,
     UnitText,
@@ -97,7 +97,7 @@ def _level(decision: Decision) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _view(decided: Decided) -> View:
+def _view(decided: ClaimVerdict) -> View:
     texts = unit_texts(decided)
     window = _window(decided)
     scale, decimals = format_of(decided)
@@ -136,7 +136,7 @@ def _differing(units: tuple[Unit, ...]) -> set[str]:
     return {name for name, found in values.items() if len(found) > 1}
 
 
-def _asks(decided: Decided) -> str:
+def _asks(decided: ClaimVerdict) -> str:
     claim = decided.claim
     over = "the mean over configurations" if claim.over == "mean" else "each configuration"
     where = f" where `{one_line(claim.condition)}`" if claim.condition else ""
@@ -145,7 +145,7 @@ def _asks(decided: Decided) -> str:
     return f"`{one_line(claim.holds)}`{several}"
 
 
-def _claimed(decided: Decided) -> str:
+def _claimed(decided: ClaimVerdict) -> str:
     """Return when it was claimed, as text."""
     if decided.declared is None:
         return "It is unknown whether this was claimed before any result existed."
@@ -155,7 +155,7 @@ def _claimed(decided: Decided) -> str:
     return f"Confirmatory: claimed before any cell had a result, on {when(at)}."
 
 
-def _window(decided: Decided) -> tuple[float, float]:
+def _window(decided: ClaimVerdict) -> tuple[float, float]:
     """Return the range that all pictures of a claim share."""
     low, high = min(decided.numbers, default=0.0), max(decided.numbers, default=1.0)
     room = 0.08 * ((high - low) or abs(high) or 1.0)

@@ -29,7 +29,7 @@ from fairc.runtime.statistics.paired import comparisons_decided, least_p, pairs_
 from fairc.runtime.statistics.series import Autocorrelation, autocorrelation
 from fairc.runtime.statistics.verdicts import compare
 
-from .answer import entries, format_of
+from .answer import entries
 from .run import Configuration, Run
 from .summary import Results
 
@@ -63,7 +63,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class PairComparison:
     """One measure in two configurations; text: the result of the tests.
 
     where: the swept values that both have, where `first` and `second` are only those that differ.
@@ -110,7 +110,7 @@ class Comparisons:
     decide; empty where the configurations are independent samples.
     """
 
-    pairs: tuple[Compared, ...]
+    pairs: tuple[PairComparison, ...]
     series: tuple[Series, ...]
     dependent: tuple[Series, ...]
     too_many: int
@@ -147,7 +147,7 @@ def comparisons(run: Run, results: Results) -> Comparisons:
         for m, a, b in found
     )
     pairs = tuple(
-        Compared(
+        PairComparison(
             _what(run, results, m, a),
             *_names(a, b, by),
             comparison.text,
@@ -196,7 +196,7 @@ def _difference(results: Results, measure: Measure, shift: Estimate | None) -> D
     """Return the amount by which the second is larger, in the unit of the page and exactly."""
     if shift is None or shift.value is None:
         return None
-    scale, decimals = format_of(results, measure.metric)
+    scale, decimals = results.formats[measure.metric]
     ends = None
     if shift.low is not None and shift.high is not None:
         ends = scaled(shift.low, scale, decimals), scaled(shift.high, scale, decimals)
@@ -214,7 +214,7 @@ def _names(a: Configuration, b: Configuration, by: tuple[str, ...]) -> tuple[str
 
 
 def _summed_up(
-    metrics: list[str], pairs: tuple[Compared, ...], by: tuple[str, ...]
+    metrics: list[str], pairs: tuple[PairComparison, ...], by: tuple[str, ...]
 ) -> Iterator[str]:
     """Yield for each metric in how many comparisons medians differ, and one side dominates."""
     for metric in dict.fromkeys(metrics):

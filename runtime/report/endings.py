@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 
 from fairc.compiler.plan import Goal, Precision
 from fairc.runtime.formatting import counted, listed, one_line, quantity
@@ -33,18 +32,18 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class RangeSummary:
     """What the report says about a range of repetitions; empty for a fixed number."""
 
     sentences: tuple[str, ...] = ()
     rows: tuple[Row, ...] = ()
 
 
-def ended(run: Run) -> Ended:
+def ended(run: Run) -> RangeSummary:
     """Return how many repetitions each configuration took, and why it stopped."""
     ends = run.plan.precision
     if ends is None:
-        return Ended()
+        return RangeSummary()
     found = endings(run)
     goals = listed(
         [
@@ -67,7 +66,7 @@ def ended(run: Run) -> Ended:
         f" repetitions ({run.repeated.interval}); p-values assume a number of repetitions fixed"
         " in advance."
     )
-    return Ended((until, holds), tuple(_row(run, ending) for ending in found))
+    return RangeSummary((until, holds), tuple(_row(run, ending) for ending in found))
 
 
 def endings(run: Run) -> list[Ending]:
@@ -159,7 +158,6 @@ def _size(goal: Goal, size: float, digits: int = 3) -> str:
     return quantity(size, _unit(goal.metric), digits)
 
 
-@cache
 def _unit(name: str) -> str:
     try:
         return value_named(name).unit

@@ -12,7 +12,6 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from fairc.runtime.formatting import counted, number, one_line
 from fairc.runtime.measurement import SLOT_S
 from fairc.runtime.repetitions.reading import Measure, Outcome
 
-from .answer import entry, format_of
+from .answer import entry
 from .lead import leading
 from .links import capacity, changing, named
 from .run import Configuration, Run
@@ -44,7 +43,7 @@ Chart = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChartedCell:
     """A cell whose series the page has; step_s: width of its bins, bins: how many."""
 
     configuration: Configuration
@@ -66,12 +65,9 @@ def explored(run: Run, results: Results) -> dict[str, Any] | None:
     found = [_configuration(run, results, c, measures, charts) for c in run.configurations]
     return {
         "heads": [
-            entry(
-                m, results.summary(m, run.configurations[0]), *format_of(results, m.metric), ""
-            ).what
-            for m in measures
+            entry(results, m, results.summary(m, run.configurations[0])).what for m in measures
         ],
-        "units": [format_of(results, m.metric)[0].unit for m in measures],
+        "units": [results.formats[m.metric][0].unit for m in measures],
         "note": note,
         "configurations": found,
     }
@@ -149,12 +145,7 @@ def _configuration(
 def _summary(results: Results, configuration: Configuration, measures: Sequence[Measure]) -> str:
     """Return the first number of a configuration as text, for screen readers."""
     for measure in measures:
-        first = entry(
-            measure,
-            results.summary(measure, configuration),
-            *format_of(results, measure.metric),
-            "",
-        )
+        first = entry(results, measure, results.summary(measure, configuration))
         if first.median:
             unit = f" {first.unit}" if first.unit else ""
             return f"{first.what} {first.median.text}{unit} {first.interval}".rstrip()
@@ -164,11 +155,11 @@ def _summary(results: Results, configuration: Configuration, measures: Sequence[
 def _printed(results: Results, measure: Measure, value: float | None) -> str:
     if value is None:
         return "\N{EN DASH}"
-    scale, decimals = format_of(results, measure.metric)
+    scale, decimals = results.formats[measure.metric]
     return number(value / scale.factor, decimals)
 
 
-def _chosen(run: Run, results: Results) -> tuple[list[Chosen], str]:
+def _chosen(run: Run, results: Results) -> tuple[list[ChartedCell], str]:
     """Return the cells whose series the page contains, and the text about them."""
     lengths: dict[str, float] = dict(
         run.rows(
@@ -208,9 +199,11 @@ def _chosen(run: Run, results: Results) -> tuple[list[Chosen], str]:
     return [_binned(c, o, lengths[o.cell], bins) for c, o in kept], note
 
 
-def _binned(configuration: Configuration, outcome: Outcome, last_s: float, bins: int) -> Chosen:
+def _binned(
+    configuration: Configuration, outcome: Outcome, last_s: float, bins: int
+) -> ChartedCell:
     step_s = next((s for s in _STEPS_S if last_s < s * bins), last_s / bins)
-    return Chosen(configuration, outcome, step_s, int(last_s / step_s + 1e-9) + 1)
+    return ChartedCell(configuration, outcome, step_s, int(last_s / step_s + 1e-9) + 1)
 
 
 def _per_bin(run: Run, configuration: Configuration) -> int:
@@ -245,7 +238,7 @@ _SUMMED = {
 _SPANNED = {"low": "min(low)", "high": "max(high)"}
 
 
-def _charts(run: Run, chosen: Sequence[Chosen]) -> dict[str, list[Chart]]:
+def _charts(run: Run, chosen: Sequence[ChartedCell]) -> dict[str, list[Chart]]:
     """Return the charts of each chosen cell: rates, window, RTT, a queue each."""
     if not chosen:
         return {}
@@ -275,7 +268,7 @@ def _charts(run: Run, chosen: Sequence[Chosen]) -> dict[str, list[Chart]]:
 Lines = dict[int, dict[str, list[float | None]]]
 
 
-def _of_cell(run: Run, chosen: Chosen, place: int, lines: Mapping[str, Lines]) -> list[Chart]:
+def _of_cell(run: Run, chosen: ChartedCell, place: int, lines: Mapping[str, Lines]) -> list[Chart]:
     scene = run.scenes[chosen.configuration.id]
     flows = [flow.name for flow in scene.flows][:MAX_FLOWS]
 
@@ -324,7 +317,7 @@ def _of_cell(run: Run, chosen: Chosen, place: int, lines: Mapping[str, Lines]) -
     ]
 
 
-def _lines(run: Run, chosen: Sequence[Chosen], sql: str) -> Lines:
+def _lines(run: Run, chosen: Sequence[ChartedCell], sql: str) -> Lines:
     """Return the lines of each cell: a value for each bin, or its smallest and largest, None for
     none.
     """
@@ -352,7 +345,6 @@ def _rounded(values: NDArray[Any]) -> list[float | None]:
     return [_number(value) for value in values.tolist()]
 
 
-@cache
 def _number(value: float) -> float | None:
     """Round to `_DIGITS` digits; whole numbers without a point, so that the page is small."""
     if not math.isfinite(value):

@@ -18,7 +18,7 @@ from fairc.runtime.metrics.registry import figure_of, full_name, presentation
 from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.repetitions.samples import FLOW, LOAD
 
-from .answer import MAX_TILES, Answer, Entry, entry, format_of
+from .answer import MAX_TILES, Answer, Entry, entry
 from .figures import FIGURES, Drawing, NothingToDraw, Sheet, Subject
 from .summary import Results, summarise
 
@@ -127,7 +127,7 @@ def _as_declared(
         ]
         summary = summarise(tuple(fmean(values) for values in found if values), run.repeated)
         measure = Measure(metric, name or None, members[0].unit, load)
-        averaged = entry(measure, summary, *format_of(results, metric), "")
+        averaged = entry(results, measure, summary)
         mean = f" (mean of {len(members)})" if len(members) > 1 else ""
         means.append(replace(averaged, what=f"{averaged.what}{mean}"))
     return means

@@ -36,7 +36,7 @@ MAX_ROWS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PrintedMedian:
     """A median and its interval, as text and as numbers; a number that does not exist is None."""
 
     text: str
@@ -54,8 +54,8 @@ class Row:
 
     what: str
     verdict: str
-    before: Shown
-    after: Shown
+    before: PrintedMedian
+    after: PrintedMedian
     text: str
     unit: str
 
@@ -174,15 +174,15 @@ def _row(result: Result) -> Row:
     medians = [e.value for e in (result.before, result.after) if e.value is not None]
     scale = scale_for(result.unit, medians)
 
-    def shown(estimate: Estimate) -> Shown:
+    def shown(estimate: Estimate) -> PrintedMedian:
         if estimate.value is None:
-            return Shown("no value")
+            return PrintedMedian("no value")
         middle = scaled(estimate.value, scale, 3)
         text = f"{middle.text} {scale.unit}".rstrip()
         if estimate.low is None or estimate.high is None:
-            return Shown(text, middle)
+            return PrintedMedian(text, middle)
         low, high = scaled(estimate.low, scale, 3), scaled(estimate.high, scale, 3)
-        return Shown(f"{text} [{low.text}, {high.text}]", middle, (low, high))
+        return PrintedMedian(f"{text} [{low.text}, {high.text}]", middle, (low, high))
 
     return Row(
         one_line(result.what),

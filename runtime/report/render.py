@@ -54,7 +54,7 @@ def _render(drawing: Drawing, *, svg: bool, pages: PdfPages | None) -> Rendered:
     rendered = Rendered(drawing)
     for width in WIDTHS:
         with paper_style():
-            figure = drawing.draw(width)
+            figure = drawing.picture.draw(width)
             if svg:
                 text = io.StringIO()
                 figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})

@@ -7,11 +7,11 @@ from typing import Any
 
 from fairc.runtime.formatting import Cell, count, count_head, scaled
 
-from .answer import Answer, Entry, entry, format_of
-from .asked import Asked
+from .answer import Answer, Entry, entry
+from .asked import Changes
 from .claims import Claims
 from .comparisons import Difference
-from .endings import Ended
+from .endings import RangeSummary
 from .explore import shown_values
 from .figures import Sheet
 from .phases import Phases
@@ -130,11 +130,8 @@ def _cells(run: Run, results: Results) -> Iterator[Sheet]:
     if len(run.configurations) < 2:
         return
     measures = shown_values(results)
-    scales = {m: format_of(results, m.metric) for m in measures}
-    names = [
-        _named(entry(m, results.summary(m, run.configurations[0]), *scales[m], ""))
-        for m in measures
-    ]
+    scales = {m: results.formats[m.metric] for m in measures}
+    names = [_named(entry(results, m, results.summary(m, run.configurations[0]))) for m in measures]
     rows: list[Row] = []
     for configuration in run.configurations:
         for o in configuration.outcomes:
@@ -159,7 +156,7 @@ def _cells(run: Run, results: Results) -> Iterator[Sheet]:
     yield _sheet("table-cells", "Cells", head, rows)
 
 
-def _endings(found: Ended) -> Sheet:
+def _endings(found: RangeSummary) -> Sheet:
     rows = [(r.what, count(r.configurations), r.repetitions, r.why) for r in found.rows]
     head = (
         ("configurations", False),
@@ -197,7 +194,7 @@ def _phases(found: Phases) -> Sheet:
     return _sheet("table-phases", "Phase check", head, rows)
 
 
-def _settings(found: Asked) -> Sheet:
+def _settings(found: Changes) -> Sheet:
     head = (("name", False), ("in the file", False), ("in force", False))
     return _sheet("table-settings", "Replaced by --set", head, found.settings)
 

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from fairc.runtime.formatting import Scale
+from fairc.runtime.formatting import Scale, decimals_for, scale_for
 from fairc.runtime.metrics.registry import VALUES, full_name, presentation
 from fairc.runtime.repetitions.reading import Measure, Omissions, Outcome, Value
+from fairc.runtime.statistics import Estimate
 from fairc.runtime.statistics.repeated import FIXED, Repeated
 
 from .run import Configuration, Run
@@ -20,23 +21,15 @@ EVERYWHERE = tuple(name for name, value in VALUES.items() if value.shown.column)
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
-    """Values of one measure over the repetitions of one configuration.
+class Summary(Estimate):
+    """The median of one measure over the repetitions of one configuration, with its 95 % interval
+    (runtime/statistics/repeated.py).
 
-    values: in order of repetition; infinite where one is larger than any that was observed. low,
-    high: the 95 % interval of the median (runtime/statistics/repeated.py), None where there is
-    none.
+    values: that it is of, in order of repetition; infinite where one is larger than any that was
+    observed.
     """
 
-    values: tuple[float, ...]
-    median: float | None
-    low: float | None
-    high: float | None
-
-    @property
-    def n(self) -> int:
-        """The number of values."""
-        return len(self.values)
+    values: tuple[float, ...] = ()
 
     @property
     def constant(self) -> bool:
@@ -49,19 +42,15 @@ def summarise(values: tuple[float, ...], repeats: Repeated = FIXED) -> Summary:
     repeats.
     """
     used = tuple(repeats.counted(values))
-    estimate = repeats.median(used)
-    return Summary(used, estimate.value, estimate.low, estimate.high)
+    of = repeats.median(used)
+    return Summary(of.n, of.value, of.low, of.high, of.reason, of.remark, used)
 
 
 class Results:
-    """Every number of a run, by measure and configuration.
-
-    formats: metric -> scale and decimals that the page prints it with, as far as they are known.
-    """
+    """Every number of a run, by measure and configuration."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self.formats: dict[str, tuple[Scale, int]] = {}
         self._summaries: dict[tuple[Measure, str], Summary] = {}
 
     @cached_property
@@ -113,9 +102,26 @@ class Results:
         found = [m for m in self.measures if m.metric in places]
         return tuple(sorted(found, key=lambda m: places[m.metric]))
 
+    @cached_property
+    def formats(self) -> dict[str, tuple[Scale, int]]:
+        """Metric -> the one scale and number of decimals that the whole page prints it with."""
+        found = {}
+        for metric in dict.fromkeys(m.metric for m in self.measures):
+            of = [(m, c) for m in self.select(metric) for c in self.run.configurations]
+            medians = [v for m, c in of if (v := self.summary(m, c).value) is not None]
+            units = {m.unit for m in self.select(metric)}
+            scale = scale_for(units.pop() if len(units) == 1 else "", medians)
+            decimals = 3 if scale.unit == "" else decimals_for(m / scale.factor for m in medians)
+            found[metric] = scale, decimals
+        return found
+
     def select(self, metric: str) -> tuple[Measure, ...]:
         """Return the measures of a metric, one per flow or one for the cell."""
         return tuple(m for m in self.measures if m.metric == metric)
+
+    def values(self, metric: str) -> list[Value]:
+        """Return the values of a metric in the order of its measures; invalid cells included."""
+        return [v for m in self.select(metric) for v in self._values[m].values()]
 
     @cached_property
     def typical(self) -> tuple[Measure, ...]:
@@ -184,9 +190,8 @@ class Results:
         counted = configuration.counted
         for measure in self.typical:
             summary = self.summary(measure, configuration)
-            if summary.median is None:
+            if (middle := summary.value) is None:
                 continue
-            middle = summary.median
             points = [p for p in self.points(measure, configuration) if p[0].counts]
             chosen = min(points, key=lambda p: (abs(p[1] - middle), p[0].repetition))[0]
             if len(points) == 1:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from fairc.runtime.formatting import Cell, counted, one_line, quantity
 from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.run.warmup import HALF, TWICE, revalued
+from fairc.runtime.statistics import Estimate
 from fairc.runtime.store.folder import StoreError
 
-from .answer import entry, format_of
+from .answer import entry
 from .figures import Sheet
 from .lead import leading
 from .run import ReportError, Run
-from .summary import Results, Summary, summarise
+from .summary import Results, summarise
 
 DASH = "\N{EN DASH}"
 _COLUMNS = ("half", "as specified", "twice")
@@ -39,7 +40,7 @@ def warmup_sheet(run: Run, results: Results) -> Sheet:
     for configuration in run.configurations:
         for measure in measures:
             own = results.summary(measure, configuration)
-            if own.median is None:
+            if own.value is None:
                 continue
             half, twice = (
                 summarise(tuple(found.get((configuration.id, factor, measure), ())), run.repeated)
@@ -47,8 +48,8 @@ def warmup_sheet(run: Run, results: Results) -> Sheet:
             )
             outside = [name for name, s in (("half", half), ("twice", twice)) if _outside(s, own)]
             moved += bool(outside)
-            scale, decimals = format_of(results, measure.metric)
-            entries = [entry(measure, s, scale, decimals, "") for s in (half, own, twice)]
+            scale, _ = results.formats[measure.metric]
+            entries = [entry(results, measure, s) for s in (half, own, twice)]
             unit = f" ({scale.unit})" if scale.unit else ""
             rows.append(
                 (
@@ -84,10 +85,10 @@ def warmup_sheet(run: Run, results: Results) -> Sheet:
     )
 
 
-def _outside(other: Summary, own: Summary) -> bool:
+def _outside(other: Estimate, own: Estimate) -> bool:
     """Whether a median lies outside the interval of the specified one; False without an
     interval.
     """
-    if other.median is None or own.low is None or own.high is None:
+    if other.value is None or own.low is None or own.high is None:
         return False
-    return not own.low <= other.median <= own.high
+    return not own.low <= other.value <= own.high

@@ -32,7 +32,7 @@ from .sweep import Sweep
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class CellOrigin:
     """What ran one cell: an engine, its identity for this cell, and the versions that the engine
     reported.
     """
@@ -99,7 +99,7 @@ class Machine:
 
 
 @dataclass(slots=True)
-class Taken:
+class Inventory:
     """The state of a plan's cells, by their numbers.
 
     present: their ids. failed, damaged: why. mixed: the versions of fairc that ran the cells, where
@@ -124,7 +124,7 @@ def machines(plan: Path) -> list[Machine]:
 
     Identities are of one machine when an engine had them in use together, and of different kinds.
     """
-    ran = list(_ran(plan))
+    ran = list(_origins(plan))
     kinds: dict[tuple[str, str], set[str]] = defaultdict(set)
     for one in ran:
         kinds[one.engine, one.kind].add(one.identity)
@@ -136,7 +136,7 @@ def machines(plan: Path) -> list[Machine]:
     return [_machine(build, ran) for build in sorted(largest, key=sorted) if build]
 
 
-def _ran(plan: Path) -> Iterator[Ran]:
+def _origins(plan: Path) -> Iterator[CellOrigin]:
     """Yield what ran the complete cells, in the order of their folders."""
     ids = {cell.id for cell in read_cells(plan)}
     for folder in cluster.folders(plan):
@@ -147,10 +147,10 @@ def _ran(plan: Path) -> Iterator[Ran]:
             engine = cluster.origin(folder).get("engine", {})
         except StoreError:  # `_damage` reports it
             continue
-        yield Ran(result.cell, result.engine, result.image, result.emitted, engine)
+        yield CellOrigin(result.cell, result.engine, result.image, result.emitted, engine)
 
 
-def _machine(build: frozenset[str], ran: Iterable[Ran]) -> Machine:
+def _machine(build: frozenset[str], ran: Iterable[CellOrigin]) -> Machine:
     """Return the machine with these identities, and what it ran."""
     # An engine that shared a cell with the build but has another identity of its own comes last.
     own = [one for one in ran if one.identity in build]
@@ -213,14 +213,14 @@ def _unread(plan: Path) -> list[int]:
 
 def collect(
     plan: Path, store: Store, machine: Machine, progress: Progress, jobs: int
-) -> tuple[Counts, Taken]:
+) -> tuple[Counts, Inventory]:
     """Copy a machine's results into a run directory, write its lock, and reanalyse stale results.
 
     store: locked, with the plan in it. Raises StoreError.
     """
-    taken = _take(plan, store, machine)
-    documents = _documents(plan, machine, taken.damaged)
-    document, taken.mixed = _lock(machine, documents)
+    inventory = _take(plan, store, machine)
+    documents = _documents(plan, machine, inventory.damaged)
+    document, inventory.mixed = _lock(machine, documents)
     measured = [each.get(cluster.MEASURE, []) for each in documents]
 
     def before(request: object) -> int:
@@ -230,15 +230,15 @@ def collect(
     record = history.carried(store, history.invocation(store), before)
     store.write_json(LOCK, {**document, "plan": lock.planned(store.path), **record})
     engine = Elsewhere(machine.engine, machine.identity, machine.cells, machine.emitted)
-    sweep = Sweep(store, engine, progress, jobs, lambda cell: cell.id in taken.present)
+    sweep = Sweep(store, engine, progress, jobs, lambda cell: cell.id in inventory.present)
     counts = sweep.run()
-    counts.failed += len(taken.failed)
+    counts.failed += len(inventory.failed)
     if store.plan.precision:
-        return _up_to_the_end(store, taken), taken
-    return counts, taken
+        return _up_to_the_end(store, inventory), inventory
+    return counts, inventory
 
 
-def _up_to_the_end(store: Store, taken: Taken) -> Counts:
+def _up_to_the_end(store: Store, inventory: Inventory) -> Counts:
     """Count the cells of ranges up to their ends; cells beyond the next interim analysis are not
     missing yet.
     """
@@ -252,33 +252,33 @@ def _up_to_the_end(store: Store, taken: Taken) -> Counts:
         for index, cell in enumerate(store.cells())
         if cell.repetition > look[cell.configuration]
     }
-    taken.missing = [index for index in taken.missing if index not in beyond]
-    for found in (taken.failed, taken.damaged):
+    inventory.missing = [index for index in inventory.missing if index not in beyond]
+    for found in (inventory.failed, inventory.damaged):
         for index in beyond & found.keys():
             del found[index]
     return counts
 
 
-def _take(plan: Path, store: Store, machine: Machine) -> Taken:
+def _take(plan: Path, store: Store, machine: Machine) -> Inventory:
     """Copy complete results that are not there yet."""
-    taken = Taken()
+    inventory = Inventory()
     for index, cell in enumerate(store.cells()):
         folder = machine.folder(plan, cell)
         if folder is None:
-            taken.missing.append(index)
+            inventory.missing.append(index)
             continue
         key = folder.name
         result = cluster.stored(plan, key)
         why = _damage(cell, folder) if result else "its result.json is not of this version of fairc"
         if result is None or why:
-            taken.damaged[index] = why
+            inventory.damaged[index] = why
             if store.result(key) is None:  # what an earlier collection took is no better
                 store.remove(key)
             continue
         if result.status == "failed":
-            taken.failed[index] = result.error
+            inventory.failed[index] = result.error
         else:
-            taken.present.add(cell.id)
+            inventory.present.add(cell.id)
         kept = store.result(key)
         same = (
             kept is not None and kept.status == "ok" and kept.result_sha256 == result.result_sha256
@@ -295,7 +295,7 @@ def _take(plan: Path, store: Store, machine: Machine) -> Taken:
                 ):  # `commit` writes the latter two
                     link_or_copy(path, scratch / path.name)
             store.commit(key, scratch, result)
-    return taken
+    return inventory
 
 
 def _damage(cell: Cell, folder: Path) -> str:

@@ -59,7 +59,7 @@ _VERDICTS: Mapping[str, Verdict] = {
 # In addition to the first value of each metric that the experiment names: more than two sessions
 # have no F.
 _ALSO = {"fairness": ("fairness.jain_session",)}
-_F = "fairness.F"
+DOMINANCE = "fairness.F"
 
 
 def frame_ns(cell: Cell) -> int:
@@ -248,21 +248,20 @@ def _results(run: Measurements, check: Measurements, cells: list[Cell]) -> Itera
         for metric, unit, side in sides(run, check)
         if metric in wanted and side.first and side.second and side.first.values
     ]
-    tested = [found for found in both if found[2].second and found[2].second.values]
-    pairs = [_values(side) for _, _, side in tested]
-    # One family of tests: p-values are adjusted over all of them together.
-    compared = compare([*pairs, *(_distances(a, b) for a, b in pairs)])
-    who = _Dominance(run, check, cells)
-    known = {
-        id(side): (place, spread)
-        for (_, _, side), place, spread in zip(
-            tested, compared[: len(tested)], compared[len(tested) :], strict=True
-        )
+    pairs = {
+        place: _values(side)
+        for place, (_, _, side) in enumerate(both)
+        if side.second and side.second.values
     }
-    for metric, unit, side in both:
+    # One family of tests: p-values are adjusted over all of them together.
+    compared = compare([*pairs.values(), *(_distances(a, b) for a, b in pairs.values())])
+    locations = dict(zip(pairs, compared, strict=False))
+    spreads = dict(zip(pairs, compared[len(pairs) :], strict=True))
+    who = _Dominance(run, check, cells)
+    for place, (metric, unit, side) in enumerate(both):
         first, second = _values(side)
-        verdict, text = _judged(*known.get(id(side), (None, None)))
-        if metric == _F and verdict != SENSITIVE:
+        verdict, text = _judged(locations.get(place), spreads.get(place))
+        if metric == DOMINANCE and verdict != SENSITIVE:
             verdict, text = who.judged(side, verdict, text)
         before, after = run.repeated.median(first), check.repeated.median(second)
         yield Result(metric, unit, side.present.by, verdict, before, after, text)
@@ -280,17 +279,15 @@ def _distances(first: list[float], second: list[float]) -> tuple[list[float], li
     return [abs(v - middle) for v in first], [abs(v - middle) for v in second]
 
 
-def _judged(place: Comparison | None, spread: Comparison | None) -> tuple[Verdict, str]:
-    """Return the verdict on a value from the tests of its location (`place`) and of its spread
-    (`spread`).
-    """
-    if place is None or spread is None:
+def _judged(location: Comparison | None, spread: Comparison | None) -> tuple[Verdict, str]:
+    """Return the verdict on a value from the tests of its location and of its spread."""
+    if location is None or spread is None:
         return "cannot tell", "no valid value in the phase check"
-    if place.kind != "different" and spread.kind == "different" and (spread.delta or 0.0) > 0:
+    if location.kind != "different" and spread.kind == "different" and (spread.delta or 0.0) > 0:
         p = "< 0.0001" if (spread.p_holm or 0.0) < 0.0001 else f"= {spread.p_holm:.2g}"
         how = f"p {p} after Holm, Cliff's delta {spread.delta:+.2f}"
         return "phase-sensitive", f"the repetitions were more spread out before ({how})"
-    return _VERDICTS[place.kind], place.text
+    return _VERDICTS[location.kind], location.text
 
 
 class _Dominance:
@@ -299,12 +296,12 @@ class _Dominance:
     def __init__(self, run: Measurements, check: Measurements, cells: list[Cell]) -> None:
         repetitions = {str(cell.repetition) for cell in cells}
         self._found: list[dict[frozenset[tuple[str, str | None]], Estimate]] = []
-        if _F not in asked(run.plan):
+        if DOMINANCE not in asked(run.plan):
             return
         for of in (run, check):
             by = (*of.axes, FLOW)
-            groups = samples(of, _F, by, lambda names: names[REPETITION] in repetitions).groups
-            self._found.append({frozenset(g.by.items()): median(g.values) for g in groups})
+            sample = samples(of, DOMINANCE, by, lambda names: names[REPETITION] in repetitions)
+            self._found.append({frozenset(g.by.items()): median(g.values) for g in sample.groups})
 
     def judged(self, side: Side, verdict: Verdict, text: str) -> tuple[Verdict, str]:
         """Return the verdict on F, with the reason, if another session dominates than before."""

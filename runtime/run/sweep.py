@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from fairc.compiler.plan import Cell
-from fairc.compiler.record import Ran
+from fairc.compiler.record import RunRecord
 from fairc.runtime.engines.base import Engine, RawResult
 from fairc.runtime.host import faults
 from fairc.runtime.host.faults import EngineUnavailable
@@ -33,7 +33,6 @@ from . import lock
 from .analyst import Job
 from .analysts import Analysts
 from .progress import Progress
-from .wanted import every
 
 # One that analyses keeps up with four that run: an analysis takes a tenth to a fourth of its cell's
 # time.
@@ -71,7 +70,7 @@ class Sweep:
         engine: Engine,
         progress: Progress,
         jobs: int,
-        wanted: Callable[[Cell], bool] = every,
+        wanted: Callable[[Cell], bool] = lambda _: True,
         fresh: bool = False,
         emitted: dict[str, str] | None = None,
     ) -> None:
@@ -251,7 +250,7 @@ class Sweep:
             if ran is None:
                 return None
         else:
-            ran = Ran(result_sha256=raw.sha256, virtual_s=raw.virtual_s, wall_s=raw.wall_s)
+            ran = RunRecord(result_sha256=raw.sha256, virtual_s=raw.virtual_s, wall_s=raw.wall_s)
         known = CellResult(
             cell=task.cell.id,
             key=task.key,

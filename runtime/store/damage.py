@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fairc.compiler.files import content
 from fairc.compiler.plan import Cell
-from fairc.compiler.record import FILES, Ran, recorded
+from fairc.compiler.record import FILES, RunRecord, recorded
 from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.measurement.series import SERIES
 
@@ -65,7 +65,7 @@ def _not_of(cell: Cell, folder: Path) -> dict[str, str]:
     return {}
 
 
-def ran(folder: Path) -> Ran | None:
+def ran(folder: Path) -> RunRecord | None:
     """Return what is known of a cell's run; None if it did not finish or nothing is known."""
     known = recorded(folder)
     if known is not None:
@@ -76,4 +76,4 @@ def ran(folder: Path) -> Ran | None:
         return None
     if old.status != "ok":
         return None
-    return Ran(result_sha256=old.result_sha256, virtual_s=old.virtual_s, wall_s=old.wall_s)
+    return RunRecord(result_sha256=old.result_sha256, virtual_s=old.virtual_s, wall_s=old.wall_s)

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from fairc.compiler.emission import SPEC
 from fairc.compiler.files import IrregularError, content, sync
 from fairc.compiler.plan import Cell, Plan, parse_cell
-from fairc.compiler.record import FILES, File, Ran, Record, Recorded, of_file, recorded
+from fairc.compiler.record import FILES, File, Record, Recorded, RunRecord, of_file, recorded
 from fairc.runtime.host import archive, faults
 from fairc.runtime.measurement.results import CellResult
 
@@ -317,7 +317,7 @@ class Store:
         """
         (folder / RESULT).write_text(result.model_dump_json(indent=1) + "\n", encoding="utf-8")
         whole = result.status == "ok"
-        ran = Ran(
+        ran = RunRecord(
             result_sha256=result.result_sha256, virtual_s=result.virtual_s, wall_s=result.wall_s
         )
         files: dict[str, File | None] = {

@@ -41,7 +41,6 @@ PROBE_S = 10.0
 ENDS = bytes.fromhex("b83c000000 31ff 0f05")
 
 
-@cache
 def missing() -> str:
     """Return why programs cannot be confined on this host; empty when they can."""
     return "" if _way() is not None else "; ".join(_reasons().values())
@@ -93,7 +92,6 @@ def require(of_whom: str) -> None:
         )
 
 
-@cache
 def _way() -> ModuleType | None:
     """Return the first way that works on this host."""
     return next((way for way in WAYS if not _fault(way)), None)

@@ -6,5 +6,5 @@ In order of control flow: `recipe` (the contents of the image), `image` (builds 
 `portable` and `shipped` (both as one file, and as the one that a package brings),
 `exchange` (how a job enters and results leave), `snapshot` (boot once, restore per cell).
 `guest/` holds the programs that run inside: `agent.py`, and the engines' differences in `init-*`
-and `machine_*.py` (`guest_files` chooses).
+and `machine_*.py` (`initramfs.guest_files` chooses).
 """

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from fairc.compiler.targets import runner
+
+from . import recipe
 
 FILE = 0o100000
 DIRECTORY = 0o040000
@@ -50,15 +55,15 @@ def pack(entries: list[Entry]) -> bytes:
 
 
 def guest_entries(
-    init: str, busybox: bytes, modules: list[tuple[str, bytes]], guest_files: dict[str, bytes]
+    init: str, busybox: bytes, modules: list[tuple[str, bytes]], files: dict[str, bytes]
 ) -> list[Entry]:
     """Return the entries of fairc's initramfs.
 
     init: the first program, by its name in `guest/`. busybox: the static binary. modules: (name,
-    content) in the order of loading. guest_files: what `/fairc` holds, by path from there.
+    content) in the order of loading. files: what `/fairc` holds, by path from there.
     """
     first = (Path(__file__).parent / "guest" / init).read_bytes()
-    inner = {f"fairc/{name.rpartition('/')[0]}" for name in guest_files if "/" in name}
+    inner = {f"fairc/{name.rpartition('/')[0]}" for name in files if "/" in name}
     folders = ("bin", "dev", "fairc", *sorted(inner), "modules", "root")
     entries = [Entry(name, DIRECTORY | 0o755) for name in folders]
     entries.append(Entry("dev/console", CHARACTER_DEVICE | 0o600, device=(5, 1)))
@@ -69,7 +74,33 @@ def guest_entries(
     )
     entries += [Entry(f"modules/{name}.ko", FILE | 0o644, content) for name, content in modules]
     entries += [
-        Entry(f"fairc/{name}", FILE | 0o755, content)
-        for name, content in sorted(guest_files.items())
+        Entry(f"fairc/{name}", FILE | 0o755, content) for name, content in sorted(files.items())
     ]
     return entries
+
+
+def guest_files(
+    variant: recipe.Variant,
+    endpoints: Path,
+    machine: str,
+    with_runner: bool = True,
+    modules: Mapping[str, bytes] | None = None,
+) -> dict[str, bytes]:
+    """Return the files that the initramfs holds for the agent, by their path from its folder.
+
+    endpoints: the program of the endpoints. machine: the module that becomes the agent's `machine`.
+    with_runner: whether `cell/` is among them. modules: instead of this installation's
+    (foreign.py).
+    """
+    files = {
+        "agent.py": (recipe.GUEST / "agent.py").read_bytes(),
+        "machine.py": (recipe.GUEST / machine).read_bytes(),
+        "exchange.py": Path(__file__).with_name("exchange.py").read_bytes(),
+        "fairc-endpoints": endpoints.read_bytes(),
+    }
+    if with_runner:
+        files |= runner.files() if modules is None else modules
+    if variant is recipe.BROWSER:
+        files["fairc-browser"] = (recipe.GUEST / "browser.py").read_bytes()
+        files["page_record.py"] = (recipe.GUEST / "page_record.py").read_bytes()
+    return files

@@ -24,7 +24,6 @@ from fairc.runtime.host.faults import EngineUnavailable
 
 from . import exchange, initramfs, qemu, recipe, verified
 from .foreign import Foreign, blamed_on
-from .guest_files import guest_files
 from .image import Image
 
 # CPU time; a boot takes about 20 s. Wall time is the last resort, for machines that a busy host
@@ -125,7 +124,7 @@ def boot_archive(
     `foreign`.
     """
     modules = foreign.modules if foreign else None
-    files = guest_files(image.variant, endpoints, "machine_qemu.py", runner, modules)
+    files = initramfs.guest_files(image.variant, endpoints, "machine_qemu.py", runner, modules)
     files["modules"] = ("\n".join(recipe.MODULES) + "\n").encode()
     if image.variant is recipe.BROWSER:
         files["warm_browser.py"] = (recipe.GUEST / "warm_browser.py").read_bytes()

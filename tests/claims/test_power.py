@@ -7,12 +7,12 @@ import random
 import pytest
 
 from fairc.runtime.claims import power
-from fairc.runtime.claims.intervals import Found
+from fairc.runtime.claims.intervals import Quantity
 from fairc.runtime.statistics.estimates import median
 
 
-def of(values: list[float], level: float = 0.95) -> Found:
-    return Found(median(values, level), tuple(values), 0.5, "order statistics")
+def of(values: list[float], level: float = 0.95) -> Quantity:
+    return Quantity(median(values, level), tuple(values), 0.5, "order statistics")
 
 
 @pytest.mark.parametrize("share", [0.7, 0.8, 0.95])

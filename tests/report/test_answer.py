@@ -49,7 +49,7 @@ def test_median_and_its_interval(
     values: tuple[float, ...], median: float | None, interval: tuple[float, float] | None
 ) -> None:
     summary = summarise(values)
-    assert summary.median == median
+    assert summary.value == median
     assert (summary.low, summary.high) == (interval or (None, None))
 
 

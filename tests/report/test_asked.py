@@ -19,10 +19,10 @@ from fairc.runtime.report.figures import (
     NothingToDraw,
     Sheet,
     cdf,
-    colours,
     convergence,
     histogram,
     line,
+    style,
 )
 from fairc.runtime.report.figures.style import VARIABLES
 from fairc.runtime.report.render import render
@@ -108,7 +108,7 @@ def test_f_is_shown_as_colour_and_side(make_run: Maker) -> None:
 def shade_of(value: float) -> str:
     from matplotlib.colors import LinearSegmentedColormap, Normalize, to_hex
 
-    paint = LinearSegmentedColormap.from_list("fair", colours.FAIR_TO_UNFAIR)
+    paint = LinearSegmentedColormap.from_list("fair", style.FAIR_TO_UNFAIR)
     return to_hex(paint(Normalize(0, 0.5)(value)))
 
 
@@ -129,12 +129,12 @@ def test_a_side_is_open_where_the_interval_holds_0(make_run: Maker) -> None:
 def test_scales_grow_darker_and_keep_their_colours() -> None:
     from matplotlib.colors import to_rgb
 
-    lightness = [colours.luminance(to_rgb(c)) for c in colours.FAIR_TO_UNFAIR]
+    lightness = [style.luminance(to_rgb(c)) for c in style.FAIR_TO_UNFAIR]
     assert all(a - b > 0.03 for a, b in pairwise(lightness))
-    assert not {*colours.FAIR_TO_UNFAIR, colours.DARK, colours.LIGHT} & set(VARIABLES)
-    for c in colours.FAIR_TO_UNFAIR:
-        ink = colours.luminance(to_rgb(colours.ink_on(to_rgb(c))))
-        light, dark = max(ink, colours.luminance(to_rgb(c))), min(ink, colours.luminance(to_rgb(c)))
+    assert not {*style.FAIR_TO_UNFAIR, style.DARK, style.LIGHT} & set(VARIABLES)
+    for c in style.FAIR_TO_UNFAIR:
+        ink = style.luminance(to_rgb(style.ink_on(to_rgb(c))))
+        light, dark = max(ink, style.luminance(to_rgb(c))), min(ink, style.luminance(to_rgb(c)))
         assert (light + 0.05) / (dark + 0.05) > 3
 
 
@@ -143,14 +143,13 @@ def test_a_line_is_the_median_of_its_cells(
 ) -> None:
     path = run_of(make_run, "line(goodput, x: n, by: loss)")
     seen: list[Any] = []
-    monkeypatch.setattr(line, "_draw", lambda cases, panels, *rest: seen.append(panels))
+    monkeypatch.setattr(line, "_chart", lambda query, lines, axis: seen.append(lines))
     subject, drawing = asked(path)
     assert isinstance(drawing, Drawing)
-    drawing.draw("page")
-    ((panel,),) = seen
-    assert [found.name for found in panel.lines] == ["0%, cubic", "0%, bbr", "1%, cubic", "1%, bbr"]
+    (lines,) = seen
+    assert [found.name for found in lines] == ["0%, cubic", "0%, bbr", "1%, cubic", "1%, bbr"]
     expected = median(values_of(subject, "goodput", loss="1%", n="5")["bbr"])
-    point = panel.lines[3].points[-1]
+    point = lines[3].points[-1]
     assert (point.x, point.value, point.low, point.high, point.n) == (
         5.0,
         expected.value,
@@ -182,12 +181,11 @@ def test_a_line_over_time_is_what_the_slots_hold(
         fairness=False,
     )
     seen: list[Any] = []
-    monkeypatch.setattr(line, "_draw", lambda cases, panels, *rest: seen.append(panels))
+    monkeypatch.setattr(line, "_chart", lambda query, lines, axis: seen.append(lines))
     subject, drawing = asked(path)
     assert isinstance(drawing, Drawing)
-    drawing.draw("page")
-    ((panel,),) = seen
-    light = next(found for found in panel.lines if found.name == "light")
+    (lines,) = seen
+    light = next(found for found in lines if found.name == "light")
     rows = subject.run.rows(
         "SELECT cell, sum(delivered_bytes) * 8 / 0.5 / 2 FROM slots JOIN cells USING (cell)"
         " WHERE loss = '1%' AND flow IN ('a', 'b') AND slot BETWEEN 10 AND 14 GROUP BY cell"
@@ -222,10 +220,10 @@ def test_where_keeps_what_it_says(make_run: Maker) -> None:
 
 
 def test_steps_of_a_distribution() -> None:
-    few = tuple(float(v) for v in range(5))
+    few = [float(v) for v in range(5)]
     assert cdf.steps(few) == ([0.0, *few], [0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
     many = tuple(v**2 / 1e6 for v in range(10_000))
-    x, y = cdf.steps(many)
+    x, y = cdf.steps(list(many))
     assert len(x) == cdf.MAX_STEPS + 1
     assert (x[0], x[-1], y[-1]) == (many[0], many[-1], 1.0)
     for value, share in list(zip(x, y, strict=True))[1:]:

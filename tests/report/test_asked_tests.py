@@ -10,8 +10,7 @@ from fairc.runtime.repetitions.reading import Measure, Outcome, Value
 from fairc.runtime.repetitions.samples import Sample
 from fairc.runtime.report.figures import (
     Drawing,
-    cases,
-    summing,
+    query,
 )
 from fairc.runtime.report.figures.boxplot import matched
 from fairc.runtime.report.render import render
@@ -69,8 +68,8 @@ def test_a_mixture_has_no_band_no_notch_and_no_test(make_run: Maker) -> None:
     )
     subject, drawing = asked(path)
     request = subject.run.plan.figures[0]
-    found = cases.load(subject, request)
-    points = [summing.summing(request, found)(members) for _, members in found.groups(("n",))]
+    found = query.load(subject, request)
+    points = [query.Summing(found)(members) for _, members in found.groups(("n",))]
     assert [(e.n, e.low, e.reason) for e in points] == [(12, None, "mixes loss")] * 3
     _, boxes = asked(path, 1)
     assert isinstance(drawing, Drawing) and isinstance(boxes, Drawing)

@@ -10,7 +10,7 @@ import pytest
 from asked_figures import subject_of
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.report.answer import entry, format_of
+from fairc.runtime.report.answer import entry
 from fairc.runtime.report.figures import (
     Drawing,
     NothingToDraw,
@@ -88,7 +88,7 @@ def made(kind: FigureKind, of: Subject, request: FigureRequest | None = None) ->
 def test_theory_and_measurement_are_in_one_picture(kind: FigureKind, make_run: Maker) -> None:
     drawing = made(kind, subject(make_run))
     with paper_style():
-        figure = drawing.draw("page")
+        figure = drawing.picture.draw("page")
     assert len(figure.axes) == 2  # a panel for each value of the sweep
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert titles == ["loss = 0%, inside", "loss = 1%, inside"]
@@ -117,7 +117,7 @@ def test_whether_it_is_inside_is_said_in_words(make_run: Maker) -> None:
     of = subject(make_run, inside=0.0)
     (measure,) = of.results.select("deviations.inside")
     summary = of.results.summary(measure, of.run.configurations[0])
-    found = entry(measure, summary, *format_of(of.results, measure.metric), "")
+    found = entry(of.results, measure, summary)
     assert found.median is not None
     assert (found.median.text, float(found.median.exact)) == ("no", 0.0)
 
@@ -131,7 +131,7 @@ def test_other_ccas_have_no_verdict(make_run: Maker) -> None:
     empirical = tuple(p for p in POINTS if "." not in p[0])
     drawing = made(spectrum.KIND, subject(make_run, inside=None, points=empirical))
     with paper_style():
-        figure = drawing.draw("column")
+        figure = drawing.picture.draw("column")
     assert "theory, p(w) measured" not in {text.get_text() for text in figure.texts}
     assert "No theory" in drawing.alt
 

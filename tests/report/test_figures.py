@@ -85,9 +85,9 @@ def test_many_configurations_show_a_few_and_say_which(make_run: Maker) -> None:
     subject = subject_of(make_run(sweep={"loss": losses}, repeat=2, duration_s=2.0))
     results = subject.results
     measure = results.select(F)[0]
-    medians = [results.summary(measure, c).median for c in subject.run.configurations]
+    medians = [results.summary(measure, c).value for c in subject.run.configurations]
     known = [m for m in medians if m is not None]
-    shown = [results.summary(measure, c).median for c in subject.shown]
+    shown = [results.summary(measure, c).value for c in subject.shown]
     assert len(subject.shown) == 3
     assert {min(known), max(known)} <= set(shown)
     assert "those of 14 with the smallest, the middle and the largest" in subject.choice

@@ -43,7 +43,7 @@ def policed(path: Path) -> Path:
 def test_the_users_with_the_most_drops_are_shown(make_run: Maker) -> None:
     subject = subject_of(policed(make_run()))
     assert buckets.KIND.is_due(subject)
-    drawing = buckets.make(subject, None)
+    drawing = buckets.unasked(subject)
     svg = render(drawing).svg["page"]
     assert all(f"user-{n}" in svg for n in range(2, USERS))
     assert "user-0" not in svg and "user-1" not in svg
@@ -55,7 +55,7 @@ def test_a_run_without_policers_has_no_such_figure(make_run: Maker) -> None:
     subject = subject_of(make_run())
     assert not buckets.KIND.is_due(subject)
     with pytest.raises(NothingToDraw):
-        buckets.make(subject, None)
+        buckets.unasked(subject)
 
 
 def test_the_figure_is_in_the_report(make_run: Maker) -> None:

@@ -67,7 +67,7 @@ def test_axes_are_logarithmic_where_asked(
     drawing = made(subject, kind, "goodput", **options)
     for width in WIDTHS:
         with paper_style():
-            axes = drawing.draw(width).axes[0]
+            axes = drawing.picture.draw(width).axes[0]
         assert (axes.get_xscale(), axes.get_yscale()) == scales
 
 
@@ -108,7 +108,7 @@ def test_no_figure_is_taller_than_a_page(make_run: Maker) -> None:
         assert isinstance(drawing, Drawing)
         for width, inches in WIDTHS.items():
             with paper_style():
-                figure = drawing.draw(width)
+                figure = drawing.picture.draw(width)
             assert figure.get_figheight() <= MAX_HEIGHT + 1e-9, (drawing.name, width)
             assert figure.get_figwidth() == inches
 
@@ -137,7 +137,7 @@ def test_the_warm_up_is_shaded_and_a_changing_capacity_drawn(make_run: Maker) ->
         assert "Shaded: the warm-up." in drawn[name].caption
     assert "Dashed: the rate of the link" in drawn["rates"].caption
     with paper_style():
-        (axes,) = drawn["rates"].draw("page").axes
+        (axes,) = drawn["rates"].picture.draw("page").axes
     assert max(
         float(np.nanmax(np.asarray(line.get_ydata(), float))) for line in axes.lines
     ) == pytest.approx(5)

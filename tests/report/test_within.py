@@ -52,15 +52,16 @@ def drawing(path: Path) -> Drawing:
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What `within` draws, instead of drawing it."""
+    """What `within` draws."""
     seen: dict[str, Any] = {}
+    chart = within._chart
 
-    def keep(
-        _: object, panels: Any, groups: Any, places: Any, width: object, word: str, log: bool
-    ) -> None:
-        seen.update(panels=panels, groups=groups, places=places, word=word)
+    def keep(query: Any, lines: Any, places: Any, word: str, by: Any, log: bool) -> Any:
+        groups = [key.text for key in query.keys(by)]
+        seen.update(lines=lines, groups=groups, places=places, word=word)
+        return chart(query, lines, places, word, by, log)
 
-    monkeypatch.setattr(within, "_draw", keep)
+    monkeypatch.setattr(within, "_chart", keep)
     return seen
 
 
@@ -73,10 +74,8 @@ def test_each_cell_has_its_own_distribution(
         return [4.0] * 1000 if repetition == 1 else [1.0, 1.0, 1.0, 2.0]
 
     made = drawing(run_with(make_run, rows))
-    made.draw("wide")  # type: ignore[arg-type]
-    (panel,) = shown["panels"]
     assert shown["groups"] == ["users = heavy", "users = light"]
-    for line in panel.lines:
+    for line in shown["lines"]:
         assert line.cells == 6
         assert (line.share[0], line.share[-1]) == (0.75, 1)
         # Over all requests together it would be 15 of 1020.
@@ -92,8 +91,7 @@ def test_what_never_ended_is_at_no_time(
         return [1.0, 2.0 + repetition / 10, None, None] if flow == "heavy-1" else [None, None]
 
     made = drawing(run_with(make_run, rows))
-    made.draw("wide")  # type: ignore[arg-type]
-    heavy, light = shown["panels"][0].lines
+    heavy, light = shown["lines"]
     assert (heavy.share[0], heavy.share[-1]) == (0.25, 0.5)
     assert set(light.share) == {0}
     assert "light: less than half ended" in made.alt
@@ -105,7 +103,7 @@ def test_requests_of_the_warm_up_are_left_out(
     path = run_with(make_run, lambda *_: [9.0, 1.0, 1.0])
     cells = path / "cells.jsonl"
     cells.write_text(cells.read_text().replace('"warmup_ns":0', '"warmup_ns":50000000'))
-    drawing(path).draw("wide")  # type: ignore[arg-type]
+    drawing(path)
     assert set(shown["places"]) == {1.0}
 
 
@@ -153,11 +151,9 @@ def test_packets_are_what_a_queueing_delay_is_distributed_over(
     write_table(path / "tables/curves.parquet", SCHEMAS["curves"], curves)
     write_table(path / "tables/metrics.parquet", SCHEMAS["metrics"], metrics)
     made = drawing(path)
-    made.draw("wide")  # type: ignore[arg-type]
     assert shown["word"] == "packets"
     assert "6 cells, each with 1000 to 6000 packets a line" in made.caption
-    (panel,) = shown["panels"]
-    for line in panel.lines:
+    for line in shown["lines"]:
         at = dict(zip(shown["places"], line.share, strict=True))
         assert at[min(at, key=lambda x: abs(x - 2e-3))] == pytest.approx(0.5, abs=0.01)
 
@@ -173,7 +169,6 @@ def test_a_mixture_of_configurations_has_no_band(
         figures=(FigureRequest(kind="cdf", metric="srtt", options={"by": "flow"}),),
     )
     made = drawing(path)
-    made.draw("wide")  # type: ignore[arg-type]
-    assert all(line.low == line.high for line in shown["panels"][0].lines)
+    assert all(line.low == line.high for line in shown["lines"])
     assert "add `n` to `by` or `facet`" in made.caption
     assert shown["word"] == "samples"

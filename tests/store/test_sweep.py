@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from specs import compilation_of
 
+from fairc.cli.results import refresh
 from fairc.compiler import Cell, emit
 from fairc.runtime.engines.base import RawResult
 from fairc.runtime.host.faults import EngineUnavailable
@@ -18,6 +20,7 @@ from fairc.runtime.run import analysts, lock
 from fairc.runtime.run.progress import Lines, Silent
 from fairc.runtime.run.sweep import Sweep
 from fairc.runtime.store.cell_folder import CONSOLE
+from fairc.runtime.store.columns import TABLES
 from fairc.runtime.store.folder import EMITTED, Store
 from fairc.runtime.store.verdicts import Counts
 from fairc_fake.engine import FakeEngine
@@ -176,25 +179,6 @@ def test_an_engine_that_is_not_parallel_gets_one_cell_at_a_time(tmp_path: Path) 
     assert sweep(tmp_path, Alone(pause_s=0.02), jobs=4) == Counts(valid=4)
 
 
-def test_what_is_emitted_is_on_record_before_a_result_is(tmp_path: Path) -> None:
-    there: list[bool] = []
-
-    class Emitting(FakeEngine):
-        def emitted(self, cell: Cell) -> str:
-            """Return something else for each cell."""
-            return f"of {cell.id}"
-
-        def run(self, cell: Cell, workdir: Path) -> RawResult:
-            there.append((tmp_path / EMITTED).exists())
-            return super().run(cell, workdir)
-
-    assert sweep(tmp_path, Emitting()) == Counts(valid=4)
-    assert there == [True] * 4
-    store = Store(tmp_path)
-    assert store.emitted == {cell.id: f"of {cell.id}" for cell in store.cells()}
-    assert len(list(store.finished())) == 4
-
-
 def test_progress_is_a_line_every_ten_seconds_and_one_per_failure() -> None:
     now, lines = [0.0], list[str]()
     progress = Lines(lines.append, clock=lambda: now[0])
@@ -217,3 +201,53 @@ def test_progress_is_a_line_every_ten_seconds_and_one_per_failure() -> None:
         "3/4 cells, 1 failed, 5.0 virtual s per s, 4 s left",
         "4/4 cells, 1 failed, 5.7 virtual s per s",
     ]
+
+
+class FirstEndsLast(Counting):
+    """Ends the first cell when all others have been run."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.others = threading.Event()
+
+    def run(self, cell: Cell, workdir: Path) -> RawResult:
+        """Wait in the first one."""
+        found = super().run(cell, workdir)
+        if cell.repetition == 1:
+            assert self.others.wait(60)
+        elif len(self.ran) == 4:
+            self.others.set()
+        return found
+
+
+def test_whatever_order_cells_end_in_the_tables_are_the_same(tmp_path: Path) -> None:
+    written = []
+    for engine, jobs in ((FirstEndsLast(faults={2: "fail"}), 2), (Counting(faults={2: "fail"}), 1)):
+        path = tmp_path / str(jobs)
+        assert sweep(path, engine, jobs=jobs) == Counts(valid=3, failed=1)
+        with Store(path) as store:
+            refresh(store, checked=True)
+        tables = {name: (path / "tables" / f"{name}.parquet").read_bytes() for name in TABLES}
+        del tables["cells"]  # it has wall times
+        written.append(tables)
+        assert not any((path / ".partial").iterdir())
+    assert written[0] == written[1]
+
+
+def test_what_is_emitted_is_on_record_before_a_result_is(tmp_path: Path) -> None:
+    there: list[bool] = []
+
+    class Emitting(FakeEngine):
+        def emitted(self, cell: Cell) -> str:
+            """Return something else for each cell."""
+            return f"of {cell.id}"
+
+        def run(self, cell: Cell, workdir: Path) -> RawResult:
+            there.append((tmp_path / EMITTED).exists())
+            return super().run(cell, workdir)
+
+    assert sweep(tmp_path, Emitting()) == Counts(valid=4)
+    assert there == [True] * 4
+    store = Store(tmp_path)
+    assert store.emitted == {cell.id: f"of {cell.id}" for cell in store.cells()}
+    assert len(list(store.finished())) == 4

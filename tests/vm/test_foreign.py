@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairc.compiler.targets import runner
-from fairc.runtime.vm import foreign, guest_files, image, recipe, snapshot
+from fairc.runtime.vm import foreign, image, initramfs, recipe, snapshot
 
 NAME = "fairc-endpoints"
 IMAGE = image.Image(recipe.PLAIN, Path("/nowhere"), "0" * 16, "0" * 64, "7")
@@ -40,7 +40,7 @@ def test_programs_that_are_ours_are_the_same_machine(folder: Path) -> None:
 def test_the_guest_gets_the_packs_programs_and_not_ours(folder: Path) -> None:
     (folder / "cell" / "netlink.py").write_text("print('a stranger')\n")
     found = of(folder)
-    files = guest_files.guest_files(
+    files = initramfs.guest_files(
         recipe.PLAIN, found.endpoints, "machine_qemu.py", True, found.modules
     )
     assert files["cell/netlink.py"] == b"print('a stranger')\n"

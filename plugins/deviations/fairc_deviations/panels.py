@@ -4,36 +4,25 @@ models.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.formatting import one_line
+from fairc.runtime.formatting import counted
 from fairc.runtime.measurement.series import Curve
 from fairc.runtime.repetitions.reading import Outcome
-from fairc.runtime.repetitions.samples import REPETITION
-from fairc.runtime.report.figures.base import (
-    Drawing,
-    FigureKind,
-    NothingToDraw,
-    Subject,
-    few,
-    limits,
-)
-from fairc.runtime.report.figures.cases import load, names_of, separated, stem, worded
-from fairc.runtime.report.figures.layout import WIDE_LEFT, Key, panels_for
-from fairc.runtime.report.figures.style import INK, LIMIT, MUTED, Dash, Width
+from fairc.runtime.report.figures.base import Drawing, FigureKind, NothingToDraw, Subject
+from fairc.runtime.report.figures.chart import WIDE_LEFT, Axis, Chart
+from fairc.runtime.report.figures.chart import Panel as Drawn
+from fairc.runtime.report.figures.layout import Key
+from fairc.runtime.report.figures.marks import Line, Mark
+from fairc.runtime.report.figures.query import in_order, load, worded
+from fairc.runtime.report.figures.style import INK, LIMIT, MUTED, Dash
 from fairc.runtime.report.figures.traces import representatives
 from fairc.runtime.report.run import Run
 
 from .words import METRIC
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 # Model -> what a legend calls it, and its line.
 MODELS: dict[str, tuple[str, str, Dash]] = {
@@ -68,9 +57,10 @@ class Panel:
 class Look:
     """What differs between the figures.
 
-    kind: word of the figure. title, reading: heading and how to read it. x, y: names of the axes.
-    paint: draws a panel. keys: of the legend, other than those of the models. wanted: names of
-    curves it needs. is_answer: as of a FigureKind.
+    kind: word of the figure. title, reading: heading and how to read it. x, y: the axes.
+    marks: of a panel, with axes of its own where it has them. keys: of the legend, other than those
+    of the models. wanted: name of the curves it needs. is_answer: as of a
+    FigureKind.
     """
 
     kind: str
@@ -78,8 +68,8 @@ class Look:
     reading: str
     x: str
     y: str
-    wanted: tuple[str, ...]
-    paint: Callable[[Axes, Panel], None]
+    wanted: str
+    marks: Callable[[Panel], tuple[Sequence[Mark], Axis, Axis]]
     keys: Callable[[Sequence[Panel]], list[Key]]
     is_answer: bool = False
 
@@ -88,22 +78,34 @@ def figure(look: Look) -> FigureKind:
     """Return the kind of figure that looks so."""
     return FigureKind(
         look.kind,
-        partial(make, look),
-        is_due=lambda subject: subject.measures(METRIC.name),
-        is_answer=look.is_answer,
+        partial(_asked, look),
+        lambda subject: _figure(look, _default(subject), look.kind, "repetitions"),
+        lambda subject: subject.measures(METRIC.name),
+        look.is_answer,
     )
 
 
-def make(look: Look, subject: Subject, request: FigureRequest | None) -> Drawing:
+def _asked(look: Look, subject: Subject, request: FigureRequest) -> Drawing:
     """Make a figure; options: `facet`, `where`. Each configuration and flow has a panel of its own.
 
     Raises NothingToDraw where no cell that counts has these curves, or there are too many panels.
     """
-    found = _default(subject) if request is None else _asked(subject, request)
-    panels = [p for p in found if any(p.of(name) for name in look.wanted)]
+    # The number of rounds is known of every flow that has curves; a verdict is not.
+    query = load(subject, request.model_copy(update={"metric": f"{METRIC.name}.rounds"}))
+    names = query.separated(query.swept_by(query.names("facet")))
+    panels: list[Panel] = []
+    for key, members in query.groups(names):
+        first = in_order(members)[0]
+        panels.append(_panel(subject, worded(names, key), first.outcome, first.flow))
+    drawing = _figure(look, panels, replace(query, request=request).stem, "asked")
+    query.check(sum(bool(panel.of(look.wanted)) for panel in panels))
+    return drawing
+
+
+def _figure(look: Look, found: Sequence[Panel], name: str, section: str) -> Drawing:
+    panels = [panel for panel in found if panel.of(look.wanted)]
     if not panels:
         raise NothingToDraw(f"no cell that counts has the curves of `{look.kind}`")
-    few(len(panels), limits(look.kind).panels, "panels")
     shown = sorted({panel.repetition for panel in panels})
     which = "repetition" if len(shown) == 1 else "repetitions"
     verdicts = "; ".join(f"{p.heading}: {p.verdict}" for p in panels if p.verdict and p.heading)
@@ -111,63 +113,61 @@ def make(look: Look, subject: Subject, request: FigureRequest | None) -> Drawing
     if len(panels) == 1 and panels[0].verdict:
         verdict = f" The measured spectrum is {panels[0].verdict} the envelope."
     return Drawing(
-        name=look.kind if request is None else stem(subject, request),
-        section="repetitions" if request is None else "asked",
+        name,
+        section,
         title=look.title,
         caption=(
             f"{look.reading} One run per panel, not a summary: {which}"
             f" {', '.join(map(str, shown))}. The metric `deviations` documents the"
             f" computation.{verdict}"
         ),
-        alt=f"{look.title}, {len(panels)} {'panel' if len(panels) == 1 else 'panels'}."
-        + (verdict or " No theory."),
-        draw=lambda width: _draw(look, panels, width),
+        alt=f"{look.title}, {counted(len(panels), 'panel')}." + (verdict or " No theory."),
+        picture=_chart(look, panels),
     )
 
 
-def _draw(look: Look, panels: Sequence[Panel], width: Width) -> Figure:
-    single = len(panels) == 1
+def _chart(look: Look, panels: Sequence[Panel]) -> Chart:
     present = {curve.name.partition(".")[2] for panel in panels for curve in panel.curves}
-    keys = look.keys(panels)
-    keys += [Key(label, paint, dash) for m, (label, paint, dash) in MODELS.items() if m in present]
-    layout = panels_for(
-        width, [panel.heading for panel in panels], (1.9, 1.35), keys, left=WIDE_LEFT, share=False
+    models = [Key(label, paint, dash) for m, (label, paint, dash) in MODELS.items() if m in present]
+    drawn = []
+    for panel in panels:
+        marks, x, y = look.marks(panel)
+        heading = ", ".join(filter(None, (panel.heading, panel.verdict)))
+        drawn.append(Drawn(heading if panel.heading else "", marks, x, y))
+    return Chart(
+        drawn,
+        Axis(look.x),
+        Axis(look.y),
+        heights=(1.9, 1.35),
+        keys=[*look.keys(panels), *models],
+        left=WIDE_LEFT,
+        share=False,
     )
-    for axes, panel in zip(layout.panels, panels, strict=True):
-        look.paint(axes, panel)
-        heading = ", ".join(filter(None, (one_line(panel.heading), panel.verdict)))
-        axes.set_title(heading if not single or panel.heading else "")
-    layout.label(look.x, look.y)
-    return layout.figure
 
 
-def plot_models(axes: Axes, panel: Panel, name: str) -> None:
-    """Draw the curve `name.MODEL` of each model as a line."""
-    for model, (_, paint, dash) in MODELS.items():
-        for curve in panel.of(f"{name}.{model}"):
-            axes.plot(curve.x, curve.y, color=paint, linestyle=dash, linewidth=0.9, zorder=3)
+def of_models(panel: Panel, name: str, thin: str = "") -> list[Line]:
+    """Return the curve `name.MODEL` of each model as a line; thin: the model with a thin one."""
+    return [
+        Line(
+            curve.x,
+            curve.y,
+            paint,
+            dash,
+            width=0.4 if model == thin else 0.9,
+            z=3,
+        )
+        for model, (_, paint, dash) in MODELS.items()
+        for curve in panel.of(f"{name}.{model}")
+    ]
 
 
 def _default(subject: Subject) -> list[Panel]:
     panels: list[Panel] = []
-    for _, outcome, _, heading in representatives(subject):
+    for _, outcome, _, heading, _ in representatives(subject):
         flows = _flows(subject.run, outcome.cell)
         for flow in flows:
             own = ", ".join(filter(None, (heading, f"flow = {flow}" if len(flows) > 1 else "")))
             panels.append(_panel(subject, own, outcome, flow))
-    return panels
-
-
-def _asked(subject: Subject, request: FigureRequest) -> list[Panel]:
-    # The number of rounds is known of every flow that has curves; a verdict is not.
-    cases = load(subject, request.model_copy(update={"metric": f"{METRIC.name}.rounds"}))
-    facet = names_of(request, "facet", cases)
-    rest = [n for n in subject.run.axes if n not in facet and len(cases.orders[n]) > 1]
-    names = separated((*facet, *rest), (), cases)
-    panels: list[Panel] = []
-    for key, members in cases.groups(names):
-        first = min(members, key=lambda sample: int(sample.keys[REPETITION]))
-        panels.append(_panel(subject, worded(names, key), first.outcome, first.flow))
     return panels
 
 
@@ -187,7 +187,7 @@ def _panel(subject: Subject, heading: str, outcome: Outcome, flow: str) -> Panel
     )
     names, scales = table["curve"], table["scale"].astype(int)
     curves: list[Curve] = []
-    for name, scale in _unique(zip(names.tolist(), scales.tolist(), strict=True)):
+    for name, scale in dict.fromkeys(zip(names.tolist(), scales.tolist(), strict=True)):
         ours = (names == name) & (scales == scale)
         columns = (table[column][ours].astype(float) for column in ("x", "y", "low", "high"))
         curves.append(Curve(METRIC.name, flow, name, scale, *columns))
@@ -195,7 +195,3 @@ def _panel(subject: Subject, heading: str, outcome: Outcome, flow: str) -> Panel
     verdicts = (m for m in results.select(f"{METRIC.name}.inside") if m.flow == flow)
     inside = next((results.number(measure, outcome) for measure in verdicts), None)
     return Panel(heading, outcome.repetition, inside, tuple(curves))
-
-
-def _unique(pairs: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
-    return list(dict.fromkeys(pairs))

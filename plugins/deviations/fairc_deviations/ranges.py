@@ -5,40 +5,28 @@ measurement.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from fairc.runtime.report.figures.chart import Axis
 from fairc.runtime.report.figures.layout import Key
+from fairc.runtime.report.figures.marks import Line, Mark, dots
 from fairc.runtime.report.figures.style import SERIES
 
 from .panels import MODELS, Look, Panel, figure
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
-
-def _paint(axes: Axes, panel: Panel) -> None:
-    for model, (_, paint, dash) in MODELS.items():
-        for curve in panel.of(f"range.{model}"):
-            for ends in (curve.low, curve.high):
-                axes.plot(curve.x, ends, color=paint, linestyle=dash, linewidth=0.9, zorder=3)
+def _marks(panel: Panel) -> tuple[Sequence[Mark], Axis, Axis]:
+    marks: list[Mark] = [
+        Line(curve.x, ends, paint, dash, width=0.9, z=3)
+        for model, (_, paint, dash) in MODELS.items()
+        for curve in panel.of(f"range.{model}")
+        for ends in (curve.low, curve.high)
+    ]
     for curve in panel.of("range"):
         for ends, marker in ((curve.low, "v"), (curve.high, "^")):
-            axes.plot(
-                curve.x,
-                ends,
-                color=SERIES[0],
-                linestyle="none",
-                marker=marker,
-                markersize=3,
-                markeredgewidth=0,
-                zorder=4,
-            )
-        axes.plot(curve.x, curve.y, color=SERIES[0], linewidth=0.6, alpha=0.6)
-        axes.set_xscale("log")
-        ticks = sorted(c.scale for c in panel.of("spectrum"))
-        axes.set_xticks(ticks, [str(n) for n in ticks])
-        axes.minorticks_off()
-    axes.set_ylim(bottom=0)
+            marks.append(dots(curve.x, ends, SERIES[0], marker, 3, edge=0, z=4))
+        marks.append(Line(curve.x, curve.y, SERIES[0], width=0.6, alpha=0.6))
+    ticks = sorted(curve.scale for curve in panel.of("spectrum"))
+    return marks, Axis(log=True, ticks=ticks), Axis(low=0)
 
 
 def _keys(panels: Sequence[Panel]) -> list[Key]:
@@ -60,8 +48,8 @@ KIND = figure(
         ),
         x="scale n (RTT)",
         y="mean window (packets)",
-        wanted=("range",),
-        paint=_paint,
+        wanted="range",
+        marks=_marks,
         keys=_keys,
     )
 )

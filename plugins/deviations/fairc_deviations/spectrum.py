@@ -5,24 +5,22 @@ one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairc.runtime.report.figures.chart import Axis
 from fairc.runtime.report.figures.layout import Key
+from fairc.runtime.report.figures.marks import Band, Mark, dots
 from fairc.runtime.report.figures.style import colour
 
-from .panels import MODELS, Look, Panel, figure, plot_models
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from .panels import MODELS, Look, Panel, figure, of_models
 
 MARKERS = "osD^vPX*<>hp"
 
 
-def _paint(axes: Axes, panel: Panel) -> None:
+def _marks(panel: Panel) -> tuple[Sequence[Mark], Axis, Axis]:
     measured = sorted(panel.of("spectrum"), key=lambda curve: curve.scale)
-    plot_models(axes, panel, "spectrum")
+    marks: list[Mark] = [*of_models(panel, "spectrum")]
     for index, curve in enumerate(measured):
         paint, seen = colour(index), np.isfinite(curve.y)
         bound = np.isfinite(curve.high)
@@ -30,28 +28,19 @@ def _paint(axes: Axes, panel: Panel) -> None:
             # An envelope that reaches down to no window at all has no lower end.
             floor = np.nanmin(np.concatenate([c.y for c in measured])) * 1.2
             low = np.where(np.isfinite(curve.low), curve.low, floor)
-            axes.fill_between(
-                curve.x[bound], low[bound], curve.high[bound], color=paint, alpha=0.14, linewidth=0
-            )
-        axes.plot(
-            curve.x[seen],
-            curve.y[seen],
-            color=paint,
-            linestyle="none",
-            zorder=4,
-            marker=MARKERS[index % len(MARKERS)],
-            markersize=2.6,
-            markeredgewidth=0,
-        )
+            marks.append(Band(curve.x[bound], low[bound], curve.high[bound], paint, 0.14))
+        marker = MARKERS[index % len(MARKERS)]
+        marks.append(dots(curve.x[seen], curve.y[seen], paint, marker, 2.6, edge=0, z=4))
     heights = [curve.y for curve in measured]
     heights += [curve.y for model in MODELS for curve in panel.of(f"spectrum.{model}")][:1]
     lowest = float(np.nanmin(np.concatenate(heights)))
-    axes.set_ylim(lowest * 1.08 or -1.0, max(0.002, -0.05 * lowest))
-    own = [curve.x for curve in measured]
-    own += [curve.x for curve in panel.of("spectrum.theory")]
-    ends = np.concatenate(own)
+    ends = np.concatenate([c.x for c in (*measured, *panel.of("spectrum.theory"))])
     margin = 0.04 * float(np.ptp(ends)) or 1.0
-    axes.set_xlim(float(ends.min()) - margin, float(ends.max()) + margin)
+    return (
+        marks,
+        Axis("", float(ends.min()) - margin, float(ends.max()) + margin),
+        Axis("", lowest * 1.08 or -1.0, max(0.002, -0.05 * lowest)),
+    )
 
 
 def _keys(panels: Sequence[Panel]) -> list[Key]:
@@ -75,8 +64,8 @@ KIND = figure(
         ),
         x="mean window alpha (packets)",
         y="f (1 / RTT)",
-        wanted=("spectrum",),
-        paint=_paint,
+        wanted="spectrum",
+        marks=_marks,
         keys=_keys,
         is_answer=True,
     )

@@ -1,9 +1,10 @@
 """Figures: drawings with captions, from the tables of a run.
 
-In order of use: `base` (what a figure is), `style`, `colours` and `layout` (the look of all
-figures), `traces` (shared by figures of one repetition), `cases`, `axis` and `overtime` (shared by
-figures of a metric), then one module per kind of figure. A new kind is a module with a `KIND`, its
-line in words/figures.py, and a test.
+A figure is a query, marks and a caption. `base`: what a figure is. `query` (what a requested figure
+asks for), `traces` (one repetition over time), `overtime` and `within` (other tables): the
+data. `marks` (plain data that is drawn), `chart` (panels with axes, names and a legend),
+`rows`, `axis`, `layout` and `style`: the drawing, once for all. Then one module per kind of figure.
+A new kind is a module with a `KIND`, its line in words/figures.py, and a test.
 """
 
 from __future__ import annotations
@@ -34,9 +35,8 @@ def defaults(subject: Subject) -> list[FigureKind]:
         *(course.KIND, pairs.KIND, *histogram.of_k(subject)),
         *FIGURES,
     )
-    return [
-        kind for kind in dict.fromkeys(known) if kind.name not in asked and kind.is_due(subject)
-    ]
+    due = (kind for kind in dict.fromkeys(known) if kind.unasked and kind.is_due(subject))
+    return [kind for kind in due if kind.name not in asked]
 
 
 # What `report { ... }` can ask for.

@@ -4,112 +4,78 @@ band.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.formatting import between, listed, number
-from fairc.runtime.repetitions.samples import REPETITION, Sample
-from fairc.runtime.statistics.series import autocorrelation
+from fairc.runtime.repetitions.samples import REPETITION
+from fairc.runtime.statistics.series import Autocorrelation, autocorrelation
 
-from .base import Drawing, FigureKind, NothingToDraw, Subject, few, limits
-from .cases import by_text, load, names_of, replicates, separated, stem, worded
-from .layout import columns_for, fitting, grid
-from .style import LIMIT, MUTED, SERIES, Width
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from fairc.runtime.statistics.series import Autocorrelation
+from .base import Drawing, FigureKind, NothingToDraw, Subject
+from .chart import Axis, Chart, Panel
+from .marks import Bars, Rule, limit
+from .query import by_text, load, replicates, worded
+from .style import SERIES
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """One group: its heading, how many values it has, and their autocorrelation."""
-
-    heading: str
-    n: int
-    found: Autocorrelation
-
-
-def make(subject: Subject, request: FigureRequest | None) -> Drawing:
+def asked(subject: Subject, request: FigureRequest) -> Drawing:
     """Make the figure; options: `by`, `facet`: a panel for each of their groups.
 
     Every swept name separates groups: a series that mixes configurations has no order. Raises
     NothingToDraw for too many groups, or where no series is long enough and varies.
     """
-    assert request is not None, "not a default figure"
-    cases = load(subject, request)
-    facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
-    names = tuple(name for name in (*facet, *by) if name != REPETITION)
-    rest = tuple(n for n in subject.run.axes if n not in names and len(cases.orders[n]) > 1)
-    names = separated((*names, *rest), (), cases)
-    panels, without = [], 0
-    for key, members in cases.groups(names):
-        found = autocorrelation(_in_order(members))
-        if isinstance(found, str):
+    query = load(subject, request)
+    given = (*query.names("facet"), *query.names("by"))
+    names = query.swept_by(tuple(name for name in given if name != REPETITION))
+    names = query.separated(names)
+    found: dict[str, Autocorrelation] = {}
+    sizes, without = set(), 0
+    for key, members in query.groups(names):
+        values = replicates(members)
+        result = autocorrelation(values)
+        if isinstance(result, str):
             without += 1
         else:
-            panels.append(Panel(worded(names, key), len({c.outcome.cell for c in members}), found))
-    if not panels:
+            found[worded(names, key)] = result
+            sizes.add(len(values))
+    if not found:
         raise NothingToDraw("no group has 6 repetitions or more with values that vary")
-    few(len(panels), limits("autocorrelation").panels, "panels")
+    query.check(len(found))
     outside = [
-        f"{panel.heading or 'all'} at lag {lag} ({number(r, 2)})"
-        for panel in panels
-        for lag, r in enumerate(panel.found.r, 1)
-        if abs(r) > panel.found.band
+        f"{heading or 'all'} at lag {lag} ({number(r, 2)})"
+        for heading, of in found.items()
+        for lag, r in enumerate(of.r, 1)
+        if abs(r) > of.band
     ]
-    lags = sum(len(panel.found.r) for panel in panels)
-    sizes = sorted({panel.n for panel in panels})
-    values = between(sizes)
-    return Drawing(
-        name=stem(subject, request),
-        section="asked",
-        title=f"Autocorrelation of {cases.title(by_text(names))}",
+    lags = sum(len(of.r) for of in found.values())
+    return query.drawing(
+        title=f"Autocorrelation of {query.title(by_text(names))}",
         caption=(
-            f"Autocorrelation of the {values} values in the order of repetitions, at each lag in"
-            " repetitions. Dashed: 1.96 / sqrt(n), the 95 % band of an independent series;"
-            f" {len(outside)} of {lags} are beyond it, {0.05 * lags:.1f} would be expected by"
-            f" chance."
+            f"Autocorrelation of the {between(sorted(sizes))} values in the order of repetitions,"
+            " at each lag in repetitions. Dashed: 1.96 / sqrt(n), the 95 % band of an independent"
+            f" series; {len(outside)} of {lags} are beyond it, {0.05 * lags:.1f} would be expected"
+            " by chance."
             + (f" {without} groups are too short or do not vary." if without else "")
-            + f" {cases.basis(names)}"
+            + f" {query.basis(names)}"
         ),
-        alt=f"Autocorrelation of {cases.metric}. Beyond the 95 % band:"
+        alt=f"Autocorrelation of {query.metric}. Beyond the 95 % band:"
         f" {listed(outside, 8) or 'none'}.",
-        draw=lambda width: _draw(panels, width),
+        picture=_chart(found),
     )
 
 
-def _in_order(members: list[Sample]) -> list[float]:
-    ordered = sorted(members, key=lambda sample: int(sample.keys[REPETITION]))
-    return replicates(ordered)
-
-
-def _draw(panels: list[Panel], width: Width) -> Figure:
-    columns = min(2, columns_for(width, len(panels)))  # headings name every swept value
-    layout = grid(
-        width,
-        columns,
-        len(panels),
-        0.75,
-        0.14,
-        headings=len(panels) > 1 or bool(panels[0].heading),
+def _chart(found: dict[str, Autocorrelation]) -> Chart:
+    reach = 1.1 * max(abs(r) for of in found.values() for r in (*of.r, of.band))
+    most = max(len(of.r) for of in found.values())
+    panels = []
+    for heading, of in found.items():
+        bars = Bars(range(1, len(of.r) + 1), 0, of.r, SERIES[0], 2.2)
+        panels.append(Panel(heading, (bars, Rule(0), limit(of.band), limit(-of.band))))
+    return Chart(
+        panels,
+        Axis("lag (repetitions)", 0.4, most + 0.6, ticks=range(1, most + 1)),
+        Axis("r", -reach, reach),
+        heights=(0.75, 0.75),
+        across=min(2, len(panels)),  # headings name every swept value
     )
-    reach = max(abs(r) for panel in panels for r in (*panel.found.r, panel.found.band))
-    most = max(len(panel.found.r) for panel in panels)
-    for axes, panel in zip(layout.panels, panels, strict=True):
-        lags = range(1, len(panel.found.r) + 1)
-        axes.vlines(lags, 0, panel.found.r, color=SERIES[0], linewidth=2.2)
-        axes.axhline(0, color=MUTED, linewidth=0.6)
-        for edge in (panel.found.band, -panel.found.band):
-            axes.axhline(edge, color=LIMIT, linewidth=0.8, linestyle=(0, (5, 2)))
-        axes.set_ylim(-1.1 * reach, 1.1 * reach)
-        axes.set_xlim(0.4, most + 0.6)
-        axes.set_xticks(range(1, most + 1))
-        axes.set_title(fitting(panel.heading, layout.width))
-    layout.label("lag (repetitions)", "r")
-    return layout.figure
 
 
-KIND = FigureKind("autocorrelation", make)
+KIND = FigureKind("autocorrelation", asked)

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
-from fairc.compiler.plan import FigureRequest, Plan
 from fairc.runtime.formatting import one_line
 
 from .base import NothingToDraw
-from .layout import apart
+from .chart import Side
+from .layout import apart, short
+from .query import Query
 
 # From this ratio of largest to smallest on, values can be distinguished on a logarithmic axis only.
 LOG_RATIO = 30
@@ -24,16 +25,21 @@ _LEAST = 4  # characters of a word that is cut
 
 @dataclass(frozen=True, slots=True)
 class NamedAxis:
-    """A name, and the place of each of its values on an axis.
+    """A swept name, and the place of each of its values on an axis.
 
     numeric: whether places are the values themselves (in SI units), else they are 0, 1, 2, ...
     forced: whether it is logarithmic because the experiment asks for it.
     """
 
-    name: str
+    swept: str
     places: Mapping[str, float]
     numeric: bool
     forced: bool = False
+
+    @property
+    def name(self) -> str:
+        """What the axis is called."""
+        return short(self.swept)
 
     @property
     def log(self) -> bool:
@@ -41,11 +47,12 @@ class NamedAxis:
         low, high = min(self.places.values()), max(self.places.values())
         return self.numeric and low > 0 and (self.forced or high / low >= LOG_RATIO)
 
-    def apply(self, axes: Axes, width: float) -> None:
-        """Set scale, limits and ticks of a horizontal axis that is `width` inches wide.
+    def apply(self, axes: Axes, side: Side, inches: float) -> None:
+        """Set scale, limits and ticks of a horizontal axis that is so many inches wide.
 
         The ticks are at the values that were run, in the words of the experiment.
         """
+        assert side == "x"
         low, high = min(self.places.values()), max(self.places.values())
         if self.log:
             axes.set_xscale("log")
@@ -57,18 +64,18 @@ class NamedAxis:
             axes.set_xlim(low - margin, high + margin)
         left, right = axes.get_xlim()
 
-        def inches(place: float) -> float:
+        def along(place: float) -> float:
             if self.log:
-                return width * math.log(place / left) / math.log(right / left)
-            return width * (place - left) / (right - left)
+                return inches * math.log(place / left) / math.log(right / left)
+            return inches * (place - left) / (right - left)
 
-        kept = thinned([(inches(p), len(one_line(t))) for t, p in self.places.items()])
+        kept = thinned([(along(p), len(one_line(t))) for t, p in self.places.items()])
         if not self.numeric and len(kept) < len(self.places):
             # A number between two others can be guessed, a word cannot: words become shorter.
-            most = max(_LEAST, int(width / len(self.places) / _CHARACTER) - 1)
+            most = max(_LEAST, int(inches / len(self.places) / _CHARACTER) - 1)
             texts = apart(list(self.places), most)
             kept = thinned(
-                [(inches(p), len(t)) for t, p in zip(texts, self.places.values(), strict=True)]
+                [(along(p), len(t)) for t, p in zip(texts, self.places.values(), strict=True)]
             )
         else:
             texts = [one_line(text) for text in self.places]
@@ -100,12 +107,12 @@ def thinned(labels: Sequence[tuple[float, int]]) -> list[int]:
     return sorted(kept)
 
 
-def wants_log(request: FigureRequest, axis: str, values: Iterable[float]) -> bool:
+def wants_log(query: Query, axis: str, values: Iterable[float]) -> bool:
     """Whether a figure asks for a logarithmic axis (`x` or `y`). values: what it is to show.
 
     Raises NothingToDraw where they are not all positive.
     """
-    if axis not in str(request.options.get("log", "")):
+    if axis not in str(query.request.options.get("log", "")):
         return False
     if (smallest := min(values, default=1.0)) <= 0:
         raise NothingToDraw(
@@ -114,21 +121,22 @@ def wants_log(request: FigureRequest, axis: str, values: Iterable[float]) -> boo
     return True
 
 
-def named_axis(plan: Plan, name: str, values: Sequence[str], request: FigureRequest) -> NamedAxis:
+def named_axis(query: Query, name: str) -> NamedAxis:
     """Return the axis of a name for the values that are shown, in their order.
 
     Raises NothingToDraw.
     """
+    values = query.orders[name]
     numbers: dict[str, float] = {}
-    for axis in plan.axes:
+    for axis in query.subject.run.plan.axes:
         if axis.name == name and axis.numbers:
             numbers = dict(zip(axis.values, axis.numbers, strict=True))
     if name in ("repetition", "load"):
         numbers = {value: float(value) for value in values}
     if values and all(value in numbers for value in values):
         places = {v: numbers[v] for v in values}
-        return NamedAxis(name, places, True, wants_log(request, "x", places.values()))
-    if "x" in str(request.options.get("log", "")):
+        return NamedAxis(name, places, True, wants_log(query, "x", places.values()))
+    if "x" in str(query.request.options.get("log", "")):
         raise NothingToDraw(
             f"a logarithmic axis takes numbers, and the values of {one_line(name)} are not"
         )

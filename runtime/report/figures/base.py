@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from fairc.runtime.formatting import Cell
 from fairc.runtime.report.run import Configuration, Run
 from fairc.runtime.report.summary import Results
-from fairc.words.figures import FIGURES, FigureEntry
 
 from .style import Width
 
@@ -22,6 +21,14 @@ if TYPE_CHECKING:
     from fairc.compiler.plan import FigureRequest
 
 
+class Picture(Protocol):
+    """Marks in their places: a `Chart`, `Rows`, or maps."""
+
+    def draw(self, width: Width) -> Figure:
+        """Draw it at one of the two widths, inside `paper_style`."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Drawing:
     """One figure of a report.
@@ -29,7 +36,6 @@ class Drawing:
     name: stem of its files, unique in the report. section: `lead` (the picture that answers),
     `time`, `repetitions` or `asked` (by the experiment). title: heading. caption: how to read it
     and which data it shows. alt: its alternative text.
-    draw: draws it at one of the two widths, inside `paper_style`.
     """
 
     name: str
@@ -37,7 +43,7 @@ class Drawing:
     title: str
     caption: str
     alt: str
-    draw: Callable[[Width], Figure]
+    picture: Picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,32 +82,29 @@ class NothingToDraw(Exception):
     """The run has no data for a figure; the message says which."""
 
 
-def limits(kind: str) -> FigureEntry:
-    """Return how much a figure of `report` may show; a plan that was not compiled may request
-    more.
-    """
-    return FIGURES[kind]
-
-
-def few(number: int, most: int, what: str, can: str = "") -> None:
-    """Raise NothingToDraw where a figure would have more of something than it may show."""
-    if number > most:
-        raise NothingToDraw(f"{number} {what} are more than {most}{can}")
-
-
 @dataclass(frozen=True, slots=True)
 class FigureKind:
     """A kind of figure: its name in `report { ... }` and how it is made.
 
-    make: raises NothingToDraw. request: what `report` asks for; None for a default figure. is_due:
-    whether a report shows it unasked. is_answer: whether it, and no single value of its metric,
-    answers what the experiment asks, so that it leads a report.
+    asked: makes what `report` asks for; unasked: makes the figure that a report shows by itself;
+    None: it is not made so. Both raise NothingToDraw. is_due: whether a report shows it by itself.
+    is_answer: whether it, and no single value of its metric, answers what the experiment asks, so
+    that it leads a report.
     """
 
     name: str
-    make: Callable[[Subject, FigureRequest | None], Drawing | Sheet]
-    is_due: Callable[[Subject], bool] = lambda _: False
+    asked: Callable[[Subject, FigureRequest], Drawing | Sheet] | None = None
+    unasked: Callable[[Subject], Drawing | Sheet] | None = None
+    is_due: Callable[[Subject], bool] = lambda _: True
     is_answer: bool = False
+
+    def make(self, subject: Subject, request: FigureRequest | None = None) -> Drawing | Sheet:
+        """Return the figure, or the table; request: None for a default figure."""
+        if request is None:
+            assert self.unasked is not None, f"`{self.name}` is no default figure"
+            return self.unasked(subject)
+        assert self.asked is not None, f"`{self.name}` is a default figure alone"
+        return self.asked(subject, request)
 
 
 def decimate(times: ArrayLike, values: ArrayLike, bins: int) -> tuple[list[float], list[float]]:

@@ -5,13 +5,9 @@ interval.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, pairwise
 from types import MappingProxyType
-
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from typing import NamedTuple
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.formatting import listed, one_line, quantity
@@ -23,27 +19,15 @@ from fairc.runtime.statistics.paired import signed_rank, student
 from fairc.runtime.statistics.two_samples import mann_whitney, welch
 
 from .axis import wants_log
-from .base import Drawing, FigureKind, Subject, few, limits
-from .cases import (
-    Cases,
-    by_text,
-    grouped,
-    headed,
-    load,
-    names_of,
-    number_of,
-    separated,
-    stem,
-    valued,
-    worded,
-)
-from .layout import cut, fitted, fitting, thin
-from .style import INK, MUTED, SERIES, WIDTHS, Width, logarithmic
+from .base import Drawing, FigureKind, Subject
+from .chart import Axis
+from .marks import Box as Drawn
+from .query import Names, Query, by_text, headed, load, valued, worded
+from .rows import Panel, Row, Rows
+from .style import INK, SERIES
 
-_NARROW = 18  # boxes of a column above which its panels stand in twos
-_ROW, _NOTE = 0.43, 0.17  # inches, of which the label of a box takes the upper part
-_ABOVE, _HEADING, _BELOW, _SIDE = 0.08, 0.18, 0.42, 0.14
-_BOX = 0.18
+_BOX, _TESTS, _AT = 0.43, 0.17, 0.26
+"""Heights of the rows of a box and of tests; where a box is below the top of its row, inches."""
 _READING = (
     "Box: quartiles; bar: median; whiskers: the farthest values within 1.5 quartile distances;"
     " dots: values beyond."
@@ -52,8 +36,7 @@ _READING = (
 ALL_PAIRS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(NamedTuple):
     """A group: its label, its values and their median; notch: whether its interval is drawn."""
 
     label: str
@@ -62,23 +45,16 @@ class Box:
     notch: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """A test of two groups: what they are called, and its p-value, or None where it has none."""
 
     label: str
     p: float | None
 
 
-Tests = tuple[Pair, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """Rows from above: boxes, and between them the tests of those above."""
-
-    heading: str
-    rows: tuple[Box | Tests, ...]
+Tests = list[Pair]
+Part = Box | Tests
+"""From above: boxes, and between them the tests of those above."""
 
 
 def _welch(a: Sequence[float], b: Sequence[float]) -> float | None:
@@ -118,88 +94,87 @@ PAIRED_TESTS: Mapping[str, TestOf] = MappingProxyType(
 """The same where configurations share draws, so that their values are not independent samples."""
 
 
-def make(subject: Subject, request: FigureRequest | None) -> Drawing:
+def asked(subject: Subject, request: FigureRequest) -> Drawing:
     """Make the figure; options: `by`, `facet`, `notch`, `test`, `ci`."""
-    assert request is not None, "not a default figure"
-    cases = load(subject, request)
-    facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
+    query = load(subject, request)
+    facet, by = query.names("facet"), query.names("by")
     # A test compares values of the last name, which flows and loads are not.
-    by = (*separated((), (*facet, *by), cases), *by)
-    level, test = number_of(request, "ci"), str(request.options["test"])
-    wants_notch = request.options["notch"] == "on"
+    by = (*query.separated((), *facet, *by), *by)
+    level, wants_notch = query.number("ci"), query.option("notch") == "on"
     pooled = any(
-        pools_cells([s.outcome for s in found]) for _, found in cases.groups((*facet, *by))
+        pools_cells([s.outcome for s in found]) for _, found in query.groups((*facet, *by))
     )
-    mixed = bool(cases.mixed((*facet, *by)))
-    tests = PAIRED_TESTS if subject.run.plan.common else TESTS
-    panels = _adjusted(
-        [
-            Panel(
-                worded(facet, key),
-                _rows(
-                    cases,
-                    by,
-                    members,
-                    wants_notch and not (pooled or mixed),
-                    level,
-                    None if pooled or mixed else tests.get(test),
-                ),
-            )
-            for key, members in cases.groups(facet)
-        ]
-    )
-    boxes = [(p.heading, row) for p in panels for row in p.rows if isinstance(row, Box)]
-    few(len(boxes), limits("boxplot").groups, "boxes")
-    few(len(panels), limits("boxplot").panels, "panels")
-    log = wants_log(request, "x", (v for _, box in boxes for v in box.values))
+    mixed = bool(query.mixed((*facet, *by)))
+    test = (PAIRED_TESTS if subject.run.plan.common else TESTS).get(query.option("test"))
+    notch, tested = wants_notch and not (pooled or mixed), None if pooled or mixed else test
+    panels = {
+        worded(facet, key): _parts(query, by, members, notch, level, tested)
+        for key, members in query.groups(facet)
+    }
+    _adjust([part for parts in panels.values() for part in parts if not isinstance(part, Box)])
+    boxes = [(h, part) for h, parts in panels.items() for part in parts if isinstance(part, Box)]
+    query.check(len(panels), len(boxes), "boxes")
+    log = wants_log(query, "x", (v for _, box in boxes for v in box.values))
     medians = [
-        f"{headed(h, b.label)}: {quantity(b.middle.value, cases.unit)}"
+        f"{headed(h, b.label)}: {quantity(b.middle.value, query.unit)}"
         for h, b in boxes
         if b.middle.value is not None
     ]
-    return Drawing(
-        name=stem(subject, request),
-        section="asked",
-        title=cases.title(by_text((*by, *facet))),
-        caption=" ".join(
-            filter(
-                None,
-                (
-                    _READING,
-                    ""
-                    if mixed
-                    else _notches(boxes, wants_notch, pooled, level, cases.repeats.interval),
-                    "" if mixed else _tested(tests.get(test), pooled, by),
-                    "Each panel has its own scale." if len(panels) > 1 else "",
-                    cases.basis((*by, *facet)),
-                ),
-            )
-        ),
-        alt=f"Box plot of {cases.metric}. Medians: {listed(medians, 8)}.",
-        draw=lambda width: _draw(cases, panels, width, log),
+    notches = _notches([box for _, box in boxes], wants_notch, pooled, level, subject)
+    caption = (
+        _READING,
+        "" if mixed else notches,
+        "" if mixed else _tested(test, pooled, by),
+        "Each panel has its own scale." if len(panels) > 1 else "",
+        query.basis((*by, *facet)),
+    )
+    axis, factor = Axis(query.label, log=log, bins=6), query.scale.factor
+    drawn = [Panel(heading, _rows(parts, factor), axis) for heading, parts in panels.items()]
+    return query.drawing(
+        title=query.title(by_text((*by, *facet))),
+        caption=" ".join(filter(None, caption)),
+        alt=f"Box plot of {query.metric}. Medians: {listed(medians, 8)}.",
+        picture=Rows(drawn, across=2),
     )
 
 
-def _rows(
-    cases: Cases,
-    by: tuple[str, ...],
+def _parts(
+    query: Query,
+    by: Names,
     members: list[Sample],
     notch: bool,
     level: float,
     test: TestOf | None,
-) -> tuple[Box | Tests, ...]:
-    rows: list[Box | Tests] = []
-    for head, block in grouped(members, by[:-1], cases.orders):
+) -> list[Part]:
+    parts: list[Part] = []
+    for head, block in query.groups(by[:-1], members):
         groups = []
-        for key, own in grouped(block, by[-1:], cases.orders):
-            values, middle = cases.median_of(own, level)
+        for key, own in query.groups(by[-1:], block):
+            values, middle = query.median_of(own, level)
             label = worded(by, (*head, *key))
-            rows.append(Box(label, values, middle, notch and middle.low is not None))
+            parts.append(Box(label, values, middle, notch and middle.low is not None))
             groups.append((valued(key), own, values))
-        if test is not None and by:
-            pairs = _pairs(test, by[-1], groups)
-            rows += [pairs] if pairs else []
-    return tuple(rows)
+        if test is not None and by and (pairs := _pairs(test, by[-1], groups)):
+            parts.append(pairs)
+    return parts
+
+
+def _rows(parts: list[Part], factor: float) -> list[Row]:
+    rows: list[Row] = []
+    top = 0.0
+    for part in parts:
+        if isinstance(part, Box):
+            middle, notch = part.middle, None
+            if part.notch and middle.low is not None and middle.high is not None:
+                notch = middle.low / factor, middle.high / factor
+            values = [v / factor for v in part.values]
+            box = Drawn(values, top + _AT, (INK, SERIES[0], SERIES[1]), notch)
+            rows.append(Row(f"{part.label}  n = {len(values)}".strip(), _BOX, (box,)))
+        else:
+            text = "; ".join(f"{pair.label}: {p_text(pair.p)}" for pair in part)
+            rows.append(Row(text, _TESTS, is_note=True))
+        top += rows[-1].height
+    return rows
 
 
 def _pairs(
@@ -212,12 +187,12 @@ def _pairs(
     pairs = combinations(groups, 2) if len(groups) <= ALL_PAIRS else pairwise(groups)
     _, p_of = test
     paired = test in PAIRED_TESTS.values()
-    return tuple(
+    return [
         Pair(
             f"{a} / {b}", p_of(*(matched(own, others, name) if paired else (values, other_values)))
         )
         for (a, own, values), (b, others, other_values) in pairs
-    )
+    ]
 
 
 def matched(
@@ -240,17 +215,11 @@ def matched(
     return [a[key] for key in both], [b[key] for key in both]
 
 
-def _adjusted(panels: list[Panel]) -> list[Panel]:
-    """Return the panels with their p-values adjusted for all tests of the figure."""
-    tests = [row for panel in panels for row in panel.rows if not isinstance(row, Box)]
-    known = iter(holm([pair.p for row in tests for pair in row if pair.p is not None]))
-
-    def adjusted(row: Box | Tests) -> Box | Tests:
-        if isinstance(row, Box):
-            return row
-        return tuple(Pair(p.label, None if p.p is None else next(known)) for p in row)
-
-    return [Panel(panel.heading, tuple(map(adjusted, panel.rows))) for panel in panels]
+def _adjust(figure: list[Tests]) -> None:
+    """Adjust the p-values of a figure for the number of its tests."""
+    adjusted = iter(holm([pair.p for tests in figure for pair in tests if pair.p is not None]))
+    for tests in figure:
+        tests[:] = [pair if pair.p is None else Pair(pair.label, next(adjusted)) for pair in tests]
 
 
 def p_text(p: float | None) -> str:
@@ -260,18 +229,16 @@ def p_text(p: float | None) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
-def _notches(
-    boxes: list[tuple[str, Box]], wanted: bool, pooled: bool, level: float, how: str
-) -> str:
+def _notches(boxes: list[Box], wanted: bool, pooled: bool, level: float, subject: Subject) -> str:
     if not wanted:
         return ""
     if pooled:
         return "No notch: values of one cell are not independent."
-    without = sum(not box.notch for _, box in boxes)
+    without = sum(not box.notch for box in boxes)
     text = (
         f"Notch, or a bar below a box narrower than its notch: {100 * level:g} % interval of"
         f" the median"
-        f" ({how})"
+        f" ({subject.run.repeated.interval})"
     )
     return (
         f"{text}; {without} without one have too few values, or equal ones."
@@ -293,108 +260,4 @@ def _tested(test: TestOf | None, pooled: bool, by: tuple[str, ...]) -> str:
     )
 
 
-def _draw(cases: Cases, panels: list[Panel], width: Width, log: bool) -> Figure:
-    full = WIDTHS[width]
-    boxes = sum(isinstance(row, Box) for panel in panels for row in panel.rows)
-    across = 2 if len(panels) > 1 and (width == "page" or boxes > _NARROW) else 1
-    lines = [panels[i : i + across] for i in range(0, len(panels), across)]
-    heights = [max(_height(panel) for panel in line) for line in lines]
-    heading = _HEADING if any(p.heading for p in panels) else 0.0
-    total = sum(heights) + len(lines) * (_ABOVE + heading + _BELOW)
-    figure = Figure(figsize=(full, total))
-    slot = full / across
-    top = total
-    for line, height in zip(lines, heights, strict=True):
-        top -= _ABOVE + heading
-        for column, panel in enumerate(line):
-            own = _height(panel)
-            axes = figure.add_axes(
-                (
-                    (column * slot + _SIDE) / full,
-                    (top - own) / total,
-                    (slot - 2 * _SIDE) / full,
-                    own / total,
-                )
-            )
-            if log:
-                logarithmic(axes, "x")
-            _panel(axes, panel, cases, slot - 2 * _SIDE)
-        top -= height + _BELOW
-    return fitted(figure)
-
-
-def _height(panel: Panel) -> float:
-    return sum(_ROW if isinstance(row, Box) else _NOTE for row in panel.rows)
-
-
-def _panel(axes: Axes, panel: Panel, cases: Cases, inches: float) -> None:
-    """Draw the rows from above; heights are in inches."""
-    most = int(inches / 0.05)
-    top = 0.0
-    for row in panel.rows:
-        if isinstance(row, Box):
-            _box(axes, row, top + 0.26, cases.scale.factor)
-            text, size, at = f"{row.label}  n = {len(row.values)}".strip(), 6.2, top + 0.075
-            top += _ROW
-        else:
-            text = "; ".join(f"{pair.label}: {p_text(pair.p)}" for pair in row)
-            size, at = 6.0, top + 0.07
-            top += _NOTE
-        axes.text(
-            0,
-            at,
-            cut(text, most),
-            va="center",
-            fontsize=size,
-            color=MUTED,
-            style="normal" if isinstance(row, Box) else "italic",
-            transform=axes.get_yaxis_transform(),
-        )
-    axes.set_yticks([])
-    if axes.get_xscale() != "log":
-        axes.locator_params(axis="x", nbins=6)
-    axes.set_ylim(top, 0)
-    axes.grid(visible=True, axis="x")
-    axes.spines["left"].set_visible(False)
-    axes.set_title(fitting(panel.heading, inches))
-    axes.set_xlabel(cases.label)
-
-
-def _box(axes: Axes, box: Box, at: float, factor: float) -> None:
-    line = {"color": INK, "linewidth": 0.8}
-    found = [v / factor for v in box.values]
-    middle = box.middle
-    interval = None
-    if box.notch and middle.low is not None and middle.high is not None:
-        low, high = middle.low / factor, middle.high / factor
-        quarter, three = np.percentile(found, (25, 75))
-        if quarter <= low and high <= three:
-            interval = np.array([[low, high]])
-        else:  # a notch that is wider than its box would fold over the whiskers
-            under = at + _BOX / 2 + 0.035
-            axes.plot([low, high], [under, under], color=SERIES[0], linewidth=1.4)
-    drawn = axes.boxplot(
-        [found],
-        positions=[at],
-        orientation="horizontal",
-        widths=_BOX,
-        notch=interval is not None,
-        conf_intervals=interval,
-        patch_artist=True,
-        manage_ticks=False,
-        boxprops={"facecolor": "none", "edgecolor": SERIES[0], "linewidth": 0.9},
-        medianprops={"color": INK, "linewidth": 1.6},
-        whiskerprops=line,
-        capprops=line,
-        flierprops={
-            "marker": "o",
-            "markersize": 2.4,
-            "markerfacecolor": SERIES[1],
-            "markeredgewidth": 0,
-        },
-    )
-    for dots in drawn["fliers"]:
-        thin(dots)
-
-
-KIND = FigureKind("boxplot", make)
+KIND = FigureKind("boxplot", asked)

@@ -4,20 +4,11 @@ one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from fairc.compiler.plan import FigureRequest
 from fairc.runtime.formatting import one_line
-from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.report.run import Run
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate
-from .layout import columns_for, fitting, grid, label_room, short
-from .style import LIMIT, Width, colour, dash, label_ends
-from .traces import BINS, Line, Panel, chosen_text, representatives
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from .traces import BINS, Line, Panel, ShownRun, chart, chosen_text, representatives, shaded
 
 MOST_USERS = 6
 """Lines of one panel: users by how many of their packets were dropped, and then by tokens."""
@@ -28,18 +19,20 @@ def polices(subject: Subject) -> bool:
     return bool(subject.run.rows("SELECT 1 FROM buckets LIMIT 1"))
 
 
-def make(subject: Subject, request: FigureRequest | None) -> Drawing:
+def unasked(subject: Subject) -> Drawing:
     """Make the figure for the configurations whose time series are shown."""
-    del request  # a default figure: it has no options
     found = representatives(subject)
-    panels = [
-        panel
-        for _, outcome, _, heading in found
-        for panel in _panels(subject.run, outcome, heading)
-    ]
-    if not panels:
+    lines = [(shown, *of) for shown in found for of in _lines(subject.run, shown)]
+    if not lines:
         raise NothingToDraw("none of the configurations shown has a policer")
-    lowest = min(value for panel in panels for line in panel.lines for value in line.values)
+    values = [value for *_, of in lines for line in of for value in line.values]
+    low, high = min([0.0, *values]), max(values)
+    margin = 0.05 * (high - low) or 0.5
+    span = low - margin, high + margin
+    panels = [
+        Panel(heading, "tokens", of, (0.0, ""), shown.warmup_s, span)
+        for shown, heading, of in lines
+    ]
     return Drawing(
         name="buckets",
         section="time",
@@ -47,64 +40,40 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         caption=(
             "Tokens in each user's bucket at the end of each slot; dashed: an empty bucket, below"
             f" which packets are dropped. With more than {MOST_USERS} users, only those with"
-            f" the most"
-            f" drops, and then the most tokens, are shown. {chosen_text(found)} Each bin of"
-            f" time keeps its smallest and its"
-            " largest value."
+            f" the most drops, and then the most tokens, are shown. {chosen_text(found)} Each bin"
+            f" of time keeps its smallest and its largest value.{shaded(panels)}"
         ),
-        alt=f"Line chart of the level of buckets over time, down to {lowest:.3g} tokens.",
-        draw=lambda width: _draw(panels, width),
+        alt=f"Line chart of the level of buckets over time, down to {min(values):.3g} tokens.",
+        picture=chart(panels),
     )
 
 
-def _panels(run: Run, outcome: Outcome, heading: str) -> list[Panel]:
+def _lines(run: Run, shown: ShownRun) -> list[tuple[str, tuple[Line, ...]]]:
+    """Return the levels of users' buckets, by the heading of each policer's panel."""
+    cell = shown.outcome.cell
     ranked = run.rows(
         "SELECT policer, user FROM buckets WHERE cell = ? GROUP BY policer, user"
         " ORDER BY policer, sum(dropped) DESC, sum(tokens) DESC, user",
-        [outcome.cell],
+        [cell],
     )
     users: dict[str, list[str]] = {}
     for policer, user in ranked:
         users.setdefault(str(policer), []).append(str(user))
-    panels = []
+    found = []
     for policer, names in users.items():
         lines = []
         for index, user in enumerate(names[:MOST_USERS]):
             table = run.columns(
                 "SELECT t_s, level FROM buckets WHERE cell = ? AND policer = ? AND user = ?"
                 " ORDER BY t_s",
-                [outcome.cell, policer, user],
+                [cell, policer, user],
             )
             lines.append(Line(user, index, *decimate(table["t_s"], table["level"], BINS // 2)))
-        title = policer if not heading else f"{heading}: {policer}" if len(users) > 1 else heading
-        panels.append(Panel(one_line(title), "tokens", tuple(lines)))
-    return panels
+        title = policer
+        if shown.heading:
+            title = f"{shown.heading}: {policer}" if len(users) > 1 else shown.heading
+        found.append((one_line(title), tuple(lines)))
+    return found
 
 
-def _draw(panels: list[Panel], width: Width) -> Figure:
-    columns = columns_for(width, len(panels))
-    names = [line.name for panel in panels for line in panel.lines]
-    height = 1.3 if len(panels) <= 2 else 0.95
-    layout = grid(width, columns, len(panels), height, label_room(names), headings=True)
-    values = [v for panel in panels for line in panel.lines for v in line.values]
-    low, high = min([0.0, *values]), max(values)
-    margin = 0.05 * (high - low) or 0.5
-    for axes, panel in zip(layout.panels, panels, strict=True):
-        ends = []
-        for line in panel.lines:
-            paint = colour(line.index)
-            axes.plot(
-                line.times, line.values, color=paint, linestyle=dash(line.index), linewidth=0.8
-            )
-            ends.append((line.values[-1], short(line.name), paint))
-        axes.axhline(0, color=LIMIT, linewidth=0.8, linestyle=(0, (5, 2)))
-        label_ends(axes, ends)
-        axes.set_xlim(0, max(line.times[-1] for line in panel.lines))
-        axes.set_ylim(low - margin, high + margin)
-        axes.set_title(fitting(panel.heading, layout.width + label_room(names)))
-        axes.set_ylabel(panel.unit)
-    layout.label("time (s)")
-    return layout.figure
-
-
-KIND = FigureKind("buckets", make, polices)
+KIND = FigureKind("buckets", unasked=unasked, is_due=polices)

@@ -8,25 +8,22 @@ them there is no spread left, however few they are. The outer band is exact (`su
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.formatting import counted, listed, quantity
-from fairc.runtime.repetitions.samples import Sample
-from fairc.runtime.statistics import median
 from fairc.runtime.statistics.subsets import drawn_ranks, enough
 
-from .base import Drawing, FigureKind, NothingToDraw, Subject, few, limits
-from .cases import Cases, by_text, load, names_of, number_of, replicates, separated, stem, worded
-from .layout import WIDE_LEFT, Key, fitting, panels_for
-from .style import MUTED, SERIES, Width
-from .summing import ordinal
+from .base import Drawing, FigureKind, NothingToDraw, Subject
+from .chart import WIDE_LEFT, Axis, Chart, Panel
+from .layout import Key
+from .marks import Band, Line, Rule
+from .query import Query, by_text, load, of_configurations, ordinal, worded
+from .style import MUTED, SERIES
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
 MIN_CONFIGURATIONS = 4
@@ -40,10 +37,10 @@ configurations.
 _AT_ONCE = 2_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """A group. sizes: how many of its n configurations are drawn; whole: the percentile of all.
+class Settling(NamedTuple):
+    """How the percentile of a group settles.
 
+    sizes: how many of its n configurations are drawn; whole: the percentile of all.
     spread: shape (len(QUANTILES), len(sizes)), quantiles over the draws. low, high: shape
     (len(sizes),), between which it lies in 95 % of all draws. enough: the least size that is large
     enough, or None.
@@ -59,56 +56,82 @@ class Panel:
     enough: int | None
 
 
-def make(subject: Subject, request: FigureRequest | None) -> Drawing:
+def asked(subject: Subject, request: FigureRequest) -> Drawing:
     """Make the figure; options: `by` and `facet` (a panel for each), `percentile`, `draws`."""
-    assert request is not None, "not a default figure"
-    cases = load(subject, request)
-    facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
-    names = separated((*facet, *by), (), cases)
-    percentile, draws = number_of(request, "percentile"), round(number_of(request, "draws"))
-    groups = cases.groups(names)
-    few(len(groups), limits("convergence").panels, "panels")
-    panels = []
-    for key, found in groups:
-        values = of_configurations(found)
+    query = load(subject, request)
+    names = query.each()
+    percentile, draws = query.number("percentile"), round(query.number("draws"))
+    groups = query.groups(names)
+    query.check(len(groups))
+    found = []
+    for key, members in groups:
+        values = of_configurations(members)
         if len(values) >= MIN_CONFIGURATIONS:
             heading = worded(names, key)
-            panels.append(_panel(heading, values, percentile, draws, subject.run.plan.seed))
-    if not panels:
+            found.append(_settling(heading, values, percentile, draws, subject.run.plan.seed))
+    if not found:
         raise NothingToDraw(f"it needs at least {MIN_CONFIGURATIONS} configurations with a value")
-    short_of = len(groups) - len(panels)
+    short_of = len(groups) - len(found)
     fewer = (
         f" Not shown: {counted(short_of, 'group')} with fewer than {MIN_CONFIGURATIONS}."
         if short_of
         else ""
     )
-    repeated = " A configuration's value is the median of its cells." if _repeated(cases) else ""
-    last = [f"{p.heading or 'all'}: {quantity(p.whole, cases.unit)} of all {p.n}" for p in panels]
-    return Drawing(
-        name=stem(subject, request),
-        section="asked",
+    cells = {s.outcome.cell for s in query.samples}
+    repeated = len(cells) > len({s.outcome.configuration for s in query.samples})
+    of_cells = " A configuration's value is the median of its cells." if repeated else ""
+    last = [f"{p.heading or 'all'}: {quantity(p.whole, query.unit)} of all {p.n}" for p in found]
+    return query.drawing(
         title=(
-            f"How the {ordinal(percentile)} of {cases.title(by_text(names))} settles with the"
+            f"How the {ordinal(percentile)} of {query.title(by_text(names))} settles with the"
             " number of configurations"
         ),
+        # That configurations are mixed is what the figure is about.
         caption=(
-            f"{_sufficient(panels)} Subsets are drawn without replacement. Wide band: 95 % of all"
+            f"{_sufficient(found)} Subsets are drawn without replacement. Wide band: 95 % of all"
             f" subsets (exact, hypergeometric); line and narrow band: median and 25 to 75 % of"
-            f" {draws}"
-            f" draws; dashed: all configurations.{repeated}{fewer}"
-            f" {cases.basis(cases_names(cases))}"
+            f" {draws} draws; dashed: all configurations.{of_cells}{fewer}"
+            f" {query.basis(tuple(query.orders))}"
         ),
-        alt=f"Spread of the {ordinal(percentile)} of {cases.metric}. {listed(last, 6)}.",
-        draw=lambda width: _draw(cases, panels, width),
+        alt=f"Spread of the {ordinal(percentile)} of {query.metric}. {listed(last, 6)}.",
+        picture=_chart(query, found),
     )
 
 
-def _panel(heading: str, values: list[float], percentile: float, draws: int, seed: int) -> Panel:
+def _chart(query: Query, found: list[Settling]) -> Chart:
+    factor, colour, dashed = query.scale.factor, SERIES[0], (0, (4, 1.5))
+    panels = []
+    for of in found:
+        quarter, middle, three = of.spread / factor
+        marks = (
+            Band(of.sizes, of.low / factor, of.high / factor, colour, 0.16),
+            Band(of.sizes, quarter, three, colour, 0.26),
+            Line(of.sizes, middle, colour),
+            Rule(of.whole / factor, MUTED, 0.8, dashed),
+        )
+        panels.append(Panel(of.heading, marks, x=Axis("", of.sizes[0], of.sizes[-1])))
+    low = min(float(of.low.min()) for of in found) / factor
+    high = max(float(of.high.max()) for of in found) / factor
+    margin = 0.05 * (high - low) or 0.05
+    return Chart(
+        panels,
+        Axis("configurations drawn"),
+        Axis(query.label, low - margin, high + margin),
+        heights=(1.6, 1.1),
+        keys=[Key("all configurations", MUTED, dashed), Key("median of the draws", colour)],
+        left=WIDE_LEFT,
+        share=False,
+    )
+
+
+def _settling(
+    heading: str, values: list[float], percentile: float, draws: int, seed: int
+) -> Settling:
     n, q, ordered = len(values), percentile / 100, np.sort(values)
     sizes = sizes_for(n)
     ranks = np.array([drawn_ranks(n, k, q) for k in sizes])
     whole = float(np.percentile(values, percentile))
-    return Panel(
+    return Settling(
         heading,
         n,
         sizes,
@@ -120,33 +143,19 @@ def _panel(heading: str, values: list[float], percentile: float, draws: int, see
     )
 
 
-def _sufficient(panels: list[Panel]) -> str:
+def _sufficient(found: list[Settling]) -> str:
     """Say how many configurations are enough."""
     close = f"95 % of all subsets come within {WITHIN:.0%} of the value of all configurations"
-    found = [
+    parts = [
         (f"{p.heading}: " if p.heading else "")
         + (
             f"{p.enough} of {p.n} configurations are enough"
             if p.enough is not None
             else f"not even half of the {p.n} configurations are enough"
         )
-        for p in panels
+        for p in found
     ]
-    return f"{'; '.join(found)} ({close})."
-
-
-def cases_names(cases: Cases) -> tuple[str, ...]:
-    """Return every name: what a draw mixes is what the figure is about."""
-    return tuple(cases.orders)
-
-
-def of_configurations(found: list[Sample]) -> list[float]:
-    """Return one value for each configuration: the median of its cells."""
-    members: dict[str, list[Sample]] = {}
-    for sample in found:
-        members.setdefault(sample.outcome.configuration, []).append(sample)
-    medians = (median(replicates(cases)).value for cases in members.values())
-    return [value for value in medians if value is not None]
+    return f"{'; '.join(parts)} ({close})."
 
 
 def sizes_for(n: int) -> tuple[int, ...]:
@@ -176,33 +185,4 @@ def spread_of(
     return np.percentile(found, QUANTILES, axis=1)
 
 
-def _repeated(cases: Cases) -> bool:
-    return len({c.outcome.cell for c in cases.samples}) > len(
-        {c.outcome.configuration for c in cases.samples}
-    )
-
-
-def _draw(cases: Cases, panels: list[Panel], width: Width) -> Figure:
-    keys = [Key("all configurations", MUTED, (0, (4, 1.5))), Key("median of the draws", SERIES[0])]
-    layout = panels_for(
-        width, [panel.heading for panel in panels], (1.6, 1.1), keys, left=WIDE_LEFT, share=False
-    )
-    factor = cases.scale.factor
-    low = min(float(p.low.min()) for p in panels) / factor
-    high = max(float(p.high.max()) for p in panels) / factor
-    margin = 0.05 * (high - low) or 0.05
-    for axes, panel in zip(layout.panels, panels, strict=True):
-        quarter, middle, three = panel.spread / factor
-        outer = (panel.low / factor, panel.high / factor, 0.16)
-        for bottom, top, alpha in (outer, (quarter, three, 0.26)):
-            axes.fill_between(panel.sizes, bottom, top, alpha=alpha, color=SERIES[0], linewidth=0)
-        axes.plot(panel.sizes, middle, color=SERIES[0])
-        axes.axhline(panel.whole / factor, color=MUTED, linewidth=0.8, linestyle=(0, (4, 1.5)))
-        axes.set_xlim(panel.sizes[0], panel.sizes[-1])
-        axes.set_ylim(low - margin, high + margin)
-        axes.set_title(fitting(panel.heading, layout.width))
-    layout.label("configurations drawn", cases.label)
-    return layout.figure
-
-
-KIND = FigureKind("convergence", make)
+KIND = FigureKind("convergence", asked)

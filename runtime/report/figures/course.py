@@ -12,14 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairc.compiler.plan import FigureRequest
 from fairc.runtime.formatting import number
 from fairc.runtime.repetitions.reading import Outcome
-from fairc.runtime.report.run import Configuration, Run
+from fairc.runtime.report.run import Run
 
 from . import rates
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate
-from .traces import BINS, Line, Panel, chosen_text, draw_panels, representatives, shaded
+from .traces import BINS, Line, Panel, ShownRun, chart, chosen_text, representatives, shaded
 
 K, JAIN = "fmp.K", "fmp.jain"
 PANELS = 3
@@ -29,9 +28,8 @@ look so.
 """
 
 
-def make(subject: Subject, request: FigureRequest | None) -> Drawing:
+def unasked(subject: Subject) -> Drawing:
     """Make the figure for the configurations whose time series are shown."""
-    del request  # a default figure: it has no options
     found = representatives(subject)
     bins = BINS if len(found) == 1 else BINS // 2
     courses = [_traces(subject.run, shown.outcome, bins) for shown in found]
@@ -40,19 +38,18 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
     largest = max(abs(v) for course in courses for v in course.get(K, ([], [0.0]))[1])
     reach = max(1.1 * largest, LEAST_SPAN)
     panels: list[Panel] = []
-    for (configuration, outcome, _, name), course in zip(found, courses, strict=True):
+    for shown, course in zip(found, courses, strict=True):
         place = len(subject.run.flows)
         # The first of the three has the configuration's name above it, which may be as long as all
         # three.
-        warmup_s = subject.run.scenes[configuration.id].warmup_ns * 1e-9
-        lines = _rates(subject.run, configuration, outcome)
-        panels.append(Panel(name, "rate (Mbit/s)", lines, warmup_s=warmup_s))
+        lines = _rates(subject.run, shown)
+        panels.append(Panel(shown.heading, "rate (Mbit/s)", lines, warmup_s=shown.warmup_s))
         for metric, label, span in (
             (JAIN, "Jain's index so far", (0.0, 1.05)),
             (K, "K so far", (-reach, reach)),
         ):
             lines = (Line("", place, *course[metric]),) if metric in course else ()
-            panels.append(Panel("", label, lines, warmup_s=warmup_s, span=span))
+            panels.append(Panel("", label, lines, warmup_s=shown.warmup_s, span=span))
     ends = [
         f"{shown.configuration.label}: K = {number(course[K][1][-1], 3)}"
         for shown, course in zip(found, courses, strict=True)
@@ -71,13 +68,13 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
             f" |K|. {chosen_text(found)}{shaded(panels)}"
         ),
         alt=f"Line charts over time. {'; '.join(ends[:4])}.",
-        draw=lambda width: draw_panels(panels, width, per_configuration=PANELS),
+        picture=chart(panels, across=PANELS),
     )
 
 
-def _rates(run: Run, configuration: Configuration, outcome: Outcome) -> tuple[Line, ...]:
+def _rates(run: Run, shown: ShownRun) -> tuple[Line, ...]:
     """Return the rates of one repetition, Mbit/s."""
-    series = rates.load(run, replace(configuration, outcomes=(outcome,)))
+    series = rates.load(run, replace(shown.configuration, outcomes=(shown.outcome,)))
     if series is None:
         return ()
     lines = []
@@ -103,4 +100,4 @@ def _traces(run: Run, outcome: Outcome, bins: int) -> dict[str, tuple[list[float
     return found
 
 
-KIND = FigureKind("course", make, lambda subject: subject.measures("fmp"))
+KIND = FigureKind("course", unasked=unasked, is_due=lambda subject: subject.measures("fmp"))

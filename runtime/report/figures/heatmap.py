@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from matplotlib import colormaps
 from matplotlib.axes import Axes
@@ -20,22 +21,12 @@ from fairc.runtime.formatting import between, counted, decimals_for, listed, num
 from fairc.runtime.metrics.registry import presentation
 
 from .axis import thinned
-from .base import Drawing, FigureKind, NothingToDraw, Subject, limits
-from .cases import (
-    Cases,
-    Gap,
-    by_text,
-    load,
-    names_of,
-    only,
-    separated,
-    stem,
-    worded,
-)
-from .colours import FAIR_TO_UNFAIR, UNIFORM, ink_on
+from .base import Drawing, FigureKind, NothingToDraw, Subject
+from .chart import add_axes
 from .layout import Key, columns_for, draw_keys, fitted, fitting, key_height, short
-from .style import INK, MUTED, WIDTHS, Width, pick
-from .summing import Summing
+from .marks import dots
+from .query import Gap, Names, Query, Summing, by_text, load, only, worded
+from .style import FAIR_TO_UNFAIR, INK, MUTED, UNIFORM, WIDTHS, Width, ink_on, pick
 
 _CELL = 0.22  # inches
 _BOTTOM, _TOP, _BETWEEN, _BAR = 0.36, 0.2, 0.14, 0.42
@@ -71,101 +62,77 @@ class Map:
     left_out: Mapping[Place, int]
 
 
-def make(subject: Subject, request: FigureRequest | None) -> Drawing:
+def asked(subject: Subject, request: FigureRequest) -> Drawing:
     """Make the figure; options: `x`, `y`, `facet`, `stat`."""
-    assert request is not None, "not a default figure"
-    cases = load(subject, request, endless=True)
-    x, y, facet = (names_of(request, option, cases) for option in ("x", "y", "facet"))
-    facet = separated(facet, (*x, *y), cases)
-    axes = (y[0], x[0])
-    sides = subject.run.sessions if presentation(cases.metric).has_sides else ()
+    query = load(subject, request, endless=True)
+    (x,), (y,) = query.names("x"), query.names("y")
+    facet = query.separated(query.names("facet"), x, y)
+    sides = subject.run.sessions if presentation(query.metric).has_sides else ()
     sides = sides if len(sides) == 2 else ()
-    maps = _maps(
-        cases, axes, facet, Summing(str(request.options["stat"]), 0.95, cases), bool(sides)
-    )
-    places = len(maps) * len(cases.orders[x[0]]) * len(cases.orders[y[0]])
-    if places > limits("heatmap").groups or len(maps) > limits("heatmap").panels:
-        raise NothingToDraw(f"{len(maps)} maps with {places} tiles are too many to read")
+    maps = _maps(query, (y, x), facet, bool(sides))
+    query.check(len(maps), len(maps) * len(query.orders[x]) * len(query.orders[y]), "tiles")
     tiles = [t for m in maps for t in m.tiles.values()]
     if not tiles:
-        raise NothingToDraw(f"every value of {cases.metric} is larger than any that was observed")
+        raise NothingToDraw(f"every value of {query.metric} is larger than any that was observed")
     known = [t.value for t in tiles]
     digits = decimals_for(known)
-    return Drawing(
-        name=stem(subject, request),
-        section="asked",
-        title=cases.title(f"over {one_line(x[0])} and {one_line(y[0])}", by_text(facet)),
-        caption=_caption(cases, request, maps, (*x, *y, *facet), sides),
+    return query.drawing(
+        title=query.title(f"over {one_line(x)} and {one_line(y)}", by_text(facet)),
+        caption=_caption(query, maps, (x, y, *facet), sides),
         alt=(
-            f"Heat map of {cases.metric}, {counted(len(maps), 'map')}: from"
+            f"Heat map of {query.metric}, {counted(len(maps), 'map')}: from"
             f" {number(min(known), digits)} to {number(max(known), digits)}"
-            f" {cases.scale.unit}".rstrip()
+            f" {query.scale.unit}".rstrip()
             + "."
             + _sides_text(tiles, sides)
         ),
-        draw=lambda width: _draw(cases, axes, maps, sides, width),
+        picture=Heat(query, (y, x), maps, sides),
     )
 
 
-def _maps(
-    cases: Cases, axes: Place, facet: tuple[str, ...], sums: Summing, signed: bool
-) -> list[Map]:
+def _maps(query: Query, axes: Place, facet: Names, signed: bool) -> list[Map]:
     """Return a map for each facet; gaps without a flow are in the maps of every flow."""
+    sums = Summing(query)
     maps = []
-    for key, found in cases.groups(facet):
+    for key, found in query.groups(facet):
         tiles: dict[Place, Tile] = {}
-        places: dict[Place, list[int]] = {}
-        for number_, sample in enumerate(found):
-            places.setdefault((sample.keys[axes[0]], sample.keys[axes[1]]), []).append(number_)
-        for place, members in places.items():
-            e = sums([found[i] for i in members])
+        for place, members in query.groups(axes, found):
+            e = sums(members)
             if e.value is not None:
                 side = (e.value > 0) - (e.value < 0) if signed else 0
                 outside = e.low is not None and e.high is not None and (e.low > 0 or e.high < 0)
-                tiles[place] = Tile(
-                    e.value / cases.scale.factor,
-                    e.n,
-                    side,
-                    e.n == 1 or outside,
-                    only(found[i] for i in members),
-                )
+                value, sure = e.value / query.scale.factor, e.n == 1 or outside
+                tiles[place[0], place[1]] = Tile(value, e.n, side, sure, only(members))
         left_out: dict[Place, int] = {}
-        for gap in cases.gaps:
+        for gap in query.gaps:
             if _belongs(gap, facet, key):
-                for place in _places_of(gap, axes, cases):
+                for place in _places_of(gap, axes, query):
                     if place not in tiles:
                         left_out[place] = left_out.get(place, 0) + 1
         maps.append(Map(worded(facet, key), tiles, left_out))
     return maps
 
 
-def _belongs(gap: Gap, facet: tuple[str, ...], key: tuple[str, ...]) -> bool:
+def _belongs(gap: Gap, facet: Names, key: Names) -> bool:
     return all(gap.keys.get(n, v) == v for n, v in zip(facet, key, strict=True))
 
 
-def _places_of(gap: Gap, axes: Place, cases: Cases) -> list[Place]:
+def _places_of(gap: Gap, axes: Place, query: Query) -> list[Place]:
     """Return where a gap lies: along a whole line where an axis is `flow` or `users`."""
-    values = [[gap.keys[n]] if n in gap.keys else list(cases.orders[n]) for n in axes]
+    values = [[gap.keys[n]] if n in gap.keys else list(query.orders[n]) for n in axes]
     return [(y, x) for y in values[0] for x in values[1]]
 
 
-def _caption(
-    cases: Cases,
-    request: FigureRequest,
-    maps: list[Map],
-    names: tuple[str, ...],
-    sides: tuple[str, ...],
-) -> str:
+def _caption(query: Query, maps: list[Map], names: Names, sides: tuple[str, ...]) -> str:
     sizes = sorted({t.n for m in maps for t in m.tiles.values()})
     if sizes == [1]:
         of = "Each tile is one cell"
     else:
         n = between(sizes)
-        of = f"Each tile is the {request.options['stat']} of {n} cells"
-    sums = Summing(str(request.options["stat"]), 0.95, cases)
-    parts = [f"{of}; {cases.label}.{sums.remark(names)}"]
+        of = f"Each tile is the {query.option('stat')} of {n} cells"
+    parts = [f"{of}; {query.label}.{Summing(query).remark(names)}"]
     if sides:
-        symbol = cases.metric.rpartition(".")[2]
+        symbol = query.metric.rpartition(".")[2]
         first, second = map(one_line, sides)
         parts.append(
             f"Colour: |{symbol}|, from green (0, fair) to red (0.5). Square: {first} dominates"
@@ -182,10 +149,10 @@ def _caption(
         parts.append("Darker is more.")
     if any(m.left_out for m in maps):
         parts.append("Hatched: cells ran, but none has a value that counts.")
-    rows, columns = (len(cases.orders[n]) for n in (names[1], names[0]))
+    rows, columns = (len(query.orders[n]) for n in (names[1], names[0]))
     if any(len(m.tiles) + len(m.left_out) < rows * columns for m in maps):
         parts.append("Empty: no cell there.")
-    return " ".join([*parts, cases.basis(names)])
+    return " ".join([*parts, query.basis(names)])
 
 
 def _sides_text(tiles: list[Tile], sides: tuple[str, ...]) -> str:
@@ -196,46 +163,46 @@ def _sides_text(tiles: list[Tile], sides: tuple[str, ...]) -> str:
     return f" {listed(parts)} of {counted(len(tiles), 'tile')}." if parts else ""
 
 
-def _draw(
-    cases: Cases, axes_names: Place, maps: list[Map], sides: tuple[str, ...], width: Width
-) -> Figure:
-    rows, columns = (cases.orders[name] for name in axes_names)
-    full = WIDTHS[width]
-    across = _across(width, len(maps), len(columns))
-    down = -(-len(maps) // across)
-    left = 0.24 + min(1.1, 0.062 * max(len(short(v)) for v in rows))
-    slot = (full - left - 0.06) / across
-    map_width = slot - 0.12
-    map_height = len(rows) * _CELL
-    keys = _keys(maps, sides)
-    head = key_height(keys, width)
-    total = head + down * (_TOP + map_height) + (down - 1) * _BETWEEN + _BOTTOM + _BAR
-    figure = Figure(figsize=(full, total))
-    paint, norm = _colours(cases, maps, bool(sides))
-    for index, found in enumerate(maps):
-        line, column = divmod(index, across)
-        bottom = total - head - (line + 1) * (_TOP + map_height) - line * _BETWEEN
-        axes = figure.add_axes(
-            (
-                (left + column * slot) / full,
-                bottom / total,
-                map_width / full,
-                map_height / total,
-            )
-        )
-        _tiles(axes, found, (rows, columns), paint, norm, map_width, bool(sides))
-        lowest = index + across >= len(maps)
-        _ticks(axes, rows, columns, map_width, lowest, column == 0)
-        axes.set_title(fitting(found.heading, map_width))
-        if column == 0:
-            axes.set_ylabel(short(axes_names[0]))
-        if lowest:
-            axes.set_xlabel(short(axes_names[1]))
-    _bar(
-        figure, paint, norm, f"|{cases.metric.rpartition('.')[2]}|" if sides else cases.label, total
-    )
-    draw_keys(figure, keys, width)
-    return fitted(figure)
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """Maps with a scale below them and a legend above; names: of the axes, y and x."""
+
+    query: Query
+    names: Place
+    maps: list[Map]
+    sides: tuple[str, ...]
+
+    def draw(self, width: Width) -> Figure:
+        """Draw it at one of the two widths, inside `paper_style`."""
+        query, maps, signed = self.query, self.maps, bool(self.sides)
+        rows, columns = (query.orders[name] for name in self.names)
+        full = WIDTHS[width]
+        across = _across(width, len(maps), len(columns))
+        down = -(-len(maps) // across)
+        left = 0.24 + min(1.1, 0.062 * max(len(short(v)) for v in rows))
+        slot = (full - left - 0.06) / across
+        wide, high = slot - 0.12, len(rows) * _CELL
+        keys = _keys(maps, self.sides)
+        head = key_height(keys, width)
+        total = head + down * (_TOP + high) + (down - 1) * _BETWEEN + _BOTTOM + _BAR
+        figure = Figure(figsize=(full, total))
+        paint, norm = _colours(maps, signed)
+        for index, found in enumerate(maps):
+            line, column = divmod(index, across)
+            bottom = total - head - (line + 1) * (_TOP + high) - line * _BETWEEN
+            axes = add_axes(figure, (left + column * slot, bottom, wide, high))
+            _tiles(axes, found, (rows, columns), paint, norm, wide, signed)
+            lowest = index + across >= len(maps)
+            _ticks(axes, rows, columns, wide, lowest, column == 0)
+            axes.set_title(fitting(found.heading, wide))
+            if column == 0:
+                axes.set_ylabel(short(self.names[0]))
+            if lowest:
+                axes.set_xlabel(short(self.names[1]))
+        symbol = f"|{query.metric.rpartition('.')[2]}|"
+        _bar(figure, paint, norm, symbol if signed else query.label)
+        draw_keys(figure, keys, width)
+        return fitted(figure)
 
 
 def _across(width: Width, maps: int, columns: int) -> int:
@@ -249,7 +216,7 @@ def _across(width: Width, maps: int, columns: int) -> int:
     return min(most, maps)
 
 
-def _colours(cases: Cases, maps: list[Map], signed: bool) -> tuple[Colormap, Normalize]:
+def _colours(maps: list[Map], signed: bool) -> tuple[Colormap, Normalize]:
     if signed:
         # Always the whole range, so that maps of different runs compare.
         return LinearSegmentedColormap.from_list("fair", FAIR_TO_UNFAIR), Normalize(0, 0.5)
@@ -281,31 +248,11 @@ def _tiles(
             here = found.tiles.get((y, x))
             if here is None:
                 if (y, x) in found.left_out:
-                    axes.add_patch(
-                        Rectangle(
-                            (along, down),
-                            1,
-                            1,
-                            fill=False,
-                            hatch=_HATCH,
-                            edgecolor=MUTED,
-                            linewidth=0.3,
-                        )
-                    )
+                    axes.add_patch(_tile(along, down, fill=False, hatch=_HATCH))
                 continue
             shade = paint(norm(abs(here.value) if signed else here.value))[:3]
             ink = ink_on(shade)
-            axes.add_patch(
-                Rectangle(
-                    (along, down),
-                    1,
-                    1,
-                    facecolor=shade,
-                    edgecolor=MUTED,
-                    linewidth=0.3,
-                    gid=pick(here.of),
-                )
-            )
+            axes.add_patch(_tile(along, down, facecolor=shade, gid=pick(here.of)))
             centre = along + 0.5
             if writes:
                 text = number(abs(here.value) if signed else here.value, digits)
@@ -326,17 +273,13 @@ def _tiles(
                 ys.append(down + 0.5)
     size = min(4.2, 0.45 * 72 * min(tile, _CELL))
     for (marker, ink, sure), (xs, ys) in sorted(markers.items()):
-        axes.plot(
-            xs,
-            ys,
-            marker,
-            markersize=size,
-            markerfacecolor=ink if sure else "none",
-            markeredgecolor=ink,
-            markeredgewidth=0.8,
-        )
+        dots(xs, ys, ink, marker, size, filled=sure, edge=0.8).draw(axes)
     axes.set_xlim(0, len(columns))
     axes.set_ylim(0, len(rows))
+
+
+def _tile(along: int, down: int, **look: Any) -> Rectangle:
+    return Rectangle((along, down), 1, 1, edgecolor=MUTED, linewidth=0.3, **look)
 
 
 def _ticks(
@@ -357,11 +300,11 @@ def _ticks(
         spine.set_visible(False)
 
 
-def _bar(figure: Figure, paint: Colormap, norm: Normalize, label: str, total: float) -> None:
+def _bar(figure: Figure, paint: Colormap, norm: Normalize, label: str) -> None:
     """Draw the scale at the bottom: steps of rectangles, so that a file holds no picture."""
-    full = float(figure.get_figwidth())
+    full, total = float(figure.get_figwidth()), float(figure.get_figheight())
     wide = min(1.8, full * 0.4)
-    axes = figure.add_axes(((full - wide - 0.18) / full, 0.2 / total, wide / full, 0.08 / total))
+    axes = add_axes(figure, (full - wide - 0.18, 0.2, wide, 0.08))
     steps = 50
     low, high = float(norm.vmin or 0), float(norm.vmax or 1)
     edges = [low + (high - low) * i / steps for i in range(steps + 1)]
@@ -395,4 +338,4 @@ def _keys(maps: list[Map], sides: tuple[str, ...]) -> list[Key]:
     return keys
 
 
-KIND = FigureKind("heatmap", make)
+KIND = FigureKind("heatmap", asked)

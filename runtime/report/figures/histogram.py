@@ -2,72 +2,58 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 
 import numpy as np
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.formatting import listed, one_line, quantity
+from fairc.words.figures import FIGURES
 
-from .base import Drawing, FigureKind, Subject, few, limits
-from .cases import Cases, by_text, load, names_of, number_of, separated, stem, worded
-from .layout import fitting, panels_for
+from .base import Drawing, FigureKind, Subject
+from .chart import Axis, Chart, Panel
+from .marks import Histogram, Mark, Note, Rule
 from .pairs import pair_of, sessions_of
-from .style import MUTED, SERIES, Width
+from .query import by_text, load, worded
+from .style import SERIES
 
 K = "fmp.K"
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """A group: its heading, and how many of its n values are in each bin."""
-
-    heading: str
-    counts: tuple[int, ...]
-    n: int
-
-
-def make(subject: Subject, request: FigureRequest | None) -> Drawing:
+def asked(subject: Subject, request: FigureRequest) -> Drawing:
     """Make the figure; options: `by` and `facet` (a panel for each), `bins`."""
-    assert request is not None, "not a default figure"
-    cases = load(subject, request)
-    facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
-    names = separated((*facet, *by), (), cases)
-    groups = cases.groups(names)
-    few(len(groups), limits("histogram").panels, "panels")
-    edges = bin_edges(
-        [c.value / cases.scale.factor for c in cases.samples], round(number_of(request, "bins"))
-    )
-    panels = [
-        Panel(
-            worded(names, key),
-            counts([c.value / cases.scale.factor for c in found], edges),
-            len(found),
-        )
-        for key, found in groups
+    query = load(subject, request)
+    names, factor = query.each(), query.scale.factor
+    groups = query.groups(names)
+    query.check(len(groups))
+    edges = bin_edges([s.value / factor for s in query.samples], round(query.number("bins")))
+    counted = [
+        (worded(names, key), counts([s.value / factor for s in g], edges)) for key, g in groups
     ]
-    width = quantity((edges[1] - edges[0]) * cases.scale.factor, cases.unit)
+    width = quantity((edges[1] - edges[0]) * factor, query.unit)
     peaks = [
-        (
-            f"{p.heading or 'all'}: most often"
-            f" {quantity(_peak(p, edges) * cases.scale.factor, cases.unit)}"
-        )
-        for p in panels
+        f"{heading or 'all'}: most often {quantity(_peak(of, edges) * factor, query.unit)}"
+        for heading, of in counted
     ]
-    return Drawing(
-        name=stem(subject, request),
-        section="asked",
-        title=f"Histogram of {cases.title(by_text(names))}",
+    zero: list[Mark] = [Rule(0, upright=True)] if edges[0] < 0 < edges[-1] else []
+    return query.drawing(
+        title=f"Histogram of {query.title(by_text(names))}",
         caption=(
             f"Number of values in each of {len(edges) - 1} bins of {width}, the same in every"
-            f" panel. {cases.basis(names)}"
+            f" panel. {query.basis(names)}"
         ),
-        alt=f"Histogram of {cases.metric}. {listed(peaks, 6)}.",
-        draw=lambda width: _draw(cases, panels, edges, width),
+        alt=f"Histogram of {query.metric}. {listed(peaks, 6)}.",
+        picture=Chart(
+            [
+                Panel(heading, (Histogram(of, edges, SERIES[0]), *zero, Note(f"n = {sum(of)}")))
+                for heading, of in counted
+            ],
+            Axis(query.label, bins=5),
+            Axis("values", 0, max(max(of) for _, of in counted) * 1.08, bins=4, is_count=True),
+            heights=(1.4, 0.95),
+        ),
     )
 
 
@@ -91,35 +77,9 @@ def counts(values: list[float], edges: list[float]) -> tuple[int, ...]:
     return tuple(int(n) for n in np.histogram(values, bins=edges)[0])
 
 
-def _peak(panel: Panel, edges: list[float]) -> float:
-    place = panel.counts.index(max(panel.counts))
+def _peak(counted: tuple[int, ...], edges: list[float]) -> float:
+    place = counted.index(max(counted))
     return (edges[place] + edges[place + 1]) / 2
-
-
-def _draw(cases: Cases, panels: list[Panel], edges: list[float], width: Width) -> Figure:
-    layout = panels_for(width, [panel.heading for panel in panels], (1.4, 0.95))
-    top = max(max(p.counts) for p in panels)
-    for axes, panel in zip(layout.panels, panels, strict=True):
-        axes.stairs(panel.counts, edges, fill=True, color=SERIES[0], alpha=0.55, linewidth=0)
-        axes.stairs(panel.counts, edges, color=SERIES[0], linewidth=0.8)
-        if edges[0] < 0 < edges[-1]:
-            axes.axvline(0, color=MUTED, linewidth=0.6)
-        axes.set_ylim(0, top * 1.08)
-        axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
-        axes.set_title(fitting(panel.heading, layout.width))
-        axes.text(
-            0.99,
-            0.97,
-            f"n = {panel.n}",
-            ha="right",
-            va="top",
-            fontsize=6.2,
-            color=MUTED,
-            transform=axes.transAxes,
-        )
-    layout.panels[0].locator_params(axis="x", nbins=5)
-    layout.label(cases.label, "values")
-    return layout.figure
 
 
 def of_k(subject: Subject) -> list[FigureKind]:
@@ -129,15 +89,14 @@ def of_k(subject: Subject) -> list[FigureKind]:
     if not (subject.measures("fmp") and len(subject.run.configurations) > 1):
         return []
     return [
-        FigureKind(f"histogram of {K} by {one_line(name)}", partial(_of_k, name), lambda _: True)
+        FigureKind(f"histogram of {K} by {one_line(name)}", unasked=partial(_of_k, name))
         for name in _of_network(subject)
     ]
 
 
-def _of_k(name: str, subject: Subject, request: FigureRequest | None) -> Drawing:
-    del request  # a default figure
-    asked = FigureRequest(kind="histogram", metric=K, options={"by": (name,), "bins": 20.0})
-    return replace(make(subject, asked), name=f"k-by-{name}", section="repetitions")
+def _of_k(name: str, subject: Subject) -> Drawing:
+    request = FigureRequest(kind="histogram", metric=K, options={"by": (name,), "bins": 20.0})
+    return replace(asked(subject, request), name=f"k-by-{name}", section="repetitions")
 
 
 def _of_network(subject: Subject) -> list[str]:
@@ -147,10 +106,10 @@ def _of_network(subject: Subject) -> list[str]:
     experiment asks for.
     """
     run = subject.run
-    asked = [
+    given = [
         r.options.get("by") for r in run.plan.figures if r.kind == "histogram" and r.metric == K
     ]
-    there = {name for by in asked for name in (by if isinstance(by, tuple) else (by,))}
+    there = {name for by in given for name in (by if isinstance(by, tuple) else (by,))}
     sessions = sessions_of(run, K)
     pairs = {c.id: pair_of(run, c.id, sessions) for c in run.configurations}
     found = []
@@ -161,9 +120,9 @@ def _of_network(subject: Subject) -> list[str]:
                 pairs[configuration.id]
             )
         decides = any(a.isdisjoint(b) for a, b in combinations(of.values(), 2))
-        if 1 < len(of) <= limits("histogram").panels and not decides and axis.name not in there:
+        if 1 < len(of) <= FIGURES["histogram"].panels and not decides and axis.name not in there:
             found.append(axis.name)
     return found
 
 
-KIND = FigureKind("histogram", make)
+KIND = FigureKind("histogram", asked)

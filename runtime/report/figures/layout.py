@@ -1,4 +1,4 @@
-"""Small multiples in inches: panels of fixed height with room for labels at the right edge."""
+"""Texts that fit their places, and legends."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from matplotlib import rcParams
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
@@ -19,52 +17,13 @@ from fairc.runtime.formatting import one_line
 
 from .style import WIDTHS, Dash, Width
 
-# Inches.
-_LEFT = 0.46
-_BOTTOM = 0.36
-_TOP = 0.18
-WIDE_LEFT = 0.6  # where the vertical axis has a name and numbers such as -0.025
-_ABOVE = 0.26  # between rows, for a panel's heading and the tick labels above it
+LEFT = 0.46
+"""Inches beside a panel, for the names and numbers of its vertical axis."""
 MAX_LABEL = 16
 MAX_HEIGHT = 9.0
 """Height of the text on a page of a paper, inches: no figure is higher."""
-_MIN_PANEL = 0.5
 _MIN_TEXT = 3.5  # points
 _NAME = re.compile(r"(^|, )[A-Za-z_]\w* = ")
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """Axes in rows, each row a list from left to right, and the figure that holds them."""
-
-    figure: Figure
-    rows: list[list[Axes]]
-
-    @property
-    def lowest(self) -> list[Axes]:
-        """The axes with no others below them in their columns, or next to those: they name the
-        horizontal axis.
-        """
-        return self.panels[-len(self.rows[0]) :]
-
-    @property
-    def panels(self) -> list[Axes]:
-        """The axes row by row."""
-        return [axes for row in self.rows for axes in row]
-
-    def label(self, x: str, y: str = "") -> None:
-        """Name the horizontal axis below the columns, and the vertical one at the left of the
-        rows.
-        """
-        for row in self.rows if y else ():
-            row[0].set_ylabel(y)
-        for axes in self.lowest:
-            axes.set_xlabel(x)
-
-    @property
-    def width(self) -> float:
-        """Width of a panel, inches."""
-        return float(self.rows[0][0].get_position().width * self.figure.get_figwidth())
 
 
 def fitted(figure: Figure) -> Figure:
@@ -130,63 +89,6 @@ def label_room(labels: Iterable[str]) -> float:
     return 0.1 + max(points, default=0.0) / 72
 
 
-def grid(
-    width: Width,
-    columns: int,
-    count: int,
-    height: float,
-    right: float,
-    *,
-    headings: bool,
-    above: float = 0.0,
-    left: float = _LEFT,
-    share: bool = True,
-) -> Grid:
-    """Return `count` panels in `columns` columns, each `height` inches high, or less: see
-    `MAX_HEIGHT`.
-
-    Panels that would be too low for it stand in more columns.
-    right: inches kept free at the right of each panel. headings: whether panels have a title.
-    above: inches kept free above all panels. left: for the names and numbers of the vertical axis
-    of each panel. share: whether the horizontal axis is shared; then
-    only the lowest panel of each column shows its numbers.
-    """
-    full = WIDTHS[width]
-    gap = _ABOVE if headings else 0.12
-    top = above + (_TOP if headings else 0.06)
-    gap += 0.0 if share else 0.16
-    rows = -(-count // columns)
-    while (MAX_HEIGHT - top - _BOTTOM + gap) / rows - gap < _MIN_PANEL and columns < count:
-        columns += 1
-        rows = -(-count // columns)
-    height = min(height, (MAX_HEIGHT - top - _BOTTOM + gap) / rows - gap)
-    total = top + rows * height + (rows - 1) * gap + _BOTTOM
-    figure = Figure(figsize=(full, total))
-    slot = full / columns
-    panel = slot - left - right
-    axes_rows: list[list[Axes]] = []
-    first: Axes | None = None
-    for index in range(count):
-        row, column = divmod(index, columns)
-        bottom = total - top - height - row * (height + gap)
-        axes = figure.add_axes(
-            (
-                (column * slot + left) / full,
-                bottom / total,
-                panel / full,
-                height / total,
-            ),
-            sharex=first if share else None,
-        )
-        first = first or axes
-        if share:
-            axes.tick_params(labelbottom=index + columns >= count)
-        if column == 0:
-            axes_rows.append([])
-        axes_rows[-1].append(axes)
-    return Grid(figure, axes_rows)
-
-
 @dataclass(frozen=True, slots=True)
 class Key:
     """An entry of a legend: its text, and how the line or marker next to it looks."""
@@ -204,12 +106,12 @@ _KEY_LINE, _KEY_MARK, _KEY_CHARACTER = 0.16, 0.3, 0.062
 def _key_rows(keys: Sequence[Key], full: float) -> list[list[tuple[float, Key]]]:
     """Return keys in lines, each with its distance from the left edge in inches."""
     rows: list[list[tuple[float, Key]]] = [[]]
-    x = _LEFT
+    x = LEFT
     for key in keys:
         room = _KEY_MARK + len(key.text) * _KEY_CHARACTER + 0.12
         if rows[-1] and x + room > full:
             rows.append([])
-            x = _LEFT
+            x = LEFT
         rows[-1].append((x, key))
         x += room
     return rows
@@ -247,44 +149,3 @@ def columns_for(width: Width, count: int) -> int:
     if width == "column" or count == 1:
         return 1
     return 2 if count in (2, 4) else 3
-
-
-def panels_for(
-    width: Width,
-    headings: Sequence[str],
-    heights: tuple[float, float],
-    keys: Sequence[Key] = (),
-    *,
-    right: float = 0.14,
-    left: float = _LEFT,
-    share: bool = True,
-) -> Grid:
-    """Return a panel for each heading below a legend; only a panel that stands alone may have no
-    heading.
-
-    heights: of a panel that stands alone, and of one of several, inches. The rest: as in `grid`.
-    """
-    count = len(headings)
-    layout = grid(
-        width,
-        columns_for(width, count),
-        count,
-        heights[min(count, 2) - 1],
-        right,
-        headings=count > 1 or bool(headings[0]),
-        above=key_height(keys, width),
-        left=left,
-        share=share,
-    )
-    draw_keys(layout.figure, keys, width)
-    return layout
-
-
-def thin(dots: object) -> None:
-    """Leave out dots that lie on others, so that a figure of many cells stays small."""
-    assert isinstance(dots, Line2D)
-    x, y = (np.asarray(v, dtype=float) for v in dots.get_data())
-    if len(x) > 50:
-        places = np.round((x - x.min()) / (np.ptp(x) or 1) * 200)
-        _, kept = np.unique(places, return_index=True)
-        dots.set_data(x[kept], y[kept])

@@ -4,12 +4,11 @@ theory.
 
 from __future__ import annotations
 
-from fairc.compiler.plan import FigureRequest
 from fairc.runtime.formatting import Cell, Scale, count, decimals_for, one_line, scaled
 from fairc.runtime.metrics import plt, ttr
 from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.report.run import Configuration, in_list
-from fairc.runtime.report.summary import Results, Summary
+from fairc.runtime.report.summary import Results
 
 from .base import FigureKind, NothingToDraw, Sheet, Subject
 
@@ -33,17 +32,16 @@ def loads_pages(subject: Subject) -> bool:
     return bool(subject.run.rows("SELECT 1 FROM loads LIMIT 1"))
 
 
-def make(subject: Subject, request: FigureRequest | None) -> Sheet:
+def unasked(subject: Subject) -> Sheet:
     """Make the table. Raises NothingToDraw where no cell that counts loaded a page."""
-    del request
     run, results = subject.run, subject.results
     measures = {(m.metric, m.flow, m.load): m for m in results.measures}
     several = len({m.flow for m in results.select(plt.METRIC.name)}) > 1
     medians = [
-        s.median
+        s.value
         for m in (*results.select(plt.METRIC.name), *results.select(ttr.METRIC.name))
         for c in run.configurations
-        if (s := results.summary(m, c)).median is not None
+        if (s := results.summary(m, c)).value is not None
     ]
     digits = decimals_for(medians)
     own = {c.id: dict(run.rows(_OWN_TIME, [c.id])) for c in run.configurations}
@@ -117,13 +115,13 @@ def _shown(
     """Return a median and its interval; an interval that is not there is empty."""
     if measure is None:
         return "-", ""
-    found: Summary = results.summary(measure, configuration)
-    if found.median is None:
+    found = results.summary(measure, configuration)
+    if found.value is None:
         return "-", ""
     interval: Cell = ""
     if found.low is not None and found.high is not None:
         interval = scaled(found.low, _SECONDS, digits), scaled(found.high, _SECONDS, digits)
-    return scaled(found.median, _SECONDS, digits), interval
+    return scaled(found.value, _SECONDS, digits), interval
 
 
 def _theory(slow_start_s: float | None, split: bool, digits: int) -> Cell:
@@ -136,4 +134,4 @@ def _own(plt_s: float | None, digits: int) -> Cell:
     return "-" if plt_s is None else scaled(plt_s, _SECONDS, digits)
 
 
-KIND = FigureKind("loads", make, loads_pages)
+KIND = FigureKind("loads", unasked=unasked, is_due=loads_pages)

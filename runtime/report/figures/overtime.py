@@ -2,58 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairc.runtime.formatting import quantity
 from fairc.runtime.measurement import SLOT_S
 from fairc.runtime.metrics import METRICS
-from fairc.runtime.repetitions.samples import REPETITION, Sample
+from fairc.runtime.repetitions.samples import REPETITION
 
-from .base import NothingToDraw, Subject
-from .cases import Cases, mixture
-from .points import Point
-from .summing import Summing
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from .base import NothingToDraw
+from .query import Names, Query, Summing
 
 MAX_BINS = 150
 _STEPS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
-    """Points over time for each group, in the metric's unit; caption: what they are."""
+class Point:
+    """A value of a line, in the metric's SI unit; low, high: its interval, or None.
 
-    caption: str
-    points: dict[tuple[str, ...], list[Point]]
+    of: the configuration that it is of alone, or empty.
+    """
+
+    x: float
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    of: str = ""
 
 
-def load(subject: Subject, cases: Cases, names: tuple[str, ...], sums: Summing) -> Series:
-    """Return the bins of each group: names -> points in time.
+def load(query: Query, names: Names, sums: Summing) -> tuple[dict[Names, list[Point]], str]:
+    """Return the bins of each group: names -> points in time; and what they are.
 
     A bin of a cell is the mean over the flows of the group that have one, so that a cell is one
     replicate. A bin is kept where at least half of the group's cells have a value: what few are
     left at the end is not what the group does. Raises NothingToDraw.
     """
-    metric = METRICS[cases.metric.partition(".")[0]]
+    run = query.subject.run
+    metric = METRICS[query.metric.partition(".")[0]]
     source = metric.course
-    if source is None or cases.metric != metric.values[0].name:
-        raise NothingToDraw(f"{cases.metric} is not stored over time")
-    groups = cases.groups(names)
-    subject.run.register("figure_members", _members([found for _, found in groups]))
-    ((last,),) = subject.run.rows(
+    if source is None or query.metric != metric.values[0].name:
+        raise NothingToDraw(f"{query.metric} is not stored over time")
+    groups = query.groups(names)
+    rows = [(number, s) for number, (_, found) in enumerate(groups) for s in found]
+    run.register(
+        "figure_members",
+        {
+            "cell": np.array([s.outcome.cell for _, s in rows], object),
+            "flow": np.array([s.flow for _, s in rows], object),
+            "number": np.array([number for number, _ in rows], np.int64),
+            "place": np.array([int(s.keys[REPETITION]) for _, s in rows], np.int64),
+        },
+    )
+    ((last,),) = run.rows(
         f"SELECT max(t_s) FROM {source.table} JOIN figure_members USING (cell, flow)"
         f" WHERE {source.where}"
     )
     if last is None:
-        raise NothingToDraw(f"no cell that counts has {cases.metric} over time")
+        raise NothingToDraw(f"no cell that counts has {query.metric} over time")
     width = next((s for s in _STEPS_S if last <= s * MAX_BINS), last / MAX_BINS)
-    rows = subject.run.rows(
+    bins = run.rows(
         "WITH bins AS ("
         # Half a microsecond, so that a slot that begins on an edge is not before it.
         f" SELECT number, place, cell, flow, CAST(floor((t_s + 5e-7) / {width}) AS INTEGER) AS bin,"
@@ -65,35 +75,18 @@ def load(subject: Subject, cases: Cases, names: tuple[str, ...], sums: Summing) 
         " SELECT number, bin, list(value ORDER BY place, cell) FROM cells GROUP BY number, bin"
         " ORDER BY number, bin"
     )
-    keys = [key for key, _ in groups]
     sizes = [len({sample.outcome.cell for sample in found}) for _, found in groups]
-    mixed = [bool(mixture(found, cases.swept, cases.sampled)) for _, found in groups]
-    points: dict[tuple[str, ...], list[Point]] = {key: [] for key in keys}
-    for number, place, values in rows:
+    mixed = [bool(query.mixture(found)) for _, found in groups]
+    points: dict[Names, list[Point]] = {key: [] for key, _ in groups}
+    for number, place, values in bins:
         if 2 * len(values) >= sizes[number]:
-            e = sums.of(values, mixed[number])
+            e = sums.of(values, mixed=mixed[number])
             if e.value is not None:
                 middle = (place + 0.5) * width
                 ends = (None, None) if mixed[number] else (e.low, e.high)
-                points[keys[number]].append(Point(middle, e.value, *ends, e.n))
+                points[groups[number][0]].append(Point(middle, e.value, *ends, e.n))
     caption = (
         f"In bins of {quantity(width, 's')}: {source.meaning}; several flows of a group are"
         " averaged in each cell first. Drawn while at least half of the cells have a value."
     )
-    return Series(caption, points)
-
-
-def _members(groups: Sequence[Sequence[Sample]]) -> dict[str, NDArray[Any]]:
-    """Return which flow of which cell is in which group, as columns; place: the cell's
-    repetition.
-    """
-    cells = [sample.outcome.cell for found in groups for sample in found]
-    flows = [sample.flow for found in groups for sample in found]
-    places = [int(sample.keys[REPETITION]) for found in groups for sample in found]
-    numbers = [number for number, found in enumerate(groups) for _ in found]
-    return {
-        "cell": np.array(cells, object),
-        "flow": np.array(flows, object),
-        "number": np.array(numbers, np.int64),
-        "place": np.array(places, np.int64),
-    }
+    return points, caption

@@ -10,6 +10,7 @@ replacement, cells and repetitions with them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from math import ceil
 
 from fairc.compiler.plan import FigureRequest
@@ -19,10 +20,8 @@ from fairc.runtime.report.run import Run
 from fairc.runtime.statistics.bootstrap import quantile_interval
 from fairc.runtime.statistics.estimates import Estimate, no_variance, percentile
 
-from .base import FigureKind, NothingToDraw, Sheet, Subject, few, limits
-from .cases import Cases, by_text, load, names_of, number_of, separated, stem
-from .convergence import of_configurations
-from .summing import ordinal
+from .base import FigureKind, NothingToDraw, Sheet, Subject
+from .query import Names, Query, by_text, load, of_configurations, ordinal
 
 FMP = "fmp.fairness"
 DEFAULT = FigureRequest(kind="pairs", metric=FMP, options={"percentile": 10.0, "ci": 0.95})
@@ -35,15 +34,14 @@ often the interval misses.
 Row = tuple[Cell, ...]
 
 
-def make(subject: Subject, request: FigureRequest | None) -> Sheet:
+def asked(subject: Subject, request: FigureRequest) -> Sheet:
     """Make the table; options: `by`, `facet` (what makes a pair; else the CCAs), `percentile`,
     `ci`.
     """
-    request = request or DEFAULT
-    cases = load(subject, request)
-    q, level = number_of(request, "percentile"), number_of(request, "ci")
-    names, groups = _groups(subject.run, request, cases)
-    few(len(groups), limits("pairs").groups, "rows")
+    query = load(subject, request)
+    q, level = query.number("percentile"), query.number("ci")
+    names, groups = _groups(query)
+    query.check(1, len(groups), "rows")
     found = [
         (key, over_configurations(of_configurations(members), q, level, subject.run.plan.seed))
         for key, members in groups
@@ -51,8 +49,8 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
     if max(e.n for _, e in found) < 2:
         raise NothingToDraw("no pair has two configurations")
     # K_rel is 2 K: its scale of fairness begins at 0 where the other one begins at 1/2.
-    both = cases.metric == FMP
-    scales: list[Callable[[float], float]] = [lambda v: v / cases.scale.factor]
+    both = query.metric == FMP
+    scales: list[Callable[[float], float]] = [lambda v: v / query.scale.factor]
     scales += [lambda v: 2 * v - 1] if both else []
     ends = [v for _, e in found for v in (e.value, e.low, e.high) if v is not None]
     digits = max(3, decimals_for(scales[0](v) for v in ends))
@@ -77,24 +75,23 @@ def make(subject: Subject, request: FigureRequest | None) -> Sheet:
         for key, e in found
     ]
     what, interval = ordinal(q), f"{100 * level:g} % interval"
-    unit = f" ({cases.scale.unit})" if cases.scale.unit else ""
+    unit = f" ({query.scale.unit})" if query.scale.unit else ""
     heads = (FMP, f"{FMP}_rel") if both else (f"{what}{unit}",)
-    return Sheet(
-        name=stem(subject, request),
-        section="asked" if request is not DEFAULT else "repetitions",
-        title=f"{what.capitalize()} of {cases.title(by_text(names))}",
+    # That configurations are mixed is what the table is about.
+    return query.sheet(
+        title=f"{what.capitalize()} of {query.title(by_text(names))}",
         caption=(
             f"{what.capitalize()} over the configurations of a pair, each with the median of"
             f" its cells, and"
             f" its {interval} (bootstrap over configurations, as a random sample of many such"
-            f" networks).{_meaning(q) if both else ''} {_basis(cases)}"
+            f" networks).{_meaning(q) if both else ''} {query.basis(tuple(query.orders))}"
         ),
         head=(
             *((one_line(name), False) for name in names),
             ("configurations", True),
             *((text, True) for head in heads for text in (head, interval)),
         ),
-        rows=tuple(rows),
+        rows=rows,
     )
 
 
@@ -113,21 +110,18 @@ def over_configurations(values: list[float], p: float, level: float, seed: int) 
     return Estimate(found.n, found.value, *quantile_interval(values, p / 100, level, seed))
 
 
-def _groups(
-    run: Run, request: FigureRequest, cases: Cases
-) -> tuple[tuple[str, ...], list[tuple[tuple[str, ...], list[Sample]]]]:
-    """Return what separates pairs, and the cases of each: by names, or by the CCAs of the
+def _groups(query: Query) -> tuple[Names, list[tuple[Names, list[Sample]]]]:
+    """Return what separates pairs, and the samples of each: by names, or by the CCAs of the
     sessions.
     """
-    facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
-    if facet or by:
-        names = separated((*facet, *by), (), cases)
-        return names, cases.groups(names)
-    names = separated((), (), cases)
-    groups: dict[tuple[str, ...], list[Sample]] = {}
-    for key, members in cases.groups(names):
+    names = query.each()
+    if query.names("facet") or query.names("by"):
+        return names, query.groups(names)
+    run, sessions = query.subject.run, sessions_of(query.subject.run, query.metric)
+    groups: dict[Names, list[Sample]] = {}
+    for key, members in query.groups(names):
         for sample in members:
-            pair = pair_of(run, sample.outcome.configuration, sessions_of(run, cases.metric))
+            pair = pair_of(run, sample.outcome.configuration, sessions)
             groups.setdefault((pair, *key), []).append(sample)
     return (PAIR, *names), list(groups.items())
 
@@ -151,13 +145,12 @@ def _meaning(p: float) -> str:
     return f" {share}: 1 - (the {ordinal(100 - p)} of |K|)."
 
 
-def _basis(cases: Cases) -> str:
-    """Say what the table is made of; that configurations are mixed is what it is about."""
-    return cases.basis(tuple(cases.orders))
+def _unasked(subject: Subject) -> Sheet:
+    return replace(asked(subject, DEFAULT), section="repetitions")
 
 
 def _is_due(subject: Subject) -> bool:
     return subject.measures("fmp") and len(subject.run.configurations) > 1
 
 
-KIND = FigureKind("pairs", make, _is_due)
+KIND = FigureKind("pairs", asked, _unasked, _is_due)

@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairc.compiler.plan import FigureRequest
 from fairc.runtime.formatting import Scale, scale_for
-from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.report.links import named
-from fairc.runtime.report.run import Configuration, Run
+from fairc.runtime.report.run import Run
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate
-from .traces import BINS, Line, Panel, chosen_text, draw_panels, representatives, shaded
+from .traces import BINS, Line, Panel, ShownRun, chart, chosen_text, representatives, shaded
 
 
-def make(subject: Subject, request: FigureRequest | None) -> Drawing:
+def unasked(subject: Subject) -> Drawing:
     """Make the figure for the configurations whose time series are shown."""
-    del request  # a default figure: it has no options
     found = representatives(subject)
     bins = BINS if len(found) == 1 else BINS // 2
-    panels = [
-        panel
-        for configuration, outcome, _, heading in found
-        for panel in _panels(subject.run, configuration, outcome, heading, bins)
-    ]
+    panels = [panel for shown in found for panel in _panels(subject.run, shown, bins)]
     if not panels:
         raise NothingToDraw("no samples of a queue")
     parts = [
@@ -40,24 +33,22 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
             f" of time keeps its smallest and its largest value.{shaded(panels)}"
         ),
         alt=f"Line chart of the backlog over time. {'; '.join(parts)}.",
-        draw=lambda width: draw_panels(panels, width, per_configuration=1),
+        picture=chart(panels),
     )
 
 
-def _panels(
-    run: Run, configuration: Configuration, outcome: Outcome, heading: str, bins: int
-) -> list[Panel]:
+def _panels(run: Run, shown: ShownRun, bins: int) -> list[Panel]:
     """Return a panel per queue: in packets where the limit is in packets, else in bytes."""
     table = run.columns(
         "SELECT queue, t_s, bytes, packets FROM queues WHERE cell = ? ORDER BY queue, t_s",
-        [outcome.cell],
+        [shown.outcome.cell],
     )
     panels = []
     for name in sorted(set(table["queue"].tolist())):
-        link = named(run.scenes[configuration.id], name)
+        link = named(run.scenes[shown.configuration.id], name)
         mine = {k: v[table["queue"] == name] for k, v in table.items()}
         node, _, interface = name.partition("/")
-        queue = run.queue_of(configuration.id, node, interface)
+        queue = run.queue_of(shown.configuration.id, node, interface)
         in_packets = queue is not None and queue.limit_packets is not None
         backlog = mine["packets" if in_packets else "bytes"].astype(float)
         limit = float((queue.limit_packets or queue.limit_bytes or 0) if queue else 0)
@@ -67,14 +58,14 @@ def _panels(
         if times:
             panels.append(
                 Panel(
-                    f"{heading}: {link}" if heading else link,
+                    f"{shown.heading}: {link}" if shown.heading else link,
                     scale.unit,
                     (Line("backlog", 0, times, values),),
                     (limit / scale.factor, "limit") if limit else None,
-                    run.scenes[configuration.id].warmup_ns * 1e-9,
+                    shown.warmup_s,
                 )
             )
     return panels
 
 
-KIND = FigureKind("queue", make, is_due=lambda _: True)
+KIND = FigureKind("queue", unasked=unasked)

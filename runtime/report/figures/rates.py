@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairc.compiler.plan import FigureRequest
-from fairc.runtime.formatting import Scale, counted, quantity, scale_for
+from fairc.runtime.formatting import counted, quantity, scale_for
 from fairc.runtime.report.links import capacity, changing
 from fairc.runtime.report.run import Configuration, Run, in_list
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, panel_names
-from .layout import columns_for, fitting, grid, label_room, short
-from .style import LIMIT, Width, colour, dash, label_ends
-from .traces import shade
+from .chart import Axis, Chart, Panel
+from .marks import Band, Line, Mark, Shade
+from .style import LIMIT, colour, dash
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
 # A line is drawn through at most this many means, so that a 100 ms slot's packets do not hide it.
@@ -104,9 +102,8 @@ def _parts(cell: NDArray[Any], flow: NDArray[Any]) -> Iterator[tuple[str, str, s
         yield cell[start], flow[start], slice(start, end)
 
 
-def make(subject: Subject, request: FigureRequest | None) -> Drawing:
+def unasked(subject: Subject) -> Drawing:
     """Make the figure for the configurations whose time series are shown."""
-    del request  # a default figure: it has no options
     found = [(c, load(subject.run, c)) for c in subject.shown]
     data = [(c, s) for c, s in found if s is not None]
     if not data:
@@ -132,81 +129,54 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         caption += " Dashed: the rate of the link, on the wire."
     if any(s.warmup_s for _, s in data):
         caption += " Shaded: the warm-up."
-    return Drawing(
-        name="rates",
-        section="time",
-        title="Rates of the flows",
-        caption=caption,
-        alt=_alt(data),
-        draw=lambda width: _draw(data, width),
-    )
-
-
-def _alt(data: list[tuple[Configuration, Series]]) -> str:
-    parts = []
-    for configuration, series in data[:4]:
-        means = [
+    means = [
+        f"{c.label}: "
+        + ", ".join(
             f"{flow} {quantity(float(np.nanmean(rates)), 'bit/s')}"
             for flow, rates in series.rates.items()
             if not np.isnan(rates).all()
-        ]
-        parts.append(f"{configuration.label}: {', '.join(means)}")
-    panels = counted(len(data), "panel")
-    return f"Line chart, {panels}, rate over time. Mean while active: {'; '.join(parts)}."
+        )
+        for c, series in data[:4]
+    ]
+    alt = (
+        f"Line chart, {counted(len(data), 'panel')}, rate over time. Mean while active:"
+        f" {'; '.join(means)}."
+    )
+    chart = _chart([s for _, s in data], panel_names(c for c, _ in data))
+    return Drawing("rates", "time", "Rates of the flows", caption, alt, chart)
 
 
-def _draw(data: list[tuple[Configuration, Series]], width: Width) -> Figure:
-    flows = [flow for _, s in data for flow in s.rates]
-    names = panel_names(c for c, _ in data)
-    columns = columns_for(width, len(data))
-    height = 1.5 if len(data) == 1 else 1.05
-    layout = grid(width, columns, len(data), height, label_room(flows), headings=len(data) > 1)
-    largest = max(float(np.nanmax(r, initial=0.0)) for _, s in data for r in s.rates.values())
-    for _, series in data:
+def _chart(data: list[Series], names: list[str]) -> Chart:
+    known = [rates for s in data for rates in (*s.rates.values(), s.capacity) if rates is not None]
+    largest = max(float(np.nanmax(rates, initial=0.0)) for rates in known)
+    scale = scale_for("bit/s", [largest])
+    order = {flow: i for i, flow in enumerate(dict.fromkeys(f for s in data for f in s.rates))}
+    panels = []
+    for series, name in zip(data, names, strict=True):
+        marks: list[Mark] = [Shade(series.warmup_s)]
         if series.capacity is not None:
-            largest = max(largest, float(series.capacity.max()))
-    scale: Scale = scale_for("bit/s", [largest])
-    order = {flow: i for i, flow in enumerate(dict.fromkeys(flows))}
-    last = max(float(s.t_s[-1]) + s.bin_s / 2 for _, s in data)
-    for axes, (_, series), name in zip(layout.panels, data, names, strict=True):
-        axes.set_ylim(0, largest / scale.factor * 1.05 or 1)
-        axes.set_xlim(min(0.0, float(data[0][1].t_s[0])), last)
-        ends: list[tuple[float, str, str]] = []
-        shade(axes, series.warmup_s)
-        if series.capacity is not None:
-            line = series.capacity / scale.factor
-            axes.plot(
-                series.t_s,
-                line,
-                color=LIMIT,
-                linewidth=0.7,
-                linestyle=(0, (4, 2)),
-                drawstyle="steps-mid",
-            )
+            carried, dashed = series.capacity / scale.factor, (0, (4, 2))
+            marks.append(Line(series.t_s, carried, LIMIT, dashed, width=0.7, steps="steps-mid"))
         for flow, rates in series.rates.items():
-            paint = colour(order[flow])
             shown = np.isfinite(rates).sum(axis=0) * 2 >= len(rates)
             if not shown.any():
                 continue
-            kept = rates[:, shown] / scale.factor
-            times = series.t_s[shown]
+            kept, times, paint = (
+                rates[:, shown] / scale.factor,
+                series.t_s[shown],
+                colour(order[flow]),
+            )
             if len(rates) > 1:
-                axes.fill_between(
-                    times,
-                    np.nanmin(kept, axis=0),
-                    np.nanmax(kept, axis=0),
-                    color=paint,
-                    alpha=0.18,
-                    linewidth=0,
-                )
-            line = np.nanmedian(kept, axis=0)
-            axes.plot(times, line, color=paint, linestyle=dash(order[flow]))
-            ends.append((float(line[-1]), short(flow), paint))
-        label_ends(axes, ends)
-        if name:
-            axes.set_title(fitting(name, layout.width + label_room(order)))
-    layout.label("time (s)", scale.unit)
-    return layout.figure
+                marks.append(Band(times, np.nanmin(kept, axis=0), np.nanmax(kept, axis=0), paint))
+            marks.append(Line(times, np.nanmedian(kept, axis=0), paint, dash(order[flow]), flow))
+        panels.append(Panel(name, marks))
+    last = max(float(s.t_s[-1]) + s.bin_s / 2 for s in data)
+    return Chart(
+        panels,
+        Axis("time (s)", min(0.0, float(data[0].t_s[0])), last),
+        Axis(scale.unit, 0, largest / scale.factor * 1.05 or 1),
+        heights=(1.5, 1.05),
+    )
 
 
-KIND = FigureKind("rates", make, is_due=lambda _: True)
+KIND = FigureKind("rates", unasked=unasked)

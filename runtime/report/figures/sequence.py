@@ -6,22 +6,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.formatting import listed, one_line, quantity, scale_for
+from fairc.runtime.formatting import listed, quantity, scale_for
 from fairc.runtime.repetitions.samples import LOAD, REPETITION, Sample
 from fairc.runtime.report.run import Run, in_list
 
-from .base import Drawing, FigureKind, Subject, few, limits
-from .cases import Cases, by_text, grouped, headed, load, names_of, separated, stem, valued, worded
-from .layout import WIDE_LEFT, Key, fitting, panels_for
-from .style import INK, Width, colour, dash
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from .base import Drawing, FigureKind, Subject
+from .chart import WIDE_LEFT, Axis, Chart
+from .chart import Panel as Drawn
+from .layout import Key
+from .marks import Line as Steps
+from .marks import Mark, dots
+from .query import Names, Query, by_text, headed, load, valued, worded
+from .style import INK, colour, dash
 
 # Points of a line: more cannot be distinguished at a page's width.
 MOST_POINTS = 150
@@ -55,33 +55,25 @@ class Panel:
     scaled: float | None
 
 
-def make(subject: Subject, request: FigureRequest | None) -> Drawing:
+def asked(subject: Subject, request: FigureRequest) -> Drawing:
     """Make the figure; options: `by`, `facet`. Every configuration has a panel of its own.
 
     Raises NothingToDraw where no load has a curve, or there are too many panels or groups.
     """
-    assert request is not None, "not a default figure"
-    run = subject.run
-    cases = load(subject, request)
-    facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
+    query = load(subject, request)
+    by = query.names("by")
     # Curves of different networks in one panel would say nothing.
-    rest = [n for n in run.axes if n not in {*facet, *by} and len(cases.orders[n]) > 1]
-    facet = (*facet, *rest)
-    by = separated(by, facet, cases)
-    groups = [key for key, _ in cases.groups(by)]
-    few(len(groups), limits("sequence").lines, "groups", " lines can show")
-    panels = [
-        _panel(subject, worded(facet, key), members, by, groups, cases)
-        for key, members in cases.groups(facet)
-    ]
-    few(len(panels), limits("sequence").panels, "panels")
-    return Drawing(
-        name=stem(subject, request),
-        section="asked",
-        title=f"Bytes received {cases.title(by_text((*by, *facet))).removeprefix('sequence ')}",
-        caption=" ".join((_READING, _units(panels), _scaling(panels), cases.basis((*by, *facet)))),
+    facet = query.swept_by(query.names("facet"), *by)
+    by = query.separated(by, *facet)
+    groups = [key for key, _ in query.groups(by)]
+    found = query.groups(facet)
+    query.check(len(found), lines=len(groups))
+    panels = [_panel(query, worded(facet, key), members, by, groups) for key, members in found]
+    return query.drawing(
+        title=f"Bytes received {query.title(by_text((*by, *facet))).removeprefix('sequence ')}",
+        caption=" ".join((_READING, _units(panels), _scaling(panels), query.basis((*by, *facet)))),
         alt=f"Bytes received over the time since connectStart. {_described(panels, groups)}.",
-        draw=lambda width: _draw(panels, [worded(by, g) for g in groups], width),
+        picture=_chart(panels, query.keys(by)),
     )
 
 
@@ -133,28 +125,23 @@ def _described(panels: Sequence[Panel], groups: Sequence[tuple[str, ...]]) -> st
 
 
 def _panel(
-    subject: Subject,
-    heading: str,
-    members: Sequence[Sample],
-    by: tuple[str, ...],
-    groups: Sequence[tuple[str, ...]],
-    cases: Cases,
+    query: Query, heading: str, members: Sequence[Sample], by: Names, groups: Sequence[Names]
 ) -> Panel:
     """Return the curves of the repetition that is nearest to what is usual in all groups."""
-    chosen = _usual(subject, members, by, cases)
+    chosen, run = _usual(query, members, by), query.subject.run
     unit = [sample for sample in members if sample.keys[REPETITION] == chosen]
     # All of the unit scales it, also loads that the figure does not show.
     configurations = {sample.outcome.configuration for sample in members}
     cells = {
         outcome.cell
-        for configuration in subject.run.configurations
+        for configuration in run.configurations
         if configuration.id in configurations
         for outcome in configuration.counted
         if str(outcome.repetition) == chosen
     }
-    curves = _curves(subject.run, cells)
+    curves = _curves(run, cells)
     scale = _scale(curves)
-    marks = _marks(subject.run, cells)
+    marks = _marks(run, cells)
     lines = []
     for sample in unit:
         place = sample.outcome.cell, sample.flow, int(sample.keys[LOAD])
@@ -174,15 +161,16 @@ def _panel(
     return Panel(heading, chosen, tuple(lines), scale)
 
 
-def _usual(subject: Subject, members: Sequence[Sample], by: tuple[str, ...], cases: Cases) -> str:
+def _usual(query: Query, members: Sequence[Sample], by: Names) -> str:
     """Return the repetition with a load in every group whose PLTs are nearest to their medians.
 
     Nearest: the sum over groups of |PLT - median| / median is least; the earlier one wins a tie. A
     repetition without a load in some group is taken only where none is whole.
     """
-    plts = _plts(subject)
+    rows = query.subject.run.rows("SELECT cell, flow, load, plt_s FROM loads WHERE error = ''")
+    plts = {(cell, flow, str(number)): plt for cell, flow, number, plt in rows if plt is not None}
     distances: dict[str, list[float]] = {}
-    for _, found in grouped(members, by, cases.orders):
+    for _, found in query.groups(by, members):
         known = {
             c.keys[REPETITION]: plts[k]
             for c in found
@@ -195,12 +183,6 @@ def _usual(subject: Subject, members: Sequence[Sample], by: tuple[str, ...], cas
     if not distances:
         return min((c.keys[REPETITION] for c in members), key=int)
     return min(distances, key=lambda r: (-len(distances[r]), sum(distances[r]), int(r)))
-
-
-def _plts(subject: Subject) -> dict[tuple[str, str, str], float]:
-    """Return (cell, flow, load) -> PLT of every load that did not fail, s."""
-    rows = subject.run.rows("SELECT cell, flow, load, plt_s FROM loads WHERE error = ''")
-    return {(cell, flow, str(number)): plt for cell, flow, number, plt in rows if plt is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,46 +247,36 @@ def _marks(run: Run, cells: set[str]) -> dict[Place, tuple[float, float]]:
     return {(cell, flow, number): (ttr, plt) for cell, flow, number, ttr, plt in rows}
 
 
-def _draw(panels: Sequence[Panel], groups: Sequence[str], width: Width) -> Figure:
-    most = max(line.bytes[-1] for panel in panels for line in panel.lines)
-    scale = scale_for("B", [most])
-    keys = [Key(one_line(g), colour(i), dash(i)) for i, g in enumerate(groups) if g]
-    keys += [Key("responseStart", INK, marker=_RESPONSE, filled=False)]
-    keys += [Key("loadEventEnd", INK, marker=_LOADED)]
-    layout = panels_for(
-        width, [panel.heading for panel in panels], (1.6, 1.25), keys, left=WIDE_LEFT, share=False
-    )
-    for axes, panel in zip(layout.panels, panels, strict=True):
-        last = max(line.marks[1] for line in panel.lines)
+def _chart(panels: Sequence[Panel], groups: list[Key]) -> Chart:
+    scale = scale_for("B", [max(line.bytes[-1] for panel in panels for line in panel.lines)])
+    drawn = []
+    for panel in panels:
+        marks: list[Mark] = []
         for line in panel.lines:
-            axes.plot(
-                line.t_s,
-                [b / scale.factor for b in line.bytes],
-                color=colour(line.group),
-                linestyle=dash(line.group),
-                drawstyle="steps-post",
-            )
-            if not line.ends:
-                continue
+            paint, y = colour(line.group), [b / scale.factor for b in line.bytes]
+            marks.append(Steps(line.t_s, y, paint, dash(line.group), steps="steps-post"))
             for at_s, marker in zip(line.marks, (_RESPONSE, _LOADED), strict=True):
-                place = int(np.searchsorted(line.t_s, at_s, side="right")) - 1
-                axes.plot(
-                    [at_s],
-                    [line.bytes[max(0, place)] / scale.factor],
-                    marker=marker,
-                    markersize=5,
-                    markeredgecolor=colour(line.group),
-                    markerfacecolor=colour(line.group) if marker == _LOADED else "none",
-                    linestyle="none",
-                    clip_on=False,
-                    zorder=4,
-                )
-        axes.set_xlim(0, last * 1.04)
-        axes.set_ylim(bottom=0)
-        axes.locator_params(axis="x", nbins=6)
-        axes.set_title(fitting(panel.heading, layout.width))
-    layout.label("time since connectStart (s)", f"bytes received ({scale.unit})")
-    return layout.figure
+                if line.ends:
+                    place = max(0, int(np.searchsorted(line.t_s, at_s, side="right")) - 1)
+                    filled = marker == _LOADED
+                    marks.append(
+                        dots([at_s], [y[place]], paint, marker, 5, filled=filled, clip=False, z=4)
+                    )
+        last = max(line.marks[1] for line in panel.lines)
+        drawn.append(Drawn(panel.heading, marks, x=Axis("", 0, last * 1.04, bins=6)))
+    return Chart(
+        drawn,
+        Axis("time since connectStart (s)"),
+        Axis(f"bytes received ({scale.unit})", 0),
+        heights=(1.6, 1.25),
+        keys=[
+            *groups,
+            Key("responseStart", INK, marker=_RESPONSE, filled=False),
+            Key("loadEventEnd", INK, marker=_LOADED),
+        ],
+        left=WIDE_LEFT,
+        share=False,
+    )
 
 
-KIND = FigureKind("sequence", make)
+KIND = FigureKind("sequence", asked)

@@ -7,12 +7,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from math import log
 from typing import Any, Literal
 
 import matplotlib
-from matplotlib.axes import Axes
-from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 Width = Literal["column", "page"]
 Dash = Literal["-"] | tuple[int, tuple[float, ...]]
@@ -28,6 +25,19 @@ LIMIT = "#b3261e"
 # contrast of at least 3 to 1 on white. The page gives each a lighter twin on dark (style.css).
 SERIES = ("#0072b2", "#d55e00", "#00855f", "#a0468f", "#8a6d00", "#4b4ba8")
 DASHES: tuple[Dash, ...] = ("-", (0, (4, 1.5)), (0, (1, 1.2)))
+
+# Colours of a scale, light to dark, so that they keep their order in grey and for every eye. They
+# are not the page's colours, because those follow light and dark and a scale must not.
+#
+# |F| from fair to unfair: green to red as the studies of session fairness draw it, each step darker
+# than the one before, so that lightness alone shows it as well.
+FAIR_TO_UNFAIR = ("#c2e8b4", "#efc964", "#e58a3a", "#c13f2e", "#6f0f1d")
+
+# Any other metric: matplotlib's viridis, backwards, which is perceptually uniform.
+UNIFORM = "viridis_r"
+
+# Text and markers in a coloured cell.
+DARK, LIGHT = "#101418", "#fdfdfe"
 
 # Names of the page's CSS variables that take the place of these colours.
 VARIABLES = {
@@ -134,32 +144,13 @@ def _overlap(a: tuple[float, list[int]], b: tuple[float, list[int]], gap: float)
     return b[0] - a[0] < reach - 1e-12
 
 
-def logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:
-    """Make an axis logarithmic, with plain numbers: `0.1`, not a power in mathematical type."""
-    axes.set(**{f"{which}scale": "log"})
-    axis = axes.xaxis if which == "x" else axes.yaxis
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=4))
-    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axis.set_minor_formatter(NullFormatter())
+def luminance(colour: tuple[float, float, float]) -> float:
+    """Return the relative luminance of an sRGB colour, 0 to 1 (WCAG 2.1)."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def label_ends(axes: Axes, labels: Sequence[tuple[float, str, str]]) -> None:
-    """Write the names of lines at the right edge, each at its height and in its colour.
-
-    labels: (height in data units, text, colour). Labels that would overlap are moved apart.
-    """
-    low, high = axes.get_ylim()
-    box = axes.get_position()
-    figure = axes.get_figure(root=True)
-    assert figure is not None
-    points = box.height * figure.get_figheight() * 72
-    gap = 8.5 / points
-    if axes.get_yscale() == "log":
-        low, high, labels = log(low), log(high), [(log(y), t, c) for y, t, c in labels]
-    heights = spread([(y - low) / (high - low) for y, _, _ in labels], gap)
-    over = max((b for b in heights), default=0) - 1
-    heights = [h - max(0.0, over) for h in heights]
-    for height, (_, text, paint) in zip(heights, labels, strict=True):
-        axes.text(
-            1.015, height, text, color=paint, transform=axes.transAxes, va="center", clip_on=False
-        )
+def ink_on(colour: tuple[float, float, float]) -> str:
+    """Return dark or light, whichever has more contrast on the colour (WCAG 2.1)."""
+    y = luminance(colour)
+    return DARK if (y + 0.05) / 0.05 > 1.05 / (y + 0.05) else LIGHT

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.report.run import Configuration
 
 from .base import NothingToDraw, Subject, panel_names
-from .layout import columns_for, fitting, grid, label_room, short
-from .style import GRID, LIMIT, MUTED, Width, colour, dash, label_ends
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from .chart import Axis, Chart
+from .chart import Panel as Drawn
+from .marks import Line as Mark
+from .marks import Rule, Shade, limit
+from .style import colour, dash
 
 # Bins across a panel for each panel in a row; each keeps its smallest and largest value.
 BINS = 300
@@ -55,32 +54,33 @@ def shaded(panels: Sequence[Panel]) -> str:
     return " Shaded: the warm-up." if any(panel.warmup_s for panel in panels) else ""
 
 
-def shade(axes: Axes, warmup_s: float) -> None:
-    """Shade the warm-up, from 0 s on, behind everything."""
-    if warmup_s:
-        axes.axvspan(0, warmup_s, color=GRID, alpha=0.55, linewidth=0, zorder=0)
+class ShownRun(NamedTuple):
+    """The repetition shown for a configuration, why this one, and the heading of its panels.
 
-
-class Shown(NamedTuple):
-    """The repetition shown for a configuration, why this one, and the heading of its panels."""
+    warmup_s: the time that metrics leave out, s.
+    """
 
     configuration: Configuration
     outcome: Outcome
     why: str
     heading: str
+    warmup_s: float
 
 
-def representatives(subject: Subject) -> list[Shown]:
+def representatives(subject: Subject) -> list[ShownRun]:
     """Return the repetition shown for each configuration. Raises NothingToDraw."""
     chosen = [(c, subject.results.representative(c)) for c in subject.shown]
     found = [(c, *r) for c, r in chosen if r is not None]
     if not found:
         raise NothingToDraw("no cell counts")
     names = panel_names(c for c, _, _ in found)
-    return [Shown(*shown, name) for shown, name in zip(found, names, strict=True)]
+    return [
+        ShownRun(c, outcome, why, name, subject.run.scenes[c.id].warmup_ns * 1e-9)
+        for (c, outcome, why), name in zip(found, names, strict=True)
+    ]
 
 
-def chosen_text(found: list[Shown]) -> str:
+def chosen_text(found: list[ShownRun]) -> str:
     """Return a sentence that names the repetition shown: one run, not a summary."""
     if len(found) == 1:
         return f"One run, not a summary: repetition {found[0].outcome.repetition}, {found[0].why}."
@@ -103,43 +103,32 @@ def broken(line: Line, silence_s: float) -> tuple[list[float], list[float]]:
     return times, values
 
 
-def draw_panels(panels: list[Panel], width: Width, per_configuration: int) -> Figure:
-    """Draw panels as small multiples; those of one configuration stand side by side on a page."""
-    labels = [line.name for panel in panels for line in panel.lines]
-    labels += [panel.limit[1] for panel in panels if panel.limit]
-    columns = columns_for(width, len(panels))
-    if width == "page" and per_configuration > 1:
-        columns = per_configuration
-    few = len(panels) <= 2
-    layout = grid(
-        width, columns, len(panels), 1.3 if few else 0.95, label_room(labels), headings=True
-    )
+def chart(panels: Sequence[Panel], across: int = 0) -> Chart:
+    """Return panels over one time; across: those of a configuration, which stand side by side."""
     times = [t for panel in panels for line in panel.lines for t in line.times]
     first, last = min([0.0, *times]), max(times)
+    silence_s = max(SILENCE_S, 3 * (last - first) / BINS)
     top: dict[str, float] = {}
     for panel in panels:
         values = [v for line in panel.lines for v in line.values]
         values += [panel.limit[0]] if panel.limit else []
         top[panel.unit] = max([top.get(panel.unit, 0.0), *values])
-    for axes, panel in zip(layout.panels, panels, strict=True):
-        axes.set_ylim(panel.span or (0, top[panel.unit] * 1.06 or 1))
-        if panel.span and panel.span[0] < 0 < panel.span[1]:
-            axes.axhline(0, color=MUTED, linewidth=0.6)
-        ends: list[tuple[float, str, str]] = []
-        for line in panel.lines:
-            paint = colour(line.index)
-            silence_s = max(SILENCE_S, 3 * (last - first) / BINS)
-            axes.plot(
-                *broken(line, silence_s), color=paint, linestyle=dash(line.index), linewidth=0.8
-            )
-            ends.append((line.values[-1], short(line.name), paint))
-        if panel.limit:
-            axes.axhline(panel.limit[0], color=LIMIT, linewidth=0.8, linestyle=(0, (5, 2)))
-            ends.append((panel.limit[0], short(panel.limit[1]), LIMIT))
-        label_ends(axes, ends)
-        shade(axes, panel.warmup_s)
-        axes.set_xlim(first, last)
-        axes.set_title(fitting(panel.heading, layout.width + label_room(labels)))
-        axes.set_ylabel(panel.unit)
-    layout.label("time (s)")
-    return layout.figure
+    drawn = []
+    for panel in panels:
+        low, high = panel.span or (0, top[panel.unit] * 1.06 or 1)
+        marks = [
+            Mark(*broken(at, silence_s), colour(at.index), dash(at.index), at.name, 0.8)
+            for at in panel.lines
+        ]
+        zero = [Rule(0)] if panel.span and low < 0 < high and not panel.limit else []
+        limits = [limit(*panel.limit)] if panel.limit else []
+        every = (*zero, *marks, *limits, Shade(panel.warmup_s))
+        drawn.append(Drawn(panel.heading, every, y=Axis(panel.unit, low, high)))
+    return Chart(
+        drawn,
+        Axis("time (s)", first, last),
+        Axis(),
+        heights=(1.3, 0.95),
+        lone=2,
+        across=across,
+    )

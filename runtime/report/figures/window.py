@@ -6,26 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from fairc.compiler.plan import FigureRequest
 from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.report.run import Run, by_flow
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate
-from .traces import BINS, Line, Panel, chosen_text, draw_panels, representatives, shaded
+from .traces import BINS, Line, Panel, chart, chosen_text, representatives, shaded
 
 
-def make(subject: Subject, request: FigureRequest | None) -> Drawing:
+def unasked(subject: Subject) -> Drawing:
     """Make the figure for the configurations whose time series are shown."""
-    del request  # a default figure: it has no options
     found = representatives(subject)
     bins = BINS if len(found) == 1 else BINS // 2
     panels: list[Panel] = []
     several = False
-    for configuration, outcome, _, heading in found:
-        windows, rtts, many = _lines(subject.run, outcome, bins)
+    for shown in found:
+        windows, rtts, many = _lines(subject.run, shown.outcome, bins)
         several = several or many
-        lead = f"{heading}: " if heading else ""
-        warm = subject.run.scenes[configuration.id].warmup_ns * 1e-9
+        lead = f"{shown.heading}: " if shown.heading else ""
+        warm = shown.warmup_s
         panels.append(Panel(f"{lead}congestion window", "packets", windows, None, warm))
         panels.append(Panel(f"{lead}smoothed RTT", "ms", rtts, None, warm))
     panels = [p for p in panels if p.lines]
@@ -36,10 +34,9 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
         if several
         else ""
     )
-    scenes = (subject.run.scenes.get(configuration.id) for configuration, *_ in found)
     split = (
         " Where proxies split a flow's connections, those from the server to its proxy are shown."
-        if any(scene is not None and scene.peps for scene in scenes)
+        if any(subject.run.scenes[shown.configuration.id].peps for shown in found)
         else ""
     )
     return Drawing(
@@ -51,7 +48,7 @@ def make(subject: Subject, request: FigureRequest | None) -> Drawing:
             f" its smallest and its largest sample.{shaded(panels)}{summed}{split}"
         ),
         alt=_alt(panels),
-        draw=lambda width: draw_panels(panels, width, per_configuration=2),
+        picture=chart(panels, across=2),
     )
 
 
@@ -111,4 +108,4 @@ def _summed(columns: dict[str, Any], bins: int) -> tuple[list[float], list[float
     return middle[seen].tolist(), total[seen].tolist()
 
 
-KIND = FigureKind("window", make, is_due=lambda _: True)
+KIND = FigureKind("window", unasked=unasked)

@@ -14,10 +14,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
 from fairc.compiler.plan import FigureRequest
-from fairc.runtime.formatting import between, listed, one_line, quantity, scale_for
+from fairc.runtime.formatting import between, listed, quantity, scale_for
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.metrics.base import Distribution
 from fairc.runtime.repetitions.samples import LOAD, PROTOCOL, REPETITION, Sample
@@ -26,13 +25,14 @@ from fairc.runtime.statistics.repeated import FIXED, Repeated
 from fairc.words import metrics as words
 
 from .axis import LOG_RATIO, wants_log
-from .base import Drawing, NothingToDraw, Subject, limits
-from .cases import Cases, by_text, headed, load, mixture, names_of, separated, stem, valued, worded
-from .layout import Key, fitting, panels_for
-from .style import Width, colour, dash
+from .base import Drawing, NothingToDraw, Subject
+from .chart import Axis, Chart, Panel
+from .marks import Band
+from .marks import Line as Drawn
+from .query import Query, by_text, headed, load, valued, worded
+from .style import colour, dash
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -48,10 +48,11 @@ LOADS = Distribution(things="page loads that count", word="loads")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One group: at each place the median share and its interval (the median itself without
-    one).
+    """One group, of so many cells: at each place the median share and its interval (the median
+    itself without one).
     """
 
+    heading: str
     index: int
     cells: int
     share: tuple[float, ...]
@@ -60,11 +61,18 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
-    """The groups that share axes."""
+class OfCell:
+    """The values of a group in a cell: the finite ones in order, how many there are in all, and how
+    many things they stand for.
+    """
 
-    heading: str
-    lines: tuple[Line, ...]
+    values: Floats
+    count: int
+    things: int
+
+
+Own = dict[tuple[int, int], OfCell]
+"""(group, cell) -> its values."""
 
 
 def make(subject: Subject, request: FigureRequest) -> Drawing | None:
@@ -77,60 +85,43 @@ def make(subject: Subject, request: FigureRequest) -> Drawing | None:
     if source is None:
         return None
     if source is LOADS:
-        cases = load(subject, request)
-    else:
-        cases = load(subject, request.model_copy(update={"metric": source.there}))
-        cases = replace(cases, metric=name, unit=metric.values[0].unit)
-    facet, by = (names_of(request, option, cases) for option in ("facet", "by"))
-    if source is LOADS:
-        if LOAD in (*facet, *by) or len(cases.orders[LOAD]) < 2:
+        query = load(subject, request)
+        facet, by = query.names("facet"), query.names("by")
+        if LOAD in (*facet, *by) or len(query.orders[LOAD]) < 2:
             return None  # then each cell has one value
-        if len(cases.orders[PROTOCOL]) > 1 and PROTOCOL not in (*facet, *by):
+        if len(query.orders[PROTOCOL]) > 1 and PROTOCOL not in (*facet, *by):
             by = (*by, PROTOCOL)
-        by = separated(by, (*facet, LOAD), cases)
+        by = query.separated(by, *facet, LOAD)
     else:
-        by = separated(by, facet, cases)
-    members = cases.groups((*facet, *by))
+        query = load(subject, request.model_copy(update={"metric": source.there}))
+        query = replace(query, request=request, metric=name, unit=metric.values[0].unit)
+        facet = query.names("facet")
+        by = query.separated(query.names("by"), *facet)
+    members = query.groups((*facet, *by))
     groups = [found for _, found in members]
-    own = _of_loads(groups) if source is LOADS else _values(subject, source, cases, groups)
+    own = _of_loads(groups) if source is LOADS else _values(subject, source, groups)
     if not own:
         return None
     places = _places(own, source)
-    if log := wants_log(request, "x", places[:1]):
+    if log := wants_log(query, "x", places[:1]):
         places = _places(own, source, log=True)
-    cases = replace(cases, scale=scale_for(cases.unit, list(places)))
-    ranked = [key for key, _ in cases.groups(by)]
-    panels: dict[tuple[str, ...], list[Line]] = {}
-    for number, (key, group_members) in enumerate(members):
-        shares = [
-            _shares(values, count, places)
-            for (group, _), (values, count, _) in own.items()
-            if group == number
-        ]
+    query = replace(query, scale=scale_for(query.unit, list(places)))
+    ranked = [key for key, _ in query.groups(by)]
+    lines: list[Line] = []
+    for number, (key, group) in enumerate(members):
+        shares = [_shares(of, places) for (n, _), of in own.items() if n == number]
         if shares:
-            mixed = mixture(group_members, cases.swept, cases.sampled)
-            line = _line(ranked.index(key[len(facet) :]), shares, bool(mixed), cases.repeats)
-            panels.setdefault(key[: len(facet)], []).append(line)
-    drawn = [Panel(worded(facet, head), tuple(lines)) for head, lines in panels.items()]
-    most = max(len(panel.lines) for panel in drawn)
-    if len(drawn) > limits("cdf").panels or most > limits("cdf").lines:
-        raise NothingToDraw(f"{len(drawn)} panels with {most} lines are more than can be shown")
-    return Drawing(
-        name=stem(subject, request),
-        section="asked",
-        title=f"Distribution of {cases.title(by_text((*by, *facet)))}",
-        caption=_caption(source, drawn, cases.basis((*by, *facet)), own, cases.repeats),
-        alt=_alt(cases, drawn, ranked, places),
-        draw=lambda width: _draw(
-            cases, drawn, [worded(by, g) for g in ranked], places, width, source.word, log
-        ),
+            repeats = FIXED if (mixed := bool(query.mixture(group))) else subject.run.repeated
+            heading, rank = worded(facet, key[: len(facet)]), ranked.index(key[len(facet) :])
+            lines.append(_line(heading, rank, shares, mixed, repeats))
+    headings = [line.heading for line in lines]
+    query.check(len(set(headings)), lines=max(map(headings.count, headings)))
+    return query.drawing(
+        title=f"Distribution of {query.title(by_text((*by, *facet)))}",
+        caption=_caption(source, lines, query.basis((*by, *facet)), own, subject.run.repeated),
+        alt=_alt(query, lines, ranked, places),
+        picture=_chart(query, lines, places, source.word, by, log),
     )
-
-
-Own = dict[tuple[int, int], tuple["Floats", int, int]]
-"""(group, cell) -> finite values in order, how many there are in all, and how many things they
-stand for.
-"""
 
 
 def _in_order(groups: Sequence[Sequence[Sample]]) -> list[str]:
@@ -150,13 +141,11 @@ def _of_loads(groups: Sequence[Sequence[Sample]]) -> Own:
         for sample in found:
             of.setdefault(sample.outcome.cell, []).append(sample.value)
         for cell, values in sorted(of.items(), key=lambda item: ids.index(item[0])):
-            own[number, ids.index(cell)] = np.sort(values), len(values), len(values)
+            own[number, ids.index(cell)] = OfCell(np.sort(values), len(values), len(values))
     return own
 
 
-def _values(
-    subject: Subject, source: Distribution, cases: Cases, groups: Sequence[Sequence[Sample]]
-) -> Own:
+def _values(subject: Subject, source: Distribution, groups: Sequence[Sequence[Sample]]) -> Own:
     run = subject.run
     ids = _in_order(groups)
     number_of = {cell: number for number, cell in enumerate(ids)}
@@ -185,13 +174,13 @@ def _values(
     own: Own = {}
     for pair, at, mine in zip(kept.tolist(), first, values if len(kept) else [], strict=True):
         things = int(found["things"][at]) or len(mine)
-        own[divmod(pair, len(ids))] = np.sort(mine[~np.isnan(mine)]), len(mine), things
+        own[divmod(pair, len(ids))] = OfCell(np.sort(mine[~np.isnan(mine)]), len(mine), things)
     return own
 
 
 def _places(own: Own, source: Distribution, *, log: bool = False) -> tuple[float, ...]:
     """Return the times to look at: from the shortest to the longest that ended."""
-    ends = [(values[0], values[-1]) for values, *_ in own.values() if len(values)]
+    ends = [(of.values[0], of.values[-1]) for of in own.values() if len(of.values)]
     if not ends:
         raise NothingToDraw(f"no {source.word} with a value in any cell that counts")
     low, high = min(first for first, _ in ends), max(last for _, last in ends)
@@ -214,19 +203,22 @@ def _ticks(low: float, high: float) -> list[float]:
     return inside if len(inside) <= MOST_TICKS else [10.0**n for n in decades]
 
 
-def _shares(values: Floats, count: int, places: tuple[float, ...]) -> list[float]:
-    shares: list[float] = (np.searchsorted(values, places, side="right") / count).tolist()
+def _shares(of: OfCell, places: tuple[float, ...]) -> list[float]:
+    shares: list[float] = (np.searchsorted(of.values, places, side="right") / of.count).tolist()
     return shares
 
 
-def _line(index: int, shares: Sequence[Sequence[float]], mixed: bool, repeats: Repeated) -> Line:
+def _line(
+    heading: str, index: int, shares: Sequence[Sequence[float]], mixed: bool, repeats: Repeated
+) -> Line:
     """Return a line; mixed: its cells are of several configurations, so it has no interval."""
-    median = (FIXED if mixed else repeats).median
+    median = repeats.median
     estimates = [median(at) for at in zip(*shares, strict=True)]
     if mixed:
         estimates = [Estimate(e.n, e.value) for e in estimates]
     middle = tuple(e.value or 0.0 for e in estimates)
     return Line(
+        heading,
         index,
         len(shares),
         middle,
@@ -236,15 +228,13 @@ def _line(index: int, shares: Sequence[Sequence[float]], mixed: bool, repeats: R
 
 
 def _caption(
-    source: Distribution, panels: Sequence[Panel], basis: str, own: Own, repeats: Repeated
+    source: Distribution, lines: Sequence[Line], basis: str, own: Own, repeats: Repeated
 ) -> str:
-    cells = sorted({line.cells for panel in panels for line in panel.lines})
-    n = between(cells)
-    band = any(line.low != line.high for panel in panels for line in panel.lines)
-    sizes = sorted(things for *_, things in own.values())
+    n = between(sorted({line.cells for line in lines}))
+    sizes = sorted(of.things for of in own.values())
     interval = (
         f"band: its 95 % interval ({repeats.interval})"
-        if band
+        if any(line.low != line.high for line in lines)
         else f"no interval (it takes {repeats.needed} cells of one configuration)"
     )
     return (
@@ -254,48 +244,42 @@ def _caption(
 
 
 def _alt(
-    cases: Cases,
-    panels: Sequence[Panel],
+    query: Query,
+    lines: Sequence[Line],
     groups: Sequence[tuple[str, ...]],
     places: tuple[float, ...],
 ) -> str:
     parts = []
-    for panel in panels:
-        for line in panel.lines:
-            half = next(
-                (x for x, share in zip(places, line.share, strict=True) if share >= 0.5), None
-            )
-            name = headed(panel.heading, valued(groups[line.index]))
-            text = (
-                "less than half ended" if half is None else f"half by {quantity(half, cases.unit)}"
-            )
-            parts.append(f"{name}: {text}")
-    return f"Cumulative distribution of {cases.metric} within cells. {listed(parts, 6)}."
+    for line in lines:
+        half = next((x for x, share in zip(places, line.share, strict=True) if share >= 0.5), None)
+        text = "less than half ended" if half is None else f"half by {quantity(half, query.unit)}"
+        parts.append(f"{headed(line.heading, valued(groups[line.index]))}: {text}")
+    return f"Cumulative distribution of {query.metric} within cells. {listed(parts, 6)}."
 
 
-def _draw(
-    cases: Cases,
-    panels: Sequence[Panel],
-    groups: list[str],
+def _chart(
+    query: Query,
+    lines: Sequence[Line],
     places: tuple[float, ...],
-    width: Width,
     things: str,
+    by: tuple[str, ...],
     log: bool,
-) -> Figure:
-    keys = [Key(one_line(g), colour(i), dash(i)) for i, g in enumerate(groups) if g]
-    layout = panels_for(width, [panel.heading for panel in panels], (1.6, 1.15), keys)
-    x = [place / cases.scale.factor for place in places]
-    for axes, panel in zip(layout.panels, panels, strict=True):
-        for line in panel.lines:
-            tint = colour(line.index)
-            axes.fill_between(x, line.low, line.high, color=tint, alpha=0.2, linewidth=0)
-            axes.plot(x, line.share, color=tint, linestyle=dash(line.index))
-        if log or _log(places[0], places[-1]):
-            axes.set_xscale("log")
-            axes.xaxis.set_major_locator(FixedLocator(_ticks(x[0], x[-1])))
-            axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-            axes.xaxis.set_minor_locator(NullLocator())
-        axes.set_ylim(0, 1.02)
-        axes.set_title(fitting(panel.heading, layout.width))
-    layout.label(cases.label, f"share of {things}")
-    return layout.figure
+) -> Chart:
+    x = [place / query.scale.factor for place in places]
+    panels: dict[str, list[Band | Drawn]] = {}
+    for line in lines:
+        tint = colour(line.index)
+        panels.setdefault(line.heading, []).extend(
+            (
+                Band(x, line.low, line.high, tint, 0.2),
+                Drawn(x, line.share, tint, dash(line.index)),
+            )
+        )
+    log = log or _log(places[0], places[-1])
+    return Chart(
+        [Panel(heading, marks) for heading, marks in panels.items()],
+        Axis(query.label, log=log, ticks=_ticks(x[0], x[-1]) if log else ()),
+        Axis(f"share of {things}", 0, 1.02),
+        heights=(1.6, 1.15),
+        keys=query.keys(by),
+    )

@@ -1,0 +1,222 @@
+"""Charts: panels of marks with their axes, names of lines at the right, and a legend above."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import (
+    FixedLocator,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+    NullLocator,
+    StrMethodFormatter,
+)
+
+from .layout import (
+    LEFT,
+    MAX_HEIGHT,
+    Key,
+    columns_for,
+    draw_keys,
+    fitting,
+    key_height,
+    label_room,
+    short,
+)
+from .style import WIDTHS, Width, spread
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from .marks import Mark
+
+Side = Literal["x", "y"]
+
+WIDE_LEFT = 0.6
+"""Inches beside a panel whose vertical axis has a name and numbers such as -0.025."""
+_RIGHT = 0.14
+_BOTTOM = 0.36
+_TOP = 0.18
+_BETWEEN = 0.26
+"""Inches between rows, for a panel's heading and the tick labels above it."""
+_MIN_PANEL = 0.5
+
+
+class Scale(Protocol):
+    """How the places of an axis are spread and numbered; name: of the axis, with its unit."""
+
+    @property
+    def name(self) -> str: ...
+
+    def apply(self, axes: Axes, side: Side, inches: float) -> None:
+        """Set scale, ends and ticks of a panel that is so wide."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis of numbers.
+
+    low, high: its ends; None: where the marks end. bins: into how many parts ticks divide it at
+    most; 0: as many as fit. ticks: where they are. is_count: whether it has whole numbers only.
+    """
+
+    name: str = ""
+    low: float | None = None
+    high: float | None = None
+    log: bool = False
+    bins: int = 0
+    ticks: Sequence[float] = ()
+    is_count: bool = False
+
+    def apply(self, axes: Axes, side: Side, inches: float = 0.0) -> None:
+        """Set scale, ends and ticks."""
+        axis = axes.xaxis if side == "x" else axes.yaxis
+        if self.log:
+            # With plain numbers: `0.1`, not a power in mathematical type.
+            axes.set(**{f"{side}scale": "log"})
+            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=4))
+            axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+            axis.set_minor_formatter(NullFormatter())
+        if (self.low, self.high) != (None, None):
+            (axes.set_xlim if side == "x" else axes.set_ylim)(self.low, self.high)
+        if self.ticks:
+            axis.set_major_locator(FixedLocator(list(self.ticks)))
+            axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+            axis.set_minor_locator(NullLocator())
+        elif self.is_count:
+            axis.set_major_locator(MaxNLocator(self.bins, integer=True))
+        elif self.bins and not self.log:
+            axes.locator_params(axis=side, nbins=self.bins)
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Marks that share axes; x, y: where they are not those of the chart."""
+
+    heading: str
+    marks: Sequence[Mark]
+    x: Axis | None = None
+    y: Axis | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Small multiples in inches: panels of one height, in rows, below a legend.
+
+    heights: of up to `lone` panels, and of more, inches; less where the figure would be higher
+    than `MAX_HEIGHT`. Panels that would be too low for it stand in more columns.
+    across: how many panels stand side by side on a page; 0: as many as fit. left: inches for the
+    names and numbers of the vertical axis of each panel. share: whether all panels have the same
+    horizontal axis; then only the lowest of each column shows its numbers.
+    """
+
+    panels: Sequence[Panel]
+    x: Scale
+    y: Axis
+    heights: tuple[float, float]
+    keys: Sequence[Key] = ()
+    lone: int = 1
+    across: int = 0
+    left: float = LEFT
+    share: bool = True
+
+    def draw(self, width: Width) -> Figure:
+        """Draw it at one of the two widths, inside `paper_style`."""
+        ends = [[end for mark in p.marks if (end := mark.end) is not None] for p in self.panels]
+        names = [text for of_panel in ends for _, text, _ in of_panel]
+        room = label_room(names) if names else 0.0
+        figure, panels, columns = self._panels(width, room or _RIGHT)
+        inches = float(panels[0].get_position().width * figure.get_figwidth())
+        for place, (axes, panel) in enumerate(zip(panels, self.panels, strict=True)):
+            for mark in panel.marks:
+                mark.draw(axes)
+            (panel.y or self.y).apply(axes, "y")
+            if panel.x or not self.share or place == 0:
+                (panel.x or self.x).apply(axes, "x", inches)
+            name_ends(axes, ends[place])
+            axes.set_title(fitting(panel.heading, inches + room))
+            name = "" if place % columns else self.y.name
+            axes.set_ylabel((panel.y.name if panel.y else "") or name)
+            if place >= len(panels) - columns:
+                axes.set_xlabel(self.x.name)
+        draw_keys(figure, self.keys, width)
+        return figure
+
+    def _panels(self, width: Width, right: float) -> tuple[Figure, list[Axes], int]:
+        """Return a figure, its axes row by row, and how many of them stand side by side.
+
+        right: inches kept free at the right of each.
+        """
+        count = len(self.panels)
+        full = WIDTHS[width]
+        headings = count > 1 or bool(self.panels[0].heading)
+        top = key_height(self.keys, width) + (_TOP if headings else 0.06)
+        gap = (_BETWEEN if headings else 0.12) + (0.0 if self.share else 0.16)
+        columns = self.across if self.across and width == "page" else columns_for(width, count)
+
+        def most() -> float:
+            """Return how high panels can be, inches."""
+            return (MAX_HEIGHT - top - _BOTTOM + gap) / -(-count // columns) - gap
+
+        while most() < _MIN_PANEL and columns < count:
+            columns += 1
+        height = min(self.heights[count > self.lone], most())
+        rows = -(-count // columns)
+        total = top + rows * height + (rows - 1) * gap + _BOTTOM
+        figure = Figure(figsize=(full, total))
+        slot = full / columns
+        panels: list[Axes] = []
+        for index in range(count):
+            row, column = divmod(index, columns)
+            bottom = total - top - height - row * (height + gap)
+            place = (column * slot + self.left, bottom, slot - self.left - right, height)
+            axes = add_axes(figure, place, panels[0] if panels and self.share else None)
+            if self.share:
+                axes.tick_params(labelbottom=index + columns >= count)
+            panels.append(axes)
+        return figure, panels, min(columns, count)
+
+
+def add_axes(
+    figure: Figure, place: tuple[float, float, float, float], sharex: Axes | None = None
+) -> Axes:
+    """Return new axes of a figure; place: left, bottom, width and height, inches."""
+    full, total = float(figure.get_figwidth()), float(figure.get_figheight())
+    left, bottom, width, height = place
+    return figure.add_axes(
+        (left / full, bottom / total, width / full, height / total), sharex=sharex
+    )
+
+
+def name_ends(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
+    """Write the names of lines at the right edge, each at its height and in its colour.
+
+    ends: (height in data units, text, colour). Names that would overlap are moved apart.
+    """
+    if not any(text for _, text, _ in ends):
+        return
+    low, high = axes.get_ylim()
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    gap = 8.5 / (axes.get_position().height * figure.get_figheight() * 72)
+    heights = [y for y, _, _ in ends]
+    if axes.get_yscale() == "log":
+        low, high, heights = log(low), log(high), [log(y) for y in heights]
+    heights = spread([(y - low) / (high - low) for y in heights], gap)
+    over = max(0.0, max(heights) - 1)
+    for height, (_, text, paint) in zip(heights, ends, strict=True):
+        axes.text(
+            1.015,
+            height - over,
+            short(text),
+            color=paint,
+            transform=axes.transAxes,
+            va="center",
+            clip_on=False,
+        )

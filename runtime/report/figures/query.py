@@ -1,0 +1,471 @@
+"""What a figure of `report` asks for: the samples of its metric, grouped by names; and what is said
+of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import fsum, isfinite
+
+from fairc.compiler.plan import FigureRequest
+from fairc.runtime.formatting import Cell, Scale, counted, listed, one_line, scale_for
+from fairc.runtime.metrics.registry import value_named
+from fairc.runtime.repetitions.mixtures import names_to_add, pools_cells, ticked
+from fairc.runtime.repetitions.moving import sentence
+from fairc.runtime.repetitions.reading import Measure, Omissions, Outcome
+from fairc.runtime.repetitions.samples import (
+    FLOW,
+    LOAD,
+    PROTOCOL,
+    REPETITION,
+    Sample,
+    Where,
+    each_sample,
+    group,
+    load_text,
+)
+from fairc.runtime.report.endings import cells_waiting
+from fairc.runtime.statistics import Estimate, median
+from fairc.runtime.statistics.estimates import CONFIDENCE
+from fairc.runtime.statistics.repeated import FIXED
+from fairc.words.figures import FIGURES
+
+from .base import Drawing, NothingToDraw, Picture, Sheet, Subject
+from .layout import Key
+from .style import colour, dash
+
+USERS = "users"
+ALWAYS = (REPETITION, LOAD, PROTOCOL, FLOW, USERS)
+
+# Why a cell has no value, in the order in which captions list it.
+ENDLESS = "larger than any value"
+GAPS = ("invalid", "failed", "without a value", ENDLESS)
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A cell, or a page load of it, that ran and has no value that counts; why: one of `GAPS`."""
+
+    keys: Mapping[str, str]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """All values of a metric that a figure may show.
+
+    metric: its full name. scale: that the values are to be shown in. samples: that count and have a
+    value, with `flow` as declared and `users` among their keys; unscaled, in `unit`, an SI base
+    unit. gaps: cells left out. orders: name -> its values in the order in which they are shown.
+    omitted: what the values leave out.
+    """
+
+    subject: Subject
+    request: FigureRequest
+    metric: str
+    unit: str
+    scale: Scale
+    samples: tuple[Sample, ...]
+    gaps: tuple[Gap, ...]
+    orders: Mapping[str, Sequence[str]]
+    omitted: Omissions = field(default_factory=Omissions)
+
+    def option(self, name: str) -> str:
+        """Return an option that is a word; the plan has the defaults of all of them."""
+        return str(self.request.options[name])
+
+    def number(self, name: str) -> float:
+        """Return an option that is a number."""
+        value = self.request.options[name]
+        assert isinstance(value, float), name
+        return value
+
+    def names(self, option: str) -> Names:
+        """Return the names that an option gives. Raises NothingToDraw for one without values
+        here.
+        """
+        given = self.request.options.get(option, ())
+        names = (given,) if isinstance(given, str) else given if isinstance(given, tuple) else ()
+        for name in names:
+            if name not in self.orders:
+                raise NothingToDraw(
+                    f"`{option}: {name}` is not a swept name, `repetition` or `flow`"
+                )
+        return names
+
+    def separated(self, names: Names, *elsewhere: str) -> Names:
+        """Return the names, and `load` and `flow` where values of several would otherwise be mixed.
+
+        Loads of a cell share its network and its client's state, flows its network: within a cell
+        they are no independent draws.
+        """
+        given = {*names, *elsewhere}
+        if len(self.orders[LOAD]) > 1 and LOAD not in given:
+            names = (*names, LOAD)
+        if len(self.orders[FLOW]) > 1 and not {FLOW, USERS} & given:
+            names = (*names, FLOW)
+        return names
+
+    def each(self) -> Names:
+        """Return what separates the panels of a figure that has one for each group."""
+        return self.separated((*self.names("facet"), *self.names("by")))
+
+    def swept_by(self, names: Names, *elsewhere: str) -> Names:
+        """Return the names, and the swept names that would otherwise mix configurations."""
+        given = {*names, *elsewhere}
+        rest = (n for n in self.subject.run.axes if n not in given and len(self.orders[n]) > 1)
+        return (*names, *rest)
+
+    def groups(
+        self, names: Sequence[str], of: Iterable[Sample] | None = None
+    ) -> list[tuple[Names, list[Sample]]]:
+        """Return samples by their values of the names, in order; groups without a sample are out.
+
+        of: which samples; None: all.
+        """
+        found = group(self.samples if of is None else of, names)
+        places = [{value: i for i, value in enumerate(self.orders[n])} for n in names]
+
+        def place(key: Names) -> tuple[int, ...]:
+            return tuple(at[value] for at, value in zip(places, key, strict=True))
+
+        return [(key, found[key]) for key in sorted(found, key=place)]
+
+    def keys(self, names: Names) -> list[Key]:
+        """Return the legend of a line for each group."""
+        texts = [one_line(worded(names, key)) for key, _ in self.groups(names)]
+        return [Key(text, colour(i), dash(i)) for i, text in enumerate(texts) if text]
+
+    def check(self, panels: int, groups: int = 0, what: str = "", lines: int = 0) -> None:
+        """Raise NothingToDraw where a figure has more than a reader can tell apart.
+
+        groups: in all panels, which are called `what`; lines: of the panel with most.
+        """
+        most = FIGURES[self.request.kind]
+        if groups > most.groups:
+            raise NothingToDraw(f"{groups} {what} are more than {most.groups}")
+        if panels > most.panels:
+            raise NothingToDraw(f"{panels} panels are more than {most.panels}")
+        if lines > most.lines > 0:
+            raise NothingToDraw(f"{lines} groups are more than {most.lines} lines can show")
+
+    def mixture(self, samples: Iterable[Sample]) -> Names:
+        """Return the swept names that separate the configurations of a group; empty: it is no
+        mixture.
+        """
+        swept = tuple(name for name in self.orders if name not in ALWAYS)
+        sampled = self.subject.run.measured.sampled
+        return names_to_add((s.outcome for s in samples), swept, sampled=sampled)
+
+    def mixed(self, names: Sequence[str]) -> Names:
+        """Return what separates the configurations within groups by these names; empty: no group
+        mixes any.
+        """
+        found: dict[str, None] = {}
+        for _, members in self.groups(names):
+            found |= dict.fromkeys(self.mixture(members))
+        return tuple(found)
+
+    def median_of(
+        self, members: Sequence[Sample], level: float
+    ) -> tuple[tuple[float, ...], Estimate]:
+        """Return the values of a group, in order of repetition, and their median with its interval.
+
+        Values of several configurations or flows have an interval that nobody shows: none is left
+        out for it.
+        """
+        mixed = pools_cells([s.outcome for s in members]) or self.mixture(members)
+        repeats = FIXED if mixed else self.subject.run.repeated
+        values = tuple(repeats.counted([sample.value for sample in in_order(members)]))
+        return values, repeats.median(values, level)
+
+    @property
+    def label(self) -> str:
+        """What an axis of the metric is called, with its unit."""
+        return f"{self.metric} ({self.scale.unit})" if self.scale.unit else self.metric
+
+    def title(self, *parts: str) -> str:
+        """Return a heading: the metric, what it is shown by, and the condition."""
+        where = self.request.where
+        shown = " ".join(filter(None, (self.metric, *parts)))
+        return f"{shown}, where {one_line(where.text)}" if where else shown
+
+    def basis(self, names: Sequence[str]) -> str:
+        """Say what the figure is made of, in sentences: how many cells, mixed, left out, missing.
+
+        names: what separates the figure's groups.
+        """
+        run = self.subject.run
+        cells = len({sample.outcome.cell for sample in self.samples})
+        text = f"n = {counted(cells, 'cell')}"
+        loads = [load for load in self.orders[LOAD] if load]
+        if loads:
+            text += f", {counted(len(self.samples), 'load')}"
+        why = Counter(gap.why for gap in self.gaps)
+        left_out = listed([f"{why[w]} {w}" for w in GAPS if why[w]])
+        if loads and left_out:
+            left_out += " (loads)"
+        text += f"; left out: {left_out}." if left_out else "."
+        if endless := sum(not isfinite(sample.value) for sample in self.samples):
+            text += (
+                f" {endless} of the values are larger than any that was observed, and count as"
+                f" such."
+            )
+        configurations = {sample.outcome.configuration for sample in self.samples}
+        metric, moves = self.metric, run.measured.moving
+        if moving := sum(bool(sentence(metric, (), [name], moves)) for name in configurations):
+            text += f" Flows still move in {counted(moving, 'configuration')}."
+        if unfinished := self.omitted.unfinished(metric):
+            text += f" {unfinished}."
+        if waiting := cells_waiting(run):
+            text += f" {counted(waiting, 'cell')} of the plan not run yet."
+        if add := self.mixed(names):
+            marked = ticked([*map(one_line, add)])
+            return (
+                f"{text} Groups mix configurations, so they have no interval and no test: add"
+                f" {marked} to"
+                " `by` or `facet`, or fix it with `where`."
+            )
+        mixed = [
+            one_line(name)
+            for name, values in self.orders.items()
+            if name not in {*names, *ALWAYS} and len(values) > 1
+        ]
+        return f"{text} Groups mix all values of {listed(mixed)}." if mixed else text
+
+    @property
+    def stem(self) -> str:
+        """The name of the figure's files: kind, metric and place in `report` (none: 0)."""
+        figures = enumerate(self.subject.run.plan.figures, 1)
+        place = next((i for i, r in figures if r is self.request), 0)
+        metric = "".join(c if c.isalnum() else "-" for c in self.request.metric or "")
+        return f"{place:02}-{self.request.kind}-{metric}"
+
+    def drawing(self, title: str, caption: str, alt: str, picture: Picture) -> Drawing:
+        """Return the figure that was asked for."""
+        return Drawing(self.stem, "asked", title, caption, alt, picture)
+
+    def sheet(
+        self,
+        title: str,
+        caption: str,
+        head: Iterable[tuple[str, bool]],
+        rows: Iterable[tuple[Cell, ...]],
+    ) -> Sheet:
+        """Return the table that was asked for."""
+        return Sheet(self.stem, "asked", title, caption, tuple(head), tuple(rows))
+
+
+def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> Query:
+    """Return the values that a figure asks for. Raises NothingToDraw where there is none.
+
+    endless: with those that are larger than any that was observed, as infinite; else they are gaps.
+    """
+    if request.metric is None:
+        raise NothingToDraw(f"`{request.kind}` names no metric")
+    try:
+        metric = value_named(request.metric).name
+    except KeyError:
+        raise NothingToDraw(f"there is no computable metric {request.metric}") from None
+    run, results = subject.run, subject.results
+    measures = results.select(metric)
+    # A load without any value, in any cell, is that of a cell that reported none: it is no place.
+    loads = sorted({load_text(m) for m in measures}, key=lambda text: int(text or 0))
+    loads = [load for load in loads if load] or [""]
+    omitted, samples, gaps = Omissions(), [], []
+    found: set[tuple[str, str]] = set()
+    outcomes = [o for c in run.configurations for o in c.counted]
+    chosen = _condition(request)
+    for sample in each_sample(outcomes, results.values(metric), where=chosen):
+        declared, users = run.origins.get(sample.flow, (sample.flow, ""))
+        load = sample.keys[LOAD]
+        if load not in loads:
+            continue
+        omitted.add(sample.of)
+        if sample.of.number is not None or (endless and sample.of.size is not None):
+            keys = {**sample.keys, FLOW: declared, USERS: users}
+            samples.append(replace(sample, keys=keys))
+        elif sample.of.size is not None:
+            gaps.append(Gap(_place(sample.outcome, load), ENDLESS))
+        if sample.of.size is not None:
+            found.add((sample.outcome.cell, load))
+    for outcome in (o for c in run.configurations for o in c.outcomes):
+        for load in loads:
+            keys = _place(outcome, load)
+            if (outcome.cell, load) not in found and chosen(keys):
+                word = outcome.verdict_word
+                gaps.append(Gap(keys, word if word in GAPS else "without a value"))
+    if not any(isfinite(sample.value) for sample in samples):
+        about = f" where {request.where.text}" if request.where else ""
+        raise NothingToDraw(f"no cell that counts has a value of {metric}{about}")
+    unit = measures[0].unit
+    return Query(
+        subject,
+        request,
+        metric,
+        unit,
+        scale_for(unit, [sample.value for sample in samples]),
+        tuple(samples),
+        tuple(gaps),
+        _orders(subject, measures, [*(s.keys for s in samples), *(g.keys for g in gaps)]),
+        omitted,
+    )
+
+
+def _condition(request: FigureRequest) -> Where:
+    """Return what `where` asks of the names of a sample."""
+    if request.where is None:
+        return lambda _: True
+    names, rows = request.where.names, set(request.where.rows)
+    return lambda keys: tuple(keys.get(name, "") for name in names) in rows
+
+
+def _place(outcome: Outcome, load: str) -> dict[str, str]:
+    return {REPETITION: str(outcome.repetition), LOAD: load, **dict(outcome.bindings)}
+
+
+def _orders(
+    subject: Subject, measures: Sequence[Measure], keys: Sequence[Mapping[str, str]]
+) -> dict[str, Sequence[str]]:
+    """Return name -> the values that occur among the keys, in the order in which they are shown."""
+    run = subject.run
+    there = {name: {k[name] for k in keys if name in k} for name in (*ALWAYS, *run.axes)}
+    origins = [run.origins.get(m.flow or "", (m.flow or "", "")) for m in measures]
+    return {
+        REPETITION: sorted(there[REPETITION], key=int),
+        LOAD: sorted(there[LOAD], key=lambda load: int(load or 0)),
+        PROTOCOL: sorted(there[PROTOCOL]),
+        FLOW: list(dict.fromkeys(declared for declared, _ in origins)),
+        USERS: list(dict.fromkeys(users for _, users in origins)),
+        **{a.name: [v for v in a.values if v in there[a.name]] for a in run.plan.axes},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Summing:
+    """How the cells of a group are summed up, by the options of a figure."""
+
+    query: Query
+
+    @property
+    def level(self) -> float:
+        """The level of intervals."""
+        return self.query.number("ci") if "ci" in self.query.request.options else CONFIDENCE
+
+    @property
+    def percentile(self) -> float | None:
+        """Which percentile; None: the statistic `stat`."""
+        found = self.query.request.options.get("percentile")
+        assert found is None or isinstance(found, float)
+        return found
+
+    def __call__(self, samples: Sequence[Sample]) -> Estimate:
+        """Return the estimate over the cells, each the mean over its flows; of a mixture no
+        interval.
+        """
+        add = self.query.mixture(samples)
+        found = self.of(replicates(samples), mixed=bool(add))
+        if add:
+            reason = f"mixes {listed([*map(one_line, add)])}"
+            return replace(found, low=None, high=None, reason=reason)
+        return found
+
+    def of(self, values: Sequence[float], *, mixed: bool = False) -> Estimate:
+        """Return the estimate over independent values; mixed: they are of several
+        configurations.
+        """
+        repeats = FIXED if mixed else self.query.subject.run.repeated
+        if self.percentile is not None:
+            return repeats.percentile(values, self.percentile, self.level)
+        return (repeats.mean if self.what == "mean" else repeats.median)(values, self.level)
+
+    def remark(self, names: Sequence[str]) -> str:
+        """Say in how many groups by these names means are biased, or their intervals; empty if in
+        none.
+        """
+        groups = [self(found) for _, found in self.query.groups(names)]
+        biased = [found.remark for found in groups if found.remark]
+        if not biased:
+            return ""
+        return (
+            f" In {len(biased)} of {counted(len(groups), 'group')}:"
+            f" {listed([*dict.fromkeys(biased)], 2)}."
+        )
+
+    @property
+    def what(self) -> str:
+        """Name it: `median`, `10th percentile`."""
+        return self.query.option("stat") if self.percentile is None else ordinal(self.percentile)
+
+    @property
+    def interval(self) -> str:
+        """Name the interval and how it is made."""
+        repeats = self.query.subject.run.repeated
+        ranks = repeats.interval if self.percentile is None else repeats.interval_of_percentiles
+        how = "Student's t" if self.what == "mean" else ranks
+        return f"{100 * self.level:g} % interval ({how})"
+
+
+def ordinal(percentile: float) -> str:
+    """Return `10th percentile`."""
+    text = f"{percentile:g}"
+    last = text[-1] if "." not in text and text[-2:] not in ("11", "12", "13") else ""
+    return f"{text}{({'1': 'st', '2': 'nd', '3': 'rd'}).get(last, 'th')} percentile"
+
+
+def in_order(samples: Iterable[Sample]) -> list[Sample]:
+    """Return samples in order of repetition."""
+    return sorted(samples, key=lambda sample: int(sample.keys[REPETITION]))
+
+
+def replicates(samples: Iterable[Sample]) -> list[float]:
+    """Return one value for each cell: the mean over its flows, or loads, which are not independent.
+
+    In order of repetition.
+    """
+    values: dict[str, list[float]] = {}
+    for sample in in_order(samples):
+        values.setdefault(sample.outcome.cell, []).append(sample.value)
+    return [fsum(found) / len(found) for found in values.values()]
+
+
+def of_configurations(samples: Iterable[Sample]) -> list[float]:
+    """Return one value for each configuration: the median of its cells."""
+    members: dict[str, list[Sample]] = {}
+    for sample in samples:
+        members.setdefault(sample.outcome.configuration, []).append(sample)
+    medians = (median(replicates(cells)).value for cells in members.values())
+    return [value for value in medians if value is not None]
+
+
+def only(samples: Iterable[Sample]) -> str:
+    """Return the configuration that all samples are of; empty: they are of several."""
+    found = {sample.outcome.configuration for sample in samples}
+    return found.pop() if len(found) == 1 else ""
+
+
+def worded(names: Sequence[str], key: Sequence[str]) -> str:
+    """Return `loss = 1%, flow = bbr`."""
+    return ", ".join(
+        f"{one_line(n)} = {one_line(v) or 'none'}" for n, v in zip(names, key, strict=True)
+    )
+
+
+def headed(*parts: str) -> str:
+    """Return what a group is called in a text: its panel's heading and its own name, `all` without
+    either.
+    """
+    return ", ".join(filter(None, parts)) or "all"
+
+
+def valued(key: Sequence[str]) -> str:
+    """Return `1%, bbr`: for labels whose names are in the heading."""
+    return ", ".join(one_line(v) or "none" for v in key)
+
+
+def by_text(names: Sequence[str]) -> str:
+    """Return `by loss and flow`, or nothing."""
+    return f"by {listed([one_line(n) for n in names])}" if names else ""
