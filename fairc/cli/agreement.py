@@ -17,7 +17,7 @@ from fairc.runtime.statistics.agreement import AGREE
 from fairc.runtime.store.folder import Store
 
 from . import console
-from .failures import Status, Wrong
+from .failures import Status, UsageError
 from .results import aligned, fresh_tables
 
 DEFAULT_MARGIN = "5%"
@@ -29,14 +29,14 @@ def engine_of(run: Path) -> str:
 
 
 def read_margins(texts: Sequence[str]) -> tuple[Margin, dict[str, Margin]]:
-    """Read `5%`, `METRIC=5%`, `METRIC=0.02` (SI base unit). Raises Wrong."""
+    """Read `5%`, `METRIC=5%`, `METRIC=0.02` (SI base unit). Raises UsageError."""
     general: Margin | None = None
     special: dict[str, Margin] = {}
     for text in (*texts, DEFAULT_MARGIN):
         name, _, amount = text.rpartition("=")
         found = re.fullmatch(r"\s*(\d+(?:\.\d*)?(?:e-?\d+)?)\s*(%?)\s*", amount)
         if found is None or not (found[2] or name):
-            raise Wrong(
+            raise UsageError(
                 f"{text!r} is not a margin",
                 "--margin 5%, or for one metric: --margin fairness.F=0.02",
             )
@@ -60,12 +60,12 @@ def answer(
 ) -> int:
     """Print whether two runs agree; return the exit status.
 
-    Raises Wrong, TableError, StoreError.
+    Raises UsageError, TableError, StoreError.
     """
     general, special = read_margins(margins)
     found = agree(fresh_tables(first), fresh_tables(second), general, special)
     if unknown := sorted(set(special) - {row["metric"] for row in found}):
-        raise Wrong(f"--margin: neither run measured `{unknown[0]}`")
+        raise UsageError(f"--margin: neither run measured `{unknown[0]}`")
     engines = engine_of(first), engine_of(second)
     if not cells.both:
         console.complain("warning: the runs have no cell in common: they come from different plans")

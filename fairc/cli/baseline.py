@@ -17,7 +17,7 @@ from fairc.runtime.repetitions.reading import measured
 from fairc.runtime.store.folder import Store, read_plan
 
 from . import console
-from .failures import Status, Wrong
+from .failures import Status, UsageError
 from .results import TABLES, fresh_tables, medians_of, of, require_whole, values_of
 
 MAX_ROWS = 40
@@ -60,7 +60,7 @@ class Changes:
 def against(run: Path, baseline: Path, form: str) -> int:
     """Print what changed from a baseline to a run; return the exit status.
 
-    Raises Wrong, PackError, StoreError.
+    Raises UsageError, PackError, StoreError.
     """
     with ExitStack() as stack:
         before = _folder(baseline, stack)
@@ -79,7 +79,7 @@ def _folder(baseline: Path, stack: ExitStack) -> Path:
     if baseline.is_dir():
         return baseline
     if not baseline.is_file():
-        raise Wrong(f"there is no baseline {baseline}", "`fairc pack RUN -o FILE` stores one")
+        raise UsageError(f"there is no baseline {baseline}", "`fairc pack RUN -o FILE` stores one")
     scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix=temporary_prefix("pack")))
     folder = Path(scratch, "pack")
     folder.mkdir()

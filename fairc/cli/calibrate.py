@@ -16,9 +16,9 @@ from fairc.runtime.calibration.table import as_json, as_markdown, as_text
 from fairc.runtime.engines.kept_calibration import keep
 
 from . import console, interruption
-from .failures import Status, Wrong
+from .failures import Status, UsageError
 from .options import form, jobs, quiet, type_path
-from .sources import wished
+from .sources import requested_engine
 
 RESULTS = Path("results") / "calibration"
 
@@ -46,11 +46,13 @@ def calibrate(
     """
     known = [case.name for case in CASES]
     if unknown := [name for name in chosen if name not in known]:
-        raise Wrong(f"there is no case `{unknown[0]}`; known: {', '.join(known)}")
-    tested = engines.make(wished(engine) or VIRTUAL_TIME[0], console.say)
+        raise UsageError(f"there is no case `{unknown[0]}`; known: {', '.join(known)}")
+    tested = engines.make(requested_engine(engine) or VIRTUAL_TIME[0], console.say)
     cases = [case for case in CASES if not chosen or case.name in chosen]
     if all(obstacles := [obstacle(case, tested) for case in cases]):
-        raise Wrong(f"{tested.name} cannot run {' or '.join(chosen)}: {obstacles[0]}", ELSEWHERE)
+        raise UsageError(
+            f"{tested.name} cannot run {' or '.join(chosen)}: {obstacles[0]}", ELSEWHERE
+        )
     folder = output or RESULTS.with_name(f"{RESULTS.name}-{tested.name}")
     bench = Bench(folder, console.progress, jobs)
     with ExitStack() as stack:

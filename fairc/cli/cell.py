@@ -17,7 +17,7 @@ from fairc.runtime.run import cluster
 from fairc.runtime.store.folder import read_cells, read_plan
 
 from . import console, interruption
-from .failures import Status, Wrong
+from .failures import Status, UsageError
 from .options import quiet, type_path
 from .sources import offering
 from .targets import refuse_unasked
@@ -53,13 +53,15 @@ def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) 
     --collect` collects the results. SIGTERM and Ctrl-C discard the cell in progress.
     """
     if not plan.is_dir():
-        raise Wrong(f"{plan} is not the folder of a compiled plan", "fairc compile FILE -o DIR")
+        raise UsageError(
+            f"{plan} is not the folder of a compiled plan", "fairc compile FILE -o DIR"
+        )
     header = read_plan(plan)
     wanted = list(chosen(indices, chunk, header.cells))
     cluster.cell_at(plan, header, wanted[-1])  # before anything is prepared
     try:
         if engine and engines.kind_of(engine).name != header.engine:
-            raise Wrong(
+            raise UsageError(
                 f"{plan} is a plan for the engine {header.engine}, and an experiment has one"
                 " engine",
                 f"compile it for the other one: fairc compile FILE -o DIR --engine {engine}",
@@ -68,7 +70,7 @@ def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) 
             refuse_unasked(header.engine, "plan")
         runner = engines.make(header.engine, console.say)
     except LookupError as error:
-        raise Wrong(error.args[0]) from None
+        raise UsageError(error.args[0]) from None
     if isinstance(runner, Pinning):
         runner.pinned = False  # others like this one may be on the same machine
     status = Status.WELL
@@ -93,14 +95,14 @@ def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) 
 
 
 def chosen(indices: str, chunk: int, cells: int) -> Iterator[int]:
-    """Yield the numbers of the cells that `--index` and `--chunk` mean. Raises Wrong."""
+    """Yield the numbers of the cells that `--index` and `--chunk` mean. Raises UsageError."""
     for part in indices.split(","):
         found = re.fullmatch(r"\s*(\d{1,9})(?:-(\d{1,9}))?\s*", part)
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
         if first > last:
-            raise Wrong(f"{part!r} in --index is neither a number nor a range such as 0-7")
+            raise UsageError(f"{part!r} in --index is neither a number nor a range such as 0-7")
         if last * chunk >= cells:
             what = "cells" if chunk == 1 else f"cells in chunks of {chunk}"
             end = (cells - 1) // chunk
-            raise Wrong(f"there is no index {last}: the plan has {cells} {what}, 0 to {end}")
+            raise UsageError(f"there is no index {last}: the plan has {cells} {what}, 0 to {end}")
         yield from range(first * chunk, min((last + 1) * chunk, cells))

@@ -13,7 +13,7 @@ from fairc.runtime.store.folder import Store, StoreError, read_plan
 
 from . import console
 from .conclusion import conclude, default_run
-from .failures import Status, Wrong
+from .failures import Status, UsageError
 
 SHOWN = 10
 
@@ -26,15 +26,15 @@ def collect(
     Raises StoreError.
     """
     if not plan.is_dir():
-        raise Wrong(f"--collect takes the folder of a compiled plan, which {plan} is not")
+        raise UsageError(f"--collect takes the folder of a compiled plan, which {plan} is not")
     header = read_plan(plan)
     try:
         chosen = collection.choose(plan, machine)
     except StoreError as error:
-        raise Wrong(str(error)) from None
+        raise UsageError(str(error)) from None
     run = output or default_run(header.experiment)
     if run.resolve() == plan.resolve():
-        raise Wrong(f"{plan} holds the plan; the run needs a separate directory", "-o RUN")
+        raise UsageError(f"{plan} holds the plan; the run needs a separate directory", "-o RUN")
 
     with Store(run) as store:
         store.keep_experiment(header.experiment)

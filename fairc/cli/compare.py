@@ -27,7 +27,7 @@ from fairc.runtime.store.spreadsheet import no_formula
 
 from . import agreement, console
 from .baseline import against
-from .failures import Status, Wrong
+from .failures import Status, UsageError
 from .options import form, quiet, type_path
 from .results import (
     SHOWN_ROWS,
@@ -71,12 +71,12 @@ def compare(
     """
     if baseline is not None:
         if second is not None or margins:
-            raise Wrong("--baseline stands for the other run, and takes no --margin")
+            raise UsageError("--baseline stands for the other run, and takes no --margin")
         sys.exit(against(first, baseline, form))
     if second is None:
-        raise Wrong("compare takes two runs", "fairc compare RUN RUN, or RUN --baseline RUN")
+        raise UsageError("compare takes two runs", "fairc compare RUN RUN, or RUN --baseline RUN")
     if form == "md":
-        raise Wrong("--format md is for --baseline")
+        raise UsageError("--format md is for --baseline")
     for run in dict.fromkeys((first, second)):
         require_whole(run)
     cells, rows = compare_runs(fresh_tables(first), fresh_tables(second))

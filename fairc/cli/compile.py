@@ -9,7 +9,7 @@ import click
 from fairc.compiler import emit
 
 from . import console
-from .failures import Wrong
+from .failures import UsageError
 from .options import engine, quiet, settings, type_path
 from .sources import compiled, show_choice, show_warnings
 
@@ -46,12 +46,12 @@ def compile(
 ) -> None:
     """Write the plan and the emitted programs; byte-identical each time."""
     if single_file and "mininet" not in targets:
-        raise Wrong("--single-file is for Mininet programs", "add --target mininet")
+        raise UsageError("--single-file is for Mininet programs", "add --target mininet")
     compilation = compiled(file, settings, engine)
     try:
         emit(compilation, output, targets, single_file)
     except (FileExistsError, NotADirectoryError) as error:
-        raise Wrong(str(error), "name another folder with -o") from None
+        raise UsageError(str(error), "name another folder with -o") from None
     show_warnings(compilation)
     show_choice(compilation.plan)
     cells = compilation.plan.cells

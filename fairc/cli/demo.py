@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from . import console
-from .failures import Wrong
+from .failures import UsageError
 from .options import quiet, type_path
 from .run import run
 
@@ -30,7 +30,7 @@ def demo(context: click.Context, folder: Path) -> int:
     text = files("fairc").joinpath(SPEC).read_bytes()
     spec = folder / SPEC
     if spec.exists() and spec.read_bytes() != text:
-        raise Wrong(
+        raise UsageError(
             f"{spec} is not the example of this fairc any more",
             f"`fairc run {spec}` runs yours; `fairc demo OTHER` writes the example again",
         )

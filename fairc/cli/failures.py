@@ -34,7 +34,7 @@ class Status(IntEnum):
     PIPE = 141
 
 
-class Wrong(click.ClickException):
+class UsageError(click.ClickException):
     """What the user asked for cannot be done; exit status 2. help: what to do."""
 
     exit_code = Status.WRONG
@@ -102,9 +102,6 @@ def _called(command: Callable[[], object]) -> tuple[int | None, Exception | None
 
 def _explain(error: Exception) -> int:
     """Explain an exception to the user; return the exit status."""
-    if isinstance(error, click.UsageError):
-        error.show()
-        return Status.WRONG
     if isinstance(error, click.ClickException):
         error.show()
         return Status.WRONG

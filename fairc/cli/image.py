@@ -21,7 +21,7 @@ from fairc.runtime.vm.portable import Part
 from fairc.runtime.vm.recipe import Variant
 
 from . import console
-from .failures import Status, Wrong
+from .failures import Status, UsageError
 from .options import quiet, type_path
 
 if TYPE_CHECKING:
@@ -141,12 +141,12 @@ def save(file: Path, engine: str, browser: bool) -> None:
     machines.
     """
     if engine == "docker":
-        raise Wrong("Docker saves its own images", "docker image save")
+        raise UsageError("Docker saves its own images", "docker image save")
     if os.path.lexists(file):
-        raise Wrong(f"{file} exists", "move or remove it, or name another file")
+        raise UsageError(f"{file} exists", "move or remove it, or name another file")
     parts = saved_parts(recipe.BROWSER if browser else usual(engine))
     if not file.absolute().parent.is_dir():
-        raise Wrong(f"{file.parent} is not a folder")
+        raise UsageError(f"{file.parent} is not a folder")
     console.say("packing the image")
     sha256 = portable.save(parts, file)
     for part in parts:
@@ -200,7 +200,7 @@ def source(folder: Path) -> None:
     Where they cannot be had, it says which file of the release has them.
     """
     if folder.exists() and any(folder.iterdir()):
-        raise Wrong(f"{folder} is not empty", "name a folder for the sources alone")
+        raise UsageError(f"{folder} is not empty", "name a folder for the sources alone")
     built, root = kernel.require(), images.require()
     folder.mkdir(parents=True, exist_ok=True)
     sources.write(folder, built, root, console.say)

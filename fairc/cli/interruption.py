@@ -33,12 +33,12 @@ _kept = ""
 def begin() -> None:
     """Handle Ctrl-C from now on, unless the parent process has it ignored."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, _heard)
+        signal.signal(signal.SIGINT, _on_signal)
 
 
 def end_on_sigterm() -> None:
     """Treat SIGTERM as an interruption, too."""
-    signal.signal(signal.SIGTERM, _heard)
+    signal.signal(signal.SIGTERM, _on_signal)
 
 
 def keeps(kept: str) -> None:
@@ -77,7 +77,7 @@ def working() -> Iterator[None]:
         sys.unraisablehook = before
 
 
-def _heard(number: int, frame: FrameType | None) -> None:
+def _on_signal(number: int, frame: FrameType | None) -> None:
     global _came
     _came = True
     if _working:

@@ -19,7 +19,7 @@ from fairc.runtime.store.ranges import missing
 from fairc.runtime.vm import portable
 
 from . import console
-from .failures import Wrong
+from .failures import UsageError
 from .image import saved_parts, usual
 from .options import quiet, type_path
 from .results import plan_of
@@ -48,10 +48,10 @@ def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> No
     plan = plan_of(run)
     path = output or Path(f"{plan.experiment}.zip")
     if path.suffix != ".zip":
-        raise Wrong(f"a pack is a zip file, but `{path}` has no `.zip`", f"`-o {path}.zip`")
+        raise UsageError(f"a pack is a zip file, but `{path}` has no `.zip`", f"`-o {path}.zip`")
     beside = path.absolute().parent
     if not beside.is_dir():
-        raise Wrong(f"{beside} is not a folder")
+        raise UsageError(f"{beside} is not a folder")
     for folder in (None, beside):
         remove_temporary(folder)  # left over from killed runs
     prefix = temporary_prefix("pack")
@@ -62,7 +62,7 @@ def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> No
     ):
         record = store.record()
         if os.path.lexists(path) and not (path.is_file() and of_file(path).sha256 in record.packs):
-            raise Wrong(
+            raise UsageError(
                 f"{path} exists, and is not a pack that fairc made of {run}",
                 "move or remove it, or name another file with -o",
             )
@@ -90,9 +90,9 @@ def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> No
 
 
 def saved_image(engine: str, folder: Path) -> Path:
-    """Save the image that a virtual-time engine runs. Raises Wrong."""
+    """Save the image that a virtual-time engine runs. Raises UsageError."""
     if engine not in ("uml", "vm"):
-        raise Wrong(f"the engine {engine} has no image: --with-image does not apply")
+        raise UsageError(f"the engine {engine} has no image: --with-image does not apply")
     path = folder / "image.tar.zst"
     portable.save(saved_parts(usual(engine)), path)
     return path

@@ -12,7 +12,7 @@ from fairc.runtime.store.folder import CELLS
 
 from . import console
 from .conclusion import default_run
-from .failures import Wrong
+from .failures import UsageError
 from .results import plan_of
 
 
@@ -26,7 +26,7 @@ def run_of(target: Path, output: Path | None = None) -> Path:
     into.
 
     output: that folder; None: `results/EXPERIMENT`, as for `fairc run`. A folder that already holds
-    the same plan is used as it is. Raises PackError, StoreError, Wrong.
+    the same plan is used as it is. Raises PackError, StoreError, UsageError.
     """
     if not is_pack(target):
         return target
@@ -42,7 +42,7 @@ def run_of(target: Path, output: Path | None = None) -> Path:
         if place.exists() and any(place.iterdir()):
             there, here = (folder / CELLS for folder in (place, unpacked))
             if not there.is_file() or there.read_bytes() != here.read_bytes():
-                raise Wrong(
+                raise UsageError(
                     f"{place} holds something other than this pack",
                     f"name another folder: `-o {place}-pack`"
                     if output is None

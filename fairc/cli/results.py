@@ -21,7 +21,7 @@ from fairc.runtime.store.folder import LOCK, PLAN, Store, read_plan
 from fairc.runtime.store.verification import Verified, of_cells
 
 from . import console
-from .failures import Wrong
+from .failures import UsageError
 
 TABLES = "tables"
 SHOWN_ROWS = 24
@@ -32,7 +32,7 @@ def refresh(store: Store, checked: bool = False) -> None:
     """Rewrite the tables of a run from its stored cells; the store is locked.
 
     checked: whether a sweep has just checked the cells; if not, damaged derived files are derived
-    again here. Raises Wrong for a result that is broken, or of another build.
+    again here. Raises UsageError for a result that is broken, or of another build.
     """
     if not checked and (count := repair.rederive(store)):
         console.say(
@@ -46,7 +46,7 @@ def refresh(store: Store, checked: bool = False) -> None:
             f"`fairc run FILE -o {store.path}` recomputes what it can from stored artefacts,"
             " and runs the rest"
         )
-        raise Wrong(str(error), again) from None
+        raise UsageError(str(error), again) from None
 
 
 def up_to_date(run: Path) -> bool:
@@ -207,13 +207,13 @@ def aligned(rows: Sequence[Sequence[str]], left: int) -> Iterator[str]:
 
 
 def require_whole(run: Path) -> None:
-    """Raise Wrong if a cell of a run is not as stored: its recorded hashes would be compared, not
-    its files.
+    """Raise UsageError if a cell of a run is not as stored: its recorded hashes would be compared,
+    not its files.
     """
     plan_of(run)
     if damaged := list(of_cells(run, Verified())):
         others = f", and {len(damaged) - 1} more files" if len(damaged) > 1 else ""
-        raise Wrong(
+        raise UsageError(
             f"{run} is damaged: {damaged[0].file}: {damaged[0].why}{others}",
             f"`fairc verify {run}` lists everything, and what repairs it",
         )

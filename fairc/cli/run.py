@@ -22,12 +22,12 @@ from fairc.runtime.store.folder import LOCK, Store, StoreError, read_cells
 from . import console, interruption, options
 from .collect import collect
 from .conclusion import conclude, default_run
-from .failures import Wrong
+from .failures import UsageError
 from .options import jobs, quiet, settings, type_path, where
 from .packs import is_pack, run_of
 from .phase import check_phases
-from .sources import offering, selection, show_choice, wished
-from .targets import check, on_engine, ready
+from .sources import offering, requested_engine, selection, show_choice
+from .targets import check, on_engine, read_target
 
 
 @click.command()
@@ -82,16 +82,16 @@ def run(
     """
     if collecting:
         if settings or engine or where or fresh or phases:
-            raise Wrong(
+            raise UsageError(
                 "--collect runs nothing: --set, --engine, --where, --fresh and --phase-check do"
                 " not apply"
             )
         return collect(target, output, machine, jobs, strict=strict)
     if machine:
-        raise Wrong("--machine needs --collect: it chooses whose results to collect")
+        raise UsageError("--machine needs --collect: it chooses whose results to collect")
     packed = is_pack(target)
     target = run_of(target, output)
-    what, wish = ready(target, settings), wished(engine)
+    what, requested = read_target(target, settings), requested_engine(engine)
     wanted = selection(where, what.axes)
     with Store(output or default_run(what.experiment)) as store:
         store.keep_experiment(what.experiment)
@@ -99,7 +99,7 @@ def run(
             raise StoreError(obstacle)
         if engine:
             store.keep_engine(engine)
-        plan, write = on_engine(what, store.engine, engine, wish)
+        plan, write = on_engine(what, store.engine, engine, requested)
         staged = store.stage(write)
         show_choice(plan)
         check(plan.engine, staged, allow_image)
@@ -169,7 +169,7 @@ def sweep(
     strict: as for `conclude`.
     """
     if not any(map(wanted, store.cells())):
-        raise Wrong("no cell of the plan meets the --where condition")
+        raise UsageError("no cell of the plan meets the --where condition")
     interruption.keeps("finished cells are kept; the same command resumes")
     record = history.carried(store, asked)
     store.write_json(LOCK, {**lock.describe(store.path, engine), **record})

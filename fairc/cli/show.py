@@ -16,7 +16,7 @@ from fairc.runtime.metrics.rules import RULES, cited
 from fairc.words.manual import KEYS, Field, Page, families
 
 from . import console
-from .failures import Wrong
+from .failures import UsageError
 from .options import form, quiet
 
 
@@ -81,7 +81,7 @@ def _singular(family: str, generic: bool = False) -> str:
 
 
 def chosen(everything: dict[str, list[Page]], name: str | None) -> list[Page]:
-    """Return the pages of a name, or all. Raises Wrong."""
+    """Return the pages of a name, or all. Raises UsageError."""
     if name is None:
         return [page for members in everything.values() for page in members]
     found = [page for members in everything.values() for page in members if page.name == name]
@@ -90,7 +90,7 @@ def chosen(everything: dict[str, list[Page]], name: str | None) -> list[Page]:
     if not found:
         near = suggest(name, [*everything, *(p.name for w in everything.values() for p in w)])
         hint = f"did you mean `{near}`? " if near else ""
-        raise Wrong(
+        raise UsageError(
             f"there is no `{name}` in the language", f"{hint}`fairc show` lists what there is"
         )
     return [with_definition(page) for page in found]

@@ -17,7 +17,7 @@ from fairc.runtime import engines
 from fairc.runtime.host.faults import EngineUnavailable, MachineFault
 
 from . import console
-from .failures import Wrong
+from .failures import UsageError
 
 SHOWN_REASONS = 3
 
@@ -40,19 +40,19 @@ def runnable(path: Path, settings: Mapping[str, str]) -> Experiment:
 
 
 def compiled(path: Path, settings: Mapping[str, str], engine: str | None) -> Compilation:
-    """Return the compilation of a file that can run. Raises CompileError, Wrong.
+    """Return the compilation of a file that can run. Raises CompileError, UsageError.
 
     engine: the value of `--engine`; None: FAIRC_ENGINE decides or, without it, the plan.
     """
-    return compiler.compile(runnable(path, settings), wished(engine))
+    return compiler.compile(runnable(path, settings), requested_engine(engine))
 
 
-def wished(engine: str | None) -> str | None:
-    """Return the engine asked for by `--engine` or FAIRC_ENGINE, if any. Raises Wrong."""
+def requested_engine(engine: str | None) -> str | None:
+    """Return the engine asked for by `--engine` or FAIRC_ENGINE, if any. Raises UsageError."""
     try:
-        return engines.wish(engine)
+        return engines.requested(engine)
     except LookupError as error:
-        raise Wrong(error.args[0]) from None
+        raise UsageError(error.args[0]) from None
 
 
 def show_warnings(compilation: Compilation) -> None:

@@ -17,7 +17,7 @@ from fairc.runtime.store.spreadsheet import no_formula
 
 from . import console
 from .compare import PAIR_FORMS
-from .failures import Wrong
+from .failures import UsageError
 from .options import form, quiet, type_path, where
 from .results import fresh_tables, markdown, text
 
@@ -59,7 +59,7 @@ def table(
             names = _names(stat) or [stat]
             lines = FORMS[form]([row for name in names for row in summarise(*looked_at, name)])
     except (UnknownName, Mixture) as error:
-        raise Wrong(str(error)) from None
+        raise UsageError(str(error)) from None
     for line in lines:
         console.result(line)
 

@@ -17,14 +17,14 @@ from fairc.runtime.engines import kind_of
 from fairc.runtime.store.copying import copy_plan
 from fairc.runtime.store.folder import LOCK, PLAN, Store, read_cells, read_plan
 
-from .failures import Wrong
+from .failures import UsageError
 from .sources import runnable, show_warnings
 
 Written = tuple["Plan", Callable[[Path], None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class RunTarget:
     """What to run, before it has an engine.
 
     axes: the swept names. engine: the one that a compiled plan is for; None for a file. on: an
@@ -38,8 +38,8 @@ class Ready:
     on: Callable[[str | None], Written]
 
 
-def ready(target: Path, settings: dict[str, str]) -> Ready:
-    """Read a file or a compiled plan. Raises CompileError, StoreError, Wrong."""
+def read_target(target: Path, settings: dict[str, str]) -> RunTarget:
+    """Read a file or a compiled plan. Raises CompileError, StoreError, UsageError."""
     if not target.is_dir():
         return _file(target, settings)
     if settings:
@@ -48,18 +48,18 @@ def ready(target: Path, settings: dict[str, str]) -> Ready:
 
 
 def _refuse_settings(target: Path) -> NoReturn:
-    """Raise Wrong, naming the command that applies settings to the plan's file; StoreError if it is
-    no plan.
+    """Raise UsageError, naming the command that applies settings to the plan's file; StoreError if
+    it is no plan.
     """
     spec = target / "spec" / read_plan(target).file
     into = f" -o {target}" if (target / LOCK).is_file() else ""
-    raise Wrong(
+    raise UsageError(
         f"--set applies to a file, but {target} is a compiled plan",
         f"its file: fairc run {spec}{into} --set NAME=VALUE" if spec.is_file() else "",
     )
 
 
-def _file(file: Path, settings: dict[str, str]) -> Ready:
+def _file(file: Path, settings: dict[str, str]) -> RunTarget:
     experiment = runnable(file, settings)
     experiment.count()
 
@@ -72,10 +72,10 @@ def _file(file: Path, settings: dict[str, str]) -> Ready:
 
         return compilation.plan, write
 
-    return Ready(experiment.name, tuple(axis.name for axis in experiment.axes), None, on)
+    return RunTarget(experiment.name, tuple(axis.name for axis in experiment.axes), None, on)
 
 
-def _folder(target: Path) -> Ready:
+def _folder(target: Path) -> RunTarget:
     header = read_plan(target)
 
     def on(engine: str | None) -> Written:
@@ -101,20 +101,22 @@ def _folder(target: Path) -> Ready:
 
     axes = tuple(axis.name for axis in header.axes)
     # A run directory is a plan, too; the engine of its results takes precedence.
-    return Ready(header.experiment, axes, Store(target).engine or header.engine, on)
+    return RunTarget(header.experiment, axes, Store(target).engine or header.engine, on)
 
 
-def on_engine(what: Ready, kept: str | None, asked: str | None, wish: str | None) -> Written:
+def on_engine(
+    what: RunTarget, kept: str | None, asked: str | None, requested: str | None
+) -> Written:
     """Return the plan on its engine: the one asked for, else the one with results, else the plan's.
 
-    kept: the engine whose results are in the run directory. wish: the engine for a file if nothing
-    else decides. Raises CompileError if the engine cannot run the plan, and Wrong if it runs as
-    root and the user has not asked for it: a plan or a run directory cannot ask, as a stranger may
-    have written it.
+    kept: the engine whose results are in the run directory. requested: the engine for a file if
+    nothing else decides. Raises CompileError if the engine cannot run the plan, and UsageError if
+    it runs as root and the user has not asked for it: a plan or a run directory cannot ask, as a
+    stranger may have written it.
     """
-    chosen = asked or kept or what.engine or wish
-    wished_here = asked or (wish if what.engine is None else None)
-    if wished_here != chosen:
+    chosen = asked or kept or what.engine or requested
+    requested_here = asked or (requested if what.engine is None else None)
+    if requested_here != chosen:
         refuse_unasked(chosen, "run directory" if kept else "plan")
     try:
         return what.on(chosen)
@@ -129,16 +131,16 @@ def on_engine(what: Ready, kept: str | None, asked: str | None, wish: str | None
 
 
 def refuse_unasked(engine: str | None, where: str) -> None:
-    """Raise Wrong for an engine that the user must ask for, but that only `where` names."""
+    """Raise UsageError for an engine that the user must ask for, but that only `where` names."""
     if engine is None:
         return
     try:
         family = kind_of(engine).family
     except LookupError as error:
-        raise Wrong(error.args[0]) from None
+        raise UsageError(error.args[0]) from None
     if family not in CHOICES:
         root = ", which runs as root on this machine's kernel" if engine == "mininet" else ""
-        raise Wrong(
+        raise UsageError(
             f"the {where} names the engine {engine}{root}", f"`--engine {engine}` allows it"
         )
 
@@ -146,13 +148,13 @@ def refuse_unasked(engine: str | None, where: str) -> None:
 def check(engine: str, staged: Path, allowed: bool) -> None:
     """Check that an engine can run every cell, and that images may run.
 
-    Raises CompileError for what it cannot run, Wrong for images without permission and for an
+    Raises CompileError for what it cannot run, UsageError for images without permission and for an
     unknown engine.
     """
     try:
         kind = kind_of(engine)
     except LookupError as error:
-        raise Wrong(error.args[0]) from None
+        raise UsageError(error.args[0]) from None
     images: set[str] = set()
     reasons: dict[Reason, None] = {}
     for cell in read_cells(staged):
@@ -162,7 +164,7 @@ def check(engine: str, staged: Path, allowed: bool) -> None:
         raise CompileError([refusal(engine, reasons)])
     if images and not allowed:
         listed = ", ".join(f"`{name}`" for name in sorted(images))
-        raise Wrong(
+        raise UsageError(
             f"flows use third-party images, which are code: {listed}",
             "`--allow-image` lets them run, each in containers without capabilities, host network"
             " or your files; images are never pulled",

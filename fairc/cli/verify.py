@@ -18,7 +18,7 @@ from fairc.runtime.store.folder import Store
 from fairc.runtime.store.verification import Damaged, Verified, quoted, resume, stored
 
 from . import console
-from .failures import Status, Wrong
+from .failures import Status, UsageError
 from .options import form, jobs, quiet, type_path
 from .results import aligned
 from .verify_pack import verify_pack
@@ -59,7 +59,7 @@ def verify(
     run only with --trust. The exit status is 1 when something is damaged, differs or is missing.
     """
     if everything and sample is not None:
-        raise Wrong("--all and --sample contradict each other")
+        raise UsageError("--all and --sample contradict each other")
     if target.is_file():
         return verify_pack(
             target,
@@ -69,7 +69,7 @@ def verify(
             trust=trust,
         )
     if everything or trust:
-        raise Wrong(
+        raise UsageError(
             "--all and --trust are for packs: the cells of a run directory are not run again"
         )
     found = looked_at(target, sample, jobs)
@@ -79,12 +79,12 @@ def verify(
 
 
 def looked_at(target: Path, sample: int | None, jobs: int) -> Verified:
-    """Verify the run directory at a path. Raises Wrong if there is none, StoreError.
+    """Verify the run directory at a path. Raises UsageError if there is none, StoreError.
 
     sample: of how many cells to derive the results from raw artefacts again; None: of all.
     """
     if not target.is_dir():
-        raise Wrong(f"{target} is not a run directory")
+        raise UsageError(f"{target} is not a run directory")
     found = verification.verify(target)
     if found.raw and sample != 0 and not found.damaged:
         _derive(target, found, sample, jobs)

@@ -104,7 +104,7 @@ def kind_of(name: str) -> EngineKind:
     raise LookupError(f"no engine is called `{name}`; {hint}")
 
 
-def wish(name: str | None) -> str | None:
+def requested(name: str | None) -> str | None:
     """Return the engine that is requested before there is a plan; None: the plan may choose.
 
     name: what `--engine` says; without it FAIRC_ENGINE does. Raises LookupError.
