@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -60,6 +63,42 @@ def fairc(
         return Called(int(end.value.code), captured.out, captured.err)
 
     return call
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `run` and `packed`: `tiny.fexp` when it has been run, and also been packed.
+
+    A run with its report takes seconds, so tests that begin with one copy it.
+    """
+    folder = tmp_path_factory.mktemp("finished")
+    (folder / "tiny.fexp").write_text(TINY)
+    own = {"FAIRC_ENGINE": "fake", "XDG_STATE_HOME": str(folder / "state")}
+    for arguments, place in ((("run", "tiny.fexp"), "run"), (("pack", "results/tiny"), "packed")):
+        subprocess.run(
+            [sys.executable, "-m", "fairc", *arguments],
+            cwd=folder,
+            env={**os.environ, **own},
+            capture_output=True,
+            check=True,
+        )
+        shutil.copytree(folder / "results", folder / place / "results")
+    shutil.copy(folder / "tiny.zip", folder / "packed")
+    return folder
+
+
+@pytest.fixture
+def ran(fairc: Fairc, finished: Path, tmp_path: Path) -> Fairc:
+    """The command line, where `tiny.fexp` has been run."""
+    shutil.copytree(finished / "run", tmp_path, dirs_exist_ok=True)
+    return fairc
+
+
+@pytest.fixture
+def packed(fairc: Fairc, finished: Path, tmp_path: Path) -> Fairc:
+    """The command line, where `tiny.fexp` has been run and packed."""
+    shutil.copytree(finished / "packed", tmp_path, dirs_exist_ok=True)
+    return fairc
 
 
 @pytest.fixture(scope="module")

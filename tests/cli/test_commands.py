@@ -153,9 +153,8 @@ def test_not_all_valid_is_exit_status_1(
         assert "to run" not in again.err
 
 
-def test_table(fairc: Fairc) -> None:
-    fairc("run", "tiny.fexp")
-    rows = json.loads(fairc("table", "results/tiny", "goodput", "--format", "json").out)
+def test_table(ran: Fairc) -> None:
+    rows = json.loads(ran("table", "results/tiny", "goodput", "--format", "json").out)
     assert [row["by"] for row in rows] == [
         {"rate": rate, "flow": flow} for rate in ("1Mbit/s", "2Mbit/s") for flow in ("a", "b")
     ]
@@ -180,14 +179,14 @@ def test_table(fairc: Fairc) -> None:
         assert (row["metric"], row["unit"], row["stat"]) == ("goodput", "bit/s", "median")
         assert (row["n"], row["invalid"], row["ci_low"]) == (3, 0, None)
         assert 0.3e6 < row["value"] < 2e6
-    filtered = fairc(
+    filtered = ran(
         *("table", "results/tiny", "goodput", "--by", "flow", "--where", "rate == 1Mbit/s"),
         *("--stat", "mean", "--format", "csv"),
     )
     (head, *lines) = csv.reader(filtered.out.splitlines())
     assert head[:4] == ["metric", "unit", "stat", "flow"]
     assert [line[3:5] for line in lines] == [["a", "3"], ["b", "3"]]
-    text = fairc("table", "results/tiny", "fairness.F")
+    text = ran("table", "results/tiny", "fairness.F")
     assert text.status == 0
     assert "2Mbit/s" in text.out
 

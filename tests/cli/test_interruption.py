@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -10,8 +9,6 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-
-import pytest
 
 TINY = (Path(__file__).parent / "conftest.py").read_text().split('"""')[3]
 
@@ -83,23 +80,6 @@ def test_ctrl_c_before_the_first_cell(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert "Traceback" not in err
     assert finished(tmp_path) == set()
-
-
-@pytest.mark.parametrize("when", [1, 3])
-def test_sigkill_in_the_middle(tmp_path: Path, when: int) -> None:
-    process = start(tmp_path, "pause:0.1,hang:3")
-    eventually(lambda: len(finished(tmp_path)) >= when)
-    process.kill()
-    process.communicate()
-    kept = finished(tmp_path)
-    for key in kept:  # a cell is whole or not there
-        folder = tmp_path / "results/tiny/cells" / key
-        assert json.loads((folder / "result.json").read_text())["status"] == "ok"
-        assert {path.name for path in folder.iterdir()} == {
-            *("files.json", "result.json", "raw.tar.zst"),
-            *("slots.parquet", "samples.parquet", "queues.parquet"),
-        }
-    resume(tmp_path, kept)
 
 
 def test_two_runs_on_one_directory(tmp_path: Path) -> None:

@@ -83,10 +83,9 @@ def test_parts_are_repeated_by_their_commands(fairc: Fairc) -> None:
     assert "--where" not in report("x").partition("### Versions")[0]
 
 
-def test_a_condition_that_chooses_nothing_is_no_part_of_a_run(fairc: Fairc) -> None:
-    fairc("run", "tiny.fexp")
+def test_a_condition_that_chooses_nothing_is_no_part_of_a_run(ran: Fairc) -> None:
     before = Path("results/tiny/lock.json").read_bytes()
-    assert fairc("run", "tiny.fexp", "--where", "repetition > 9").status == 2
+    assert ran("run", "tiny.fexp", "--where", "repetition > 9").status == 2
     assert Path("results/tiny/lock.json").read_bytes() == before
 
 
@@ -142,16 +141,15 @@ def test_what_is_added_before_there_is_a_result_is_confirmatory(
     assert named("results/tiny")["queue_delay"] == 0
 
 
-def test_a_run_of_an_earlier_version_has_kept_no_record(fairc: Fairc) -> None:
-    fairc("run", "tiny.fexp")
+def test_a_run_of_an_earlier_version_has_kept_no_record(ran: Fairc) -> None:
     path = Path("results/tiny/lock.json")
     lock = json.loads(path.read_text())
     del lock[history.DECLARED], lock[history.INVOCATIONS]
     path.write_text(json.dumps(lock))
-    fairc("report", "results/tiny", "--format", "md")
+    ran("report", "results/tiny", "--format", "md")
     assert "because an earlier version of fairc kept no record" in report("results/tiny")
     assert "confirmatory |" not in report("results/tiny")
-    fairc("run", "tiny.fexp")
+    ran("run", "tiny.fexp")
     assert named("results/tiny") == {"fairness": 6, "goodput": 6}
 
 
@@ -187,16 +185,15 @@ def test_another_experiment_is_refused(fairc: Fairc) -> None:
         assert before == {path: path.read_bytes() for path in before}
 
 
-def test_the_same_name_in_another_file_is_another_experiment(fairc: Fairc) -> None:
-    fairc("run", "tiny.fexp")
+def test_the_same_name_in_another_file_is_another_experiment(ran: Fairc) -> None:
     text = Path("tiny.fexp").read_text()
     Path("mine.fexp").write_text(text.replace("50ms", "60ms"))
-    refused = fairc("run", "mine.fexp")
+    refused = ran("run", "mine.fexp")
     assert refused.status == 2 and "no cell in common" in refused.err
     Path("renamed.fexp").write_text(text.replace("repeat  = 3", "repeat  = 4"))
-    assert fairc("run", "renamed.fexp").status == 0
+    assert ran("run", "renamed.fexp").status == 0
     Path("renamed.fexp").write_text(text.replace("50ms", "60ms"))
-    assert fairc("run", "renamed.fexp").status == 0  # a file may be edited
+    assert ran("run", "renamed.fexp").status == 0  # a file may be edited
 
 
 def test_compiling_removes_no_results_and_no_other_plan(fairc: Fairc) -> None:

@@ -18,14 +18,6 @@ Fairc = Callable[..., Any]  # conftest.py
 PACK = Path("tiny.zip")
 
 
-@pytest.fixture
-def packed(fairc: Fairc) -> Fairc:
-    assert fairc("run", "tiny.fexp").status == 0
-    called = fairc("pack", "results/tiny")
-    assert called.status == 0, called.err
-    return fairc
-
-
 def test_a_pack_holds_the_study(packed: Fairc) -> None:
     with zipfile.ZipFile(PACK) as opened:
         names = set(opened.namelist())

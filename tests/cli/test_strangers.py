@@ -149,9 +149,8 @@ def test_what_is_odd_in_the_folder_of_a_job_is_not_collected(plan: Fairc) -> Non
 )
 @pytest.mark.parametrize("command", ["report", "run"])
 def test_nothing_is_written_through_a_link_in_a_run_directory(
-    fairc: Fairc, tmp_path: Path, name: str, command: str
+    ran: Fairc, tmp_path: Path, name: str, command: str
 ) -> None:
-    assert fairc("run", "tiny.fexp").status == 0
     theirs, place = tmp_path / "canary", Path("results/tiny") / name
     if place.is_dir() or name == ".partial":
         theirs.mkdir()
@@ -161,7 +160,7 @@ def test_nothing_is_written_through_a_link_in_a_run_directory(
         theirs.write_text("mine")
         place.unlink(missing_ok=True)
     place.symlink_to(theirs)
-    called = fairc(command, "results/tiny")
+    called = ran(command, "results/tiny")
     assert called.status == 2
     assert "is a link" in called.err
     files = [theirs / "mine"] if theirs.is_dir() else [theirs]
@@ -246,25 +245,25 @@ def test_an_error_of_a_guest_is_shown_and_not_obeyed() -> None:
 
 @pytest.mark.parametrize("recorded", [True, False])
 def test_a_pipe_in_place_of_a_table(
-    fairc: Fairc, monkeypatch: pytest.MonkeyPatch, recorded: bool
+    ran: Fairc, monkeypatch: pytest.MonkeyPatch, recorded: bool
 ) -> None:
     monkeypatch.setattr(
         "fairc.runtime.report.build.build", lambda path, formats=(): [path / "report.html"]
     )
-    assert fairc("run", "tiny.fexp").status == 0
     path = Path("results/tiny/tables/metrics.parquet")
     path.unlink()
     os.mkfifo(path)
     if not recorded:
         Path("results/tiny/files.json").unlink()
-    called = fairc("table", "results/tiny", "goodput")
+    called = ran("table", "results/tiny", "goodput")
     assert called.status == 2
     assert f"{path} is not a file that fairc wrote" in called.err
     path.unlink()
-    assert fairc("report", "results/tiny").status == 0
-    assert fairc("table", "results/tiny", "goodput").status == 0
+    assert ran("report", "results/tiny").status == 0
+    assert ran("table", "results/tiny", "goodput").status == 0
 
 
+@pytest.mark.usefixtures("without_report")
 def test_a_run_removes_what_killed_runs_left(
     fairc: Fairc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

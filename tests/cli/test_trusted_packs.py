@@ -24,15 +24,13 @@ VERIFY = ("verify", "tiny.zip", "--trust", "--sample", "1", "--format", "json")
 
 
 @pytest.fixture
-def packed(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> Fairc:
+def trusted(packed: Fairc, monkeypatch: pytest.MonkeyPatch) -> Fairc:
     """A pack of the engine `fake` that is taken for one in virtual time; its programs begin as
     programs do.
     """
-    assert fairc("run", "tiny.fexp").status == 0
-    assert fairc("pack", "results/tiny").status == 0
     rewritten({"programs/cells/fairc-endpoints": b"\x7fELF"})
     monkeypatch.setattr(checking, "obstacle", lambda _: "")
-    return fairc
+    return packed
 
 
 def rewritten(files: dict[str, bytes]) -> None:
@@ -55,11 +53,11 @@ def raising(error: Exception) -> Callable[..., None]:
 
 
 def test_programs_with_which_no_machine_comes_up(
-    packed: Fairc, monkeypatch: pytest.MonkeyPatch
+    trusted: Fairc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     printed = "it did not come up\nfiles  holds  all\x1b[2J" + "x" * 5000
     monkeypatch.setattr(VmEngine, "prepare", raising(ProgramsFailed((printed,), "fairc doctor")))
-    called = packed(*VERIFY)
+    called = trusted(*VERIFY)
     assert called.status == 1
     assert rows(called)["cells"]["verdict"] == "holds"
     row = rows(called)["trusted programs"]
@@ -70,15 +68,15 @@ def test_programs_with_which_no_machine_comes_up(
 
 @pytest.mark.parametrize("error", [EngineUnavailable, MachineFault])
 def test_what_this_machine_lacks_is_not_blamed_on_the_pack(
-    packed: Fairc, monkeypatch: pytest.MonkeyPatch, error: type[EngineUnavailable]
+    trusted: Fairc, monkeypatch: pytest.MonkeyPatch, error: type[EngineUnavailable]
 ) -> None:
     monkeypatch.setattr(VmEngine, "prepare", raising(error(("no QEMU",), "install it")))
-    called = packed(*VERIFY)
+    called = trusted(*VERIFY)
     assert called.status == 3 and "no QEMU" in called.err and not called.out
 
 
 def test_why_a_cell_of_the_packs_programs_failed_is_said(
-    packed: Fairc, monkeypatch: pytest.MonkeyPatch
+    trusted: Fairc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run(_: VmEngine, cell: object, workdir: Path) -> RawResult:
         return RawResult("it printed\nfiles  differs  x\x1b[2J", workdir, "", "", 0.0, 0.0)
@@ -90,7 +88,7 @@ def test_why_a_cell_of_the_packs_programs_failed_is_said(
     monkeypatch.setattr(VmEngine, "identity_for", lambda *_: "x")
     monkeypatch.setattr(VmEngine, "emitted", lambda *_: "x")
     monkeypatch.setattr(VmEngine, "run", run)
-    called = packed(*VERIFY)
+    called = trusted(*VERIFY)
     row = rows(called)["trusted programs"]
     assert called.status == 1 and row["verdict"] == "differs"
     assert "it printed files differs x" in row["found"]
@@ -104,7 +102,7 @@ def test_a_row_is_one_line() -> None:
 
 
 def test_large_files_in_place_of_programs_are_not_read(
-    packed: Fairc, monkeypatch: pytest.MonkeyPatch
+    trusted: Fairc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A pack of 100 MB may hold a hundred files of a GiB each."""
     with zipfile.ZipFile("tiny.zip") as opened:
@@ -119,7 +117,7 @@ def test_large_files_in_place_of_programs_are_not_read(
         return content
 
     monkeypatch.setattr(Path, "read_bytes", read_bytes)
-    called = packed("verify", "tiny.zip", "--sample", "0", "--format", "json")
+    called = trusted("verify", "tiny.zip", "--sample", "0", "--format", "json")
     assert rows(called)["programs"]["verdict"] == "differs"
     assert "what this version of fairc writes" in rows(called)["programs"]["found"]
     assert 0 < max(read) < 1 << 20

@@ -23,7 +23,7 @@ from fairc.runtime.containers.client import Client
 from fairc.runtime.engines.docker import DockerEngine
 from fairc.runtime.host.clean import alive, marked
 
-ROUNDS, AT_ONCE = 5, 4
+ROUNDS, AT_ONCE = 2, 4
 LONGEST_S = 3.0
 PATIENCE_S = 30.0
 RUNNER = """

@@ -7,7 +7,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from fairc.dsl.core.kinds import Quantities
-from fairc.words.ccas import BPF, CCAS_OVER, QUIC_CCAS, TCP_CCAS, Knob
+from fairc.words.ccas import BPF, CCAS_OVER, QUIC_CCAS, Knob
 
 
 def test_a_parameter_over_quic_has_the_unit_that_ends_its_name() -> None:
@@ -35,25 +35,3 @@ def test_every_parameter_has_a_default_that_it_takes_but_the_largest_window() ->
                     assert knob.kind.low is not None and knob.kind.high is not None
                     low, high = knob.kind.low * scale, knob.kind.high * scale
                     assert low <= Fraction(str(knob.initial)) <= high
-
-
-def test_all_ccas_of_the_guests_kernel_are_there() -> None:
-    assert [name for name in TCP_CCAS.names() if name != BPF.name] == [
-        "bbr",
-        "bic",
-        "cdg",
-        "cubic",
-        "dctcp",
-        "highspeed",
-        "htcp",
-        "hybla",
-        "illinois",
-        "lp",
-        "nv",
-        "reno",
-        "scalable",
-        "vegas",
-        "veno",
-        "westwood",
-        "yeah",
-    ]

@@ -59,13 +59,6 @@ def test_entries_say_what_they_are(words: Registry[Entry]) -> None:
         assert all(not p.repeated for p in entry.parameters[1:])
 
 
-@pytest.mark.parametrize(
-    "words", [QUEUES, TCP_CCAS, QUIC_CCAS, LOSSES, WORKLOADS, METRICS, TOPOLOGIES]
-)
-def test_something_runs(words: Registry[Entry]) -> None:
-    assert any(entry.runs for entry in words)
-
-
 def test_metrics_that_run_are_those_that_are_computed() -> None:
     def full(entry: Entry) -> list[str]:
         return [f"{entry.name}.{value}" for value in entry.values]

@@ -6,33 +6,16 @@ import re
 
 import pytest
 
-from fairc.dsl.core.entries import Entry
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.metrics.rules import CITED, RULES, cited
 from fairc.words.metrics import METRICS as WORDS
 from fairc.words.metrics import MetricEntry
-
-RUNNING = [entry.name for entry in WORDS if entry.runs]
-
-
-@pytest.mark.parametrize("name", RUNNING)
-def test_every_metric_that_the_language_says_runs_is_implemented(name: str) -> None:
-    assert name in METRICS
-
-
-@pytest.mark.parametrize("entry", [e for e in WORDS if e.runs], ids=lambda e: e.name)
-def test_the_unit_of_a_word_is_that_of_its_first_value(entry: Entry) -> None:
-    assert next(m for m in METRICS if m.name == entry.name).values[0].unit == entry.unit
 
 
 @pytest.mark.parametrize("entry", [e for e in WORDS if e.runs], ids=lambda e: e.name)
 def test_every_value_of_a_word_has_the_unit_that_is_computed(entry: MetricEntry) -> None:
     for value in next(m for m in METRICS if m.name == entry.name).values:
         assert entry.unit_of(value.name.partition(".")[2]) == value.unit, value.name
-
-
-def test_every_implemented_metric_is_a_word_of_the_language_that_runs() -> None:
-    assert sorted(METRICS.names()) == sorted(RUNNING)
 
 
 def test_definitions_cite_rules_that_there_are_and_no_file() -> None:

@@ -10,9 +10,13 @@ import json
 import random
 import re
 from collections.abc import Iterator
+from dataclasses import is_dataclass
 from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
+from fairc import cell
 from fairc.cell.batch import node_lines
 from fairc.cell.document import Document
 
@@ -121,28 +125,14 @@ VERBS = {
 SAFE_FILE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
 PARAMETER = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 
-CONSTRUCTORS = {
-    *("Cable", "Capture", "Cell", "Flow", "Interface", "Node", "Pep", "Policer"),
-    *(
-        "Policed",
-        "Route",
-        "TransportOptions",
-        "Change",
-        "GilbertElliott",
-        "Impairment",
-        "Shaper",
-    ),
-    *(
-        "BulkWorkload",
-        "Distribution",
-        "FileWorkload",
-        "Iperf3Workload",
-        "LoadWorkload",
-        "OnOffWorkload",
-    ),
-    *("PageObject", "RequestsWorkload", "SharedArrivals", "VideoWorkload"),
-    *("Cake", "CoDel", "DualPi2", "Fifo", "Fq", "FqCoDel", "FqPie", "Pie", "Qdisc", "Red", "Sfq"),
-}
+CONSTRUCTORS = frozenset(
+    name
+    for module in iter_modules(cell.__path__)
+    if module.name != "topology"  # which imports Mininet
+    for name, value in vars(import_module(f"fairc.cell.{module.name}")).items()
+    if is_dataclass(value)
+)
+"""The values of which a program's data are made: the dataclasses of `cell/`."""
 
 
 def refuse_program(program: str, usual: str) -> None:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only
  *
  * A CCA that the verifier refuses: it follows a pointer that it made up.
- * clang -target bpf -O2 -g -c refused.bpf.c && llvm-strip -g refused.bpf.o
+ * clang -target bpf -O2 -g -fdebug-compilation-dir=. -c refused.bpf.c && llvm-strip -g refused.bpf.o
  */
 #include <linux/bpf.h>
 #include <linux/types.h>
