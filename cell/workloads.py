@@ -34,7 +34,7 @@ MOST_STREAMS = 128
 """The largest number of streams of one iperf3 (iperf.h, MAX_STREAMS)."""
 
 LEAST_PART = 0.99e-6
-"""Least share of a flow in shared arrivals: the language's limit (dsl/traffic/arrivals.py) less
+"""Least share of a flow in shared arrivals: the language's limit (words/workloads/requests.py) less
 rounding.
 """
 

@@ -201,9 +201,9 @@ class Settings:
         """Return whether any of these keys is given but wrong."""
         return any(k.name in self.block.settings and k.name not in self.typed for k in keys)
 
-    def place(self, key: Parameter[Any]) -> Span:
+    def place(self, key: str) -> Span:
         """Return the span of a key's setting, or the block's if there is none."""
-        setting = self.block.settings.get(key.name)
+        setting = self.block.settings.get(key)
         return setting.span if setting else self.block.span
 
     def span(self, key: Parameter[Any]) -> Span | None:

@@ -26,7 +26,6 @@ from .expressions.evaluate import STEP_LIMIT, Exhausted, Scope
 from .expressions.names import symbols_in, unused
 from .grid.draws import Draws, draws
 from .grid.grid_checks import draw_sample, excluded, occurring
-from .grid.load_counts import most_loads
 from .grid.settings import Overrides
 from .grid.sweeps import RESERVED, Grid
 from .imports import imported
@@ -135,7 +134,7 @@ class Checker:
         hosts = Block(experiment.name.span, settings, HOSTS, "`hosts`")
         parts = Parts(topology, self._topologies, flows, users, block, lets, hosts)
         builder = Builder(parts, grid, self.diagnostics.add)
-        self._scenarios(builder, grid)
+        loads = self._scenarios(builder, grid)
         self._lets(lets, grid)
         self._hosts(hosts, grid)
         axes = self._try(grid.axes) or ()
@@ -161,7 +160,7 @@ class Checker:
             measured=None if measure is None else [request.name for request in measure],
             flows=[flow.name.text for flow in flows],
             users=[group.name.text for group in users],
-            loads=self._try(most_loads, flows, grid) or 0,
+            loads=loads,
         )
         figures = self._figures(FigureChecker(facts))
         seed = self._count(block, keys.SEED, static)
@@ -289,15 +288,24 @@ class Checker:
             )
         return found[0][1]
 
-    def _scenarios(self, builder: Builder, grid: Grid) -> None:
-        """Evaluate everything with every swept value, in configurations that occur."""
+    def _scenarios(self, builder: Builder, grid: Grid) -> int:
+        """Evaluate everything with every swept value, in configurations that occur; return the
+        most page loads of any flow.
+
+        At least one where something is wrong, so that nothing more is said about loads.
+        """
+        loads = 0
         for bound in occurring(grid, COUNT_LIMIT):
-            self._try(builder.check, bound)
+            scenario = self._try(builder.check, bound)
+            flows = scenario.flows if scenario else ()
+            each = (flow.workload.page_loads for flow in flows)
+            loads = max(loads, *each, 0 if scenario else 1)
         first = grid.scope(next(grid.varied()))
         for name, topology in self._topologies.items():
             if all(p.default is not None for p in topology.parameters):
                 value = Symbol(name, topology.name.span)
                 self._try(builder.own_network, topology, value, first)
+        return loads
 
     def _lets(self, lets: Mapping[str, syntax.Expr], grid: Grid) -> None:
         """Evaluate every `let`, even those that nothing uses."""

@@ -9,6 +9,7 @@ from typing import Generic, Literal, TypeVar
 from fairc.words.blocks import experiment as keys
 from fairc.words.blocks import hosts as host_keys
 from fairc.words.presets import TOPOLOGIES, preset
+from fairc.words.workloads.requests import check_arrivals
 
 from . import model
 from .blocks import Block, Settings
@@ -25,7 +26,6 @@ from .network.groups import Group, build_group, check_users, expand, flows_of, p
 from .network.networks import argument_scope, build_network
 from .network.policers import with_feedback
 from .text import syntax
-from .traffic.arrivals import check_arrivals
 from .traffic.flows import build_flow, check_ends, named_ends
 from .traffic.sharing import check_sharing
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,7 +29,6 @@ from fairc.words.workloads.requests import PROCESS, shared_arrivals
 from .sampling import sample_every_ns
 from .variation import draws_workload
 
-OPTIONS = tuple(option.name for option in fields(plan.TransportOptions))
 """Of a flow, those that are of its transport."""
 
 NOT_IN_IDENTITY: Any = {
@@ -247,7 +246,6 @@ def _flow(draft: Draft, flow: DraftFlow, every_ns: int) -> dict[str, Any]:
     declared = flow.flow
     address, client = (host_address(draft, name) for name in (declared.server, declared.client))
     assert address is not None and client is not None and flow.bottleneck is not None
-    options = declared.options
     return {
         "name": declared.name,
         "server": declared.server,
@@ -267,11 +265,11 @@ def _flow(draft: Draft, flow: DraftFlow, every_ns: int) -> dict[str, Any]:
         "users": declared.users,
         "client_address": client,
         "cca_parameters": dict(declared.cca_parameters),
-        "options": plan.TransportOptions(**{name: getattr(options, name) for name in OPTIONS}),
+        "options": declared.options,
         "rate_bps": declared.rate_bps,
-        "send_buffer_bytes": options.send_buffer_bytes,
-        "receive_buffer_bytes": options.receive_buffer_bytes,
-        "qlog": options.qlog,
+        "send_buffer_bytes": declared.send_buffer_bytes,
+        "receive_buffer_bytes": declared.receive_buffer_bytes,
+        "qlog": declared.qlog,
         "cca_object": _object(declared),
         "image": declared.image,
         "sample_every_ns": every_ns,

@@ -113,11 +113,10 @@ def _warn_limits(draft: Draft, flow: DraftFlow) -> None:
             "Linux falls back where the other end has not agreed to ECN",
             "write `ecn = accurate`, and give the queue `ecn: on`",
         )
-    options = declared.options
     window = min(
-        options.receive_window_bytes or flow.buffer_bytes,
-        options.receive_buffer_bytes or flow.buffer_bytes,
-        options.send_buffer_bytes or flow.buffer_bytes,
+        declared.options.receive_window_bytes or flow.buffer_bytes,
+        declared.receive_buffer_bytes or flow.buffer_bytes,
+        declared.send_buffer_bytes or flow.buffer_bytes,
     )
     bdp = bdp_bytes(flow.rate_bps, flow.base_rtt_ns)
     if window * declared.connections < bdp and declared.transport != "udp":

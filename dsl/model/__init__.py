@@ -10,14 +10,13 @@ From the smallest part to the whole:
     queues      queues and sizes
     links       rate, delay and losses of a link, and how they change
     network     nodes, links, proxies
-    pages       web pages
-    workloads   what all workloads share; words/workloads defines each of them
+    workloads   what all workloads share; words/workloads defines each of them; web pages
     flows       who sends what to whom
     requests    axes, metrics, figures, precision; claims: what the run is to decide
     scenarios   scenarios, configurations
 """
 
-from .flows import Flow, Options, OwnCca, Transport
+from .flows import Flow, OwnCca, Transport
 from .links import (
     Change,
     Direction,
@@ -28,11 +27,10 @@ from .links import (
     Transmit,
 )
 from .network import Link, Network, Node, Pep
-from .pages import Page, PageObject
 from .queues import Queue, Size
 from .requests import Input, MetricRequest
 from .scenarios import Configuration, Count, Scenario
-from .workloads import Distribution, OnPath, Workload
+from .workloads import Distribution, OnPath, Page, Refusal, Workload
 
 __all__ = [
     "Change",
@@ -49,13 +47,12 @@ __all__ = [
     "Network",
     "Node",
     "OnPath",
-    "Options",
     "OwnCca",
     "Page",
-    "PageObject",
     "Pep",
     "Policer",
     "Queue",
+    "Refusal",
     "Scenario",
     "Size",
     "Trace",

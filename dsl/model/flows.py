@@ -6,31 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from fairc.cell.model import TransportOptions
 from fairc.dsl.core.source import Span
 
 from .workloads import Distribution, Workload
 
 Transport = Literal["tcp", "quic", "udp", "web"]
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Options of a flow's transport, each as the file gives it, or its default.
-
-    accurate_ecn: of TCP, together with ecn: the receiver counts marks (AccECN).
-    send_buffer_bytes, receive_buffer_bytes: None: large enough never to be a limit.
-    """
-
-    initial_window_packets: int = 10
-    receive_window_bytes: int | None = None
-    ecn: bool = False
-    accurate_ecn: bool = False
-    sack: bool = True
-    pacing: bool = False
-    fast_open: bool = False
-    send_buffer_bytes: int | None = None
-    receive_buffer_bytes: int | None = None
-    qlog: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +34,9 @@ class Flow:
     stop_ns: ns after the start of the cell, or None.
     declared: the name of the statement it comes from: `name`, unless there are users.
     users: the group of users that it belongs to, or None.
+    send_buffer_bytes, receive_buffer_bytes: of each connection; None: large enough never to be a
+    limit.
+    qlog: whether a QUIC server writes one.
     rate_bps: limit of the sending rate at the generator, bit/s of IP, or None.
     extra_rtt_ns: RTT added for this flow alone, ns.
     own_cca: the object that `cca` comes from, unless it is the kernel's or the QUIC stack's.
@@ -75,7 +59,10 @@ class Flow:
     users: str | None = None
     transport: Transport = "tcp"
     cca_parameters: Mapping[str, int | float | bool] = field(default_factory=dict)
-    options: Options = Options()
+    options: TransportOptions = field(default_factory=TransportOptions)
+    send_buffer_bytes: int | None = None
+    receive_buffer_bytes: int | None = None
+    qlog: bool = False
     rate_bps: int | None = None
     extra_rtt_ns: int = 0
     own_cca: OwnCca | None = None

@@ -1,16 +1,18 @@
-"""What the connections of a flow transfer: the interface of all workloads (words/workloads has
-each).
-"""
+"""Workloads: the interface of all of them (words/workloads has each), distributions, web pages."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from fairc.cell.workloads import Transfer
+from fairc.cell.workloads import PageObject, Transfer
+from fairc.dsl.core.diagnostics import Diagnostic
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.values import Quantity
 
 from .requests import Input
 
@@ -24,6 +26,44 @@ class Distribution:
 
     kind: str
     arguments: Mapping[str, Fraction]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A web page: its document, then all other objects in the order of their requests.
+
+    span: where it is written.
+    file: the recording that it comes from.
+    remarks: what the page leaves out of it.
+    """
+
+    objects: tuple[PageObject, ...]
+    span: Span = field(compare=False)
+    file: Input | None = None
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all objects."""
+        return sum(item.bytes for item in self.objects)
+
+    @property
+    def depth(self) -> int:
+        """The length of the longest chain of requests, including the document."""
+        levels: list[int] = []
+        for item in self.objects:
+            levels.append(1 if item.parent is None else levels[item.parent] + 1)
+        return max(levels)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A key of a flow that does not go with its workload: what is wrong, what to do, and why."""
+
+    key: str
+    message: str
+    help: str
+    note: str = ""
 
 
 class OnPath(Protocol):
@@ -46,15 +86,18 @@ class OnPath(Protocol):
 
 
 class Workload(ABC):
-    """What a flow transfers, as the file says; words/workloads has a class for each workload.
+    """A workload as the file says; words/workloads has a class for each.
 
-    kind: its word in the language. noun: what messages call it. only_in_packets: what is known from
-    captured packets alone, as messages put it; empty: nothing.
+    kind: its word in the language.
+    noun: what messages call it.
+    only_in_packets: what is known from captured packets alone, as messages put it; empty: nothing.
+    senseless: keys of a flow that make no sense for it, and why.
     """
 
     kind: ClassVar[str]
     noun: ClassVar[str] = "file"
     only_in_packets: ClassVar[str] = ""
+    senseless: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     @property
     def programs(self) -> frozenset[str]:
@@ -97,6 +140,33 @@ class Workload(ABC):
     def pauses_ns(self, flow: Flow, seed: int) -> tuple[int, ...]:
         """Return the pauses that it makes in a cell with this seed, ns."""
         return ()
+
+    @property
+    def page_loads(self) -> int:
+        """How many page loads it makes."""
+        return 0
+
+    @property
+    def receive_window(self) -> Quantity | None:
+        """The receive window that it sets for its flow."""
+        return None
+
+    @property
+    def needs_quic(self) -> str:
+        """Why its CCA must exist over QUIC besides TCP; empty: it need not."""
+        return ""
+
+    def refused(self, flow: Flow, given: Collection[str]) -> Iterator[Refusal]:
+        """Yield the keys of its flow that do not go with it; given: the keys that the file sets."""
+        return iter(())
+
+    def warnings(self, at: Span) -> Iterator[Diagnostic]:
+        """Yield what makes no sense about it; at: where it is written."""
+        return iter(())
+
+    def split(self, users: int) -> Workload:
+        """Return what each of some equal users of a group does."""
+        return self
 
     @abstractmethod
     def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> Any:

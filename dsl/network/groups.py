@@ -18,7 +18,6 @@ from fairc.dsl.core.source import Span
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.text import syntax
 from fairc.words.blocks import users as keys
-from fairc.words.workloads import Requests
 
 from .networks import NODE_LIMIT
 
@@ -142,9 +141,7 @@ def flows_of(flow: model.Flow, group: Group) -> list[model.Flow]:
     A share of the arrivals belongs to the group, and its users split it equally.
     """
     copies = []
-    workload = flow.workload
-    if isinstance(workload, Requests) and workload.share is not None:
-        workload = replace(workload, share=workload.share / group.count)
+    workload = flow.workload.split(group.count)
     for number in range(1, group.count + 1):
         names = {CLIENT: user(group, number), SERVER: peer(group, number)}
         copies.append(

@@ -1,12 +1,11 @@
-"""From a flow block to a flow: every key is evaluated and checked, and refused if it cannot run
-yet.
-"""
+"""Flows: from the block of a flow to a flow with every name resolved."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
+from fairc.cell.model import TransportOptions
 from fairc.dsl import model
 from fairc.dsl.blocks import Block, Settings
 from fairc.dsl.core.diagnostics import Diagnostic, Label
@@ -16,15 +15,21 @@ from fairc.dsl.core.values import Quantity
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.text import syntax
 from fairc.words.blocks import flow as keys
+from fairc.words.blocks.hosts import RECEIVE_BUFFER, SEND_BUFFER
 from fairc.words.ccas import Setting
 from fairc.words.distributions import distribution
-from fairc.words.workloads import Bulk, Iperf3, Load
-from fairc.words.workloads.bulk import WINDOW
+from fairc.words.workloads import WorkloadEntry
 
 from .images import check_image
-from .iperf3 import check_iperf3
-from .load import INITIAL_WINDOW_PACKETS, check_load, control_of_load, remark
-from .transports import Control, check_workload, control_of, options_of
+from .transports import (
+    Control,
+    bytes_of,
+    check_workload,
+    control_of,
+    kernel_control,
+    options_of,
+    quic_settings,
+)
 
 
 def build_flow(
@@ -35,141 +40,135 @@ def build_flow(
     hosts: the settings of `hosts`. report: takes warnings. Raises CompileError with
     everything wrong in it, `not-yet` included.
     """
-    return _Building(flow, scope, hosts, report).flow()
+    gather = Gather()
+    block = Block(flow.name.span, flow.settings.items, keys.FLOW, "a flow")
+    with gather.attempt():
+        block.checked()
+    settings = block.read(scope, gather)
+    use = settings.given(keys.WORKLOAD)
+    workload, control, quic, options = None, None, dict[str, Setting](), None
+    with gather.attempt():
+        workload = use.entry.build(use) if use else None
+    with gather.attempt():
+        control, quic = _control(settings, use, workload)
+    with gather.attempt():
+        _refuse_two_windows(settings, workload)
+    if workload is not None:
+        for key, why in workload.senseless.items():
+            if key in settings.typed:
+                with gather.attempt():
+                    what = f"`{key}` does not apply to {workload.noun}"
+                    fail("impossible-pair", what, settings.place(key), help=why)
+    if control is not None and use is not None:
+        with gather.attempt():
+            if control.image is not None:
+                check_image(use, settings)
+        with gather.attempt():
+            window = workload.receive_window if workload else None
+            options = options_of(control, settings, hosts, use.entry, window)
+        with gather.attempt():
+            check_workload(control, use, settings.given(keys.RATE), flow.name.span)
+    with gather.attempt():
+        _check_order(flow, settings)
+    if control is not None and workload is not None and options is not None:
+        built = _built(flow, settings, hosts, control, quic, workload, options)
+        for refusal in workload.refused(built, settings.typed.keys()):
+            with gather.attempt():
+                place = settings.place(refusal.key)
+                fail("impossible-pair", refusal.message, place, refusal.note, help=refusal.help)
+    gather.finish()
+    assert workload is not None and use is not None
+    for warning in workload.warnings(use.span):
+        report(warning)
+    return built
 
 
-class _Building:
-    """A flow being built: each step adds the errors it finds, and later ones do without what
-    failed.
+def _control(
+    settings: Settings, use: Use[WorkloadEntry] | None, workload: model.Workload | None
+) -> tuple[Control | None, dict[str, Setting]]:
+    """Return the transport and the CCA, and all parameters of the CCA over QUIC if a flow over TCP
+    also needs them.
+
+    None where what they follow from is wrong. Raises CompileError.
     """
+    at, over, cca = settings.block.span, settings.given(keys.OVER), settings.given(keys.CCA)
+    if settings.failed(keys.OVER, keys.CCA):
+        return None, {}
+    if use is None or not use.entry.needs_tcp:
+        return control_of(over, cca, at), {}
+    if workload is None:
+        return None, {}
+    control = kernel_control("web", cca, at, use.entry.needs_tcp)
+    return control, quic_settings(cca, workload.needs_quic) if workload.needs_quic else {}
 
-    def __init__(
-        self,
-        flow: syntax.Flow,
-        scope: Scope,
-        hosts: Settings,
-        report: Callable[[Diagnostic], None],
-    ) -> None:
-        self._gather = Gather()
-        self._name, self._span = flow.name.text, flow.name.span
-        self._hosts, self._report = hosts, report
-        block = Block(self._span, flow.settings.items, keys.FLOW, "a flow")
-        with self._gather.attempt():
-            block.checked()
-        self._settings = block.read(scope, self._gather)
-        self._use = self._settings.given(keys.WORKLOAD)
-        self._workload: model.Workload | None = None
-        self._control: Control | None = None
-        self._quic: Mapping[str, Setting] = {}
-        self._options: model.Options | None = None
 
-    def flow(self) -> model.Flow:
-        """Return the flow. Raises CompileError."""
-        attempt, settings = self._gather.attempt, self._settings
-        with attempt():
-            self._workload = self._use.entry.build(self._use) if self._use else None
-        with attempt():
-            self._choose_control()
-        with attempt():
-            if isinstance(self._workload, Load):
-                check_load(self._workload, settings)
-        with attempt():
-            self._take_window()
-        with attempt():
-            if self._control is not None and self._control.image is not None and self._use:
-                check_image(self._use, settings)
-        with attempt():
-            self._choose_options()
-        with attempt():
-            self._check_workload()
-        with attempt():
-            self._check_order()
-        self._gather.finish()
-        return self._built()
-
-    def _choose_control(self) -> None:
-        """Set the transport and the CCA; those of a page load follow from its HTTP version."""
-        if self._settings.failed(keys.OVER, keys.CCA):
-            return
-        over, cca = self._settings.given(keys.OVER), self._settings.given(keys.CCA)
-        if isinstance(self._workload, Load):
-            self._control, self._quic = control_of_load(self._workload, cca, self._span)
-        elif self._use is None or self._use.entry.name != Load.kind:
-            self._control = control_of(over, cca, self._span)
-
-    def _take_window(self) -> None:
-        """Use the window of `bulk(window: ...)` as the flow's; refuse a second one."""
-        argument = None
-        if self._use is not None and isinstance(self._workload, Bulk):
-            argument = self._use.given(WINDOW)
-        if argument is None:
-            return
-        if keys.WINDOW in self._settings:
-            fail(
-                "duplicate-key",
-                "the receive window is given twice",
-                self._settings[keys.WINDOW].span,
-                labels=(Label(argument.span, "given here, too"),),
-                help="keep one of them",
-            )
-        self._settings.typed[keys.WINDOW.name] = argument
-
-    def _choose_options(self) -> None:
-        if self._control is not None:
-            packets = INITIAL_WINDOW_PACKETS if isinstance(self._workload, Load) else 10
-            self._options = options_of(self._control, self._settings, self._hosts, packets)
-
-    def _check_workload(self) -> None:
-        if self._control is None or self._use is None:
-            return
-        with self._gather.attempt():
-            check_workload(self._control, self._use, self._settings.given(keys.RATE), self._span)
-        if isinstance(self._workload, Iperf3) and self._options is not None:
-            check_iperf3(self._workload.plan, self._control, self._options, self._settings)
-
-    def _check_order(self) -> None:
-        start, stop = self._settings.given(keys.START), self._settings.given(keys.STOP)
-        begin = start.number if isinstance(start, Quantity) else 0
-        if stop is not None and stop.number <= begin:
-            fail(
-                "out-of-range",
-                f"the flow `{self._name}` stops before it starts",
-                stop.span,
-                note=f"this is {stop.canonical}",
-                help="`stop` is counted from the start of the cell, like `start`",
-            )
-
-    def _built(self) -> model.Flow:
-        """Return the flow, once all of its parts are valid."""
-        control, workload, settings = self._control, self._workload, self._settings
-        assert control is not None and workload is not None and self._options is not None
-        if isinstance(workload, Load) and self._use is not None:
-            remark(workload, self._use.span, self._report)
-        start, stop = settings.given(keys.START), settings.given(keys.STOP)
-        rate, users = settings.given(keys.RATE), settings.given(keys.USERS)
-        return model.Flow(
-            name=self._name,
-            server=settings[keys.FROM].name,
-            client=settings[keys.TO].name,
-            connections=settings[keys.COUNT].whole,
-            cca=control.cca,
-            workload=workload,
-            start_ns=start.ns if isinstance(start, Quantity) else None,
-            stop_ns=None if stop is None else stop.ns,
-            span=self._span,
-            random_start=distribution(start) if isinstance(start, Use) else None,
-            declared=self._name,
-            users=None if users is None else users.name,
-            transport=control.transport,
-            cca_parameters=control.parameters,
-            own_cca=control.own,
-            options=self._options,
-            rate_bps=None if rate is None else max(1, round(rate.number)),
-            extra_rtt_ns=settings[keys.RTT].ns,
-            quic_parameters=self._quic,
-            image=control.image,
-            ecn_given=settings.span(keys.ECN) or self._hosts.span(keys.ECN),
+def _refuse_two_windows(settings: Settings, workload: model.Workload | None) -> None:
+    """Refuse a receive window of the workload besides the flow's own."""
+    window = workload.receive_window if workload else None
+    if window is not None and keys.WINDOW in settings:
+        fail(
+            "duplicate-key",
+            "the receive window is given twice",
+            settings.values[keys.WINDOW.name].span,
+            labels=(Label(window.span, "given here, too"),),
+            help="keep one of them",
         )
+
+
+def _check_order(flow: syntax.Flow, settings: Settings) -> None:
+    """Refuse a flow that stops before it starts."""
+    start, stop = settings.given(keys.START), settings.given(keys.STOP)
+    begin = start.number if isinstance(start, Quantity) else 0
+    if stop is not None and stop.number <= begin:
+        fail(
+            "out-of-range",
+            f"the flow `{flow.name.text}` stops before it starts",
+            stop.span,
+            note=f"this is {stop.canonical}",
+            help="`stop` is counted from the start of the cell, like `start`",
+        )
+
+
+def _built(
+    flow: syntax.Flow,
+    settings: Settings,
+    hosts: Settings,
+    control: Control,
+    quic: Mapping[str, Setting],
+    workload: model.Workload,
+    options: TransportOptions,
+) -> model.Flow:
+    """Return the flow; a key whose value is wrong has its default."""
+    start, stop = settings.given(keys.START), settings.given(keys.STOP)
+    rate, users = settings.given(keys.RATE), settings.given(keys.USERS)
+    buffers = (SEND_BUFFER, RECEIVE_BUFFER) if control.image is None else ()
+    send, receive = (bytes_of(hosts.given(key)) for key in buffers) if buffers else (None, None)
+    return model.Flow(
+        name=flow.name.text,
+        server=settings[keys.FROM].name,
+        client=settings[keys.TO].name,
+        connections=settings[keys.COUNT].whole,
+        cca=control.cca,
+        workload=workload,
+        start_ns=start.ns if isinstance(start, Quantity) else None,
+        stop_ns=None if stop is None else stop.ns,
+        span=flow.name.span,
+        random_start=distribution(start) if isinstance(start, Use) else None,
+        declared=flow.name.text,
+        users=None if users is None else users.name,
+        transport=control.transport,
+        cca_parameters=control.parameters,
+        own_cca=control.own,
+        options=options,
+        send_buffer_bytes=send,
+        receive_buffer_bytes=receive,
+        qlog=control.qlog,
+        rate_bps=None if rate is None else max(1, round(rate.number)),
+        extra_rtt_ns=settings[keys.RTT].ns,
+        quic_parameters=quic,
+        image=control.image,
+        ecn_given=settings.span(keys.ECN) or hosts.span(keys.ECN),
+    )
 
 
 def named_ends(flow: syntax.Flow, built: model.Flow, hosts: Collection[str]) -> model.Flow:

@@ -17,7 +17,6 @@ from fairc.dsl.core.values import Text
 from fairc.words.blocks import flow as keys
 from fairc.words.transports import IMAGE
 from fairc.words.workloads import WorkloadEntry
-from fairc.words.workloads.file import FILE
 
 KEYS = frozenset({"users", "from", "to", "count", "over", "start", "workload", "rtt", "cca"})
 """Keys of a flow that need nothing from its programs; `cca` is refused elsewhere."""
@@ -57,7 +56,7 @@ def check_image(workload: Use[WorkloadEntry], settings: Settings) -> None:
     """Refuse options that third-party images do not support. Raises CompileError."""
     gather = Gather()
     with gather.attempt():
-        if workload.entry is not FILE:
+        if not workload.entry.by_images:
             fail(
                 "impossible-pair",
                 f"`{workload.entry.name}` is not supported for third-party images",

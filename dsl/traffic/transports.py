@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
+from fairc.cell.model import TransportOptions
 from fairc.dsl import model
 from fairc.dsl.blocks import Settings
 from fairc.dsl.core.entries import Entry, Parameter, Use, bind
@@ -16,7 +17,6 @@ from fairc.dsl.core.problems import fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Applied, Quantity, Symbol
 from fairc.words.blocks import flow as keys
-from fairc.words.blocks.hosts import RECEIVE_BUFFER, SEND_BUFFER
 from fairc.words.ccas import BPF, CCAS, CCAS_OVER, TCP_CCAS, Setting
 from fairc.words.ccas.bpf import NAME, OBJECT
 from fairc.words.sizes import whole_bytes
@@ -127,33 +127,34 @@ def _given(cca: Cca | None, transport: str, flow: Span, needed: str | None = Non
 
 
 def options_of(
-    control: Control, own: Settings, hosts: Settings, default_window: int = 10
-) -> model.Options:
+    control: Control,
+    own: Settings,
+    hosts: Settings,
+    workload: WorkloadEntry,
+    window: Quantity | None,
+) -> TransportOptions:
     """Return the options of a flow: its own, else those of `hosts`, else the defaults.
 
-    default_window: the initial window if none is given, packets. Raises CompileError.
+    window: the receive window that the flow's workload sets. Raises CompileError.
     """
     if control.image is not None:
-        return model.Options()  # `images.check_image` has refused what is given
+        return TransportOptions()  # `images.check_image` has refused what is given
     sack, pacing, fast_open = (_switch(key, control, own, hosts) for key in SWITCHES)
     ecn, accurate_ecn = _ecn(control, own, hosts)
     packets = own.given(keys.INITIAL_WINDOW) or hosts.given(keys.INITIAL_WINDOW)
-    window = default_window if packets is None else packets.whole
-    cap = control.parameters.get("max_window_packets", window)
-    if window > cap:
+    initial = workload.initial_window_packets if packets is None else packets.whole
+    cap = control.parameters.get("max_window_packets", initial)
+    if initial > cap:
         fail(
             "out-of-range",
             f"the initial window is larger than the largest one, {cap:g} packets",
             packets.span if packets else control.span,
-            f"{window} packets",
+            f"{initial} packets",
             help="reduce `initial_window`, or increase `max_window`",
         )
-    return model.Options(
-        initial_window_packets=window,
-        receive_window_bytes=_bytes(own.given(keys.WINDOW)),
-        send_buffer_bytes=_bytes(hosts.given(SEND_BUFFER)),
-        receive_buffer_bytes=_bytes(hosts.given(RECEIVE_BUFFER)),
-        qlog=control.qlog,
+    return TransportOptions(
+        initial_window_packets=initial,
+        receive_window_bytes=bytes_of(window or own.given(keys.WINDOW)),
         ecn=ecn,
         accurate_ecn=accurate_ecn,
         sack=sack,
@@ -273,7 +274,8 @@ _FIXED: Mapping[tuple[str, str], tuple[bool, str]] = {
 """(transport, switch) -> the value it always has, and why. Defaults of `hosts` do not touch it."""
 
 
-def _bytes(size: Quantity | None) -> int | None:
+def bytes_of(size: Quantity | None) -> int | None:
+    """Return a size in bytes, if there is one. Raises CompileError."""
     return None if size is None else whole_bytes(size)
 
 

@@ -13,20 +13,20 @@ from documents import program, proxies
 from fairc.compiler import Cell, compile
 from fairc.compiler.costs import VM
 from fairc.compiler.estimate import Estimate, beside_s, length
-from fairc.compiler.plan import LoadWorkload
-from fairc.dsl.model import Distribution, Page, PageObject, Pep
+from fairc.compiler.plan import LoadWorkload, PageObject
+from fairc.dsl.model import Distribution, Page, Pep
 from fairc.words.workloads import Load
 
 NS = 10**9
 
 
 def page(make: Any, *sizes: int) -> Page:
-    document = PageObject("/", sizes[0], "text/html", None, make.span(9))
+    document = PageObject(path="/", bytes=sizes[0], type="text/html", parent=None)
     pictures = [
-        PageObject(f"/{n}.png", size, "image/png", 0, make.span(9))
+        PageObject(path=f"/{n}.png", bytes=size, type="image/png", parent=0)
         for n, size in enumerate(sizes[1:], 1)
     ]
-    return Page((document, *pictures))
+    return Page((document, *pictures), make.span(9))
 
 
 def web(make: Any, **options: Any) -> Any:

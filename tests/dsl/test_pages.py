@@ -35,7 +35,7 @@ def load_of(build: Build, arguments: str) -> Load:
 
 
 def listed(made: Load) -> list[tuple[str, int, str, int | None]]:
-    return [(o.path, o.size_bytes, o.type, o.parent) for o in made.page.objects]
+    return [(o.path, o.bytes, o.type, o.parent) for o in made.page.objects]
 
 
 def test_one_object_is_a_picture(build: Build) -> None:
@@ -292,7 +292,7 @@ def test_what_is_left_out_is_said(recorded: Recorded) -> None:
         entry("https://cdn.example/p.png", -1, at=5, content={"size": 900, "compression": 100}),
     )
     assert made is not None
-    assert [o.size_bytes for o in made.page.objects] == [9000, 800]
+    assert [o.bytes for o in made.page.objects] == [9000, 800]
     (warning,) = found
     assert warning.code == "har-simplified"
     assert "4 of 6 entries are not objects of the page" in warning.message

@@ -6,9 +6,10 @@ from fractions import Fraction
 
 import pytest
 
+from fairc.cell.model import TransportOptions
 from fairc.compiler.plan import VideoWorkload
 from fairc.dsl import CompileError, Diagnostics, Source, load
-from fairc.dsl.model import Distribution, Flow, Options
+from fairc.dsl.model import Distribution, Flow
 from fairc.words.workloads import Bulk, OnOff, Requests, Video
 
 NS = 10**9
@@ -116,14 +117,13 @@ def test_wrong_control(settings: str, code: str, place: str) -> None:
 
 
 def test_options_are_those_of_the_flow_then_of_the_hosts_then_defaults() -> None:
-    assert one("cca = cubic").options == Options()
+    assert one("cca = cubic").options == TransportOptions()
     hosts = "hosts { ecn = on  sack = off  initial_window = 4pkt  send_buffer = 100kB }"
-    assert one("cca = cubic", hosts).options == Options(
-        ecn=True, sack=False, initial_window_packets=4, send_buffer_bytes=100_000
-    )
-    assert one("cca = cubic  ecn = off  initial_window = 2pkt", hosts).options == Options(
-        sack=False, initial_window_packets=2, send_buffer_bytes=100_000
-    )
+    shared = one("cca = cubic", hosts)
+    assert shared.options == TransportOptions(ecn=True, sack=False, initial_window_packets=4)
+    own = one("cca = cubic  ecn = off  initial_window = 2pkt", hosts)
+    assert own.options == TransportOptions(sack=False, initial_window_packets=2)
+    assert shared.send_buffer_bytes == own.send_buffer_bytes == 100_000
 
 
 def test_what_a_transport_has_no_choice_in_is_what_it_is() -> None:
@@ -230,7 +230,7 @@ def test_random_workloads_are_in_seconds_and_bytes() -> None:
 def test_a_window_is_written_in_either_place() -> None:
     (bulk,) = build("flow f { cca = cubic  workload = bulk(window: 64KiB) }")
     (key,) = build("flow f { cca = cubic  window = 64KiB  workload = bulk }")
-    assert bulk.options == key.options == Options(receive_window_bytes=65_536)
+    assert bulk.options == key.options == TransportOptions(receive_window_bytes=65_536)
     assert bulk.workload == key.workload == Bulk()
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from fairc.cell.model import TransportOptions
 from fairc.cell.frames import MTU
 from fairc.dsl import CompileError, Source, Span
 from fairc.dsl.core.entries import Entry
 from fairc.dsl.core.literals import literal
 from fairc.dsl.core.registry import Registry, distance, suggest
 from fairc.dsl.core.values import Quantity
-from fairc.dsl.model import Options
 from fairc.runtime.metrics import registry
 from fairc.words.blocks import flow, link
 from fairc.words.ccas import CCAS, QUIC_CCAS, TCP_CCAS
@@ -118,5 +118,5 @@ def test_the_defaults_of_a_link_are_those_of_the_model() -> None:
     queue = queue_of(link.QUEUE.fallback, Span(Source("x", "x"), 0, 1))
     assert (queue.kind, queue.size.unit) == ("fifo", "pkt")
     assert queue.size.amount == 1000
-    options = Options()
+    options = TransportOptions()
     assert (options.sack, options.fast_open) == (flow.SACK.fallback, flow.FAST_OPEN.fallback)

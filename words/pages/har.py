@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
+from fairc.cell.workloads import PageObject
 from fairc.dsl import model
 from fairc.dsl.core.attachments import attached
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
@@ -146,8 +147,10 @@ def _page(listed: Sequence[object], at: Span) -> model.Page:
         if parent is not None:
             children[parent] += 1
         path = f"/{number}.{extension(entry.type)}" if number else "/"
-        objects.append(model.PageObject(path, entry.size_bytes, entry.type, parent, at))
-    return model.Page(tuple(objects), remarks=tuple(_remarks(listed, entries)))
+        objects.append(
+            PageObject(path=path, bytes=entry.size_bytes, type=entry.type, parent=parent)
+        )
+    return model.Page(tuple(objects), at, remarks=tuple(_remarks(listed, entries)))
 
 
 def _parent(

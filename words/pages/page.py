@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from fairc.cell.workloads import PageObject
 from fairc.dsl import model
 from fairc.dsl.core.entries import Entry, Parameter, Use
 from fairc.dsl.core.kinds import A_COUNT, A_SIZE, Groups, Quantities, Texts
@@ -55,6 +56,9 @@ PAGES: Registry[Entry] = Registry(
 Sizes = Sequence[tuple[int, Span]]
 """Sizes in bytes, each with the place where it is written."""
 
+Placed = tuple[PageObject, Span]
+"""An object of a page, and the place where its size is written."""
+
 
 def page_of(use: Use[Entry]) -> model.Page:
     """Return the page that a value stands for.
@@ -66,11 +70,13 @@ def page_of(use: Use[Entry]) -> model.Page:
     recording, document = use.given(HAR), use.given(HTML)
     if recording is not None:
         page = recorded(recording)
-    elif document is not None:
-        page = model.Page(tuple(_levels(use, document)))
+        places = [page.span] * len(page.objects)
     else:
-        page = model.Page(tuple(_plain([_bytes(size) for size in use.repeated])))
-    _within_limits(page, use)
+        sizes = [_bytes(size) for size in use.repeated]
+        placed = list(_plain(sizes) if document is None else _levels(use, document))
+        page = model.Page(tuple(item for item, _ in placed), use.span)
+        places = [place for _, place in placed]
+    _within_limits(page, places, use)
     return page
 
 
@@ -99,24 +105,24 @@ def _one_way(use: Use[Entry]) -> None:
         fail("missing-argument", "a page has at least one object", use.span, help=help)
 
 
-def _plain(sizes: Sizes) -> Iterator[model.PageObject]:
+def _plain(sizes: Sizes) -> Iterator[Placed]:
     """Yield a document with pictures; one object alone is a picture."""
     for number, (size, span) in enumerate(sizes):
         if len(sizes) == 1:
-            yield model.PageObject("/", size, PICTURE, None, span)
+            yield _object("/", size, PICTURE, None), span
         elif number == 0:
-            yield model.PageObject("/", size, DOCUMENT, None, span)
+            yield _object("/", size, DOCUMENT, None), span
         else:
-            yield model.PageObject(_path(number, PICTURE), size, PICTURE, 0, span)
+            yield _object(_path(number, PICTURE), size, PICTURE, 0), span
 
 
-def _levels(use: Use[Entry], document: Quantity) -> Iterator[model.PageObject]:
+def _levels(use: Use[Entry], document: Quantity) -> Iterator[Placed]:
     """Yield a document, and its objects dealt to the levels like cards, one each in turn.
 
     So the first `depth` - 1 objects are scripts, each of which refers to all objects of the next
     level.
     """
-    yield model.PageObject("/", _bytes(document)[0], DOCUMENT, None, document.span)
+    yield _object("/", _bytes(document)[0], DOCUMENT, None), document.span
     groups, depth = use.given(OBJECTS), use[DEPTH].whole
     if groups is None:
         return
@@ -131,7 +137,7 @@ def _levels(use: Use[Entry], document: Quantity) -> Iterator[model.PageObject]:
     for number, (size, span) in enumerate(sizes):
         level = number % depth
         kind = SCRIPT if number < depth - 1 else PICTURE
-        yield model.PageObject(_path(number + 1, kind), size, kind, level, span)
+        yield _object(_path(number + 1, kind), size, kind, level), span
 
 
 def _sizes(groups: Sequence[Several | Quantity]) -> Sizes:
@@ -154,6 +160,10 @@ def _bytes(size: Quantity) -> tuple[int, Span]:
     return round(size.number / 8), size.span
 
 
+def _object(path: str, size_bytes: int, kind: str, parent: int | None) -> PageObject:
+    return PageObject(path=path, bytes=size_bytes, type=kind, parent=parent)
+
+
 def _path(number: int, kind: str) -> str:
     return f"/{number}.{extension(kind)}"
 
@@ -167,13 +177,13 @@ def _too_many(span: Span) -> None:
     )
 
 
-def _within_limits(page: model.Page, use: Use[Entry]) -> None:
+def _within_limits(page: model.Page, places: Sequence[Span], use: Use[Entry]) -> None:
     """Refuse pages that are too large, and objects too small to name the objects that they refer
     to.
     """
     if len(page.objects) > OBJECT_LIMIT:
         _too_many(use.span)
-    total = sum(item.size_bytes for item in page.objects)
+    total = page.size_bytes
     if total > PAGE_LIMIT_BYTES:
         fail(
             "too-large",
@@ -186,13 +196,13 @@ def _within_limits(page: model.Page, use: Use[Entry]) -> None:
     for item in page.objects:
         if item.parent is not None:
             children[item.parent] += 1
-    for item, count in zip(page.objects, children, strict=True):
+    for item, place, count in zip(page.objects, places, children, strict=True):
         least = least_bytes(count)
-        if count and item.size_bytes < least:
+        if count and item.bytes < least:
             fail(
                 "out-of-range",
-                f"{item.size_bytes} bytes cannot name the {count} objects that depend on it",
-                item.span,
+                f"{item.bytes} bytes cannot name the {count} objects that depend on it",
+                place,
                 note=f"it needs at least {least} bytes",
                 help="make it larger, or let it name fewer objects",
             )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from fairc.cell.workloads import BulkWorkload
 from fairc.dsl.core.entries import Parameter
+from fairc.dsl.core.values import Quantity
 from fairc.dsl.model import OnPath, Workload
 from fairc.words.sizes import A_WINDOW
 
@@ -20,7 +21,13 @@ WINDOW = Parameter("window", A_WINDOW, "limit of the receive window")
 class Bulk(Workload):
     """The workload `bulk`; its window is the flow's."""
 
+    window: Quantity | None = field(default=None, compare=False)
     kind = "bulk"
+
+    @property
+    def receive_window(self) -> Quantity | None:
+        """Its window."""
+        return self.window
 
     def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> BulkWorkload:
         """Return its part of the plan."""
@@ -31,6 +38,6 @@ BULK = WorkloadEntry(
     name="bulk",
     summary="Each connection sends for as long as the flow lasts",
     parameters=(WINDOW,),
-    build=lambda use: Bulk(),
+    build=lambda use: Bulk(use.given(WINDOW)),
     over_udp=True,
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from fairc.cell.workloads import FileWorkload
@@ -32,12 +31,7 @@ class File(Workload):
 
     def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> FileWorkload:
         """Return its part of the plan."""
-        return _lowered(self.bytes)
-
-
-@lru_cache(4096)
-def _lowered(size_bytes: int) -> FileWorkload:
-    return FileWorkload(bytes=size_bytes)
+        return FileWorkload(bytes=self.bytes)
 
 
 def _build(use: Use[WorkloadEntry]) -> File:
@@ -53,4 +47,5 @@ FILE = WorkloadEntry(
     parameters=(SIZE,),
     build=_build,
     over_udp=True,
+    by_images=True,
 )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fairc.cell.workloads import Iperf3Workload
+from fairc.cell.workloads import MOST_STREAMS, Iperf3Workload
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_SIZE, A_SWITCH, Quantities
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.units import DATA, TIME
-from fairc.dsl.model import OnPath, Workload
+from fairc.dsl.model import Flow, OnPath, Refusal, Workload
+from fairc.words.ccas import TCP_CCAS
 from fairc.words.sizes import A_PACKET_SIZE, whole_bytes
 
 from .workload import WorkloadEntry
@@ -61,6 +62,88 @@ class Iperf3(Workload):
     def total_bytes(self, connections: int) -> int | None:
         """Return the bytes of all streams together."""
         return self.plan.bytes
+
+    def refused(self, flow: Flow, given: Collection[str]) -> Iterator[Refusal]:
+        """Yield what iperf3 (3.12, Debian 12) does not support, and would silently ignore or
+        change.
+        """
+        if flow.transport == "quic":
+            key = "over" if "over" in given else "cca"
+            use = "use TCP or UDP; over QUIC, use `bulk`"
+            yield Refusal(key, "iperf3 does not support QUIC", use)
+            return
+        if flow.random_start is not None:
+            yield Refusal(
+                "start",
+                "iperf3 cannot start its connections at random times",
+                "it opens all of them at once, after its own handshake: give a fixed `start`,"
+                " or leave it out for a seeded offset of the flow; `bulk` and `file` can start at"
+                " random times",
+            )
+        if flow.connections > MOST_STREAMS:
+            streams = f"iperf3 has at most {MOST_STREAMS} parallel streams"
+            yield Refusal("count", streams, "reduce `count`")
+        if "window" in given:
+            yield Refusal(
+                "window",
+                "iperf3 cannot limit the receive window alone",
+                "`iperf3(window: 256kB)` sets the socket buffers of both ends",
+            )
+        for word, help in self._senseless(flow.transport == "udp"):
+            over = flow.transport.upper()
+            yield Refusal("workload", f"`{word}` of `iperf3` is not available over {over}", help)
+        if flow.transport != "udp":
+            yield from self._refused_over_tcp(flow, given)
+
+    def _senseless(self, udp: bool) -> Iterator[tuple[str, str]]:
+        """Yield the parameters that a transport has no use for, and what to do about each."""
+        if udp and self.plan.window_bytes:
+            yield "window", "leave it out: UDP has no window"
+        if not udp and self.plan.packet_bytes:
+            yield "packet", "leave it out: TCP sizes its segments by the path"
+        if udp and self.plan.reverse and self.plan.bytes:
+            waits = "by default its client waits for every byte, and hangs after a loss"
+            yield "bytes", f"{waits}: write `reverse: off`, or use `time`"
+
+    def _refused_over_tcp(self, flow: Flow, given: Collection[str]) -> Iterator[Refusal]:
+        size = self.plan.bytes
+        if size is not None and size % BLOCK_BYTES:
+            blocks = -(-size // BLOCK_BYTES)
+            yield Refusal(
+                "workload",
+                f"iperf3 cannot send exactly {size} bytes: it would send {blocks * BLOCK_BYTES}",
+                f"it sends whole blocks of {BLOCK_BYTES} bytes: write `bytes:"
+                f" {blocks * BLOCK_BYTES // 1024}KiB`; for an exact size, use `file(...)`",
+            )
+        if size is not None and not self.plan.reverse:
+            yield Refusal(
+                "workload",
+                "`bytes` of `iperf3` does not work with `reverse: off` over TCP",
+                "its server stops counting when its client has sent everything, before everything"
+                " has arrived: leave `reverse` out, or write `time`",
+            )
+        if "rate" in given and self.plan.reverse:
+            yield Refusal(
+                "rate",
+                "over TCP, iperf3 paces at a `rate` only at its client",
+                "write `iperf3(reverse: off)`: the sender is the client then"
+                " (3.12 forgets `--fq-rate` at a server)",
+            )
+        cca = flow.cca or ""
+        if flow.options.pacing and not (cca in TCP_CCAS and TCP_CCAS[cca].paces):
+            yield Refusal(
+                "pacing",
+                "iperf3 paces only at a given `rate`",
+                "give the flow a `rate`, or leave it out",
+            )
+        if flow.options.fast_open:
+            yield Refusal("fast_open", "iperf3 does not support TCP Fast Open", "leave it out")
+        if (flow.send_buffer_bytes or flow.receive_buffer_bytes) and not self.plan.window_bytes:
+            yield Refusal(
+                "workload",
+                "iperf3 cannot use the buffers of `hosts`: it sets both sockets to one size",
+                "write `iperf3(window: 256kB)`, or leave them out of `hosts`",
+            )
 
     def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> Iperf3Workload:
         """Return its part of the plan."""

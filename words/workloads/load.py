@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal
 
 from fairc.cell.workloads import BROWSER as PROGRAM
-from fairc.cell.workloads import LoadWorkload, PageObject
-from fairc.dsl.core.diagnostics import Label
+from fairc.cell.workloads import LoadWorkload
+from fairc.dsl.core.diagnostics import Diagnostic, Label, Severity
 from fairc.dsl.core.entries import Entries, Parameter, Use
 from fairc.dsl.core.kinds import A_POSITIVE_TIME, Quantities, Words
 from fairc.dsl.core.problems import fail
+from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER
-from fairc.dsl.model import Distribution, Flow, Input, OnPath, Page, Workload
+from fairc.dsl.model import Distribution, Flow, Input, OnPath, Page, Refusal, Workload
 from fairc.words.distributions import A_RANDOM_TIME, distribution, mean
 from fairc.words.draws import draw
 from fairc.words.pages.page import PAGES, page_of
@@ -31,6 +31,16 @@ ROUND_TRIPS = 4
 
 OWN_NS = 30 * NS
 """Time for a browser to start and to stop around each load."""
+
+NOT_FOR_BROWSERS: Mapping[str, str] = {
+    "window": "a browser chooses its own receive window",
+    "fast_open": "Chromium no longer supports TCP Fast Open",
+}
+SENSELESS: Mapping[str, str] = {
+    "count": "a client opens as many connections as it needs; for several clients write `users`",
+    "rate": "a web server sends as fast as its CCA lets it",
+    "over": "`http` decides this: h1 and h2 are over TCP, h3 is over QUIC",
+}
 
 _CLIENT: Words[Client] = Words("client", ("chromium", "plain"))
 _BROWSER: Words[Client] = Words("browser", ("chromium",))
@@ -72,11 +82,23 @@ class Load(Workload):
     kind = "load"
     noun = "page loads"
     only_in_packets = "page loads"
+    senseless = SENSELESS
 
     @property
     def programs(self) -> frozenset[str]:
         """A browser, unless a client without one loads the page."""
         return frozenset() if self.client == "plain" else frozenset({PROGRAM})
+
+    @property
+    def page_loads(self) -> int:
+        """How many page loads it makes."""
+        return self.loads
+
+    @property
+    def needs_quic(self) -> str:
+        """Why its CCA must exist over QUIC besides TCP; empty: it need not."""
+        h3 = self.http == "h3"
+        return "`http: h3` needs a CCA that exists over TCP and over QUIC" if h3 else ""
 
     @property
     def protocols(self) -> tuple[HttpVersion, ...]:
@@ -100,6 +122,36 @@ class Load(Workload):
     def draws_pauses(self) -> bool:
         """Whether the pauses between its loads are drawn."""
         return self.loads > 1 and self.idle.kind != "constant"
+
+    def refused(self, flow: Flow, given: Collection[str]) -> Iterator[Refusal]:
+        """Yield the keys that a browser does not obey."""
+        for key, why in NOT_FOR_BROWSERS.items():
+            off = key == "fast_open" and not flow.options.fast_open
+            if self.client != "plain" and key in given and not off:
+                help = "leave it out, or write `client: plain`"
+                yield Refusal(key, f"`{key}` cannot be set for a browser", help, why)
+
+    def warnings(self, at: Span) -> Iterator[Diagnostic]:
+        """Yield what a recording lost, and that no load is over HTTP/3."""
+        if self.page.file is not None and self.page.remarks:
+            yield Diagnostic(
+                "har-simplified",
+                f"recording `{self.page.file.path}`: {'; '.join(self.page.remarks)}",
+                self.page.span,
+                severity=Severity.WARNING,
+            )
+        if self.http == "h3" and self.loads == 1:
+            yield Diagnostic(
+                "no-h3-load",
+                "no load of this page is over HTTP/3",
+                at,
+                note="`http: h3` with one load",
+                notes=(
+                    "the first load is over h2, as in a browser that does not know the server yet",
+                ),
+                help="write `loads: 2` or more, and use the loads after the first",
+                severity=Severity.WARNING,
+            )
 
     def own_time_ns(self, path: OnPath) -> int:
         """Return the time of all loads and (on average) their pauses, one after the other, ns."""
@@ -133,21 +185,13 @@ class Load(Workload):
     def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> LoadWorkload:
         """Return its part of the plan."""
         return LoadWorkload(
-            page=_objects(self.page),
+            page=self.page.objects,
             client=self.client,
             protocols=self.protocols,
             idle_ns=self.pauses_ns(path.flow, seed),
             timeout_ns=self.latest_ns(path),
             quic_parameters=dict(path.flow.quic_parameters),
         )
-
-
-@lru_cache(1024)
-def _objects(page: Page) -> tuple[PageObject, ...]:
-    return tuple(
-        PageObject(path=o.path, bytes=o.size_bytes, type=o.type, parent=o.parent)
-        for o in page.objects
-    )
 
 
 def _build(use: Use[WorkloadEntry]) -> Load:
@@ -176,4 +220,7 @@ LOAD = WorkloadEntry(
     summary="A client loads a page, each time over a new connection",
     parameters=(PAGE, CLIENT, BROWSER, HTTP, LOADS, IDLE, TIMEOUT),
     build=_build,
+    needs_tcp="a page needs a CCA over TCP; every page starts over TCP: with `http: h3`, the first"
+    " load learns of QUIC",
+    initial_window_packets=32,  # of the servers of Thomas et al., and of large web servers today
 )

@@ -1,17 +1,19 @@
-"""`requests`: short transfers, each requested at its time."""
+"""`requests`: short transfers, each requested at its time; several flows may share the arrivals."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import cast
 
 from fairc.cell.frames import segment_bytes, stream_bytes
 from fairc.cell.seeds import stream_seed
 from fairc.cell.workloads import RequestsWorkload, SharedArrivals
+from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.entries import Entry, Parameter, Use
 from fairc.dsl.core.kinds import A_POSITIVE_SHARE
-from fairc.dsl.core.problems import fail
+from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.units import PACKETS
 from fairc.dsl.core.values import Quantity
 from fairc.dsl.model import Distribution, Flow, OnPath, Workload
@@ -26,6 +28,11 @@ from .workload import WorkloadEntry, check_lasting, lowered
 
 PROCESS = ("shared arrivals",)
 """Name of the stream that belongs to no flow; no flow can have this name."""
+
+LEAST_PART = Fraction(1, 10**6)
+"""The smallest share of one stream of requests: each draws all arrivals of the process to find its
+own.
+"""
 
 SIZE = Parameter("size", A_RANDOM_TRANSFER, "payload of each answer", required=True)
 EVERY = Parameter("every", A_RANDOM_TIME, "time between requests", required=True)
@@ -57,6 +64,10 @@ class Requests(Workload):
         """Whether sizes, times or the flow's part of shared arrivals are drawn."""
         drawn = (self.size, self.every)
         return self.share is not None or any(random.kind != "constant" for random in drawn)
+
+    def split(self, users: int) -> Requests:
+        """Return the requests of each user: a share of the arrivals is their group's."""
+        return self if self.share is None else replace(self, share=self.share / users)
 
     def lower(
         self, path: OnPath, seed: int, shared: Mapping[str, SharedArrivals]
@@ -91,6 +102,72 @@ def shared_arrivals(flows: Iterable[Flow], seed: int) -> dict[str, SharedArrival
             )
             low = high
     return parts
+
+
+def check_arrivals(flows: Sequence[Flow], users: Mapping[str, int]) -> None:
+    """Raise CompileError unless the flows with a share are the parts of one process.
+
+    flows: as declared. users: the number of users of each group.
+    """
+    shares = [(f, f.workload.share) for f in flows if isinstance(f.workload, Requests)]
+    sharing = [(flow, share) for flow, share in shares if share is not None]
+    if not sharing:
+        return
+    first, gather = sharing[0][0], Gather()
+    for flow, share in sharing:
+        with gather.attempt():
+            if flow.random_start is not None:
+                fail(
+                    "conflicting-arrivals",
+                    f"`{flow.name}` has a random start, but shares its arrivals with other flows",
+                    flow.span,
+                    notes=("an arrival process has one start",),
+                    help="write a time, or leave `start` out",
+                )
+            for key in ("every", "start"):
+                if _agreed(flow)[key] != _agreed(first)[key]:
+                    fail(
+                        "conflicting-arrivals",
+                        f"`{first.name}` and `{flow.name}` share their arrivals, but differ in"
+                        f" `{key}`",
+                        flow.span,
+                        labels=(Label(first.span, "the other flow"),),
+                        notes=(
+                            f"`{key}` applies to all arrivals, of which each flow gets its share",
+                        ),
+                        help="give both the same value, or leave `share` out for separate arrivals",
+                    )
+        streams = flow.connections * users.get(flow.users or "", 1)
+        with gather.attempt():
+            if share / streams < LEAST_PART:
+                fail(
+                    "out-of-range",
+                    f"each stream of requests of `{flow.name}` would have less than"
+                    f" {float(LEAST_PART):.4%} of the arrivals",
+                    flow.span,
+                    note=f"{streams} streams",
+                    help="increase the share, or use fewer streams",
+                )
+    gather.finish()
+    total = sum((share for _, share in sharing), Fraction())
+    if total != 1:
+        *others, (last, _) = sharing
+        fail(
+            "conflicting-arrivals",
+            f"the shares of the arrivals add up to {_percent(total)}, not to 100%",
+            last.span,
+            labels=tuple(Label(flow.span, _percent(share)) for flow, share in others),
+            help="flows with a `share` split a single arrival process between them",
+        )
+
+
+def _agreed(flow: Flow) -> Mapping[str, object]:
+    """Return the keys of a flow that belong to the process: all of its flows must agree on them."""
+    return {"every": cast(Requests, flow.workload).every, "start": flow.start_ns}
+
+
+def _percent(share: Fraction) -> str:
+    return f"{float(100 * share):g}%"
 
 
 def _build(use: Use[WorkloadEntry]) -> Requests:

@@ -1,4 +1,4 @@
-"""What a workload of the language is: its entry; and what several have in common."""
+"""Workloads: the declaration of one, and what several have in common."""
 
 from __future__ import annotations
 
@@ -21,15 +21,22 @@ SHORTEST_MEAN_S = Fraction(1, 10**6)
 
 @dataclass(frozen=True, kw_only=True)
 class WorkloadEntry(Entry):
-    """A workload. build: raises CompileError for what no program could do.
+    """A workload.
 
-    over_udp: whether it makes sense over UDP, where nothing is requested or acknowledged. has_rate:
-    whether it sets its own rate.
+    build: raises CompileError for what no program could do.
+    over_udp: whether it makes sense over UDP, where nothing is requested or acknowledged.
+    has_rate: whether it sets its own rate.
+    by_images: whether third-party images can move it.
+    needs_tcp: why its CCA must exist over TCP, whatever `over` says; empty: it need not.
+    initial_window_packets: the default of its flows.
     """
 
     build: Callable[[Use[WorkloadEntry]], Workload]
     over_udp: bool = False
     has_rate: bool = False
+    by_images: bool = False
+    needs_tcp: str = ""
+    initial_window_packets: int = 10
     runs: bool = True
 
 
