@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, ParamSpec, TypeVar
 
 from fairc.words.blocks import experiment as keys
 from fairc.words.blocks import hosts as host_keys
@@ -22,13 +22,22 @@ from .expressions.evaluate import Scope, evaluate_with
 from .expressions.names import used_names
 from .grid.sampling import Bindings
 from .grid.sweeps import Grid
-from .network.groups import Group, build_group, check_users, expand, flows_of, pair_up
+from .network.groups import (
+    Group,
+    build_group,
+    check_users,
+    expand,
+    flows_of,
+    pair_up,
+    paired,
+)
 from .network.networks import argument_scope, build_network
 from .network.policers import with_feedback
 from .text import syntax
 from .traffic.flows import build_flow, check_ends, named_ends
 from .traffic.sharing import check_sharing
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 MEMO_LIMIT = 4096
@@ -36,6 +45,12 @@ MEMO_LIMIT = 4096
 
 PAIRS = frozenset({"dumbbell"})
 """Presets in which each flow has hosts of its own."""
+
+TIMING = frozenset({"duration", "warmup", "deadline", "stop", "captures"})
+"""Keys of an experiment that decide when a cell ends, and what it captures."""
+
+ENDS = frozenset({"users", "from", "to"})
+"""Keys of a flow that decide which hosts the network has for it."""
 
 Timing = tuple[int | None, int, int | None, Literal["first", "all"], Literal["full", "none"]]
 """Duration, warm-up and deadline in ns, which flows' end ends the cell, and its captures."""
@@ -64,34 +79,26 @@ class Builder:
     def __init__(self, parts: Parts, grid: Grid, report: Callable[[Diagnostic], None]) -> None:
         self._parts = parts
         self._report = report
-        names = {name for group in grid.groups for name in group.names}
+        self._grid = grid
         topology: list[syntax.Node] = list(parts.topologies.values())
         if parts.topology is not None:
             topology.append(parts.topology)
-        timing = [
-            s.value
-            for name, s in parts.settings.settings.items()
-            if name in ("duration", "warmup", "deadline", "stop", "captures")
-        ]
+        timing = [s.value for name, s in parts.settings.settings.items() if name in TIMING]
         hosts = [setting.value for setting in parts.hosts.settings.values()]
-        self._network = _Memo(self._build_network, self._depends(topology, names), grid)
-        self._timing = _Memo(self._build_timing, self._depends(timing, names), grid)
-        self._costs = _Memo(
-            self._build_costs,
-            self._depends(hosts, names),
-            grid,
-        )
-        self._groups = _Memo(self._build_groups, self._depends(parts.users, names), grid)
-        self._agreeing: Sequence[model.Flow | model.Pep] = ()
-        self._expanded: dict[object, tuple[model.Network, model.Network]] = {}
-        self._paired: dict[object, tuple[object, tuple[model.Network, list[model.Flow]]]] = {}
+        ends = [s for flow in parts.flows for s in flow.settings.items if s.key.text in ENDS]
+        self._network = self._memo(self._build_network, topology)
+        self._timing = self._memo(self._build_timing, timing)
+        self._costs = self._memo(self._build_costs, hosts)
+        self._groups = self._memo(self._build_groups, parts.users)
         self._flows = [
-            (flow, _Memo(self._flow_builder(flow), self._depends([flow, *hosts], names), grid))
-            for flow in parts.flows
+            (flow, self._memo(self._flow_builder(flow), [flow, *hosts])) for flow in parts.flows
         ]
+        self._whole = self._memo(_with_hosts_of_flows, [*topology, *parts.users, *ends])
 
-    def _depends(self, nodes: Iterable[syntax.Node], names: set[str]) -> tuple[str, ...]:
-        return tuple(sorted(used_names(nodes, self._parts.lets) & names))
+    def _memo(self, build: Callable[P, T], nodes: Iterable[syntax.Node]) -> _Memo[P, T]:
+        """Return a part that is built once for equal values of the swept names in some nodes."""
+        swept = {name for group in self._grid.groups for name in group.names}
+        return _Memo(build, tuple(sorted(used_names(nodes, self._parts.lets) & swept)))
 
     def build(self, bound: Bindings) -> model.Scenario:
         """Return the scenario of a configuration.
@@ -104,93 +111,62 @@ class Builder:
 
     def check(self, bound: Bindings) -> model.Scenario | None:
         """Return the scenario, or None if the experiment names no topology. Raises like `build`."""
-        gather = Gather()
-        network, flows, timing = None, [], None
+        gather, scope = Gather(), self._grid.scope(bound)
+        network, flows, timing = None, list[model.Flow](), None
         groups: Mapping[str, Group] = {}
         if self._parts.topology is not None:
             with gather.attempt():
-                network = self._network(bound)
+                network = self._network(bound, scope)
         for _, build in self._flows:
             if len(gather.found) >= MOST_FOUND:
                 break
             with gather.attempt():
-                flows.append(build(bound))
+                flows.append(build(bound, scope))
         with gather.attempt():
-            groups = self._groups(bound)
+            groups = self._groups(bound, scope)
         with gather.attempt():
-            timing = self._timing(bound)
+            timing = self._timing(bound, scope)
         if network is not None:
-            hosts = {node.name for node in network.nodes if node.kind == "host"}
-            written: dict[str, list[syntax.Flow]] = {}
-            for flow, _ in self._flows:
-                written.setdefault(flow.name.text, []).append(flow)
-            flows = [
-                named_ends(flow, built, hosts)
-                for built in flows
-                for flow in written.get(built.name, ())
-            ]
-            by_name = {flow.name: flow for flow in flows}
-            for flow, _ in self._flows:
-                if len(gather.found) >= MOST_FOUND:
-                    break
-                built = by_name.get(flow.name.text)
-                if built and built.users:
-                    with gather.attempt():
-                        check_users(flow, built, groups, network)
-                elif built and not (
-                    built.server != built.client and {built.server, built.client} <= hosts
-                ):
-                    with gather.attempt():
-                        check_ends(flow, built, network)
-        if network is not None:
+            flows = self._between_hosts(flows, network, groups, gather)
             with gather.attempt():
                 flows = with_feedback(network, flows)
         gather.finish()
         assert timing is not None
         if network is not None and network.pairs:
-            network, flows = self._with_pairs(network, flows)
-        proxies = network.peps if network else ()
-        if [*map(id, flows), *map(id, proxies)] != [*map(id, self._agreeing)]:
-            check_sharing(flows, proxies)
-            self._agreeing = (*flows, *proxies)
+            flows = [paired(flow) for flow in flows]
+        check_sharing(flows, network.peps if network else ())
         check_arrivals(flows, {name: group.count for name, group in groups.items()})
         _check_end(flows, timing)
         _check_captures(flows, timing)
         if network is None:
             return None
-        whole, every = self._with_users(network, flows, groups)
-        return model.Scenario(whole, every, *timing, *self._costs(bound))
-
-    def _with_pairs(
-        self, network: model.Network, flows: list[model.Flow]
-    ) -> tuple[model.Network, list[model.Flow]]:
-        """Return network and flows with hosts for each flow; the same objects for the same
-        arguments.
-        """
-        key = (id(network), *map(id, flows))
-        if key not in self._paired:
-            if len(self._paired) >= MEMO_LIMIT:
-                self._paired.clear()
-            self._paired[key] = (network, tuple(flows)), pair_up(network, flows)
-        return self._paired[key][1]
-
-    def _with_users(
-        self, network: model.Network, flows: Sequence[model.Flow], groups: Mapping[str, Group]
-    ) -> tuple[model.Network, tuple[model.Flow, ...]]:
-        """Return the network with the users of its flows in it, and a flow for each of them."""
         used = {flow.users for flow in flows}
         attached = [group for name, group in groups.items() if name in used]
-        if not attached:
-            return network, tuple(flows)
-        plain = [flow for flow in flows if not flow.users]
-        ends = frozenset(name for flow in plain for name in (flow.client, flow.server))
-        key = (id(network), tuple((group.name, group.count) for group in attached), ends)
-        if key not in self._expanded:
-            if len(self._expanded) >= MEMO_LIMIT:
-                self._expanded.clear()
-            self._expanded[key] = network, expand(network, attached, plain)
+        whole = self._whole(bound, network, flows, attached)
         every = [flows_of(flow, groups[flow.users]) if flow.users else [flow] for flow in flows]
-        return self._expanded[key][1], tuple(flow for several in every for flow in several)
+        flat = tuple(flow for several in every for flow in several)
+        return model.Scenario(whole, flat, *timing, *self._costs(bound, scope))
+
+    def _between_hosts(
+        self,
+        built: Sequence[model.Flow],
+        network: model.Network,
+        groups: Mapping[str, Group],
+        gather: Gather,
+    ) -> list[model.Flow]:
+        """Return flows with their ends as nodes; `gather` collects what is wrong with these."""
+        hosts = {node.name for node in network.nodes if node.kind == "host"}
+        declared = {flow.name.text: flow for flow, _ in self._flows}
+        flows = [named_ends(declared[flow.name], flow, hosts) for flow in built]
+        for flow in flows:
+            if len(gather.found) >= MOST_FOUND:
+                break
+            with gather.attempt():
+                if flow.users:
+                    check_users(declared[flow.name], flow, groups, network)
+                else:
+                    check_ends(declared[flow.name], flow, network)
+        return flows
 
     def _build_groups(self, scope: Scope) -> Mapping[str, Group]:
         gather = Gather()
@@ -256,6 +232,7 @@ class Builder:
         return sorted({*TOPOLOGIES.names(), *self._parts.topologies})
 
     def _flow_builder(self, flow: syntax.Flow) -> Callable[[Scope], model.Flow]:
+        """Return what builds a flow in a scope."""
         return lambda scope: build_flow(flow, scope, self._hosts(scope), self._report)
 
     def _hosts(self, scope: Scope) -> Settings:
@@ -347,20 +324,35 @@ def _check_end(flows: Sequence[model.Flow], timing: Timing) -> None:
     gather.finish()
 
 
-class _Memo(Generic[T]):
-    """Remembers a part of the scenario for the swept values that it depends on."""
+def _with_hosts_of_flows(
+    network: model.Network, flows: Sequence[model.Flow], groups: Sequence[Group]
+) -> model.Network:
+    """Return the network with the pairs of hosts that flows have to themselves, and all users."""
+    if network.pairs:
+        network = pair_up(network, flows)
+    return expand(network, groups, [f for f in flows if not f.users]) if groups else network
 
-    def __init__(self, build: Callable[[Scope], T], names: tuple[str, ...], grid: Grid) -> None:
+
+class _Memo(Generic[P, T]):
+    """Remembers a part of the scenario for the swept values that it depends on.
+
+    Flows and networks that many configurations share are built once, and the compiler lowers equal
+    networks once.
+    """
+
+    def __init__(self, build: Callable[P, T], names: tuple[str, ...]) -> None:
         self._build = build
         self._names = names
-        self._grid = grid
         self._known: dict[tuple[str, ...], T] = {}
 
-    def __call__(self, bound: Bindings) -> T:
-        """Return the part for a configuration. Raises CompileError."""
+    def __call__(self, bound: Bindings, *arguments: P.args, **options: P.kwargs) -> T:
+        """Return the part for a configuration; the arguments follow from its values.
+
+        Raises CompileError.
+        """
         key = tuple(bound[name].canonical for name in self._names)
         if key not in self._known:
             if len(self._known) >= MEMO_LIMIT:
                 self._known.clear()
-            self._known[key] = self._build(self._grid.scope(bound))
+            self._known[key] = self._build(*arguments, **options)
         return self._known[key]

@@ -101,11 +101,8 @@ def expand(
     return model.Network((*kept, *added), tuple(links), network.span, network.peps)
 
 
-def pair_up(
-    network: model.Network, flows: Sequence[model.Flow]
-) -> tuple[model.Network, list[model.Flow]]:
-    """Return the network with a pair of hosts for each flow without users, and the flows between
-    these hosts.
+def pair_up(network: model.Network, flows: Sequence[model.Flow]) -> model.Network:
+    """Return the network with a pair of hosts for each flow without users.
 
     `client` and `server` stay if users are still to be copied from them. Raises CompileError if
     there are too many nodes.
@@ -118,11 +115,7 @@ def pair_up(
     ends = {CLIENT, SERVER}
     added: list[model.Node] = []
     links = [link for link in network.links if kept or not {link.a, link.b} & ends]
-    expanded = []
-    for flow in flows:
-        if flow.users is not None:
-            expanded.append(flow)
-            continue
+    for flow in plain:
         names = {end: f"{flow.name}-{end}" for end in (CLIENT, SERVER)}
         added += [replace(nodes[old], name=new) for old, new in names.items()]
         links += [
@@ -130,9 +123,15 @@ def pair_up(
             for link in network.links
             if {link.a, link.b} & ends
         ]
-        expanded.append(replace(flow, client=names[flow.client], server=names[flow.server]))
     others = [node for node in network.nodes if kept or node.name not in ends]
-    return replace(network, nodes=(*others, *added), links=tuple(links), pairs=False), expanded
+    return replace(network, nodes=(*others, *added), links=tuple(links), pairs=False)
+
+
+def paired(flow: model.Flow) -> model.Flow:
+    """Return a flow between its own pair of hosts; one of users has those of each user."""
+    if flow.users is not None:
+        return flow
+    return replace(flow, client=f"{flow.name}-{flow.client}", server=f"{flow.name}-{flow.server}")
 
 
 def flows_of(flow: model.Flow, group: Group) -> list[model.Flow]:
