@@ -10,6 +10,7 @@ from typing import ParamSpec, TypeVar
 from fairc.dsl.model.base import within_bounds
 from fairc.dsl.model.requests import FigureRequest
 from fairc.words.blocks import experiment as keys
+from fairc.words.blocks.flow import USERS
 from fairc.words.blocks.hosts import HOSTS, OFFLOAD, TCP_METRICS_SAVE
 from fairc.words.repetitions import Repeat
 
@@ -57,6 +58,11 @@ COUNT_LIMIT = 20_000
 
 class Enough(Exception):
     """So many errors were found that the search ends."""
+
+
+def on_users(flow: syntax.Flow) -> bool:
+    """Return whether a flow runs on a group of users."""
+    return any(setting.key.text == USERS.name for setting in flow.settings.items)
 
 
 class Checker:
@@ -157,8 +163,9 @@ class Checker:
             first=grid.scope(next(grid.varied()), {"repetition": one, "load": one}),
             lets=lets,
             symbols=symbols,
-            measured=None if measure is None else [request.name for request in measure],
-            flows=[flow.name.text for flow in flows],
+            measured=measure,
+            flows=[flow.name.text for flow in flows if not on_users(flow)],
+            on_users=[flow.name.text for flow in flows if on_users(flow)],
             users=[group.name.text for group in users],
             loads=loads,
         )
@@ -178,9 +185,7 @@ class Checker:
         common, paired = self._try(draws, block, static) or Draws()
         claims = check_claims(
             self._of(syntax.Claim),
-            flows,
             facts,
-            measure,
             common or paired,
             repeat.is_range,
             precision is not None and precision.claims,

@@ -1,5 +1,4 @@
-"""What a claim compares: statistics, their sums and ratios, as an algebra over the places where
-they are written.
+"""Claims: what one compares, statistics and their sums and ratios, by where they are written.
 
     sum     f1 s1 + f2 s2 + shift     ratio     f s1 / s2 + shift
 
@@ -9,7 +8,7 @@ of one or two statistics s. Anything else has no interval of its own, and is ref
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
@@ -26,42 +25,30 @@ SHAPES = "a claim compares one statistic, or the sum, difference or ratio of two
 
 
 @dataclass(frozen=True)
-class Sum:
-    """A sum of statistics (place -> factor) and a constant; all of one dimension."""
+class Form:
+    """A sum of statistics, or the ratio of two, and a constant.
+
+    parts: place of a statistic -> its factor; empty for a constant.
+    shift: the constant.
+    dimension: of the whole; of a ratio: a number.
+    below: the place of the statistic that the only part is divided by; None: a sum.
+    """
 
     parts: Mapping[int, Fraction]
     shift: Fraction
     dimension: Dimension
     span: Span
+    below: int | None = None
 
     @property
     def is_constant(self) -> bool:
         """Whether it contains no statistic."""
         return not self.parts
 
-
-@dataclass(frozen=True)
-class Ratio:
-    """One statistic over another, by their places, with a factor and a constant: a number."""
-
-    factor: Fraction
-    top: int
-    bottom: int
-    shift: Fraction
-    span: Span
-
     @property
-    def dimension(self) -> Dimension:
-        """A ratio is a number."""
-        return NUMBER
-
-    @property
-    def is_constant(self) -> bool:
-        """Never: a ratio contains statistics."""
-        return False
-
-
-Quantified = Sum | Ratio
+    def factors(self) -> Mapping[int, Fraction]:
+        """Each statistic with its factor: a ratio's numerator first, otherwise as written."""
+        return self.parts if self.below is None else {**self.parts, self.below: Fraction(1)}
 
 
 def is_statistic(node: syntax.Node) -> bool:
@@ -69,23 +56,23 @@ def is_statistic(node: syntax.Node) -> bool:
     return isinstance(node, syntax.Call) and node.name.text in STATISTICS
 
 
-def quantified(
+def form_of(
     node: syntax.Expr, scope: Scope, dimension_of: Callable[[syntax.Call], Dimension]
-) -> Quantified:
+) -> Form:
     """Return the form of an expression over statistics. Raises CompileError for any other shape."""
     if isinstance(node, syntax.Call) and is_statistic(node):
-        return Sum({node.span.start: Fraction(1)}, Fraction(0), dimension_of(node), node.span)
+        return Form({node.span.start: Fraction(1)}, Fraction(0), dimension_of(node), node.span)
     if isinstance(node, syntax.Call) and node.name.text not in functions.BUILTINS:
         STATISTICS.get(node.name.text, node.name.span)  # raises: nothing else may be called here
     if not any(map(is_statistic, node.walk())):
         value = arithmetic.quantity(evaluate(node, scope), scope.names)
-        return Sum({}, value.number, value.dimension, node.span)
+        return Form({}, value.number, value.dimension, node.span)
     if isinstance(node, syntax.Group):
-        return quantified(node.inner, scope, dimension_of)
+        return form_of(node.inner, scope, dimension_of)
     if isinstance(node, syntax.Prefix) and node.operator == "-":
-        return _scaled(quantified(node.inner, scope, dimension_of), Fraction(-1), node.span)
+        return _scaled(form_of(node.inner, scope, dimension_of), Fraction(-1), node.span)
     if isinstance(node, syntax.Chain):
-        first, *others = (quantified(part, scope, dimension_of) for part in node.operands)
+        first, *others = (form_of(part, scope, dimension_of) for part in node.operands)
         result = first
         for operator, other in zip(node.operators, others, strict=True):
             result = _RULES[operator](result, other, node.span)
@@ -93,12 +80,12 @@ def quantified(
     raise _refused(node.span)
 
 
-def difference(left: Quantified, right: Quantified, span: Span) -> Quantified:
+def difference(left: Form, right: Form, span: Span) -> Form:
     """Return left - right. Raises CompileError if they are of different kinds."""
     return _plus(left, _scaled(right, Fraction(-1), right.span), span)
 
 
-def require_same(left: Quantified | Quantity, right: Quantified | Quantity, at: Span) -> None:
+def require_same(left: Form | Quantity, right: Form | Quantity, at: Span) -> None:
     """Raise CompileError unless both sides have the same dimension; a share is a number."""
     a, b = left.dimension, right.dimension
     if a == b or {a, b} == {NUMBER, SHARE}:
@@ -132,46 +119,40 @@ def _refused(span: Span) -> CompileError:
     )
 
 
-def _plus(a: Quantified, b: Quantified, span: Span) -> Quantified:
+def _plus(a: Form, b: Form, span: Span) -> Form:
     require_same(a, b, span)
-    if isinstance(a, Ratio) or isinstance(b, Ratio):
-        ratio, other = (a, b) if isinstance(a, Ratio) else (b, a)
-        if not isinstance(ratio, Ratio) or not isinstance(other, Sum) or not other.is_constant:
+    if a.below is not None or b.below is not None:
+        ratio, other = (a, b) if a.below is not None else (b, a)
+        if not other.is_constant:
             raise _refused(span)
-        return Ratio(ratio.factor, ratio.top, ratio.bottom, ratio.shift + other.shift, span)
+        return replace(ratio, shift=ratio.shift + other.shift, span=span)
     parts = dict(a.parts)
     for place, factor in b.parts.items():
         parts[place] = parts.get(place, Fraction(0)) + factor
     dimension = a.dimension if a.parts else b.dimension
-    return Sum(parts, a.shift + b.shift, dimension, span)
+    return Form(parts, a.shift + b.shift, dimension, span)
 
 
-def _minus(a: Quantified, b: Quantified, span: Span) -> Quantified:
-    return difference(a, b, span)
-
-
-def _times(a: Quantified, b: Quantified, span: Span) -> Quantified:
+def _times(a: Form, b: Form, span: Span) -> Form:
     for number, other in ((a, b), (b, a)):
-        if isinstance(number, Sum) and number.is_constant:
+        if number.is_constant:
             return _scaled(other, _factor(number), span)
     raise _refused(span)
 
 
-def _over(a: Quantified, b: Quantified, span: Span) -> Quantified:
-    if isinstance(b, Sum) and b.is_constant:
+def _over(a: Form, b: Form, span: Span) -> Form:
+    if b.is_constant:
         if b.shift == 0:
             fail("division-by-zero", "this divides by zero", b.span, note="this is zero")
         return _scaled(a, 1 / _factor(b), span)
-    if not (isinstance(a, Sum) and isinstance(b, Sum)) or a.shift or b.shift:
-        raise _refused(span)
-    if len(a.parts) != 1 or len(b.parts) != 1:
+    if len(a.factors) != 1 or len(b.factors) != 1 or a.shift or b.shift:
         raise _refused(span)
     require_same(a, b, span)
     ((top, above),), ((bottom, below),) = a.parts.items(), b.parts.items()
-    return Ratio(above / below, top, bottom, Fraction(0), span)
+    return Form({top: above / below}, Fraction(0), NUMBER, span, bottom)
 
 
-def _factor(number: Sum) -> Fraction:
+def _factor(number: Form) -> Fraction:
     if number.dimension not in (NUMBER, SHARE):
         fail(
             "claim-form",
@@ -182,16 +163,14 @@ def _factor(number: Sum) -> Fraction:
     return number.shift
 
 
-def _scaled(a: Quantified, factor: Fraction, span: Span) -> Quantified:
-    if isinstance(a, Ratio):
-        return Ratio(a.factor * factor, a.top, a.bottom, a.shift * factor, span)
+def _scaled(a: Form, factor: Fraction, span: Span) -> Form:
     parts = {place: f * factor for place, f in a.parts.items()}
-    return Sum(parts, a.shift * factor, a.dimension, span)
+    return replace(a, parts=parts, shift=a.shift * factor, span=span)
 
 
-_RULES: dict[str, Callable[[Quantified, Quantified, Span], Quantified]] = {
+_RULES: dict[str, Callable[[Form, Form, Span], Form]] = {
     "+": _plus,
-    "-": _minus,
+    "-": difference,
     "*": _times,
     "/": _over,
 }

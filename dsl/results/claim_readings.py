@@ -1,12 +1,11 @@
-"""One statistic of a claim: which metric, of which flow and page load, in which configurations."""
+"""Claims: one statistic, with its metric, its flow and page load, and its configurations."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from fairc.dsl import model
 from fairc.dsl.core.diagnostics import CompileError, Label
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.problems import Gather, fail
@@ -14,46 +13,16 @@ from fairc.dsl.core.registry import suggest, unknown
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, Dimension
 from fairc.dsl.expressions.evaluate import Scope, evaluate
-from fairc.dsl.grid.sweeps import Grid
 from fairc.dsl.model.claims import Statistic, Tested
-from fairc.dsl.model.requests import Axis
 from fairc.dsl.text import syntax
 from fairc.words import claims as words
 from fairc.words.metrics import METRICS, MetricEntry
 
-from .figures import condition
+from .figures import Facts, condition
 from .measures import DIMENSIONS, check_sub_values
 
 OF_USERS = ("user", "group")
 TESTS = ("<", "<=", ">", ">=")
-
-
-@dataclass(frozen=True)
-class ClaimFacts:
-    """What claims are checked against; fields not described here are those of figures.Facts.
-
-    measured: the requests of `measure`, or None if that is already wrong. flows: those without
-    users;
-    on_users: the others; groups: of users. common: whether configurations of a repetition share
-    their draws.
-    """
-
-    axes: Sequence[Axis]
-    grid: Grid
-    first: Scope
-    lets: Mapping[str, syntax.Expr]
-    symbols: Collection[str]
-    measured: Sequence[model.MetricRequest] | None
-    flows: Sequence[str]
-    on_users: Sequence[str]
-    groups: Sequence[str]
-    loads: int
-    common: bool
-
-    @property
-    def names(self) -> list[str]:
-        """The swept names."""
-        return [axis.name for axis in self.axes]
 
 
 @dataclass(frozen=True)
@@ -86,7 +55,7 @@ class Reading:
         return DIMENSIONS.get(self.unit, NUMBER)
 
 
-def read(call: syntax.Call, facts: ClaimFacts) -> Reading:
+def read(call: syntax.Call, facts: Facts) -> Reading:
     """Check one statistic. Raises CompileError with everything wrong in it."""
     entry = words.STATISTICS.get(call.name.text, call.name.span)
     given = _arguments(call, entry.parameters)
@@ -132,7 +101,7 @@ def _tested(node: syntax.Expr) -> tuple[syntax.Expr, tuple[Tested, syntax.Expr]]
     return node.left, (cast(Tested, node.operator), node.right)
 
 
-def check_where(node: syntax.Expr, facts: ClaimFacts) -> None:
+def check_where(node: syntax.Expr, facts: Facts) -> None:
     """Raise CompileError unless a condition chooses configurations by swept names."""
     for part in node.walk():
         if isinstance(part, syntax.Name) and part.text in ("repetition", "load", "time"):
@@ -197,7 +166,7 @@ def _arguments(
     return found
 
 
-def _metric(node: syntax.Expr, facts: ClaimFacts) -> tuple[MetricEntry, str]:
+def _metric(node: syntax.Expr, facts: Facts) -> tuple[MetricEntry, str]:
     """Return the metric that is named, and its sub-value. Raises CompileError."""
     if not isinstance(node, syntax.Name):
         fail(
@@ -221,9 +190,7 @@ def _metric(node: syntax.Expr, facts: ClaimFacts) -> tuple[MetricEntry, str]:
     return metric, node.rest[0] if node.rest else ""
 
 
-def _flow(
-    metric: MetricEntry, value: str, node: syntax.Expr | None, facts: ClaimFacts, at: Span
-) -> str:
+def _flow(metric: MetricEntry, value: str, node: syntax.Expr | None, facts: Facts, at: Span) -> str:
     """Return the flow that a statistic is about. Raises CompileError if that is not clear."""
     if metric.of_cell:
         if node is not None:
@@ -237,7 +204,7 @@ def _flow(
     requests = [r for r in facts.measured or () if r.name == metric.name]
     sessions = [name for r in requests for name in r.sessions]
     grouped = value in OF_USERS or value.startswith("group_")
-    every = facts.groups if grouped else facts.flows
+    every = facts.users if grouped else facts.flows
     known = [name for name in every if not sessions or name in sessions or grouped]
     if node is None:
         if len(known) == 1 and (grouped or not facts.on_users):
@@ -247,13 +214,13 @@ def _flow(
             f"`{metric.name}` has a value for each {'group' if grouped else 'flow'}",
             at,
             help="name one, as in "
-            + " or ".join(f"`flow: {name}`" for name in known[:3] or facts.groups),
+            + " or ".join(f"`flow: {name}`" for name in known[:3] or facts.users),
         )
     if not isinstance(node, syntax.Name) or node.rest:
         fail("wrong-type", "`flow` is the name of a flow", node.span)
     if node.text in known:
         return node.text
-    if not grouped and node.text in (*facts.on_users, *facts.groups) and "user" in metric.values:
+    if not grouped and node.text in (*facts.on_users, *facts.users) and "user" in metric.values:
         fail(
             "unknown-flow",
             f"`{metric.name}` has a value for each host of `{node.text}`",
@@ -266,7 +233,7 @@ def _flow(
     raise CompileError([unknown("flow", "flow", node.text, known, node.span)])
 
 
-def _load(metric: MetricEntry, node: syntax.Expr | None, facts: ClaimFacts, at: Span) -> int:
+def _load(metric: MetricEntry, node: syntax.Expr | None, facts: Facts, at: Span) -> int:
     """Return the number of the load that a statistic is about, or 0 if the metric has none."""
     if not metric.per_load:
         if node is not None:

@@ -1,4 +1,4 @@
-"""The units of a claim: for each configuration that it is about, its statistics and its bounds."""
+"""Claims: the units of one, with the statistics and the bounds of each configuration."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from fairc.dsl.model.claims import ClaimTerm, ClaimUnit, Over, Relation, Tested
 from fairc.dsl.text import syntax
 from fairc.words.claims import P
 
-from .claim_forms import SHAPES, Quantified, Ratio, Sum, difference, quantified, require_same
-from .claim_readings import ClaimFacts, Reading
+from .claim_forms import SHAPES, Form, difference, form_of, require_same
+from .claim_readings import Reading
+from .figures import Facts
 
 WALK_LIMIT = 100_000
 """At most this many configurations are examined to find those that a claim is about."""
@@ -43,34 +44,36 @@ class Point:
     repetitions: int
 
 
-class Resolved:
-    """One claim while its units are resolved.
+class ClaimUnits:
+    """The units of one claim, and what is common to them once all have been resolved.
 
-    relation: of the quantity to its bounds, once `units` is exhausted; least: the fewest
-    repetitions of any configuration; kinds: the intervals that decide, each with its quantile.
+    relation: of the quantity to its bounds.
+    least: the fewest repetitions of any configuration.
+    kinds: the intervals that decide, each with its quantile.
     """
 
     def __init__(
         self,
-        facts: ClaimFacts,
+        facts: Facts,
         holds: syntax.Expr,
         readings: Mapping[int, Reading],
         over: Over,
         where: syntax.Expr | None,
+        common: bool,
     ) -> None:
         self._facts, self._holds, self._readings = facts, holds, readings
         self.over: Over = over
-        self._where = where
+        self._where, self._common = where, common
         self._written: Relation
         self._left, self._written, self._right = _compared(holds)
         self.relation: Relation = self._written
-        names = set(facts.names)
+        names = set(facts.swept)
         inner = [r.where for r in readings.values() if r.where is not None]
         apart = {name for name in used_names(inner, facts.lets) if name in names}
         for group in facts.grid.groups:  # names that are bound together change together
             if apart & set(group.names):
                 apart |= set(group.names)
-        self.shared = tuple(name for name in facts.names if name not in apart)
+        self.shared = tuple(name for name in facts.swept if name not in apart)
         self.least = 10**9
         self.kinds: set[tuple[str, float]] = set()
         self.is_ratio = False
@@ -79,7 +82,7 @@ class Resolved:
     def units(self) -> Iterator[ClaimUnit]:
         """Yield the units to decide, in the order of the grid. Raises CompileError."""
         groups: dict[tuple[str, ...], list[Point]] = {}
-        places = [self._facts.names.index(name) for name in self.shared]
+        places = [self._facts.swept.index(name) for name in self.shared]
         for point in self._points():
             key = tuple(point.row[place] for place in places)
             groups.setdefault(key, []).append(point)
@@ -107,7 +110,7 @@ class Resolved:
             yield self._unit(group)
 
     def _points(self) -> Iterator[Point]:
-        grid, names = self._facts.grid, self._facts.names
+        grid, names = self._facts.grid, self._facts.swept
         for walked, (bound, kept) in enumerate(grid.configurations()):
             if walked >= WALK_LIMIT:
                 fail(
@@ -131,25 +134,21 @@ class Resolved:
 
         found, low, high = self._bounds(scope)
         self._require_shape(found)
-        chosen = {place: self._chosen(place, group) for place in _places(found)}
+        factors = found.factors
+        chosen = {place: self._chosen(place, group) for place in factors}
         self._note(chosen)
-        if isinstance(found, Ratio):
-            self.is_ratio = True
-            factors = {found.top: found.factor, found.bottom: Fraction(1)}
-        else:
-            factors = dict(found.parts)
-        order = _places(found)
-        terms = tuple(self._term(p, factors[p], chosen[p], scope) for p in order)
+        self.is_ratio = found.below is not None
+        terms = tuple(self._term(p, factors[p], chosen[p], scope) for p in factors)
         (shift,), _ = in_si([found.shift], found.dimension)
-        first = self._readings[order[0]]
+        first = self._readings[next(iter(factors))]
         self.unit = "1" if self.is_ratio or first.test else first.unit
         return ClaimUnit(terms=terms, shift=shift, low=low, high=high)
 
-    def _bounds(self, scope: Scope) -> tuple[Quantified, float | None, float | None]:
+    def _bounds(self, scope: Scope) -> tuple[Form, float | None, float | None]:
         """Return what is compared, and its bounds in SI units."""
 
-        def compared(node: syntax.Expr) -> Quantified:
-            return quantified(node, scope, lambda c: self._readings[c.span.start].dimension)
+        def compared(node: syntax.Expr) -> Form:
+            return form_of(node, scope, lambda c: self._readings[c.span.start].dimension)
 
         if isinstance(self._right, syntax.Interval):
             found = compared(self._left)
@@ -174,17 +173,15 @@ class Resolved:
             left, right = right, left
             relation = FLIPPED[relation]
         if right.is_constant:
-            assert isinstance(right, Sum)
             bound = _si(Quantity(right.shift, right.dimension, right.span))
         else:
             left, bound = difference(left, right, self._holds.span), 0.0
         self.relation = relation
         return left, (None if "<" in relation else bound), (bound if "<" in relation else None)
 
-    def _require_shape(self, found: Quantified) -> None:
-        places = _places(found)
-        readings = [self._readings[place] for place in places]
-        if not places:
+    def _require_shape(self, found: Form) -> None:
+        readings = [self._readings[place] for place in found.factors]
+        if not readings:
             fail(
                 "claim-form",
                 "this comparison contains no statistic of a metric",
@@ -193,7 +190,7 @@ class Resolved:
                 help="for example `holds = median(fairness.F) > 0.2`",
             )
         kinds = [reading.statistic for reading in readings]
-        if len(places) > 2 or (len(places) == 2 and set(kinds) not in ({"median"}, {"mean"})):
+        if len(readings) > 2 or (len(readings) == 2 and set(kinds) not in ({"median"}, {"mean"})):
             fail(
                 "claim-form",
                 "this has no confidence interval that could decide a claim",
@@ -207,7 +204,7 @@ class Resolved:
                 readings[0].span,
                 help="write `for = each`",
             )
-        if self.over == "mean" and "median" in kinds and not self._facts.common:
+        if self.over == "mean" and "median" in kinds and not self._common:
             fail(
                 "claim-form",
                 "the mean over configurations that draw on their own is of means, not of medians",
@@ -239,7 +236,7 @@ class Resolved:
             )
         differ = [
             name
-            for i, name in enumerate(self._facts.names)
+            for i, name in enumerate(self._facts.swept)
             if len({point.row[i] for point in found}) > 1
         ]
         fail(
@@ -260,7 +257,7 @@ class Resolved:
         if kind == "percentile":
             assert reading.share is not None
             share = float(self._share(reading.share, Scope({}, self._facts.lets)))
-        paired = self._facts.common or points[0].row == points[-1].row
+        paired = self._common or points[0].row == points[-1].row
         if kind == "median" and len(points) == 2 and not paired:
             kind = "independent"
         self.kinds.add((kind, share))
@@ -341,11 +338,6 @@ def _compared(holds: syntax.Expr) -> tuple[syntax.Expr, Relation, syntax.Expr]:
             help="give a range: `in 0.9..1.1`",
         )
     return node.left, cast(Relation, node.operator), node.right
-
-
-def _places(found: Quantified) -> tuple[int, ...]:
-    """Return the places of the statistics: a ratio's numerator first, otherwise as written."""
-    return (found.top, found.bottom) if isinstance(found, Ratio) else tuple(found.parts)
 
 
 def _si(value: Quantity) -> float:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from fairc.dsl import model
 from fairc.dsl.blocks import Block
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
 from fairc.dsl.core.problems import Gather, fail
@@ -15,11 +14,10 @@ from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.model.claims import Claim, Over
 from fairc.dsl.text import syntax
 from fairc.words.blocks.claim import CLAIM, FOR, HOLDS, WHERE
-from fairc.words.blocks.flow import USERS
 
 from .claim_forms import is_statistic
-from .claim_readings import ClaimFacts, Reading, check_where, read
-from .claim_units import PAIR_LIMIT, Resolved, written
+from .claim_readings import Reading, check_where, read
+from .claim_units import PAIR_LIMIT, ClaimUnits, written
 from .figures import Facts
 
 LEVEL = 0.05
@@ -27,9 +25,12 @@ LEVEL = 0.05
 
 
 @dataclass
-class _Checked:
-    """A claim, its place, the fewest repetitions that a unit of it has, and the intervals that
-    decide it.
+class _Decidability:
+    """A claim with what decides whether its repetitions suffice.
+
+    span: its place.
+    has: the fewest repetitions that a unit of it has.
+    kinds: the intervals that decide it, each with its quantile.
     """
 
     claim: Claim
@@ -40,9 +41,7 @@ class _Checked:
 
 def check_claims(
     nodes: Sequence[syntax.Claim],
-    flows: Sequence[syntax.Flow],
     facts: Facts,
-    measured: Sequence[model.MetricRequest] | None,
     common: bool,
     is_range: bool,
     is_end: bool,
@@ -56,26 +55,7 @@ def check_claims(
     """
     if not nodes or diagnostics.errors:
         return ()
-    on_users = {
-        flow.name.text
-        for flow in flows
-        if any(setting.key.text == USERS.name for setting in flow.settings.items)
-    }
-    checker = ClaimChecker(
-        ClaimFacts(
-            axes=facts.axes,
-            grid=facts.grid,
-            first=facts.first,
-            lets=facts.lets,
-            symbols=facts.symbols,
-            measured=measured,
-            flows=[name for name in facts.flows if name not in on_users],
-            on_users=[name for name in facts.flows if name in on_users],
-            groups=list(facts.users),
-            loads=facts.loads,
-            common=common,
-        )
-    )
+    checker = ClaimChecker(facts, common)
     for node in nodes:
         try:
             checker.add(node)
@@ -95,9 +75,10 @@ def check_claims(
 class ClaimChecker:
     """Checks the claims of an experiment against its metrics and its grid."""
 
-    def __init__(self, facts: ClaimFacts) -> None:
+    def __init__(self, facts: Facts, common: bool) -> None:
         self._facts = facts
-        self._checked: list[_Checked] = []
+        self._common = common
+        self._checked: list[_Decidability] = []
         self._texts: dict[str, Span] = {}
         self.pairs = 0  # of claim and configuration
 
@@ -133,12 +114,11 @@ class ClaimChecker:
                     readings[call.span.start] = read(call, self._facts)
         gather.finish()
         assert holds is not None
-        resolved = Resolved(
-            self._facts, holds.value, readings, over, where.value if where else None
-        )
+        chosen = where.value if where else None
+        resolved = ClaimUnits(self._facts, holds.value, readings, over, chosen, self._common)
         units = tuple(resolved.units())
         self._checked.append(
-            _Checked(
+            _Decidability(
                 Claim(
                     text=text,
                     over=resolved.over,

@@ -21,7 +21,7 @@ from fairc.dsl.expressions.evaluate import Scope, check_symbols, evaluate, truth
 from fairc.dsl.expressions.names import used_names
 from fairc.dsl.grid.sampling import Bindings
 from fairc.dsl.grid.sweeps import Grid
-from fairc.dsl.model.requests import Axis, FigureRequest, Selection
+from fairc.dsl.model.requests import Axis, FigureRequest, MetricRequest, Selection
 from fairc.dsl.text import syntax
 from fairc.words.figures import ALWAYS, FIGURES, FigureEntry
 from fairc.words.metrics import METRICS
@@ -39,11 +39,15 @@ holds.
 
 @dataclass(frozen=True)
 class Facts:
-    """What figures are checked against.
+    """What figures and claims are checked against.
 
-    first: the scope of the first cell. symbols: what a condition may compare with. measured: the
-    metrics of `measure`, or None if that is already wrong. users: the groups of users. loads: the
-    most page loads of any cell; 0: no flow loads pages.
+    first: the scope of the first cell.
+    symbols: what a condition may compare with.
+    measured: the requests of `measure`, or None if that is already wrong.
+    flows: those without users.
+    on_users: the other flows.
+    users: the groups of users.
+    loads: the most page loads of any cell; 0: no flow loads pages.
     """
 
     axes: Sequence[Axis]
@@ -51,15 +55,26 @@ class Facts:
     first: Scope
     lets: Mapping[str, syntax.Expr]
     symbols: Collection[str]
-    measured: Collection[str] | None
-    flows: Collection[str]
-    users: Collection[str]
+    measured: Sequence[MetricRequest] | None
+    flows: Sequence[str]
+    on_users: Sequence[str]
+    users: Sequence[str]
     loads: int
 
     @property
+    def swept(self) -> list[str]:
+        """The swept names."""
+        return [axis.name for axis in self.axes]
+
+    @property
     def names(self) -> list[str]:
-        """Every name that may be an axis, a group or a facet."""
-        return [*(axis.name for axis in self.axes), *ALWAYS]
+        """Every name that may be an axis, a group or a facet of a figure."""
+        return [*self.swept, *ALWAYS]
+
+    @property
+    def metrics(self) -> list[str] | None:
+        """The names of the metrics of `measure`, or None if that is already wrong."""
+        return None if self.measured is None else [request.name for request in self.measured]
 
 
 class FigureChecker:
@@ -127,7 +142,7 @@ class FigureChecker:
 
     def _check_measured(self, metric: Symbol) -> None:
         name = metric.name.partition(".")[0]
-        measured = self._facts.measured
+        measured = self._facts.metrics
         if measured is not None and name not in measured:
             fail(
                 "not-measured",
@@ -302,7 +317,7 @@ class FigureChecker:
         swept = [axis.name for axis in facts.axes if axis.name in names]
         factor = 1
         if "flow" in names:
-            factor *= len(facts.flows)
+            factor *= len(facts.flows) + len(facts.on_users)
         if "users" in names:
             factor *= len(facts.users)
         if "protocol" in names:
