@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar, cast
@@ -15,6 +15,7 @@ from .registry import Registry, suggest
 from .source import Span
 from .values import Applied, Argument, Quantity, Symbol, Value
 
+A = TypeVar("A")
 T = TypeVar("T")
 Q = TypeVar("Q")
 
@@ -128,57 +129,91 @@ def _running(registry: Registry[E]) -> str | None:
     return f"supported: {', '.join(running)}" if running else None
 
 
+def assign(
+    word: str,
+    names: Collection[str],
+    arguments: Iterable[tuple[str | None, Span, A]],
+    gather: Gather,
+    *,
+    positional: Iterable[str] | None = None,
+    repeated: Collection[str] = (),
+    labels: tuple[Label, ...] = (),
+) -> list[tuple[str, Span, A]]:
+    """Return the arguments of a word by the names of their parameters, each with its place.
+
+    arguments: with their names (None: given by position) and places.
+    gather: collects those that fit no parameter, and second ones.
+    positional: the parameters that may be given by position; None: all.
+    repeated: those that take any number of arguments.
+    labels: of an unknown name.
+    """
+    waiting = list(names if positional is None else positional)
+    places: dict[str, Span] = {}
+    found: list[tuple[str, Span, A]] = []
+    for key, at, argument in arguments:
+        with gather.attempt():
+            name = key if key is not None else waiting[0] if waiting else None
+            if name is None:
+                takes = f"takes {_count(len(names), 'argument')}; this is one too many"
+                if positional is not None:
+                    takes = "takes no further argument without a name"
+                fail("too-many-arguments", f"`{word}` {takes}", at, help=signature(word, names))
+            if name not in names:
+                near = suggest(name, names)
+                fail(
+                    "unknown-argument",
+                    f"`{word}` takes no argument called `{name}`",
+                    at,
+                    note=f"did you mean `{near}`?" if near else "",
+                    labels=labels,
+                    help=signature(word, names),
+                )
+            if name in places and name not in repeated:
+                first = Label(places[name], "given here first")
+                fail("duplicate-argument", f"`{name}` is given twice", at, labels=(first,))
+            places.setdefault(name, at)
+            if name in waiting and name not in repeated:
+                waiting.remove(name)
+            found.append((name, at, argument))
+    return found
+
+
 def match(entry: E, given: tuple[Argument, ...], span: Span, at: Span | None = None) -> Use[E]:
     """Assign arguments to an entry's parameters and check each. Raises CompileError."""
     gather = Gather()
-    named: dict[str, tuple[Value, Span]] = {}
+    parameters = {parameter.name: parameter for parameter in entry.parameters}
+    values: dict[str, Value] = {}
+    places: dict[str, Span] = {}
     typed: dict[str, object] = {}
     repeated: list[object] = []
-    positional = list(entry.parameters)
-    for argument in given:
+    assigned = assign(
+        entry.name,
+        parameters,
+        ((argument.key, argument.place, argument.value) for argument in given),
+        gather,
+        repeated=[parameter.name for parameter in entry.parameters if parameter.repeated],
+    )
+    for name, where, value in assigned:
+        parameter = parameters[name]
+        values[name], places[name] = value, where
         with gather.attempt():
-            where = argument.key_span or argument.value.span
-            if argument.key is not None:
-                parameter = _parameter(entry, argument.key, where)
-            elif positional:
-                parameter = positional[0]
-                if not parameter.repeated:
-                    positional.pop(0)
-            else:
-                limit = len(entry.parameters)
-                fail(
-                    "too-many-arguments",
-                    f"`{entry.name}` takes {_count(limit, 'argument')}; this is one too many",
-                    where,
-                    help=_signature(entry),
-                )
-            if parameter.name in named and not parameter.repeated:
-                first = named[parameter.name][1]
-                fail(
-                    "duplicate-argument",
-                    f"`{parameter.name}` is given twice",
-                    where,
-                    labels=(Label(first, "given here first"),),
-                )
-            named[parameter.name] = (argument.value, where)
-            subject = f"`{parameter.name}` of `{entry.name}`"
-            typed[parameter.name] = parameter.kind.take(argument.value, subject, at)
+            typed[name] = parameter.kind.take(value, f"`{name}` of `{entry.name}`", at)
             if parameter.repeated:
-                repeated.append(typed[parameter.name])
+                repeated.append(typed[name])
             if not parameter.runs:
-                what = f"the argument `{parameter.name}` of `{entry.name}`"
-                whole = Span(where.source, where.start, argument.value.span.end)
-                inside = whole.source is argument.value.span.source and whole.start < whole.end
+                what = f"the argument `{name}` of `{entry.name}`"
+                whole = Span(where.source, where.start, value.span.end)
+                inside = whole.source is value.span.source and whole.start < whole.end
                 gather.found.append(not_yet(what, whole if inside else where))
     for parameter in entry.parameters:
-        if parameter.required and parameter.name not in named:
+        if parameter.required and parameter.name not in values:
             with gather.attempt():
                 fail(
                     "missing-argument",
                     f"`{entry.name}` needs its argument `{parameter.name}`",
                     span,
                     note=f"`{parameter.name}` is {parameter.kind.phrase}",
-                    help=_signature(entry),
+                    help=signature(entry.name, parameters),
                 )
         elif parameter.count not in (None, len(repeated)) and parameter.repeated:
             with gather.attempt():
@@ -189,32 +224,15 @@ def match(entry: E, given: tuple[Argument, ...], span: Span, at: Span | None = N
                     f" {len(repeated)} given",
                     span,
                     note=f"{parameter.name}: {parameter.summary}",
-                    help=_signature(entry),
+                    help=signature(entry.name, parameters),
                 )
     gather.finish()
-    values = {name: value for name, (value, _) in named.items()}
-    places = {name: place for name, (_, place) in named.items()}
     return Use(entry, values, tuple(repeated), span, typed, places)
 
 
-def _parameter(entry: Entry, name: str, span: Span) -> Parameter[Any]:
-    known = {p.name: p for p in entry.parameters}
-    if name not in known:
-        near = suggest(name, known)
-        fail(
-            "unknown-argument",
-            f"`{entry.name}` takes no argument called `{name}`",
-            span,
-            note=f"did you mean `{near}`?" if near else "",
-            help=_signature(entry),
-        )
-    return known[name]
-
-
-def _signature(entry: Entry) -> str:
-    if not entry.parameters:
-        return f"`{entry.name}` takes no arguments"
-    return f"`{entry.name}` takes: {', '.join(p.name for p in entry.parameters)}"
+def signature(word: str, names: Iterable[str]) -> str:
+    """Return what a word takes, for a message."""
+    return f"`{word}` takes: {', '.join(names)}" if names else f"`{word}` takes no arguments"
 
 
 def _count(number: int, noun: str) -> str:

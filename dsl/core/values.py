@@ -131,6 +131,11 @@ class Argument:
     value: Value
     key_span: Span | None = field(default=None, compare=False)
 
+    @property
+    def place(self) -> Span:
+        """Where it is given: at its name, if it has one."""
+        return self.key_span or self.value.span
+
 
 @dataclass(frozen=True)
 class Applied:

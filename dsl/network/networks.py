@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn
@@ -10,11 +10,11 @@ from typing import NoReturn
 from fairc.dsl import model
 from fairc.dsl.blocks import Block, Settings
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
-from fairc.dsl.core.entries import Use
+from fairc.dsl.core.entries import Use, assign
 from fairc.dsl.core.problems import MOST_FOUND, Gather, fail
 from fairc.dsl.core.registry import unknown
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.values import Applied, Argument, Quantity, Symbol, Value
+from fairc.dsl.core.values import Applied, Quantity, Symbol
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.text import syntax
 from fairc.words.blocks import link as keys
@@ -245,46 +245,6 @@ def _direction(way: _Way, opposite: _Way) -> model.Direction:
     )
 
 
-def _given(
-    topology: syntax.Topology,
-    names: Mapping[str, syntax.Parameter],
-    arguments: Iterable[Argument],
-    gather: Gather,
-) -> dict[str, Value]:
-    """Return the arguments of a topology by their names, without those that do not fit its
-    parameters.
-    """
-    values: dict[str, Value] = {}
-    order = list(names)
-    for argument in arguments:
-        with gather.attempt():
-            where = argument.key_span or argument.value.span
-            key = argument.key or (order[0] if order else None)
-            if key is None:
-                fail(
-                    "too-many-arguments",
-                    f"`{topology.name.text}` takes no more arguments",
-                    where,
-                    help=f"its parameters: {', '.join(names) or 'none'}",
-                )
-            if key not in names:
-                hint = unknown("argument", "argument", key, names, where)
-                fail(
-                    hint.code,
-                    f"`{topology.name.text}` takes no argument called `{key}`",
-                    where,
-                    hint.note,
-                    labels=(Label(topology.name.span, f"`{topology.name.text}` is defined here"),),
-                    help=f"its parameters: {', '.join(names) or 'none'}",
-                )
-            if key in values:
-                fail("duplicate-argument", f"`{key}` is given twice", where)
-            values[key] = argument.value
-            if key in order:
-                order.remove(key)
-    return values
-
-
 def argument_scope(
     topology: syntax.Topology,
     value: Symbol | Applied,
@@ -295,7 +255,6 @@ def argument_scope(
     Raises CompileError for arguments that do not fit its parameters.
     """
     gather = Gather()
-    values: dict[str, Value] = {}
     deferred: dict[str, syntax.Expr] = {}
     names: dict[str, syntax.Parameter] = {}
     for parameter in topology.parameters:
@@ -308,8 +267,18 @@ def argument_scope(
                     labels=(Label(names[parameter.name.text].name.span, "the first one"),),
                 )
             names[parameter.name.text] = parameter
-    if isinstance(value, Applied):
-        values = _given(topology, names, value.arguments, gather)
+    arguments = value.arguments if isinstance(value, Applied) else ()
+    assigned = assign(
+        topology.name.text,
+        names,
+        (
+            (a.key, a.place, a.value)
+            for a in (value.arguments if isinstance(value, Applied) else ())
+        ),
+        gather,
+        labels=(Label(topology.name.span, f"`{topology.name.text}` is defined here"),),
+    )
+    values = {name: given for name, _, given in assigned}
     for name, parameter in names.items():
         if name in values:
             continue

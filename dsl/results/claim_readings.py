@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from fairc.dsl.core.diagnostics import CompileError, Label
-from fairc.dsl.core.entries import Parameter
+from fairc.dsl.core.diagnostics import CompileError
+from fairc.dsl.core.entries import Parameter, assign, signature
 from fairc.dsl.core.problems import Gather, fail
-from fairc.dsl.core.registry import suggest, unknown
+from fairc.dsl.core.registry import unknown
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, Dimension
 from fairc.dsl.expressions.evaluate import Scope, evaluate
@@ -121,37 +121,17 @@ def _arguments(
     call: syntax.Call, parameters: Sequence[Parameter[object]]
 ) -> dict[str, syntax.Expr]:
     """Return the arguments of a statistic by name. Raises CompileError."""
-    positional = [p.name for p in parameters if p.required]
-    known = [p.name for p in parameters]
-    takes = f"`{call.name.text}` takes: {', '.join(known)}"
     gather = Gather()
-    found: dict[str, syntax.Expr] = {}
-    places: dict[str, Span] = {}
-    for argument in call.arguments:
-        with gather.attempt():
-            at = argument.key.span if argument.key else argument.value.span
-            name = argument.key.text if argument.key else positional[0] if positional else ""
-            if not name:
-                message = f"`{call.name.text}` takes no further argument without a name"
-                fail("too-many-arguments", message, at, help=takes)
-            if name not in known:
-                near = suggest(name, known)
-                fail(
-                    "unknown-argument",
-                    f"`{call.name.text}` takes no argument called `{name}`",
-                    at,
-                    note=f"did you mean `{near}`?" if near else "",
-                    help=takes,
-                )
-            if name in found:
-                fail(
-                    "duplicate-argument",
-                    f"`{name}` is given twice",
-                    at,
-                    labels=(Label(places[name], "given here first"),),
-                )
-            found[name], places[name] = argument.value, at
-            positional = [other for other in positional if other != name]
+    word, known = call.name.text, [p.name for p in parameters]
+    places = ((a.key, a.key.span if a.key else a.value.span, a.value) for a in call.arguments)
+    assigned = assign(
+        word,
+        known,
+        ((key.text if key else None, place, value) for key, place, value in places),
+        gather,
+        positional=[p.name for p in parameters if p.required],
+    )
+    found = {name: value for name, _, value in assigned}
     for parameter in parameters:
         if parameter.required and parameter.name not in found and not gather.found:
             with gather.attempt():
@@ -160,7 +140,7 @@ def _arguments(
                     f"`{call.name.text}` needs its argument `{parameter.name}`",
                     call.span,
                     note=f"`{parameter.name}` is {parameter.summary}",
-                    help=takes,
+                    help=signature(word, known),
                 )
     gather.finish()
     return found
