@@ -9,7 +9,7 @@ from fairc.compiler import plan
 from fairc.dsl.core.source import Source, Span
 from fairc.dsl.model import Queue, Size
 from fairc.words.queues import QUEUES
-from fairc.words.queues.discipline import Given
+from fairc.words.queues.discipline import LinkQueue
 
 RATE_BPS = 10_000_000
 PACKETS = 100
@@ -23,7 +23,7 @@ def queue_table() -> str:
         written = Queue(entry.name, Size(Fraction(PACKETS), "pkt", nowhere), nowhere)
         queues = [
             entry.lower(
-                Given(written, limit, RATE_BPS, lambda size: int(size.amount * FRAME_BYTES))
+                LinkQueue(written, limit, RATE_BPS, lambda size: int(size.amount * FRAME_BYTES))
             )
             for limit in (plan.Fifo(limit_packets=PACKETS), plan.Fifo(limit_bytes=PACKETS))
         ]

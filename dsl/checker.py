@@ -1,4 +1,4 @@
-"""From a syntax tree to a checked experiment: declarations, sweep, scenarios, results, warnings."""
+"""Check of a file: declarations, sweep, scenarios, results, warnings."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ from .core.source import Span
 from .core.units import NUMBER
 from .core.values import Quantity, Symbol, Text
 from .experiment import Experiment
-from .expressions.evaluate import STEP_LIMIT, Exhausted, Scope
+from .expressions.evaluate import STEP_LIMIT, Scope, StepLimitExceeded
 from .expressions.names import symbols_in, unused
-from .grid.draws import Draws, draws
-from .grid.grid_checks import draw_sample, excluded, occurring
+from .grid.grid_checks import Draws, draw_sample, draws, excluded, occurring
 from .grid.settings import Overrides
 from .grid.sweeps import RESERVED, Grid
 from .imports import imported
@@ -56,7 +55,7 @@ COUNT_LIMIT = 20_000
 """`check` counts up to this many cells, to find an `exclude` without effect."""
 
 
-class Enough(Exception):
+class TooManyErrors(Exception):
     """So many errors were found that the search ends."""
 
 
@@ -79,9 +78,9 @@ class Checker:
         """Return the experiment, or None if there are errors."""
         try:
             return self._check()
-        except Enough:
+        except TooManyErrors:
             return None
-        except Exhausted as error:
+        except StepLimitExceeded as error:
             self._error(
                 "too-many",
                 f"checking this file takes more than {STEP_LIMIT:,} steps",
@@ -408,7 +407,7 @@ class Checker:
                 if not (span and span.text in self._silent and diagnostic.code.startswith("unkn")):
                     self.diagnostics.add(diagnostic)
             if len(self.diagnostics.errors) >= MOST_FOUND:
-                raise Enough from None
+                raise TooManyErrors from None
         return None
 
     def _error(

@@ -1,4 +1,4 @@
-"""From a source to a checked experiment."""
+"""Loading: parses and checks a source."""
 
 from __future__ import annotations
 
@@ -50,4 +50,6 @@ def load(
         )
     if not read_file.found:
         return experiment, checker.diagnostics
-    return None, Diagnostics([*read_file.found, *filter(read_file.is_news, checker.diagnostics)])
+    return None, Diagnostics(
+        [*read_file.found, *filter(read_file.is_independent, checker.diagnostics)]
+    )

@@ -1,4 +1,4 @@
-"""From one configuration to its scenario: the network, the flows and when the cell ends."""
+"""Scenarios of configurations: the network, the flows and when the cell ends."""
 
 from __future__ import annotations
 

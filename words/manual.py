@@ -1,4 +1,4 @@
-"""What there is to know about a word of the language, as data: for `fairc show`."""
+"""Manual pages of all words, as data for `fairc show`."""
 
 from __future__ import annotations
 

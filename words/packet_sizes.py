@@ -1,19 +1,24 @@
-"""The largest packet of a link, and queues that are small for it."""
+"""Packets of a link: the largest one, how frames are sent, queues that are small for them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import get_args
 
 from fairc.cell.frames import MTU
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic, Label, Severity
-from fairc.dsl.core.kinds import Quantities
+from fairc.dsl.core.kinds import Quantities, Words
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.units import DATA
 from fairc.dsl.core.values import Quantity
+from fairc.dsl.model.links import Transmit
 
 # From what every IPv4 host accepts (RFC 791, section 3.1) to Ethernet's jumbo frames.
 A_MTU = Quantities((DATA,), low=8 * 576, high=8 * 9000)
+
+
+A_TRANSMISSION: Words[Transmit] = Words("transmission", get_args(Transmit))
 
 
 def mtu_of(own: Quantity | None, opposite: Quantity | None, *, traced: bool) -> int:

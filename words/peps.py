@@ -1,4 +1,4 @@
-"""What proxies at both ends of a link may do."""
+"""Modes of a pair of proxies (PEP) at the ends of a link."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from fairc.compiler import plan
 from fairc.dsl.model import Direction, Size
 from fairc.words.queues import QUEUES
-from fairc.words.queues.discipline import SIZE, Given
+from fairc.words.queues.discipline import SIZE, LinkQueue
 
 from .draft import Draft, End
 
@@ -47,7 +47,7 @@ def _resolve(draft: Draft, end: End, way: Direction, rtts_ns: set[int]) -> plan.
     if limit is None:
         return None
     rate_bps = way.rate_bps
-    given = Given(way.queue, limit, rate_bps, lambda size: _bytes(size, way, rate_bps), way.mtu)
+    given = LinkQueue(way.queue, limit, rate_bps, lambda size: _bytes(size, way, rate_bps), way.mtu)
     discipline = QUEUES[way.queue.kind]
     queue = discipline.lower(given)
     for warning in discipline.warnings(given, queue):

@@ -1,3 +1,3 @@
-"""What everything else builds on: sources and spans, diagnostics, units, values, kinds,
+"""Core of the front end: sources and spans, diagnostics, units, values, kinds,
 registries.
 """

@@ -42,13 +42,13 @@ class Modular(Protocol):
     def module(self) -> str: ...
 
 
-MET: dict[tuple[str, str, str], Plugin] = {}
+SEEN: dict[tuple[str, str, str], Plugin] = {}
 """Every plug-in seen so far."""
 
 
 def failed() -> list[Plugin]:
     """Return the plug-ins that cannot be used."""
-    return [plugin for plugin in MET.values() if plugin.why]
+    return [plugin for plugin in SEEN.values() if plugin.why]
 
 
 def packages() -> set[str]:
@@ -81,9 +81,11 @@ def attempt(group: str, name: str, build: Callable[[], T]) -> T | None:
     try:
         return build()
     except Exception as error:  # noqa: BLE001 (third-party code may raise anything)
-        for key, plugin in MET.items():
+        for key, plugin in SEEN.items():
             if key[:2] == (group, name):
-                MET[key] = replace(plugin, why=" ".join(f"{type(error).__name__}: {error}".split()))
+                SEEN[key] = replace(
+                    plugin, why=" ".join(f"{type(error).__name__}: {error}".split())
+                )
         return None
 
 
@@ -108,4 +110,4 @@ def note(point: EntryPoint, why: str = "") -> None:
     """Remember a plug-in and, if it cannot be used, why."""
     package = point.dist.name if point.dist else "an unknown package"
     plugin = Plugin(point.group, point.name, package, " ".join(why.split()))
-    MET[plugin.group, plugin.name, plugin.package] = plugin
+    SEEN[plugin.group, plugin.name, plugin.package] = plugin

@@ -1,4 +1,4 @@
-"""What expressions evaluate to.
+"""Values of expressions.
 
 Every value knows where it was written and has one canonical text.
 """

@@ -1,1 +1,1 @@
-"""From expressions to values: exact arithmetic with dimensions, functions, names."""
+"""Evaluation of expressions: exact arithmetic with dimensions, functions, names."""

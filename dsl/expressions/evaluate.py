@@ -1,4 +1,4 @@
-"""From expressions to values: names, exact arithmetic with dimensions, conditions."""
+"""Evaluation of expressions: scopes of names, and a rule for each kind of node."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ thousand.
 """
 
 
-class Exhausted(Exception):
+class StepLimitExceeded(Exception):
     """A check has evaluated `STEP_LIMIT` expressions; span: the last one."""
 
     def __init__(self, span: Span) -> None:
@@ -67,10 +67,10 @@ class Work:
         self.most = sys.maxsize
 
     def step(self, span: Span) -> None:
-        """Count one step. Raises Exhausted when there are too many."""
+        """Count one step. Raises StepLimitExceeded when there are too many."""
         self.steps += 1
         if self.steps > self.most:
-            raise Exhausted(span)
+            raise StepLimitExceeded(span)
 
     def add(self, items: int, span: Span) -> None:
         """Count items. Raises CompileError when there are too many."""

@@ -1,4 +1,4 @@
-"""From numbers with units, as written, to quantities."""
+"""Quantities from numbers with units, as written."""
 
 from __future__ import annotations
 

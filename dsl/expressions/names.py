@@ -1,4 +1,4 @@
-"""Which names an expression depends on, through every `let`."""
+"""Names that an expression depends on, through every `let`."""
 
 from __future__ import annotations
 

@@ -1,22 +1,46 @@
-"""Draws the `sample` of a grid, and checks its `exclude`s for conditions without effect and values
-without cells.
-"""
+"""Checks of a grid: its draws and its sample, conditions without effect, values without cells."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from fairc.dsl.blocks import Block
-from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Severity
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label, Severity
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import unknown
 from fairc.dsl.core.source import Span
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.text import syntax
-from fairc.words.blocks.experiment import SAMPLE
+from fairc.words.blocks.experiment import DRAWS, PAIRED, SAMPLE
 
 from .sampling import Bindings, Sample
 from .sweeps import Grid
+
+
+class Draws(NamedTuple):
+    """What is shared. common: starts, arrivals, sizes and pauses; paired: these and the losses."""
+
+    common: bool = True
+    paired: bool = False
+
+
+def draws(block: Block, scope: Scope) -> Draws:
+    """Return what the keys of an experiment say. Raises CompileError."""
+    given = block.given(DRAWS, scope)
+    # Sampled configurations are independent, and no two of them are compared.
+    common = given == "common" if given else SAMPLE.name not in block.settings
+    paired = block.get(PAIRED, scope)
+    if paired and given == "own":
+        fail(
+            "conflicting-draws",
+            "`paired = on` shares all random draws between configurations, `draws = own` shares"
+            " none",
+            block.settings[PAIRED.name].span,
+            labels=(Label(block.settings[DRAWS.name].span, "each configuration has its own here"),),
+            help="keep one of them",
+        )
+    return Draws(common, paired)
 
 
 def draw_sample(block: Block, grid: Grid, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""What a link does to packets: its rate, its delay, its losses, and how they change over time."""
+"""Links: rate, delay and losses of each direction, and how they change over time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an experiment asks of its cells: axes, metrics, figures, and when repetitions end."""
+"""Requests of an experiment: axes, metrics, figures, precision, settings, input files."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""From a topology as written to nodes, links, losses, changes, proxies and policers."""
+"""Networks from topologies as written: nodes, links, losses, changes, proxies, policers."""

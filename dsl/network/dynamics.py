@@ -18,13 +18,13 @@ from fairc.dsl.text import syntax
 from fairc.words.blocks import change as keys
 from fairc.words.losses import loss_of
 
-from .impairments import Impaired
+from .impairments import Impairments
 
 CHANGE_LIMIT = 10_000
 """More changes than this belong in a trace."""
 
 
-class _Timed(NamedTuple):
+class _TimedChange(NamedTuple):
     at_ns: int
     change: model.Change
     span: Span
@@ -35,11 +35,11 @@ def changes(
     scope: Scope,
     rate: Quantity | None,
     trace: model.Trace | None,
-    impaired: Impaired,
+    impaired: Impairments,
 ) -> tuple[model.Change, ...]:
     """Return the changes of a link in chronological order. Raises CompileError."""
     gather = Gather()
-    found: list[_Timed] = []
+    found: list[_TimedChange] = []
     outages: list[tuple[int, int, Span]] = []
     for statement in statements[: CHANGE_LIMIT + 1]:
         with gather.attempt():
@@ -54,7 +54,7 @@ def changes(
     _refuse_overlap(outages)
     for begin_ns, end_ns, span in outages:
         for at_ns, is_up in ((begin_ns, False), (end_ns, True)):
-            found.append(_Timed(at_ns, model.Change(at_ns, is_up=is_up), span))
+            found.append(_TimedChange(at_ns, model.Change(at_ns, is_up=is_up), span))
     return _merged(found)
 
 
@@ -67,8 +67,8 @@ def _change(
     scope: Scope,
     rate: Quantity | None,
     trace: model.Trace | None,
-    impaired: Impaired,
-) -> _Timed:
+    impaired: Impairments,
+) -> _TimedChange:
     block = Block(statement.span, statement.settings.items, keys.CHANGE, "`at`")
     gather = Gather()
     with gather.attempt():
@@ -109,7 +109,7 @@ def _change(
         loss=bursts.loss if bursts else own,
         bursts=bursts,
     )
-    return _Timed(at_ns, change, statement.span)
+    return _TimedChange(at_ns, change, statement.span)
 
 
 def _check_rate(new: Quantity | None, rate: Quantity | None, trace: model.Trace | None) -> None:
@@ -144,7 +144,7 @@ def _outage(statement: syntax.Outage, scope: Scope) -> tuple[int, int, Span]:
     return begin_ns, end_ns, statement.span
 
 
-def _refuse_equal(found: Iterable[_Timed]) -> None:
+def _refuse_equal(found: Iterable[_TimedChange]) -> None:
     for one, other in pairwise(sorted(found, key=lambda timed: timed.at_ns)):
         if one.at_ns == other.at_ns:
             fail(
@@ -168,7 +168,7 @@ def _refuse_overlap(outages: Iterable[tuple[int, int, Span]]) -> None:
             )
 
 
-def _merged(found: Iterable[_Timed]) -> tuple[model.Change, ...]:
+def _merged(found: Iterable[_TimedChange]) -> tuple[model.Change, ...]:
     """Return one change for each time: an `at` and the end of a `down` may coincide."""
     merged: dict[int, model.Change] = {}
     for at_ns, change, _ in found:

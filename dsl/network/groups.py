@@ -1,4 +1,4 @@
-"""From groups of users to plain nodes, links and flows: each user is a copy of the client's side.
+"""Groups of users, as plain nodes, links and flows: each user is a copy of the client's side.
 
 A user of the group `heavy` is a copy of the node `client` (`heavy-1`, `heavy-2`, ...), with
 copies of its links, and a copy of the node `server` (`heavy-1-server`) as its peer. No name in

@@ -1,4 +1,4 @@
-"""What else happens to packets on a link: jitter, reordering, duplicates."""
+"""Impairments of a link besides delay and losses: jitter, reordering, duplicates."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from fairc.words.blocks import link as keys
 from fairc.words.jitter import jitter_of
 
 
-class Impaired(NamedTuple):
-    """The part of a `model.Direction` that this module makes, in its order."""
+class Impairments(NamedTuple):
+    """Jitter, reordering and duplicates, in the order of `model.Direction`."""
 
     jitter: model.Jitter | None
     reorder: float
     duplicate: float
 
 
-def impaired(settings: Settings, bursts: GilbertElliott | None) -> Impaired:
+def impairments_of(settings: Settings, bursts: GilbertElliott | None) -> Impairments:
     """Return what the settings of a link define besides rate, delay, loss and queue.
 
     Raises CompileError for jitter larger than the delay, reordering without a delay to skip, and
@@ -51,4 +51,4 @@ def impaired(settings: Settings, bursts: GilbertElliott | None) -> Impaired:
                 help="put one of them on a separate link, behind a router",
             )
     gather.finish()
-    return Impaired(jitter, float(reorder.number), float(duplicate.number))
+    return Impairments(jitter, float(reorder.number), float(duplicate.number))

@@ -1,4 +1,4 @@
-"""From a topology and its arguments to a network: nodes, and links with both directions."""
+"""Networks: nodes, and links with both directions, from a topology and its arguments."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fairc.words.queues.discipline import queue_of
 from fairc.words.trace import load_trace
 
 from .dynamics import changes
-from .impairments import Impaired, impaired
+from .impairments import Impairments, impairments_of
 from .peps import peps
 from .policers import place_policers
 
@@ -36,13 +36,13 @@ NODE_LIMIT = 250
 
 
 @dataclass
-class _Way:
-    """What the statements say about one direction of a pair, until both are known."""
+class _LinkSide:
+    """One direction of a link as the statements describe it, until both are known."""
 
     rate: Quantity | None
     delay: Quantity
     loss: Loss | None
-    impaired: Impaired
+    impaired: Impairments
     changes: tuple[model.Change, ...]
     trace: model.Trace | None
     queue: model.Queue
@@ -60,7 +60,7 @@ def build_network(body: syntax.Body, scope: Scope, report: Report) -> model.Netw
     """
     gather = Gather()
     nodes = _nodes(body, gather)
-    ways: dict[tuple[str, str], _Way] = {}
+    ways: dict[tuple[str, str], _LinkSide] = {}
     for element in body.elements:
         if len(gather.found) >= MOST_FOUND:
             break
@@ -107,7 +107,7 @@ def _link(
     link: syntax.Link,
     scope: Scope,
     nodes: Mapping[str, model.Node],
-    ways: dict[tuple[str, str], _Way],
+    ways: dict[tuple[str, str], _LinkSide],
     gather: Gather,
     report: Report,
 ) -> None:
@@ -146,7 +146,7 @@ def _way(
     scope: Scope,
     statement: Span,
     ends: Span,
-) -> _Way:
+) -> _LinkSide:
     trace, rate = None, settings.given(keys.RATE)
     if isinstance(rate, Use):
         trace, rate = load_trace(rate)
@@ -157,8 +157,8 @@ def _way(
     if chosen is not None:
         _check_queue(chosen, rate)
     policed = settings.given(keys.POLICER)
-    impairments = impaired(settings, loss.bursts if loss else None)
-    return _Way(
+    impairments = impairments_of(settings, loss.bursts if loss else None)
+    return _LinkSide(
         rate=rate,
         delay=settings[keys.DELAY],
         loss=loss,
@@ -188,7 +188,7 @@ def _check_queue(queue: model.Queue, rate: Quantity | None) -> None:
 
 
 def _pair(
-    ways: Mapping[tuple[str, str], _Way], gather: Gather, report: Report
+    ways: Mapping[tuple[str, str], _LinkSide], gather: Gather, report: Report
 ) -> tuple[model.Link, ...]:
     """Join the two directions of each pair, in the order of first mention."""
     links = []
@@ -214,7 +214,7 @@ def _pair(
     return tuple(links)
 
 
-def _direction(way: _Way, opposite: _Way) -> model.Direction:
+def _direction(way: _LinkSide, opposite: _LinkSide) -> model.Direction:
     loss, other = way.loss, opposite.loss
     own = loss is not None and (loss.own is not None or loss.bursts is not None)
     if own and way is not opposite and other is not None and other.both is not None:
@@ -271,10 +271,7 @@ def argument_scope(
     assigned = assign(
         topology.name.text,
         names,
-        (
-            (a.key, a.place, a.value)
-            for a in (value.arguments if isinstance(value, Applied) else ())
-        ),
+        ((argument.key, argument.place, argument.value) for argument in arguments),
         gather,
         labels=(Label(topology.name.span, f"`{topology.name.text}` is defined here"),),
     )

@@ -1,1 +1,1 @@
-"""From text to syntax tree and back: reading, parsing, slips, the canonical layout."""
+"""Text of experiments: reading, parsing, slips, the canonical layout."""

@@ -1,6 +1,4 @@
-"""Where the statements and blocks of a text begin and end, by its brackets and lines alone: it need
-not parse.
-"""
+"""Borders of statements and blocks, by brackets and lines alone: the text need not parse."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ _STATEMENT = re.compile(
 _CONTENT = re.compile(r"(?P<indent>[ \t]*)[^\s#)}\]]")
 
 
-class Outdented(NamedTuple):
+class Dedent(NamedTuple):
     """The brace that opens a block, and the beginning of a line that seems to be behind the
     block.
     """
@@ -107,7 +105,7 @@ class Borders:
         )
 
     @cached_property
-    def outdented(self) -> Outdented | None:
+    def outdented(self) -> Dedent | None:
         """The first line in a block that is indented no more than the line that opens the block."""
         stack: list[tuple[str, int, int]] = []
         indent = self._indent(0) or 0
@@ -123,7 +121,7 @@ class Borders:
                     continue
                 indent = begun
                 if stack and stack[-1][0] == "{" and indent <= stack[-1][2]:
-                    return Outdented(stack[-1][1], at + 1)
+                    return Dedent(stack[-1][1], at + 1)
         return None
 
     def _indent(self, line: int) -> int | None:

@@ -1,6 +1,4 @@
-"""From text to syntax tree: runs the grammar, then builds the nodes with one plain method per
-rule.
-"""
+"""Parser: runs the grammar, then builds the syntax tree with one plain method per rule."""
 
 from __future__ import annotations
 

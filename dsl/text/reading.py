@@ -1,4 +1,4 @@
-"""From files to sources: everything that can be wrong with a file before its first word is read."""
+"""Reading of files, and everything that can be wrong with one before its first word."""
 
 from __future__ import annotations
 

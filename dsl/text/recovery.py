@@ -1,7 +1,7 @@
-"""Reads a file with syntax errors without the statements that have them, so one error does not hide
-all others.
+"""Recovery from syntax errors: the file without the statements that have them.
 
-What follows from the absence of these statements is not news (`Recovered.is_news`).
+One error does not hide all others. What follows from the absence of these statements is not
+reported (`PartialFile.is_independent`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ OF_NAMES = re.compile(r"unknown-(?:name|node|flow|users|topology|policer)|not-an
 
 
 @dataclass(frozen=True)
-class Recovered:
+class PartialFile:
     """A file as far as it can be read; file: None if none of it can.
 
     found: the syntax errors. named: the names in what was left out; lost: those that it may have
@@ -46,7 +46,7 @@ class Recovered:
     lost: frozenset[str] = frozenset()
     end: int | None = None
 
-    def is_news(self, diagnostic: Diagnostic) -> bool:
+    def is_independent(self, diagnostic: Diagnostic) -> bool:
         """Return whether a finding in the rest is independent, not a consequence of what was left
         out.
         """
@@ -62,12 +62,12 @@ class Recovered:
         return not any(gone & set(_NAME.findall(place.text)) for place in places if place)
 
 
-def read(source: Source) -> Recovered:
+def read(source: Source) -> PartialFile:
     """Return a file without the statements that have syntax errors."""
     try:
         file, found, dropped = parse_leniently(source)
     except CompileError as error:
-        return Recovered(None, error.diagnostics)
+        return PartialFile(None, error.diagnostics)
     named = frozenset(name for text in dropped for name in _NAME.findall(text))
     lost = frozenset(
         name
@@ -79,4 +79,4 @@ def read(source: Source) -> Recovered:
     if any(diagnostic.code == "unexpected-end" for diagnostic in found):
         outdented = Borders(source.text).outdented
         end = outdented.line if outdented else None
-    return Recovered(file, tuple(found), named, lost, end)
+    return PartialFile(file, tuple(found), named, lost, end)

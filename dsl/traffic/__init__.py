@@ -1,1 +1,1 @@
-"""A flow as written: its transport and CCA, its workload, its pages."""
+"""Flows as written: their transports and CCAs, and what they share."""

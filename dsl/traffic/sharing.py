@@ -1,4 +1,4 @@
-"""What flows of one cell must agree on: the kernel's CCAs, and what Linux sets per host."""
+"""Settings that flows of one cell share: the kernel's CCAs, and those of a host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a flow runs over: its transport, its CCA with all parameters, its options.
+"""Transports of flows, with their CCAs, all parameters of these, and options.
 
 A pair that can never exist, whatever is implemented, is an error `impossible-pair`.
 """

@@ -75,7 +75,7 @@ def plugged() -> Iterator[Finding]:
     """Yield the plug-ins of other packages, and what is wrong with those that cannot be used."""
     for registry in (QUEUES, METRICS, FIGURES, TARGETS, ENGINES):
         registry.names()
-    for plugin in plugins.MET.values():
+    for plugin in plugins.SEEN.values():
         remedy = f"fix {plugin.package}, or uninstall it"
         yield Finding(str(plugin), not plugin.why, plugin.why, remedy)
 

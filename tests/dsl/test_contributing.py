@@ -57,10 +57,10 @@ from __future__ import annotations
 
 from fairc.compiler import plan
 
-from .discipline import SIZE, Discipline, Given
+from .discipline import SIZE, Discipline, LinkQueue
 
 
-def _lower(given: Given) -> plan.Qdisc:
+def _lower(given: LinkQueue) -> plan.Qdisc:
     return plan.Qdisc(
         limit_packets=given.packets, discipline="hhf", arguments=(("limit", given.packets),)
     )

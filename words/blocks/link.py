@@ -9,11 +9,10 @@ from fairc.dsl.core.kinds import A_PROBABILITY, A_TIME
 from fairc.dsl.core.registry import Registry
 from fairc.words.jitter import A_JITTER
 from fairc.words.losses import A_LOSS
-from fairc.words.packet_sizes import A_MTU
+from fairc.words.packet_sizes import A_MTU, A_TRANSMISSION
 from fairc.words.policers import A_POLICER
 from fairc.words.queues import A_QUEUE
 from fairc.words.trace import A_LINK_RATE
-from fairc.words.transmissions import A_TRANSMISSION
 
 RATE = Parameter("rate", A_LINK_RATE, "rate on the wire", otherwise="not limited")
 DELAY = Parameter("delay", A_TIME, "one-way delay", "0s")

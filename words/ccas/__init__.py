@@ -1,6 +1,6 @@
 """The CCAs by transport.
 
-knobs   what a CCA is, and its parameters
+knobs   their declaration, and that of their parameters
 kernel  those of Linux; quic: those of the endpoints, listed in `quic.json`; bpf: user-defined
 """
 

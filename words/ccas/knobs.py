@@ -1,6 +1,4 @@
-"""What a CCA of the language is, and its parameters: what a plan holds of them, and in which
-unit.
-"""
+"""CCAs: the declaration of one, and of its parameters as a plan holds them."""
 
 from __future__ import annotations
 
@@ -46,8 +44,9 @@ class Knob(Parameter[Any]):
 
 @dataclass(frozen=True, kw_only=True)
 class Cca(Entry):
-    """A CCA. paces: whether it always paces.
+    """A CCA.
 
+    paces: whether it always paces.
     is_scalable: whether its window is inversely proportional to the share of marks (RFC 9332,
     section 1.2).
     needs_ecn: whether it is another CCA without ECN.

@@ -1,4 +1,4 @@
-"""What a loss model is, and what it builds."""
+"""Loss models: the declaration of one, and the losses of a link."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Web pages.
 
 page         from `page(...)` to its objects; har: from a recording
-web_objects  what objects are: MIME types, and what may refer to others
+web_objects  MIME types of objects, and which of them may refer to others
 """

@@ -58,7 +58,7 @@ class _Entry:
     asked_by: tuple[str, ...]
 
 
-class _Broken(Exception):
+class _BadRecording(Exception):
     """The file is not a recording; the message says why, without its name."""
 
 
@@ -74,7 +74,7 @@ def recorded(name: Text) -> model.Page:
     if key not in _KNOWN:
         try:
             _KNOWN[key] = replace(_page(_entries(data, name), name.span), file=file)
-        except _Broken as problem:
+        except _BadRecording as problem:
             fail(
                 "bad-har",
                 f"`{name.value}`: {problem}",
@@ -89,21 +89,21 @@ def _entries(data: bytes, name: Text) -> Sequence[object]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise _Broken("this is not UTF-8 text") from None
+        raise _BadRecording("this is not UTF-8 text") from None
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:
         _refuse(text, error.pos, name, error.msg)
     except RecursionError:
-        raise _Broken("its lists are nested too deeply") from None
+        raise _BadRecording("its lists are nested too deeply") from None
     except ValueError:
-        raise _Broken("a number in it has thousands of digits") from None
+        raise _BadRecording("a number in it has thousands of digits") from None
     log = document.get("log") if isinstance(document, dict) else None
     found = log.get("entries") if isinstance(log, dict) else None
     if not isinstance(found, list):
-        raise _Broken("this is JSON, but not a HAR: it has no list `log.entries`")
+        raise _BadRecording("this is JSON, but not a HAR: it has no list `log.entries`")
     if len(found) > ENTRY_LIMIT:
-        raise _Broken(f"it has {len(found):,} entries; the limit is {ENTRY_LIMIT:,}")
+        raise _BadRecording(f"it has {len(found):,} entries; the limit is {ENTRY_LIMIT:,}")
     return found
 
 
@@ -135,11 +135,11 @@ def _page(listed: Sequence[object], at: Span) -> model.Page:
     kept.sort(key=lambda entry: entry.began)
     first = next((e for e in kept if e.type == DOCUMENT), None)
     if first is None:
-        raise _Broken(f"none of its {len(listed)} entries is a document that was answered")
+        raise _BadRecording(f"none of its {len(listed)} entries is a document that was answered")
     kept = [e for e in kept if e.page == first.page and e.began >= first.began and e is not first]
     entries = [first, *kept]
     if len(entries) > OBJECT_LIMIT:
-        raise _Broken(f"it has {len(entries):,} objects; the limit is {OBJECT_LIMIT:,}")
+        raise _BadRecording(f"it has {len(entries):,} objects; the limit is {OBJECT_LIMIT:,}")
     children = [0] * len(entries)
     objects = []
     for number, entry in enumerate(entries):
@@ -268,7 +268,7 @@ class _Reader:
         return value
 
     def _broken(self, what: str) -> NoReturn:
-        raise _Broken(f"entry {self._number}: {what}")
+        raise _BadRecording(f"entry {self._number}: {what}")
 
 
 def _asked_by(initiator: object) -> list[str]:

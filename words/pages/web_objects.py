@@ -1,4 +1,4 @@
-"""What the objects of web pages are: MIME types, and what may refer to others."""
+"""Objects of web pages: MIME types, and which of them may refer to others."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The queues: a file each, and this list of them.
 
-discipline  what a queue of the language is: its entry, and what it is lowered from
+discipline  their declaration, and the queue of a link that they lower
 """
 
 from __future__ import annotations

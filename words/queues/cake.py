@@ -7,12 +7,12 @@ from fairc.cell.queues import Cake
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import A_POSITIVE_TIME
 
-from .discipline import SIZE, Discipline, Given
+from .discipline import SIZE, Discipline, LinkQueue
 
 RTT = Parameter("rtt", A_POSITIVE_TIME, "round trip that its CoDel is tuned for", "100ms")
 
 
-def _lower(given: Given) -> Cake:
+def _lower(given: LinkQueue) -> Cake:
     return Cake(
         limit_packets=given.packets,
         rtt_ns=given.ns(RTT),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fairc.cell.queues import CoDel
 
-from .discipline import CODEL_TARGET, ECN, INTERVAL, SCALED, SIZE, Discipline, Given
+from .discipline import CODEL_TARGET, ECN, INTERVAL, SCALED, SIZE, Discipline, LinkQueue
 
 
-def _lower(given: Given) -> CoDel:
+def _lower(given: LinkQueue) -> CoDel:
     return CoDel(
         limit_packets=given.packets,
         target_ns=given.target_ns(CODEL_TARGET),

@@ -1,4 +1,4 @@
-"""What a queue of the language is: its entry, and what it is lowered from.
+"""Queue disciplines: the declaration of one, and the queue of a link that it lowers.
 
 Parameters that are not written default to those of the AQM's authors and of Linux (tc-red(8),
 tc-codel(8), ...), whatever the rate (measurement.md, rule 5), unless `scaled` is on; those that
@@ -40,11 +40,14 @@ PIE_TARGET = Parameter("target", A_POSITIVE_TIME, "target delay", "15ms")
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What a queue is lowered from; given[PARAMETER] is its value as written, or its default.
+class LinkQueue:
+    """A queue of a link, to be lowered; queue[PARAMETER] is its value as written, or its default.
 
-    limit: exactly one of bytes and packets. rate_bps, mtu: of the link, > 0. size_bytes: turns
-    another size of the same queue into bytes.
+    written: the queue as the file has it.
+    limit: exactly one of bytes and packets.
+    rate_bps: of the link, bit/s, > 0.
+    size_bytes: turns another size of the same queue into bytes.
+    mtu: of the link, bytes, > 0.
     """
 
     written: Queue
@@ -119,26 +122,30 @@ class Given:
         return max(interval_ns, 20 * self.target_ns(CODEL_TARGET)) if self[SCALED] else interval_ns
 
 
-def _none(given: Given, queue: Any) -> Iterator[Diagnostic]:
+def _none(given: LinkQueue, queue: Any) -> Iterator[Diagnostic]:
     return iter(())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Discipline(Entry):
-    """A queue: an entry whose first parameter is its limit.
+    """A queue discipline: an entry whose first parameter is its limit.
 
-    lower: returns its part of the plan. target_ns: the standing delay that it aims at, ns. doubts:
-    yields what is wrong with its parameters, or makes no sense. is_random: whether it draws random
-    numbers, or hashes flows with a secret of the kernel. always_marks: whether it marks packets
-    without being asked to. order: what leaves in the order in which it came: all packets (`line`),
-    those of each flow (`flows`), or neither (`mixed`). probes: its names in tc -> arguments to try
-    whether a kernel has it. modules: of the kernel. in_debian: whether Debian's kernel has it.
+    lower: returns its part of the plan.
+    target_ns: the standing delay that it aims at, ns.
+    doubts: yields what is wrong with its parameters, or makes no sense.
+    is_random: whether it draws random numbers, or hashes flows with a secret of the kernel.
+    always_marks: whether it marks packets without being asked to.
+    order: what leaves in the order in which it came: all packets (`line`), those of each flow
+    (`flows`), or neither (`mixed`).
+    probes: its names in tc -> arguments to try whether a kernel has it.
+    modules: of the kernel.
+    in_debian: whether Debian's kernel has it.
     misused: yields what makes no sense about the flows that cross a queue, as it is written.
     """
 
-    lower: Callable[[Given], queues.Queue]
+    lower: Callable[[LinkQueue], queues.Queue]
     target_ns: Callable[[Any], int | None] = lambda queue: None
-    doubts: Callable[[Given, Any], Iterator[Diagnostic]] = _none
+    doubts: Callable[[LinkQueue, Any], Iterator[Diagnostic]] = _none
     is_random: bool = False
     always_marks: bool = False
     order: Literal["line", "flows", "mixed"] = "mixed"
@@ -148,7 +155,7 @@ class Discipline(Entry):
     misused: Callable[[Queue, Sequence[Flow]], Iterator[Diagnostic]] | None = None
     runs: bool = True
 
-    def warnings(self, given: Given, queue: queues.Queue) -> Iterator[Diagnostic]:
+    def warnings(self, given: LinkQueue, queue: queues.Queue) -> Iterator[Diagnostic]:
         """Yield what is wrong with a queue's parameters, and what makes no sense at its rate."""
         frame_ns = given.frame_bytes * 8 * 10**9 // given.rate_bps
         target_ns = self.target_ns(queue)

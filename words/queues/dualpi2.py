@@ -17,7 +17,7 @@ from fairc.dsl.model import Flow, Queue
 from fairc.words.ccas import TCP_CCAS
 from fairc.words.sizes import Sizes
 
-from .discipline import SCALED, SIZE, Discipline, Given
+from .discipline import SCALED, SIZE, Discipline, LinkQueue
 
 LONGEST_STEP_NS = 4 * 10**9
 """Linux keeps the step, like the controller's interval, as a 32-bit number of nanoseconds."""
@@ -78,7 +78,7 @@ OVERLOAD = Parameter(
 )
 
 
-def _lower(given: Given) -> DualPi2:
+def _lower(given: LinkQueue) -> DualPi2:
     """Defaults of Linux (sch_dualpi2.c), which are those of RFC 9332, appendix A, for RTTs up to
     100 ms.
     """
@@ -101,7 +101,7 @@ def _lower(given: Given) -> DualPi2:
     )
 
 
-def _step_ns(given: Given) -> int:
+def _step_ns(given: LinkQueue) -> int:
     """Return a step that is written as a time, ns; if `scaled`, at least that of STEP_FRAMES full
     frames.
     """
@@ -109,7 +109,7 @@ def _step_ns(given: Given) -> int:
     return given.scaled_ns(step_ns, half_frames=2 * STEP_FRAMES)
 
 
-def _doubts(given: Given, queue: DualPi2) -> Iterator[Diagnostic]:
+def _doubts(given: LinkQueue, queue: DualPi2) -> Iterator[Diagnostic]:
     """Yield what is wrong with the delay from which every L4S packet is marked."""
     if queue.step_ns is None:
         return

@@ -6,12 +6,12 @@ from fairc.cell.queues import Fq
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import PACKET_COUNT
 
-from .discipline import SIZE, Discipline, Given
+from .discipline import SIZE, Discipline, LinkQueue
 
 FLOW_LIMIT = Parameter("flow_limit", PACKET_COUNT, "maximum packets per flow", "100pkt")
 
 
-def _lower(given: Given) -> Fq:
+def _lower(given: LinkQueue) -> Fq:
     return Fq(
         limit_packets=given.packets,
         flow_limit_packets=round(given[FLOW_LIMIT].number),

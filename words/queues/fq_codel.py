@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from fairc.cell.queues import FqCoDel
 
-from .discipline import CODEL_TARGET, FLOWS, INTERVAL, SCALED, SIZE, Discipline, Given
+from .discipline import CODEL_TARGET, FLOWS, INTERVAL, SCALED, SIZE, Discipline, LinkQueue
 from .discipline import ECN as _ECN
 
 ECN = replace(_ECN, default="on")
 
 
-def _lower(given: Given) -> FqCoDel:
+def _lower(given: LinkQueue) -> FqCoDel:
     return FqCoDel(
         limit_packets=given.packets,
         target_ns=given.target_ns(CODEL_TARGET),

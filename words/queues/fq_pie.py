@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fairc.cell.queues import FqPie
 
-from .discipline import ECN, FLOWS, PIE_TARGET, SCALED, SIZE, Discipline, Given
+from .discipline import ECN, FLOWS, PIE_TARGET, SCALED, SIZE, Discipline, LinkQueue
 
 
-def _lower(given: Given) -> FqPie:
+def _lower(given: LinkQueue) -> FqPie:
     return FqPie(
         limit_packets=given.packets,
         target_ns=given.target_ns(PIE_TARGET),

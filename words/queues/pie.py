@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fairc.cell.queues import Pie
 
-from .discipline import ECN, PIE_TARGET, SCALED, SIZE, Discipline, Given
+from .discipline import ECN, PIE_TARGET, SCALED, SIZE, Discipline, LinkQueue
 
 
-def _lower(given: Given) -> Pie:
+def _lower(given: LinkQueue) -> Pie:
     return Pie(
         limit_packets=given.packets,
         target_ns=given.target_ns(PIE_TARGET),

@@ -10,7 +10,7 @@ from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import A_POSITIVE_SHARE
 from fairc.words.sizes import A_QUEUE_SIZE, A_THRESHOLD
 
-from .discipline import ECN, Discipline, Given
+from .discipline import ECN, Discipline, LinkQueue
 
 # tc holds the probability of RED as a 32-bit fraction: 1 is not one of them.
 MAX_PROBABILITY = 1 - 2**-32
@@ -23,7 +23,7 @@ MAX = Parameter(
 PMAX = Parameter("pmax", A_POSITIVE_SHARE, "probability at the upper threshold", "2%")
 
 
-def _lower(given: Given) -> Red:
+def _lower(given: LinkQueue) -> Red:
     """Defaults of tc-red(8): max a quarter of the limit, min a third of max, probability 2 %."""
     most = given.threshold(MAX) or max(1, given.bytes // 4)
     least = given.threshold(MIN) or max(1, most // 3)
@@ -68,7 +68,7 @@ def _weight_log(least: int, burst: int, packet: int) -> int:
     return 32
 
 
-def _doubts(given: Given, queue: Red) -> Iterator[Diagnostic]:
+def _doubts(given: LinkQueue, queue: Red) -> Iterator[Diagnostic]:
     span = given.written.span
     if queue.min_bytes >= queue.max_bytes:
         yield Diagnostic(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fairc.cell.queues import Sfq
 
-from .discipline import SIZE, Discipline, Given
+from .discipline import SIZE, Discipline, LinkQueue
 
 
-def _lower(given: Given) -> Sfq:
+def _lower(given: LinkQueue) -> Sfq:
     return Sfq(
         limit_packets=given.packets,
         flows=128,

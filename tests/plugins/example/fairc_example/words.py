@@ -7,12 +7,12 @@ from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import A_POSITIVE_TIME
 from fairc.words.figures import FigureEntry
 from fairc.words.metrics import MetricEntry
-from fairc.words.queues.discipline import SIZE, Discipline, Given
+from fairc.words.queues.discipline import SIZE, Discipline, LinkQueue
 
 TARGET_DELAY = Parameter("target", A_POSITIVE_TIME, "acceptable standing delay", "1ms")
 
 
-def _lower(given: Given) -> plan.CoDel:
+def _lower(given: LinkQueue) -> plan.CoDel:
     """CoDel with a target for short round trips, and twenty of it as its interval."""
     target_ns = given.ns(TARGET_DELAY)
     return plan.CoDel(
@@ -29,7 +29,7 @@ QUEUE = Discipline(
 )
 
 
-def _head_drop(given: Given) -> plan.Qdisc:
+def _head_drop(given: LinkQueue) -> plan.Qdisc:
     """A discipline of Linux that the plan has no class of."""
     return plan.Qdisc(
         discipline="pfifo_head_drop",
