@@ -1,9 +1,10 @@
-"""The words of random numbers: distributions, and the kinds of values that may be drawn."""
+"""Distributions of random numbers, and the kinds of values that may be drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import cast
 
@@ -17,70 +18,79 @@ from fairc.dsl.core.units import DATA, NUMBER, PACKETS, TIME
 from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
 from fairc.dsl.model import Distribution
 
-P = Parameter
+from . import draws
 
-_SPREAD = Quantities((TIME, DATA, PACKETS, NUMBER))
-_SHAPE = Quantities((NUMBER,), low=Fraction(1, 100), high=10**6)
-LOW = P("low", _SPREAD, "lowest value", required=True)
-HIGH = P("high", _SPREAD, "highest value", required=True)
+Arguments = Mapping[str, Fraction]
 
-DISTRIBUTIONS: Registry[Entry] = Registry(
+SPREAD = Quantities((TIME, DATA, PACKETS, NUMBER))
+LOW = Parameter("low", SPREAD, "lowest value", required=True)
+HIGH = Parameter("high", SPREAD, "highest value", required=True)
+MEAN = Parameter("mean", SPREAD, "mean value", required=True)
+DEVIATION = Parameter("deviation", SPREAD, "standard deviation", required=True)
+VALUE = Parameter("value", SPREAD, "the value", required=True)
+_A_SHAPE = Quantities((NUMBER,), low=Fraction(1, 100), high=10**6)
+_ABOVE_ONE = Quantities((NUMBER,), low=1, high=10**6, open_low=True)
+SHAPE = Parameter("shape", _A_SHAPE, "shape", required=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistributionEntry(Entry):
+    """A distribution.
+
+    draw: returns a number, from its arguments and a stream.
+    mean: returns its mean; of a normal one, the mean before truncation at zero.
+    """
+
+    draw: Callable[[Mapping[str, Decimal], draws.Stream], Decimal]
+    mean: Callable[[Arguments], Fraction] = lambda arguments: arguments["mean"]
+    runs: bool = True
+
+
+UNIFORM = DistributionEntry(
+    name="uniform",
+    summary="Any value between two limits, all equally likely",
+    parameters=(LOW, HIGH),
+    draw=draws.uniform,
+    mean=lambda arguments: (arguments["low"] + arguments["high"]) / 2,
+)
+CONSTANT = DistributionEntry(
+    name="constant",
+    summary="One fixed value",
+    parameters=(VALUE,),
+    draw=draws.constant,
+    mean=lambda arguments: arguments["value"],
+)
+
+DISTRIBUTIONS: Registry[DistributionEntry] = Registry(
     "distribution",
     "distribution",
     [
-        Entry(
-            "uniform",
-            "Any value between two limits, all equally likely",
-            (
-                LOW,
-                HIGH,
-            ),
-            runs=True,
+        UNIFORM,
+        DistributionEntry(
+            name="exponential",
+            summary="Memoryless, with a mean",
+            parameters=(MEAN,),
+            draw=draws.exponential,
         ),
-        Entry(
-            "exponential",
-            "Memoryless, with a mean",
-            (P("mean", _SPREAD, "mean value", required=True),),
-            runs=True,
+        DistributionEntry(
+            name="pareto",
+            summary="Heavy-tailed, with a mean and a shape",
+            parameters=(MEAN, replace(SHAPE, kind=_ABOVE_ONE)),
+            draw=draws.pareto,
         ),
-        Entry(
-            "pareto",
-            "Heavy-tailed, with a mean and a shape",
-            (
-                P("mean", _SPREAD, "mean value", required=True),
-                P(
-                    "shape",
-                    Quantities((NUMBER,), low=1, high=10**6, open_low=True),
-                    "shape",
-                    required=True,
-                ),
-            ),
-            runs=True,
+        DistributionEntry(
+            name="gamma",
+            summary="Gamma, with a mean and a shape",
+            parameters=(MEAN, SHAPE),
+            draw=draws.gamma,
         ),
-        Entry(
-            "gamma",
-            "Gamma, with a mean and a shape",
-            (
-                P("mean", _SPREAD, "mean value", required=True),
-                P("shape", _SHAPE, "shape", required=True),
-            ),
-            runs=True,
+        DistributionEntry(
+            name="normal",
+            summary="Normal, truncated at zero",
+            parameters=(MEAN, DEVIATION),
+            draw=draws.normal,
         ),
-        Entry(
-            "normal",
-            "Normal, truncated at zero",
-            (
-                P("mean", _SPREAD, "mean value", required=True),
-                P("deviation", _SPREAD, "standard deviation", required=True),
-            ),
-            runs=True,
-        ),
-        Entry(
-            "constant",
-            "One fixed value",
-            (P("value", _SPREAD, "the value", required=True),),
-            runs=True,
-        ),
+        CONSTANT,
     ],
 )
 
@@ -101,7 +111,9 @@ class Random:
         """The dimensions of the quantity."""
         return self.quantity.dimensions
 
-    def take(self, value: Value, use: str, at: Span | None = None) -> Quantity | Use[Entry]:
+    def take(
+        self, value: Value, use: str, at: Span | None = None
+    ) -> Quantity | Use[DistributionEntry]:
         """Return the value.
 
         Raises CompileError unless it, or what is drawn from it, is such a quantity.
@@ -113,7 +125,7 @@ class Random:
         given = bind(DISTRIBUTIONS, value, use, at)
         gather = Gather()
         for parameter in given.entry.parameters:
-            if parameter.kind is _SPREAD:
+            if parameter.kind is SPREAD:
                 name = f"`{parameter.name}` of `{given.entry.name}`"
                 with gather.attempt():
                     self.quantity.take(given.arguments[parameter.name], name, at)
@@ -131,10 +143,10 @@ class Random:
         return given
 
 
-def _check_kinds(given: Use[Entry]) -> None:
+def _check_kinds(given: Use[DistributionEntry]) -> None:
     """Refuse a distribution with arguments of different dimensions: `uniform(2pkt, 10kB)`."""
     drawn = quantities(given)
-    of = [drawn[p.name] for p in given.entry.parameters if p.kind is _SPREAD]
+    of = [drawn[p.name] for p in given.entry.parameters if p.kind is SPREAD]
     for value in of[1:]:
         if value.dimension != of[0].dimension:
             fail(
@@ -152,13 +164,15 @@ A_RANDOM_TIME = Random(A_TIME)
 A_RANDOM_TRANSFER = Random(Quantities((DATA, PACKETS), open_low=True))
 
 
-def distribution(given: Quantity | Use[Entry], unit: Fraction | int = 1) -> Distribution:
+def distribution(
+    given: Quantity | Use[DistributionEntry], unit: Fraction | int = 1
+) -> Distribution:
     """Return the distribution that is given; a plain quantity is a constant.
 
     unit: base units per unit of the result (8 for bytes); a shape has no unit.
     """
     if isinstance(given, Quantity):
-        return Distribution("constant", {"value": given.number / unit})
+        return Distribution(CONSTANT.name, {VALUE.name: given.number / unit})
     return Distribution(
         given.entry.name, {name: _number(value, unit) for name, value in quantities(given).items()}
     )
@@ -168,14 +182,25 @@ def _number(value: Quantity, unit: Fraction | int) -> Fraction:
     return value.number if value.dimension == NUMBER else value.number / unit
 
 
-def quantities(given: Use[Entry]) -> Mapping[str, Quantity]:
+def quantities(given: Use[DistributionEntry]) -> Mapping[str, Quantity]:
     """Return the arguments of a distribution."""
     return cast(Mapping[str, Quantity], given.typed)
 
 
 def mean(random: Distribution) -> Fraction:
     """Return the mean of a distribution; for a normal one, the mean before truncation at zero."""
-    arguments = random.arguments
-    if random.kind == "uniform":
-        return (arguments["low"] + arguments["high"]) / 2
-    return arguments["value" if random.kind == "constant" else "mean"]
+    return DISTRIBUTIONS[random.kind].mean(random.arguments)
+
+
+def is_drawn(random: Distribution) -> bool:
+    """Return whether a distribution has more than one value."""
+    return DISTRIBUTIONS[random.kind] is not CONSTANT
+
+
+def draw(random: Distribution, seed: int, *name: str) -> Fraction:
+    """Return one number of a distribution, >= 0, from a named stream."""
+    arguments = {
+        key: draws.EXACT.divide(Decimal(value.numerator), Decimal(value.denominator))
+        for key, value in random.arguments.items()
+    }
+    return Fraction(DISTRIBUTIONS[random.kind].draw(arguments, draws.Stream(seed, *name)))

@@ -13,10 +13,9 @@ from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import TIME
 from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
 
-from .distributions import A_RANDOM_TIME, HIGH, LOW
+from .distributions import A_RANDOM_TIME, HIGH, LOW, UNIFORM
 
 OFF = "off"
-UNIFORM = "uniform"
 LEAST_NS = 2
 MOST_NS = 4_000_000_000  # the kernel's netem keeps half of it as a signed 32-bit number of ns
 A_SYSCALL_COST = Quantities((TIME,), low=Fraction(1, 10**9), high=Fraction(1, 10**4))
@@ -40,7 +39,7 @@ class Processing:
         if not isinstance(value, Applied):
             refuse(self, value, use, at, _HELP)
         given = A_RANDOM_TIME.take(value, use, at)
-        if isinstance(given, Quantity) or given.entry.name != UNIFORM:
+        if isinstance(given, Quantity) or given.entry is not UNIFORM:
             fail("bad-processing", f"{use} must be {self.phrase}", value.span, help=_HELP)
         low, high = given[LOW], given[HIGH]
         if low.number != 0:

@@ -22,7 +22,7 @@ from fairc.compiler.passes.draft import Draft, DraftFlow
 from fairc.compiler.passes.flows import start_range_ns
 from fairc.compiler.passes.wiring import host_address
 from fairc.dsl.model import Configuration, Distribution, Flow, MetricRequest
-from fairc.words.draws import draw
+from fairc.words.distributions import draw
 from fairc.words.workloads import Requests
 from fairc.words.workloads.requests import PROCESS, shared_arrivals
 

@@ -9,8 +9,7 @@ import pytest
 from specs import compilation_of
 
 from fairc.dsl.model import Distribution
-from fairc.words.distributions import DISTRIBUTIONS
-from fairc.words.draws import DRAWS, draw
+from fairc.words.distributions import DISTRIBUTIONS, draw
 
 N = 4000
 CASES = {
@@ -29,7 +28,7 @@ def numbers(kind: str, arguments: dict[str, int], n: int = N) -> list[float]:
 
 
 def test_every_distribution_can_be_drawn() -> None:
-    assert sorted(DRAWS) == DISTRIBUTIONS.names() == sorted(CASES)
+    assert DISTRIBUTIONS.names() == sorted(CASES)
 
 
 @pytest.mark.parametrize("kind", sorted(set(CASES) - {"pareto"}))

@@ -15,8 +15,7 @@ from fairc.dsl.core.problems import fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER
 from fairc.dsl.model import Distribution, Flow, Input, OnPath, Page, Refusal, Workload
-from fairc.words.distributions import A_RANDOM_TIME, distribution, mean
-from fairc.words.draws import draw
+from fairc.words.distributions import A_RANDOM_TIME, distribution, draw, is_drawn, mean
 from fairc.words.pages.page import PAGES, page_of
 
 from .workload import NS, WorkloadEntry
@@ -121,7 +120,7 @@ class Load(Workload):
     @property
     def draws_pauses(self) -> bool:
         """Whether the pauses between its loads are drawn."""
-        return self.loads > 1 and self.idle.kind != "constant"
+        return self.loads > 1 and is_drawn(self.idle)
 
     def refused(self, flow: Flow, given: Collection[str]) -> Iterator[Refusal]:
         """Yield the keys that a browser does not obey."""

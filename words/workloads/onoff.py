@@ -11,7 +11,7 @@ from fairc.cell.workloads import OnOffWorkload
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_RATE
 from fairc.dsl.model import Distribution, OnPath, Workload
-from fairc.words.distributions import A_RANDOM_TIME, distribution
+from fairc.words.distributions import A_RANDOM_TIME, distribution, is_drawn
 from fairc.words.sizes import A_PACKET_SIZE, whole_bytes
 
 from .workload import WorkloadEntry, check_lasting, lowered
@@ -40,7 +40,7 @@ class OnOff(Workload):
     @property
     def is_drawn(self) -> bool:
         """Whether its times are drawn."""
-        return any(random.kind != "constant" for random in (self.on, self.off))
+        return is_drawn(self.on) or is_drawn(self.off)
 
     def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> OnOffWorkload:
         """Return its part of the plan."""

@@ -11,7 +11,7 @@ from fairc.cell.frames import segment_bytes, stream_bytes
 from fairc.cell.seeds import stream_seed
 from fairc.cell.workloads import RequestsWorkload, SharedArrivals
 from fairc.dsl.core.diagnostics import Label
-from fairc.dsl.core.entries import Entry, Parameter, Use
+from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_POSITIVE_SHARE
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.units import PACKETS
@@ -20,7 +20,9 @@ from fairc.dsl.model import Distribution, Flow, OnPath, Workload
 from fairc.words.distributions import (
     A_RANDOM_TIME,
     A_RANDOM_TRANSFER,
+    DistributionEntry,
     distribution,
+    is_drawn,
     quantities,
 )
 
@@ -62,8 +64,7 @@ class Requests(Workload):
     @property
     def is_drawn(self) -> bool:
         """Whether sizes, times or the flow's part of shared arrivals are drawn."""
-        drawn = (self.size, self.every)
-        return self.share is not None or any(random.kind != "constant" for random in drawn)
+        return self.share is not None or is_drawn(self.size) or is_drawn(self.every)
 
     def split(self, users: int) -> Requests:
         """Return the requests of each user: a share of the arrivals is their group's."""
@@ -183,7 +184,7 @@ def _build(use: Use[WorkloadEntry]) -> Requests:
     )
 
 
-def _in_packets(size: Quantity | Use[Entry]) -> bool:
+def _in_packets(size: Quantity | Use[DistributionEntry]) -> bool:
     """Return whether a size, or its distribution, counts packets.
 
     Raises CompileError for a fraction of a packet.
