@@ -179,7 +179,8 @@ class Block:
 class Settings:
     """The values of a block's valid settings: settings[KEY] is the value of a key, or its default.
 
-    typed: as their kinds take them. values: as evaluated, with their spans.
+    typed: as their kinds take them.
+    values: as evaluated, with their spans.
     """
 
     block: Block

@@ -23,12 +23,16 @@ from .scenarios import Builder
 class Experiment:
     """An experiment without errors; `not-yet` warnings may remain in `diagnostics`.
 
-    title, citation: `title` and `source` of the file, or empty. axes: the swept names in file
-    order. repeat: the (largest) number of repetitions of each configuration, >= 1; precision: what
-    ends them earlier. common: whether starts, arrivals, sizes and pauses are the same for every
-    value of the sweep; paired: whether losses are, too. diagnostics: warnings so far; making
-    configurations may add to them. settings: what `--set` replaced, by name. deviates: what differs
-    from the publication that `citation` names. measured_at: where `measure` has each metric.
+    title, citation: `title` and `source` of the file, or empty.
+    axes: the swept names in file order.
+    repeat: the (largest) number of repetitions of each configuration, >= 1.
+    precision: what ends them earlier.
+    common: whether starts, arrivals, sizes and pauses are the same for every value of the sweep.
+    paired: whether losses are, too.
+    diagnostics: warnings so far; making configurations may add to them.
+    settings: what `--set` replaced, by name.
+    deviates: what differs from the publication that `citation` names.
+    measured_at: where `measure` has each metric.
     """
 
     name: str

@@ -60,8 +60,10 @@ Timing = tuple[int | None, int, int | None, Literal["first", "all"], Literal["fu
 class Parts:
     """What the scenarios of an experiment are made from.
 
-    topology: the setting's value, or the inline body. topologies: those declared in the file.
-    settings: the experiment's block. hosts: all of its `hosts` as one block.
+    topology: the setting's value, or the inline body.
+    topologies: those declared in the file.
+    settings: the experiment's block.
+    hosts: all of its `hosts` as one block.
     """
 
     topology: syntax.Expr | syntax.Body | None

@@ -72,11 +72,12 @@ MAX_LINES = 12
 class FigureEntry(Entry):
     """A figure of `report`, and how much it can show and still be read.
 
-    panels: at most this many; groups: at most this many in all panels; lines: at most this many per
-    panel if its groups share it, else 0.
-    shows_curves: whether it shows a metric's curves, not its numbers. module: where it is drawn, if
-    not in the module of its name in runtime/report/figures. over_time: its parameter that can be
-    `time`; empty: none.
+    panels: at most this many.
+    groups: at most this many in all panels.
+    lines: at most this many per panel if its groups share it, else 0.
+    shows_curves: whether it shows a metric's curves, not its numbers.
+    module: where it is drawn, if not in the module of its name in runtime/report/figures.
+    over_time: its parameter that can be `time`; empty: none.
     has_panels: whether `facet` makes panels.
     """
 

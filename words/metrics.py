@@ -50,7 +50,8 @@ _CWND_EVERY = P("every", A_SAMPLE_TIME, "time between samples, at least 100us", 
 class Need:
     """What a flow must do for a metric to have values.
 
-    activity: completes "no flow ...". met: whether any of some flows does it.
+    activity: completes "no flow ...".
+    met: whether any of some flows does it.
     """
 
     activity: str
@@ -81,7 +82,8 @@ _RESENDS = Need("retransmits", _any(lambda flow: flow.transport != "udp"))
 class MeasuredFlow:
     """A flow that a metric is requested of, as far as it is known before anything runs.
 
-    base_rtt_ns: of its path. sample_every_ns: interval at which its connections are sampled.
+    base_rtt_ns: of its path.
+    sample_every_ns: interval at which its connections are sampled.
     begins_ns, ends_ns: when its measurement begins and ends at the latest, from the epoch; None:
     nothing limits it.
     """
@@ -97,17 +99,21 @@ class MeasuredFlow:
 class MetricEntry(Entry):
     """A metric.
 
-    need: what it applies to; None: anything. per_load: whether each load of a page has a value,
-    distinguished by `load` and `protocol`. over_time: whether `line` can show it with `x: time`;
-    else it is one number per cell or flow. has_curves: whether it has curves, which have figures of
-    their own. every: its parameter for the time between samples of connections, if it is computed
-    from them. of_cell: whether it is of all flows of a cell together. units: SI units of sub-values
-    whose unit differs from the first one's. module: where it is computed, if not in the module of
-    its name in runtime/metrics. signed: the values, by their names in `measure`, that may be
-    negative. is_level: whether it is a mean over time, so that it depends on when it was taken
-    while bulk flows still move; not_levels: the values that are not, by their names in `measure`.
-    of_transfers: whether its percentiles are over transfers. check: yields what is wrong with a
-    request in a configuration, given the flows that it is of; its place is added.
+    need: what it applies to; None: anything.
+    per_load: whether each load of a page has a value, distinguished by `load` and `protocol`.
+    over_time: whether `line` can show it with `x: time`; else it is one number per cell or flow.
+    has_curves: whether it has curves, which have figures of their own.
+    every: its parameter for the time between samples of connections, if it is computed from them.
+    of_cell: whether it is of all flows of a cell together.
+    units: SI units of sub-values whose unit differs from the first one's.
+    module: where it is computed, if not in the module of its name in runtime/metrics.
+    signed: the values, by their names in `measure`, that may be negative.
+    is_level: whether it is a mean over time, so that it depends on when it was taken while bulk
+    flows still move.
+    not_levels: the values that are not, by their names in `measure`.
+    of_transfers: whether its percentiles are over transfers.
+    check: yields what is wrong with a request in a configuration, given the flows that it is of;
+    its place is added.
     """
 
     need: Need | None = None

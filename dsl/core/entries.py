@@ -25,10 +25,11 @@ class Parameter(Generic[T]):
     """A parameter of an entry, or a key of a block.
 
     default: what applies if it is omitted, as a literal of the language; `fallback` is its value.
-    otherwise: the same in prose, where it depends on something else. required: must be given.
+    otherwise: the same in prose, where it depends on something else.
+    required: must be given.
     repeated: takes all remaining positional arguments, or exactly `count` of them; a repeated key
-    may be given several times, as if its values were one list. runs: False if it cannot be used
-    yet.
+    may be given several times, as if its values were one list.
+    runs: False if it cannot be used yet.
     """
 
     name: str

@@ -80,7 +80,8 @@ def used(value: Value, at: Span | None, use: str) -> tuple[Label, ...]:
 class Quantities:
     """Quantities of some dimensions within limits, in base units.
 
-    low, high: limits, included unless `open_low`, `open_high`. whole: integers only.
+    low, high: limits, included unless `open_low`, `open_high`.
+    whole: integers only.
     """
 
     dimensions: tuple[Dimension, ...]

@@ -27,8 +27,9 @@ class OwnCca:
 class Flow:
     """A flow: `connections` parallel connections from `server` to `client`, one session.
 
-    cca: None over UDP, and if an image brings its own. cca_parameters: over TCP those that the file
-    gives, by the kernel's names; over QUIC all of them.
+    cca: None over UDP, and if an image brings its own.
+    cca_parameters: over TCP those that the file gives, by the kernel's names; over QUIC all of
+    them.
     start_ns: ns after the start of the cell; None: drawn for each connection from `random_start`
     (s), or without one 0 plus the seeded offset of measurement.md.
     stop_ns: ns after the start of the cell, or None.

@@ -36,7 +36,8 @@ class Jitter:
 class Change:
     """New values of a link from `at_ns` on, ns after the start of the cell; None: unchanged.
 
-    rate_bps: 0: packets wait. is_up: whether packets get across; if not, they are lost.
+    rate_bps: 0: packets wait.
+    is_up: whether packets get across; if not, they are lost.
     """
 
     at_ns: int
@@ -65,9 +66,11 @@ class Trace:
 class Policer:
     """Congestion policing of one direction of a link (docs/learn/links.md).
 
-    rate: fill rate of each user's bucket, packets/s, > 0; depth: packets, >= 1. harshness: how much
-    an empty bucket drops. feedback: which ECN marks senders re-expose. charge: when a re-echo takes
-    its token.
+    rate: fill rate of each user's bucket, packets/s, > 0.
+    depth: packets, >= 1.
+    harshness: how much an empty bucket drops.
+    feedback: which ECN marks senders re-expose.
+    charge: when a re-echo takes its token.
     """
 
     name: str
@@ -86,11 +89,15 @@ class Direction:
     rate_bps: bit/s on the wire, > 0, or None for a link that is not shaped.
     delay_ns: one-way delay, ns, >= 0.
     loss: loss probability, 0 <= loss < 1: independent for each packet (Bernoulli), or the
-    stationary one of `bursts`. reorder: probability that a packet skips the delay. duplicate:
-    probability that it arrives twice. changes: in chronological order. trace: what the rate
-    follows; rate_bps is then its mean. mtu: the largest IP packet, bytes; the same both ways.
-    policer: in front of the queue. transmit: `frames`: each frame takes its length / rate;
-    `bucket`: a token bucket of one frame lets them pass, and they take no time.
+    stationary one of `bursts`.
+    reorder: probability that a packet skips the delay.
+    duplicate: probability that it arrives twice.
+    changes: in chronological order.
+    trace: what the rate follows; rate_bps is then its mean.
+    mtu: the largest IP packet, bytes; the same both ways.
+    policer: in front of the queue.
+    transmit: `frames`: each frame takes its length / rate; `bucket`: a token bucket of one frame
+    lets them pass, and they take no time.
     """
 
     rate_bps: int | None

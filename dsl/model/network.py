@@ -36,8 +36,10 @@ class Node:
 class Pep:
     """Two proxies that split TCP connections, at both ends of the link between two routers.
 
-    terminal: on the clients' side; gateway: on the servers'. cca: of the connections between them,
-    of which `connections` are opened in advance; window: the initial window of each.
+    terminal: on the clients' side.
+    gateway: on the servers'.
+    cca: of the connections between them, of which `connections` are opened in advance.
+    window: the initial window of each.
     """
 
     name: str

@@ -30,8 +30,9 @@ class Reading:
     """A checked statistic, as written. Its numbers may depend on swept names, so they are
     expressions.
 
-    share: of `percentile`, else None. test: of `count`, its comparison and bound. where: chooses
-    configurations.
+    share: of `percentile`, else None.
+    test: of `count`, its comparison and bound.
+    where: chooses configurations.
     """
 
     statistic: Statistic

@@ -20,8 +20,9 @@ CLOSERS = frozenset(OPENERS.values())
 class Piece:
     """A token or a comment.
 
-    kind: the token's name in the grammar. start: its offset in the source; -1 for a comma that is
-    added. lines: line ends between the piece before it and this one.
+    kind: the token's name in the grammar.
+    start: its offset in the source; -1 for a comma that is added.
+    lines: line ends between the piece before it and this one.
     line, column: where it stood, from 1 and from 0.
     """
 
@@ -37,9 +38,11 @@ class Piece:
 class Marks:
     """What the syntax tree says about offsets.
 
-    declarations: where a declaration begins, and whether it is a block. statements: what begins a
-    line of its own. items: what may share a line. keys: what is followed by an `=` that is lined
-    up. spread: braces whose contents always stand on lines of their own.
+    declarations: where a declaration begins, and whether it is a block.
+    statements: what begins a line of its own.
+    items: what may share a line.
+    keys: what is followed by an `=` that is lined up.
+    spread: braces whose contents always stand on lines of their own.
     tuples: parentheses around a tuple, and whether it has one item.
     """
 

@@ -35,8 +35,9 @@ OF_NAMES = re.compile(r"unknown-(?:name|node|flow|users|topology|policer)|not-an
 class PartialFile:
     """A file as far as it can be read; file: None if none of it can.
 
-    found: the syntax errors. named: the names in what was left out; lost: those that it may have
-    declared.
+    found: the syntax errors.
+    named: the names in what was left out.
+    lost: those that it may have declared.
     end: from here on, blocks may be other ones than they seem: one before it was not closed.
     """
 

@@ -19,8 +19,9 @@ Claim = tuple["Shared", Place, object]
 class Shared:
     """Something that flows share.
 
-    name: names it, given its place; why: why there is only one of it; help: what to do, given its
-    place.
+    name: names it, given its place.
+    why: why there is only one of it.
+    help: what to do, given its place.
     """
 
     code: str

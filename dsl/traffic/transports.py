@@ -36,7 +36,9 @@ Cca = Symbol | Applied
 class Control:
     """A transport with its CCA, written at `span`.
 
-    qlog: whether QUIC writes one. own: a CCA of the user's own. image: of another QUIC stack.
+    qlog: whether QUIC writes one.
+    own: a CCA of the user's own.
+    image: of another QUIC stack.
     """
 
     transport: model.Transport

@@ -15,7 +15,8 @@ from fairc.dsl.core.source import Span
 class Loss:
     """The random losses of a link, each None if it is not given; written at `span`.
 
-    own, both: loss probabilities, of this direction and of each direction; bursts: a Markov chain.
+    own, both: loss probabilities, of this direction and of each direction.
+    bursts: a Markov chain.
     """
 
     span: Span

@@ -69,7 +69,8 @@ TIMEOUT = Parameter(
 class Load(Workload):
     """The workload `load`: a page, loaded repeatedly, with pauses (s).
 
-    http: h3: the first load is over h2, and learns of h3. timeout_ns: None: by the page's size.
+    http: h3: the first load is over h2, and learns of h3.
+    timeout_ns: None: by the page's size.
     """
 
     page: Page

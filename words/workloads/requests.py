@@ -50,9 +50,9 @@ SHARE = Parameter(
 class Requests(Workload):
     """The workload `requests`: answers of random sizes, requested at random times (s).
 
-    size: bytes or, with `packets`, payloads of full packets. share: the flow's part of the one
-    process of arrivals that all flows with a share split; `every` is then that of the process.
-    None: the flow has separate arrivals.
+    size: bytes or, with `packets`, payloads of full packets.
+    share: the flow's part of the one process of arrivals that all flows with a share split; `every`
+    is then that of the process. None: the flow has separate arrivals.
     """
 
     size: Distribution
