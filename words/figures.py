@@ -9,31 +9,18 @@ from fractions import Fraction
 from typing import Any
 
 from fairc.dsl.core.entries import Entry, Parameter
-from fairc.dsl.core.kinds import A_COUNT, A_SWITCH, AnyName, Lists, Quantities, Texts, Words
+from fairc.dsl.core.kinds import A_COUNT, A_SWITCH, AnyName, OneOrMore, Quantities, Texts, Words
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, SHARE
-from fairc.dsl.core.values import ListValue, Symbol, Text, TupleValue, Value
+from fairc.dsl.core.values import Text, Value
 
 P = Parameter
 
 A_BIN_COUNT = Quantities((NUMBER,), low=1, high=200, whole=True)
 A_NAME = AnyName("a swept name, `repetition`, `load`, `protocol`, `time`, `flow` or `users`")
-NAMES = Lists(A_NAME)
+NAMES = OneOrMore(A_NAME, "a name or a list of names")
 ALWAYS = ("repetition", "load", "protocol", "time", "flow", "users")
-
-
-@dataclass(frozen=True)
-class OneOrMore:
-    """The kind "a name, or a list or tuple of names"."""
-
-    phrase: str = "a name or a list of names"
-
-    def take(self, value: Value, use: str, at: Span | None = None) -> tuple[Symbol, ...]:
-        """Return the names. Raises CompileError unless the value is a name or a list of names."""
-        if isinstance(value, ListValue | TupleValue):
-            return NAMES.take(value, use, at)
-        return (A_NAME.take(value, use, at),)
 
 
 @dataclass(frozen=True)
@@ -48,8 +35,8 @@ class Conditions:
 
 
 METRIC = P("metric", AnyName("a metric"), "the metric shown", required=True)
-_BY = P("by", OneOrMore(), "one group for each value of these")
-FACET = P("facet", OneOrMore(), "one panel for each value of these")
+_BY = P("by", NAMES, "one group for each value of these")
+FACET = P("facet", NAMES, "one panel for each value of these")
 WHERE = P("where", Conditions(), "only cells for which this holds")
 _X = P("x", A_NAME, "horizontal axis", required=True)
 _Y = P("y", A_NAME, "vertical axis", required=True)

@@ -1,10 +1,15 @@
-"""The transports."""
+"""Transports, and third-party images of one: `over = quic(image: "my-quic:latest")`."""
 
 from __future__ import annotations
 
-from fairc.dsl.core.entries import Entry, Parameter
+import re
+
+from fairc.cell import text
+from fairc.dsl.core.entries import Entry, Parameter, Use
 from fairc.dsl.core.kinds import A_SWITCH, Texts, Words
+from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import Registry
+from fairc.dsl.core.values import Text
 
 STACK = Parameter("stack", Words("QUIC stack", ("quinn",)), "the implementation", "quinn")
 QLOG = Parameter("qlog", A_SWITCH, "write a qlog file", "off")
@@ -19,3 +24,33 @@ TRANSPORTS: Registry[Entry] = Registry(
         Entry("quic", "QUIC (RFC 9000) in user space", (STACK, QLOG, IMAGE), runs=True),
     ],
 )
+
+REFERENCE = re.compile(text.IMAGE, re.ASCII)
+
+
+def image_of(over: Use[Entry] | None) -> Text | None:
+    """Return the image that `over` names. Raises CompileError if it cannot be one."""
+    image = over.given(IMAGE) if over else None
+    if over is None or image is None:
+        return None
+    gather = Gather()
+    with gather.attempt():
+        if len(image.value) > text.LONGEST_IMAGE or not REFERENCE.fullmatch(image.value):
+            fail(
+                "bad-image",
+                f"`{image.value}` is not an image name",
+                image.span,
+                help='write it as `docker images` shows it: `over = quic(image: "name:tag")`',
+            )
+    for name, place in over.places.items():
+        with gather.attempt():
+            if name != IMAGE.name:
+                fail(
+                    "impossible-pair",
+                    "an image brings its own stack",
+                    place,
+                    help="leave out everything but `image`: whether there is a qlog is up to the"
+                    " image (QLOGDIR)",
+                )
+    gather.finish()
+    return image

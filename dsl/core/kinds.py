@@ -280,16 +280,17 @@ class Lists(Generic[T]):
 
 
 @dataclass(frozen=True)
-class OneOrMoreTexts:
-    """A string, or a list of strings."""
+class OneOrMore(Generic[T]):
+    """A value of one kind, or a list of them."""
 
-    phrase: str = 'a string in "quotes", or a list of strings'
+    item: Kind[T]
+    phrase: str
 
-    def take(self, value: Value, use: str, at: Span | None = None) -> tuple[Text, ...]:
-        """Return the texts. Raises CompileError for anything else."""
+    def take(self, value: Value, use: str, at: Span | None = None) -> tuple[T, ...]:
+        """Return the items. Raises CompileError unless each is of the kind."""
         if isinstance(value, ListValue | TupleValue):
-            return Lists(Texts()).take(value, use, at)
-        return (Texts().take(value, use, at),)
+            return Lists(self.item).take(value, use, at)
+        return (self.item.take(value, use, at),)
 
 
 @dataclass(frozen=True)

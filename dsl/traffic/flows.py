@@ -20,10 +20,10 @@ from fairc.words.ccas import Setting
 from fairc.words.distributions import distribution
 from fairc.words.workloads import WorkloadEntry
 
-from .images import check_image
 from .transports import (
     Control,
     bytes_of,
+    check_image,
     check_workload,
     control_of,
     kernel_control,

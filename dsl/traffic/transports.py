@@ -13,21 +13,25 @@ from fairc.cell.model import TransportOptions
 from fairc.dsl import model
 from fairc.dsl.blocks import Settings
 from fairc.dsl.core.entries import Entry, Parameter, Use, bind
-from fairc.dsl.core.problems import fail
+from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Applied, Quantity, Symbol
 from fairc.words.blocks import flow as keys
 from fairc.words.ccas import BPF, CCAS, CCAS_OVER, TCP_CCAS, Setting
-from fairc.words.ccas.bpf import NAME, OBJECT
+from fairc.words.ccas.bpf import NAME, OBJECT, own_cca
 from fairc.words.sizes import whole_bytes
-from fairc.words.transports import QLOG
+from fairc.words.transports import QLOG, image_of
 from fairc.words.workloads import WORKLOADS, WorkloadEntry
-
-from .images import image_of
-from .own_ccas import own_cca
 
 SWITCHES = (keys.SACK, keys.PACING, keys.FAST_OPEN)
 """Switches of a flow; `hosts` has keys of the same names."""
+
+IMAGE_KEYS = frozenset({"users", "from", "to", "count", "over", "start", "workload", "rtt", "cca"})
+"""Keys of a flow that need nothing from its programs; `cca` is refused elsewhere.
+
+A third-party image (by the contract of quic-interop-runner) decides by itself what the others
+decide for fairc's own stack: fairc could not know whether it honours them.
+"""
 
 Cca = Symbol | Applied
 
@@ -140,7 +144,7 @@ def options_of(
     window: the receive window that the flow's workload sets. Raises CompileError.
     """
     if control.image is not None:
-        return TransportOptions()  # `images.check_image` has refused what is given
+        return TransportOptions()  # `check_image` has refused what is given
     sack, pacing, fast_open = (_switch(key, control, own, hosts) for key in SWITCHES)
     ecn, accurate_ecn = _ecn(control, own, hosts)
     packets = own.given(keys.INITIAL_WINDOW) or hosts.given(keys.INITIAL_WINDOW)
@@ -193,6 +197,38 @@ def check_workload(
             rate.span,
             help="leave the flow's `rate` out",
         )
+
+
+def check_image(workload: Use[WorkloadEntry], settings: Settings) -> None:
+    """Refuse options that third-party images do not support. Raises CompileError."""
+    gather = Gather()
+    with gather.attempt():
+        if not workload.entry.by_images:
+            fail(
+                "impossible-pair",
+                f"`{workload.entry.name}` is not supported for third-party images",
+                workload.span,
+                help="they download files: `workload = file(10MB)`",
+            )
+    with gather.attempt():
+        count = settings[keys.COUNT]
+        if count.number != 1:
+            fail(
+                "impossible-pair",
+                "a third-party image opens one connection",
+                count.span,
+                help="leave `count` out; for more connections, write flows with separate servers",
+            )
+    for name, setting in settings.block.settings.items():
+        with gather.attempt():
+            if name not in IMAGE_KEYS:
+                fail(
+                    "impossible-pair",
+                    f"`{name}` is not supported for third-party images",
+                    setting.span,
+                    help="leave it out: the interface of images has no such option",
+                )
+    gather.finish()
 
 
 def _transport(over: Use[Entry] | None, cca: Cca | None) -> tuple[model.Transport, bool]:

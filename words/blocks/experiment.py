@@ -11,7 +11,7 @@ from fairc.dsl.core.kinds import (
     A_TIME,
     A_WHOLE,
     Lists,
-    OneOrMoreTexts,
+    OneOrMore,
     Quantities,
     Texts,
     Words,
@@ -26,7 +26,7 @@ TITLE = Parameter("title", Texts(), "the question, in one line")
 SOURCE = Parameter("source", Texts(), "the publication that the experiment comes from")
 DEVIATES = Parameter(
     "deviates",
-    OneOrMoreTexts(),
+    OneOrMore(Texts(), 'a string in "quotes", or a list of strings'),
     "what differs from that publication, and why; may be given several times",
     repeated=True,
 )

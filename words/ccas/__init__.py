@@ -1,7 +1,8 @@
 """The CCAs by transport.
 
 knobs   their declaration, and that of their parameters
-kernel  those of Linux; quic: those of the endpoints, listed in `quic.json`; bpf: user-defined
+kernel  those of Linux; quic: those of the endpoints, listed in `quic.json`
+bpf     user-defined ones
 """
 
 from __future__ import annotations
