@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
-from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
+from fairc.dsl.core.diagnostics import Diagnostic, Label
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import Switch, Words
 from fairc.dsl.core.problems import Gather, fail, not_yet
@@ -21,11 +21,8 @@ T = TypeVar("T")
 
 def sort_settings(
     settings: Iterable[syntax.Setting], keys: Registry[Parameter[Any]], block: str
-) -> Mapping[str, syntax.Setting]:
-    """Return settings by key. Raises CompileError for unknown and repeated keys.
-
-    The error carries the good settings in `partial`, so that their values can still be checked.
-    """
+) -> tuple[Mapping[str, syntax.Setting], Sequence[Diagnostic]]:
+    """Return settings by key, and what is wrong with the others: unknown and repeated keys."""
     gather = Gather()
     found: dict[str, syntax.Setting] = {}
     for setting in settings:
@@ -59,9 +56,7 @@ def sort_settings(
                     help="keep one of them",
                 )
             found[name] = setting
-    if gather.found:
-        raise PartialError(gather.found, found)
-    return found
+    return found, gather.found
 
 
 def _together(first: syntax.Setting, second: syntax.Setting) -> syntax.Setting:
@@ -72,16 +67,6 @@ def _together(first: syntax.Setting, second: syntax.Setting) -> syntax.Setting:
         for item in (one.value.items if isinstance(one.value, syntax.ListOf) else (one.value,))
     ]
     return replace(first, value=syntax.ListOf(items=tuple(values), span=second.value.span))
-
-
-class PartialError(CompileError):
-    """Some settings of a block are wrong; `partial` holds the others."""
-
-    def __init__(
-        self, diagnostics: Iterable[Diagnostic], partial: Mapping[str, syntax.Setting]
-    ) -> None:
-        super().__init__(diagnostics)
-        self.partial = partial
 
 
 def _closed_word(node: syntax.Expr, key: Parameter[Any]) -> Symbol | None:
@@ -103,11 +88,7 @@ class Block:
         self.span = span
         self.keys = keys
         self.what = what
-        self.problems: tuple[Diagnostic, ...] = ()
-        try:
-            self.settings = sort_settings(items, keys, what)
-        except PartialError as error:
-            self.settings, self.problems = error.partial, error.diagnostics
+        self.settings, self.problems = sort_settings(items, keys, what)
 
     def checked(self) -> None:
         """Raise CompileError if keys are wrong or missing."""

@@ -16,7 +16,7 @@ from .blocks import Block, Settings
 from .core.diagnostics import CompileError, Diagnostic, Label
 from .core.entries import bind
 from .core.problems import MOST_FOUND, Gather, fail
-from .core.registry import unknown
+from .core.registry import refuse_unknown
 from .core.values import Applied, Quantity, Symbol, Value
 from .expressions.evaluate import Scope, evaluate_with
 from .expressions.names import used_names
@@ -199,8 +199,7 @@ class Builder:
             return self.own_network(own, value, scope)
         if value.name not in TOPOLOGIES:
             span = value.name_span if isinstance(value, Applied) else value.span
-            near = unknown("topology", "topology", value.name, self._known(), span)
-            fail(near.code, near.message, span, near.note, help=near.help)
+            refuse_unknown("topology", "topology", value.name, self._known(), span)
         bind(TOPOLOGIES, value, "`topology`")
         declared = preset(value.name)
         network = self._inside(value, lambda: self._instance(declared, value, None))

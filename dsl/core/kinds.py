@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, NoReturn, Protocol, TypeVar
 
-from .diagnostics import CompileError, Label
+from .diagnostics import Label
 from .problems import Gather, fail
-from .registry import suggest, unknown
+from .registry import refuse_unknown, suggest
 from .source import Span
 from .units import (
     BDP,
@@ -195,10 +195,9 @@ class Words(Generic[W]):
         """Return the word. Raises CompileError unless it is one of the choices."""
         if not isinstance(value, Symbol):
             refuse(self, value, use, at)
-        for choice in self.choices:
-            if choice == value.name:
-                return choice
-        raise CompileError([unknown(self.what, self.code, value.name, self.choices, value.span)])
+        if value.name not in self.choices:
+            refuse_unknown(self.what, self.code, value.name, self.choices, value.span)
+        return self.choices[self.choices.index(value.name)]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Generic, Protocol, TypeVar, cast
+from typing import Generic, NoReturn, Protocol, TypeVar, cast
 
 from . import plugins
 from .diagnostics import CompileError, Diagnostic
@@ -146,6 +146,11 @@ def unknown(
         note=f"did you mean `{near}`?" if near else "",
         help=help or (f"known: {listed(known)}" if known else f"this file defines no {word}"),
     )
+
+
+def refuse_unknown(word: str, code: str, name: str, choices: Iterable[str], span: Span) -> NoReturn:
+    """Raise CompileError for an unknown name, with the nearest choice as a suggestion."""
+    raise CompileError([unknown(word, code, name, choices, span)])
 
 
 def listed(names: Sequence[str]) -> str:

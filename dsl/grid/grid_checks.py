@@ -8,7 +8,7 @@ from typing import NamedTuple
 from fairc.dsl.blocks import Block
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label, Severity
 from fairc.dsl.core.problems import Gather, fail
-from fairc.dsl.core.registry import unknown
+from fairc.dsl.core.registry import refuse_unknown
 from fairc.dsl.core.source import Span
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.text import syntax
@@ -72,8 +72,7 @@ def _swept_name(node: syntax.Expr | None, swept: Sequence[str]) -> str:
     if not isinstance(inner, syntax.Name) or inner.rest:
         fail("wrong-type", "`per` takes swept names", node.span, help="`per a`, or `per (a, b)`")
     if inner.text not in swept:
-        near = unknown("swept name", "name", inner.text, swept, inner.span)
-        fail(near.code, near.message, inner.span, near.note, help=near.help)
+        refuse_unknown("swept name", "name", inner.text, swept, inner.span)
     return inner.text
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fairc.dsl import model
-from fairc.dsl.core.diagnostics import CompileError, Label
+from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.problems import fail
-from fairc.dsl.core.registry import unknown
+from fairc.dsl.core.registry import refuse_unknown
 from fairc.dsl.core.source import Span
 
 
 def require_node(name: str, span: Span, nodes: Mapping[str, model.Node]) -> None:
     """Raise CompileError unless the topology has a node of this name."""
     if name not in nodes:
-        raise CompileError([unknown("node", "node", name, nodes, span)])
+        refuse_unknown("node", "node", name, nodes, span)
 
 
 def require_router(name: str, span: Span, nodes: Mapping[str, model.Node], what: str) -> None:

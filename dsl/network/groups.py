@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from fairc.dsl import model
 from fairc.dsl.blocks import Block
 from fairc.dsl.core.problems import Gather, fail
-from fairc.dsl.core.registry import unknown
+from fairc.dsl.core.registry import refuse_unknown
 from fairc.dsl.core.source import Span
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.text import syntax
@@ -53,8 +53,7 @@ def check_users(
     """Raise CompileError unless the flow's users exist and can attach to the network."""
     span = next(s.value.span for s in flow.settings.items if s.key.text == "users")
     if built.users not in groups:
-        near = unknown("group of users", "users", built.users or "", groups, span)
-        fail(near.code, near.message, span, near.note, help=near.help)
+        refuse_unknown("group of users", "users", built.users or "", groups, span)
     hosts = {node.name for node in network.nodes if node.kind == "host"}
     if not {CLIENT, SERVER} <= hosts:
         fail(

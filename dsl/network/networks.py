@@ -12,7 +12,7 @@ from fairc.dsl.blocks import Block, Settings
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
 from fairc.dsl.core.entries import Use, assign
 from fairc.dsl.core.problems import MOST_FOUND, Gather, fail
-from fairc.dsl.core.registry import unknown
+from fairc.dsl.core.registry import refuse_unknown
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Applied, Quantity, Symbol
 from fairc.dsl.expressions.evaluate import Scope
@@ -119,8 +119,7 @@ def _link(
         with gather.attempt():
             for word in (ends.left, ends.right):
                 if word.text not in nodes:
-                    hint = unknown("node", "node", word.text, nodes, word.span)
-                    fail(hint.code, hint.message, word.span, hint.note, help=hint.help)
+                    refuse_unknown("node", "node", word.text, nodes, word.span)
             if ends.left.text == ends.right.text:
                 fail("self-link", f"this links `{ends.left.text}` to itself", ends.span)
             pair = (ends.left.text, ends.right.text)

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from fairc.dsl.core.diagnostics import CompileError
 from fairc.dsl.core.entries import Parameter, assign, signature
 from fairc.dsl.core.problems import Gather, fail
-from fairc.dsl.core.registry import unknown
+from fairc.dsl.core.registry import refuse_unknown
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, Dimension
 from fairc.dsl.expressions.evaluate import Scope, evaluate
@@ -199,9 +198,8 @@ def _flow(metric: MetricEntry, value: str, node: syntax.Expr | None, facts: Fact
         )
     if not isinstance(node, syntax.Name) or node.rest:
         fail("wrong-type", "`flow` is the name of a flow", node.span)
-    if node.text in known:
-        return node.text
-    if not grouped and node.text in (*facts.on_users, *facts.users) and "user" in metric.values:
+    has_hosts = not grouped and node.text in (*facts.on_users, *facts.users)
+    if node.text not in known and has_hosts and "user" in metric.values:
         fail(
             "unknown-flow",
             f"`{metric.name}` has a value for each host of `{node.text}`",
@@ -211,7 +209,9 @@ def _flow(metric: MetricEntry, value: str, node: syntax.Expr | None, facts: Fact
                 f" what all get"
             ),
         )
-    raise CompileError([unknown("flow", "flow", node.text, known, node.span)])
+    if node.text not in known:
+        refuse_unknown("flow", "flow", node.text, known, node.span)
+    return node.text
 
 
 def _load(metric: MetricEntry, node: syntax.Expr | None, facts: Facts, at: Span) -> int:

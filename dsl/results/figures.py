@@ -13,7 +13,7 @@ from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.entries import Parameter, match
 from fairc.dsl.core.literals import literal
 from fairc.dsl.core.problems import Gather, fail, not_yet
-from fairc.dsl.core.registry import unknown
+from fairc.dsl.core.registry import refuse_unknown
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, in_si
 from fairc.dsl.core.values import Argument, ListValue, Quantity, Symbol, Text, TupleValue, Value
@@ -198,8 +198,7 @@ class FigureChecker:
     ) -> None:
         name, use = item.name, f"`{parameter.name}` of `{entry.name}`"
         if name not in self._facts.names:
-            near = unknown("swept name", "name", name, self._facts.names, item.span)
-            fail(near.code, near.message, item.span, near.note, help=near.help)
+            refuse_unknown("swept name", "name", name, self._facts.names, item.span)
         if name in ("load", "protocol"):
             self._refuse_load(use, item.span)
             metric = arguments.get("metric")

@@ -8,7 +8,7 @@ from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.entries import Entry, bind
 from fairc.dsl.core.problems import Gather, fail
-from fairc.dsl.core.registry import suggest, unknown
+from fairc.dsl.core.registry import refuse_unknown, suggest
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import DATA, FREQUENCY, NUMBER, PACKETS, RATE, TIME, Dimension, in_si
 from fairc.dsl.core.values import ListValue, Quantity, Symbol, Value
@@ -141,8 +141,7 @@ def _metric(item: Value, flows: Collection[str]) -> model.MetricRequest:
             met.setdefault(session.name, session.span)
         if isinstance(session, Symbol) and session.name not in flows:
             with gather.attempt():
-                near = unknown("flow", "flow", session.name, flows, session.span)
-                fail(near.code, near.message, session.span, near.note, help=near.help)
+                refuse_unknown("flow", "flow", session.name, flows, session.span)
     gather.finish()
     sessions = tuple(v.name for v in use.repeated if isinstance(v, Symbol))
     repeated = {p.name for p in use.entry.parameters if p.repeated}
