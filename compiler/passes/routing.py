@@ -57,7 +57,8 @@ def _warn_of_unused_paths(draft: Draft) -> None:
     """Warn of links that no flow crosses although they are part of a second way to somewhere."""
     links = draft.scenario.network.links
     crossed = {end.link for flow in draft.flows for end in (*flow.data, *flow.acks)}
-    idle = [n for n in range(len(links)) if n not in crossed and _has_way_round(links, n)]
+    bridges = _bridges(links)
+    idle = [n for n in range(len(links)) if n not in crossed and n not in bridges]
     if draft.flows and idle:
         names = [f"`{links[n].a} -- {links[n].b}`" for n in idle]
         draft.warn(
@@ -70,20 +71,38 @@ def _warn_of_unused_paths(draft: Draft) -> None:
         )
 
 
-def _has_way_round(links: Sequence[Link], number: int) -> bool:
-    """Whether the ends of a link stay connected without it."""
-    neighbours = defaultdict(set)
-    for n, link in enumerate(links):
-        if n != number:
-            neighbours[link.a].add(link.b)
-            neighbours[link.b].add(link.a)
-    start, target = links[number].a, links[number].b
-    reached, waiting = {start}, [start]
-    while waiting:
-        new = neighbours[waiting.pop()] - reached
-        reached |= new
-        waiting += new
-    return target in reached
+def _bridges(links: Sequence[Link]) -> set[int]:
+    """Return the links without which their ends are not connected (Tarjan, Information Processing
+    Letters 2, 1974), in one walk over the network.
+    """
+    ways: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for number, link in enumerate(links):
+        ways[link.a].append((number, link.b))
+        ways[link.b].append((number, link.a))
+    order: dict[str, int] = {}
+    earliest: dict[str, int] = {}  # node that is reached from below a node by a link not walked
+    found: set[int] = set()
+    for root, first in ways.items():
+        if root in order:
+            continue
+        order[root] = earliest[root] = len(order)
+        walk = [(root, -1, iter(first))]
+        while walk:
+            node, came, left = walk[-1]
+            for number, other in left:
+                if other not in order:
+                    order[other] = earliest[other] = len(order)
+                    walk.append((other, number, iter(ways[other])))
+                    break
+                if number != came:
+                    earliest[node] = min(earliest[node], order[other])
+            else:
+                walk.pop()
+                above = walk[-1][0] if walk else root
+                earliest[above] = min(earliest[above], earliest[node])
+                if earliest[node] > order[above]:
+                    found.add(came)
+    return found
 
 
 def _towards(draft: Draft, host: str) -> dict[str, End]:
