@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from fairc.cell.model import TransportOptions
 from fairc.cell.frames import MTU
+from fairc.cell.model import TransportOptions
 from fairc.dsl import CompileError, Source, Span
 from fairc.dsl.core.entries import Entry
 from fairc.dsl.core.literals import literal
