@@ -12,6 +12,7 @@ PREFIXES = {
     "Registry": "unknown-",
     "Words": "unknown-",
     "unknown": "unknown-",
+    "refuse_unknown": "unknown-",
     "_unique": "duplicate-",
 }
 """Functions that put something before the code that they are given."""
