@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from types import MappingProxyType
 
 from fairc.compiler.plan import Cell, Flow, Impairment, Interface, Node
 
 Place = tuple[str, str]  # (node, interface)
-# Cells of a run have the same addresses, and each is parsed hundreds of times.
-_interface = lru_cache(maxsize=65_536)(IPv4Interface)
-_network = lru_cache(maxsize=65_536)(IPv4Network)
 
 
 class PathError(ValueError):
@@ -41,6 +38,22 @@ class Paths:
         return {(n.name, i.name): i for n in self.cell.nodes for i in n.interfaces}
 
     @cached_property
+    def _addresses(self) -> dict[str, list[tuple[IPv4Interface, str]]]:
+        """The addresses of each node, and their interfaces; each is needed hundreds of times."""
+        return {
+            node.name: [(IPv4Interface(i.address), i.name) for i in node.interfaces]
+            for node in self.cell.nodes
+        }
+
+    @cached_property
+    def _routes(self) -> dict[str, list[tuple[IPv4Network, IPv4Address]]]:
+        """Destinations and next hops of each node's routes."""
+        return {
+            node.name: [(IPv4Network(r.destination), IPv4Address(r.via)) for r in node.routes]
+            for node in self.cell.nodes
+        }
+
+    @cached_property
     def _ways(self) -> dict[tuple[str, int], tuple[Place, ...]]:
         """Results of `to`."""
         return {}
@@ -52,16 +65,14 @@ class Paths:
         """
         target = IPv4Address(destination)
         found: tuple[int, str] | None = None
-        connected = [(_interface(i.address), i.name) for i in self._nodes[node].interfaces]
+        connected = self._addresses[node]
         if any(address.ip == target for address, _ in connected):
             return None
         for address, name in connected:
             if target in address.network:
                 found = max(found or (-1, ""), (address.network.prefixlen, name))
-        for route in self._nodes[node].routes:
-            network = _network(route.destination)
+        for network, via in self._routes[node]:
             if target in network and (found is None or network.prefixlen > found[0]):
-                via = IPv4Address(route.via)
                 names = [name for address, name in connected if via in address.network]
                 found = (network.prefixlen, names[0]) if names else found
         return found[1] if found else None
@@ -80,18 +91,15 @@ class Paths:
                 raise PathError(f"no route to {IPv4Address(destination)} behind {node}")
             places.append(place)
             node = self._peers[place][0]
-        if not any(
-            _interface(i.address).ip == IPv4Address(destination)
-            for i in self._nodes[node].interfaces
-        ):
+        if not any(address.ip == IPv4Address(destination) for address, _ in self._addresses[node]):
             raise PathError(f"{node} has no route to {IPv4Address(destination)}")
         self._ways[start] = tuple(places)
         return self._ways[start]
 
     def of(self, flow: Flow) -> tuple[Place, ...]:
         """Return the egress interfaces of a flow's data, from its server to its client."""
-        client = _interface(self._nodes[flow.client].interfaces[0].address).ip
-        return self.to(flow.server, int(client))
+        client, _ = self._addresses[flow.client][0]
+        return self.to(flow.server, int(client.ip))
 
     def back(self, flow: Flow) -> tuple[Place, ...]:
         """Return the egress interfaces from a flow's client to its server."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -168,7 +167,6 @@ def _chances(ranks: Floats) -> Floats:
     return chance
 
 
-@cache
 def _rank(n: int, tail: float) -> int:
     """Return the largest k with P(T <= k - 1) <= tail, ranks 1 to n; 0 if there is none."""
     if n > EXACT_PAIRS:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Literal
 
 from fairc.dsl.core.units import NUMBER, UNITS, in_si
@@ -34,9 +33,8 @@ class Swept:
     axis: str
     part: Part
 
-    def of(self, bindings: Mapping[str, str]) -> str | float | None:
-        """Return the column's value for a cell with these bindings; None for null."""
-        text = bindings.get(self.axis)
+    def of(self, text: str | None) -> str | float | None:
+        """Return the column's value for a value as in a plan; None for null."""
         if text is None or self.part == "text":
             return text
         number, unit = quantity(text) or (None, None)
@@ -65,7 +63,6 @@ def columns(axes: Sequence[str], taken: Iterable[str]) -> tuple[Swept, ...]:
     )
 
 
-@lru_cache(maxsize=10_000)  # each value stands in a column of every table, for many cells
 def quantity(text: str) -> tuple[float, str] | None:
     """Return a swept value as a number in base units and its unit; None for a word.
 

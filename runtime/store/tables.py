@@ -293,7 +293,9 @@ def _of_cells(
     lists: list[object] = [[stored.cell.id for stored in cells]]
     expressions = {"cell": f"list_extract($1::VARCHAR[], {number})"}
     for found in added:
-        lists.append([found.of(stored.cell.bindings) for stored in cells])
+        texts = [stored.cell.bindings.get(found.axis) for stored in cells]
+        values = {text: found.of(text) for text in {*texts}}
+        lists.append([values[text] for text in texts])
         expression = f"list_extract(${len(lists)}::{found.column.type}[], {number})"
         expressions[found.column.name] = expression
     return expressions, lists

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +51,6 @@ _TABLES: Mapping[str, Callable[[Floats], Floats]] = {
 }
 
 
-@cache
 def table(distribution: str) -> Floats:
     """Return the quantiles of a jitter of 1, increasing, shape (QUANTILES,).
 
