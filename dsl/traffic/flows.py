@@ -70,6 +70,7 @@ def build_flow(
             check_workload(control, use, settings.given(keys.RATE), flow.name.span)
     with gather.attempt():
         _check_order(flow, settings)
+    built = None
     if control is not None and workload is not None and options is not None:
         built = _built(flow, settings, hosts, control, quic, workload, options)
         for refusal in workload.refused(built, settings.typed.keys()):
@@ -77,7 +78,7 @@ def build_flow(
                 place = settings.place(refusal.key)
                 fail("impossible-pair", refusal.message, place, refusal.note, help=refusal.help)
     gather.finish()
-    assert workload is not None and use is not None
+    assert built is not None and workload is not None and use is not None
     for warning in workload.warnings(use.span):
         report(warning)
     return built

@@ -3,7 +3,7 @@
 
 use crate::clock::Timer;
 use crate::events::{Event, Log};
-use crate::failure::Failure;
+use crate::failure::{Failure, Refusal};
 use crate::player::{Change, Moment, Player};
 use crate::reactor::{Interest, Reactor};
 use crate::request::Request;
@@ -14,15 +14,6 @@ use crate::workload::Workload;
 pub const START: u64 = 0;
 /// Token of the timer that fires when progress is to be reported.
 pub const TICK: u64 = 1;
-
-/// Why a connection did not open.
-#[derive(Debug)]
-pub enum Refusal {
-    /// It may later.
-    Passing(String),
-    /// It never will.
-    Lasting(String),
-}
 
 /// How far a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Why a role ends before its work is done.
+//! Why a role ends before its work is done, and why a connection does not open.
 
 use std::io;
 
@@ -15,4 +15,13 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Failure::Work(error.to_string())
     }
+}
+
+/// Why a connection did not open.
+#[derive(Debug)]
+pub enum Refusal {
+    /// It may later.
+    Passing(String),
+    /// It never will.
+    Lasting(String),
 }

@@ -7,9 +7,9 @@
 use crate::agenda::Agenda;
 use crate::arrivals::{Arrival, Arrivals, Requests};
 use crate::clock::Timer;
-use crate::downloads::{Refusal, START, TICK};
+use crate::downloads::{START, TICK};
 use crate::events::{Event, Log};
-use crate::failure::Failure;
+use crate::failure::{Failure, Refusal};
 use crate::reactor::{Interest, Reactor};
 use crate::request::Request;
 use crate::slots::Slots;

@@ -1,6 +1,6 @@
 //! A client's connection with the socket that is its own, as a connection of TCP has one.
 
-use crate::downloads::Refusal;
+use crate::failure::Refusal;
 use crate::quic::datagrams::Datagrams;
 use crate::quic::description::QuicClient;
 use crate::quic::driver::Driver;

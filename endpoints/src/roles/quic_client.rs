@@ -3,9 +3,9 @@
 //! Each connection has a socket of its own, and so a port of its own, like a connection of TCP.
 
 use crate::description;
-use crate::downloads::{Download, Downloads, Refusal, State, START, TICK};
+use crate::downloads::{Download, Downloads, State, START, TICK};
 use crate::events::Log;
-use crate::failure::Failure;
+use crate::failure::{Failure, Refusal};
 use crate::quic::alarm::Alarm;
 use crate::quic::description::QuicClient;
 use crate::quic::link::{why_lost, Link, LONGEST_GOODBYE};

@@ -7,9 +7,9 @@
 //! one that has moved on is put back when its old time comes.
 
 use crate::arrivals::Requests;
-use crate::downloads::{Refusal, START, TICK};
+use crate::downloads::{START, TICK};
 use crate::events::Log;
-use crate::failure::Failure;
+use crate::failure::{Failure, Refusal};
 use crate::quic::alarm::Alarm;
 use crate::quic::description::QuicClient;
 use crate::quic::link::{trust, why_lost, Link, LONGEST_GOODBYE};

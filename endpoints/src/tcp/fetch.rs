@@ -1,6 +1,6 @@
 //! The client's end of a connection: opens it, asks, and takes what comes.
 
-use crate::downloads::Refusal;
+use crate::failure::Refusal;
 use crate::request::Request;
 use crate::tcp::sink::Short;
 use crate::{socket, sys, tcp_info};

@@ -54,9 +54,11 @@ def made_cell(
 ) -> Cell:
     """A cell; file_bytes None: bulk flows. transports, connections: of each flow."""
     counts = connections if isinstance(connections, tuple) else (connections,) * flows
-    points: list[tuple[str, str, Literal["in", "out"], Literal["entry", "exit", "delivered"]]]
-    points = [("r1", f"r1-eth{n}", "in", "entry") for n in range(min(flows, 2))]
-    points += [("r1", "r1-eth2", "out", "exit"), ("h", "h-eth1", "out", "delivered")]
+    points: list[tuple[str, str, Literal["in", "out"], Literal["entry", "exit", "delivered"]]] = [
+        *(("r1", f"r1-eth{n}", "in", "entry") for n in range(min(flows, 2))),
+        ("r1", "r1-eth2", "out", "exit"),
+        ("h", "h-eth1", "out", "delivered"),
+    ]
     bottleneck = Interface(
         name="r1-eth2",
         address="10.0.3.1/24",
