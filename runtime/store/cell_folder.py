@@ -26,7 +26,7 @@ def ours(folder: Path) -> set[str]:
         return {*known.files, FILES, ORIGIN}
     if not _KEY.fullmatch(folder.name):
         return set()
-    others = {path.name for path in folder.iterdir() if path.suffix in (".har", ".parquet")}
+    others = (path.name for ending in ("har", "parquet") for path in folder.glob(f"*.{ending}"))
     return {RESULT, "series.npz", RAW, CONSOLE, FILES, ORIGIN, *others}
 
 

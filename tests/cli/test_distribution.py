@@ -209,7 +209,7 @@ def test_the_wheel_has_the_endpoints_and_the_example() -> None:
 def test_a_demo_runs_once_and_keeps_what_a_user_changed(
     fairc: Fairc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fairc.cli.run.wished", lambda engine: "fake")
+    monkeypatch.setattr("fairc.cli.run.requested_engine", lambda engine: "fake")
     first = fairc("demo")
     assert first.status == 0, first.err
     page = Path("fairc-demo/run/report.html")

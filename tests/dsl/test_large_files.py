@@ -64,7 +64,7 @@ def test_a_topology_that_is_too_large_is_said_once(
     nodes = "".join(f"  node n{n}\n" for n in range(COUNT if not unknown else 200))
     links = "".join(f"  link n0 -- {last}{n} {{ rate = 1Mbit/s }}\n" for n in range(1, COUNT))
     experiment = "experiment e {\n  topology = big()\n  "
-    calls = counted(monkeypatch, networks, "unknown")
+    calls = counted(monkeypatch, networks, "refuse_unknown")
     found = check(HEAD + f"topology big() {{\n{nodes}{links}}}\n" + experiment + FLOW)
     codes = {d.code for d in found}
     assert codes == {"unknown-node"} if unknown else codes >= {"too-many"}
