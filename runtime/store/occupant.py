@@ -148,7 +148,7 @@ def is_run(folder: Path) -> bool:
 
 def _is_lock(path: Path) -> bool:
     try:
-        return not path.is_symlink() and re.fullmatch(rb"(\d+\n)?", content(path)[:40]) is not None
+        return not path.is_symlink() and re.fullmatch(rb"\d*\n?", content(path)[:40]) is not None
     except OSError:
         return False
 

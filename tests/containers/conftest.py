@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
 
+import docker_daemon
 import pytest
 from specs import compilation_of
 
@@ -49,13 +52,17 @@ def cell(compiled: Compiled) -> Cell:
 
 @pytest.fixture
 def client(docker_engine: None) -> Iterator[Client]:
-    """The Docker engine; nothing that carries fairc's label may be left there after a test."""
-    made = connect()
-    yield made
-    chosen = {"filters": {"label": leftovers.LABEL}}
-    assert made.api.containers(all=True, **chosen) == []
-    assert made.api.networks(**chosen) == []
-    made.close()
+    """The Docker engine, for one test of all test processes at a time; nothing of this process or
+    of one that has ended may be left there after it.
+    """
+    with docker_daemon.turn(), closing(connect()) as made:
+        yield made
+        chosen = {"filters": {"label": leftovers.LABEL}}
+        for kind in (partial(made.api.containers, all=True), made.api.networks):
+            labels = [found["Labels"][leftovers.LABEL] for found in kind(**chosen)]
+            assert not [
+                x for x in labels if leftovers.is_left(x) or x in leftovers.label().values()
+            ]
 
 
 @pytest.fixture

@@ -76,6 +76,15 @@ def running() -> Iterator[str]:
                 daemon.wait(START_S)
 
 
+@contextmanager
+def turn() -> Iterator[None]:
+    """Wait until no other test process is in its turn."""
+    RUN.mkdir(mode=0o700, exist_ok=True)
+    with (RUN / "turn").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+
+
 def _started() -> subprocess.Popen[bytes] | None:
     """Return the engine, started unless another process has done so. Raises CannotStart."""
     try:
