@@ -166,12 +166,12 @@ from pathlib import Path
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.plan import Plan
 
-from .jobs import render
+from .rendering import template
 
 
 def finish(directory: Path, plan: Plan, estimate: Estimate) -> None:
     """Write `names.txt`."""
-    (directory / "names.txt").write_bytes(render("names.j2", cells=plan.cells))
+    (directory / "names.txt").write_text(template("names.j2").render(cells=plan.cells))
 '''
 
 TOYS = {

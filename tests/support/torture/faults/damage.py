@@ -77,8 +77,9 @@ def results(one: Try) -> str:
     """Flip a bit of a file of a run, truncate, zero, extend or empty it, or replace it by a pipe, a
     folder or a link; in three of four tries `table`, `report` or `compare`; then the command that
     made the run: harmless or repaired, the same hashes, the same table (an unreadable lock.json is
-    refused until it is removed: only it records when metrics were declared; and a damaged
-    files.json until the report is removed: only it tells whose that is).
+    refused until it is removed: only it records when metrics were declared; so is the copy of
+    the spec, which a user may have edited; and a damaged files.json until the report is removed:
+    only it tells whose that is).
     """
     rng, sandbox = one.rng, Sandbox(one.folder)
     run = sandbox.work / "run"
@@ -115,6 +116,10 @@ def results(one: Try) -> str:
         if ended.status == 2 and path.name == "lock.json":
             # It knows when metrics were declared, and nothing else does: `fairc verify` says what
             # to do.
+            path.unlink(missing_ok=True)
+            ended = sandbox.call(*again, patch=no_report)
+        if ended.status == 2 and run / "spec" in path.parents:
+            # A user may have edited it, so it is not replaced until it is gone.
             path.unlink(missing_ok=True)
             ended = sandbox.call(*again, patch=no_report)
         ended.require(0)
