@@ -30,8 +30,8 @@ from fairc.runtime.vm import image, portable, recipe, shipped
 ROOT = Path(__file__).resolve().parents[1]
 # Endpoints and kernel are static programs: any C library will do.
 PLATFORMS = ("manylinux_2_17_x86_64", "musllinux_1_1_x86_64")
-# Of the packages in plugins/, which bring words of the language: whoever installs fairc gets them.
-REQUIRED = ("fairc-deviations",)
+# Of the packages in plugins/: whoever installs fairc gets them. The others are for tests.
+RELEASED = ("deviations",)
 LEVEL = 19
 EPOCH = (2020, 1, 1, 0, 0, 0)
 MOST_MACHINE_BYTES = 50_000_000
@@ -123,7 +123,7 @@ def program(folder: Path, version: str, endpoints: Path) -> Path:
     program = f"fairc/compiler/targets/{NAME}"
     files[program] = (files[program][0], PROGRAM)
     first, blank, text = info.pop("METADATA").partition(b"\n\n")
-    needs = "".join(f"Requires-Dist: {name}=={version}\n" for name in REQUIRED)
+    needs = "".join(f"Requires-Dist: fairc-{name}=={version}\n" for name in RELEASED)
     needs += f'Requires-Dist: fairc-machine=={version}; platform_machine == "x86_64"'
     metadata = first + b"\n" + needs.encode() + blank + text
     return write_wheel(
@@ -290,7 +290,7 @@ def main() -> None:
     for old in folder.glob("fairc*"):
         old.unlink()
     paths = [program(folder, now, find_endpoints()), machine(folder, now, made, root)]
-    paths += [plugin(folder, now, each.name) for each in sorted((ROOT / "plugins").iterdir())]
+    paths += [plugin(folder, now, name) for name in RELEASED]
     if not asked.without_sources:
         try:
             paths.append(all_sources(folder, now, made, root))
