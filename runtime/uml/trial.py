@@ -18,6 +18,7 @@ from .kernel import Kernel
 
 BOOTED = "fairc: booted"
 INIT = f"#!/bin/busybox sh\necho {BOOTED}\n/bin/busybox poweroff -f\n"
+NULL = Path("/dev/null")
 LOOK_EVERY_S = 0.05
 LIMITS = bounds.limits(latest_s=1.0, lasts_s=1.0)
 TELLING = ("panic", "errno", "not permitted", "cannot", "denied", "failed", "bwrap:")
@@ -54,11 +55,21 @@ def boot(kernel: Kernel, image: Image) -> str:
         console = (folder / "console").read_text(errors="replace")
     if BOOTED in console:
         return "seccomp" if FOLLOWED_BY_SECCOMP in console else "ptrace"
+    if not is_open_to_all(NULL):
+        raise EngineUnavailable(
+            (f"{NULL} cannot be read and written by every user, as a machine has to",),
+            f"chmod 666 {NULL}",
+        )
     reason = why or _reason(console)
     raise EngineUnavailable(
         (f"the kernel of the engine `uml` does not start here: {reason}",),
         next((help for signs, help in REASONS if any(w in reason for w in signs)), "fairc doctor"),
     )
+
+
+def is_open_to_all(device: Path) -> bool:
+    """Return whether every user may read and write a device."""
+    return device.stat().st_mode & 0o666 == 0o666
 
 
 def _entries(image: Image) -> list[initramfs.Entry]:
@@ -77,4 +88,6 @@ def _reason(console: str) -> str:
     """Return the reason for a machine's end from its console, in one line."""
     lines = [line.strip() for line in console.splitlines() if line.strip()]
     telling = [line for line in lines if any(word in line.lower() for word in TELLING)]
-    return (telling or lines[-1:] or ["it says nothing"])[0]
+    if telling:
+        return telling[0]
+    return f"it ends after saying `{lines[-1]}`" if lines else "it ends without a word"

@@ -133,6 +133,17 @@ def test_a_kernel_that_ends_in_a_panic_is_found_before_a_cell(
         trial.boot(kernel.require(), image.require())
 
 
+def test_a_null_device_that_only_root_may_write_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = tmp_path / "null"
+    closed.touch(0o644)
+    monkeypatch.setattr(trial, "NULL", closed)
+    monkeypatch.setattr(trial, "INIT", "#!/bin/busybox sh\n/bin/busybox poweroff -f\n")
+    with pytest.raises(EngineUnavailable, match="cannot be read and written by every user"):
+        trial.boot(kernel.require(), image.require())
+
+
 def test_without_any_other_program_the_results_are_the_same(tmp_path: Path, expected: str) -> None:
     """Neither bubblewrap nor util-linux: Python makes the namespaces."""
     (tmp_path / "bin").mkdir()
