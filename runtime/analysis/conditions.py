@@ -18,6 +18,7 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.pcap import TCP, UDP
 from fairc.runtime.measurement.results import FlowCondition
 from fairc.runtime.measurement.slow_start import is_split
+from fairc.words.ccas import CCAS_OVER
 
 # Windows within this share of the planned one count as equal to it.
 ROUNDED = 0.01
@@ -157,9 +158,11 @@ def _packet(side: Side) -> str:
 
 
 def _hystart(side: Side) -> str:
-    if side.flow.plan.cca != "cubic":
+    known, cca = CCAS_OVER[side.transport], side.flow.plan.cca or ""
+    knob = known[cca].knobs.get("hystart") if cca in known else None
+    if knob is None:
         return "none"
-    return _switch(bool(side.parameters.get("hystart", side.transport == "tcp")))
+    return _switch(bool(side.parameters.get("hystart", knob.initial)))
 
 
 def _window_cap(side: Side) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from fairc.cell.links import lower_name
 from fairc.compiler.plan import Impairment, Interface
 from fairc.words.queues import QUEUES
+from fairc.words.queues.discipline import Discipline
 
 from . import pcap, qdisc
 from .artefacts import ArtefactError
@@ -187,10 +188,18 @@ class QueueRecord:
         return self.seconds(self.entered)[self.through.lost]
 
 
-def order_of(interface: Interface) -> Order:
-    """Return in which order packets leave a queue; one from another package may keep none."""
+def discipline_of(interface: Interface) -> Discipline | None:
+    """Return the discipline of an interface's queue; None: it has no queue, or one that a package
+    which is not installed brings.
+    """
     queue = interface.queue
-    return QUEUES[queue.kind].order if queue is not None and queue.kind in QUEUES else "mixed"
+    return QUEUES[queue.kind] if queue is not None and queue.kind in QUEUES else None
+
+
+def order_of(interface: Interface) -> Order:
+    """Return in which order packets leave a queue; an unknown one may keep none."""
+    discipline = discipline_of(interface)
+    return discipline.order if discipline else "mixed"
 
 
 def _keeps_order(history: History) -> bool:
@@ -262,9 +271,9 @@ def _queue(
     entered = entered.select(_bound_for(paths, place, entered))
     left, delivered = at("exit"), at("delivered")
     delivery, below = paths.delivery(place), (place[0], lower_name(place[1]))
-    planned = interface.queue
+    planned, discipline = interface.queue, discipline_of(interface)
     drop_tail = None
-    if planned is not None and planned.kind == "fifo":
+    if planned is not None and discipline is not None and discipline.is_drop_tail:
         in_bytes = planned.limit_bytes is not None
         limit = planned.limit_bytes or planned.limit_packets or 0
         drop_tail = DropTail(limit, in_bytes, interface.frame_bytes if in_bytes else 1)

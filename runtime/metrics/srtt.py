@@ -34,8 +34,8 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     counted = (samples.t_s >= measurement.warmup_s) & (samples.rtt_s > 0)
     smallest = samples.min_rtt_s[samples.min_rtt_s > 0]
     none = "the sender has no RTT sample"
-    untold = "iperf3 does not report it" if flow.plan.workload.kind == "iperf3" else none
     rtts = samples.rtt_s[counted]
+    untold = "its sender does not report it" if len(rtts) else none
     numbers = percentiles(rtts) if len(rtts) else (None,) * len(PERCENTILES)
     return (
         MEAN.of(float(np.mean(rtts)) if len(rtts) else None, flow.name, none),

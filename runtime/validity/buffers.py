@@ -8,7 +8,7 @@ import numpy as np
 
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.matching import ORDER_NS
-from fairc.runtime.measurement.queues import QueueRecord
+from fairc.runtime.measurement.queues import QueueRecord, discipline_of
 
 from .finding import Finding, see
 
@@ -44,8 +44,8 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
     counts nowhere and is not judged.
     """
     for queue in measurement.seen_queues:
-        planned = queue.interface.queue
-        if planned is None or planned.kind == "cake":  # its limit is memory, not packets
+        planned, discipline = queue.interface.queue, discipline_of(queue.interface)
+        if planned is None or (discipline and discipline.limit_is_memory):
             continue
         most_packets, most_bytes = queue.largest_backlog(measurement.ended_s)
         met_packets, met_bytes = queue.met(ORDER_S)
@@ -67,7 +67,7 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
                 f" the queue; {see('qdisc-after.json')}",
             )
         early = (after <= limit - slack) & (queue.drops_s <= measurement.ended_s)
-        if early.any() and planned.kind == "fifo":
+        if early.any() and discipline and discipline.is_drop_tail:
             at = int(np.flatnonzero(early)[np.argmin(after[early])])
             size = after[at] - (met_bytes if unit == "bytes" else met_packets)[at]
             yield Finding(

@@ -40,13 +40,9 @@ ELSEWHERE = {
     "fairc/cli/targets.py": {"mininet"},
     "plugins/deviations/fairc_deviations/cross.py": {"fifo"},
     "plugins/deviations/fairc_deviations/metric.py": {"reno"},
-    "runtime/analysis/conditions.py": {"cubic"},
-    "runtime/measurement/queues.py": {"fifo"},
     "runtime/metrics/split.py": {"utilization"},
-    "runtime/metrics/srtt.py": {"iperf3"},
     "runtime/report/advice.py": {"cubic"},
     "runtime/report/lead.py": {"heatmap", "line"},
-    "runtime/validity/buffers.py": {"cake", "fifo"},
 }
 """File -> the words that it compares with.
 

@@ -137,7 +137,7 @@ def metrics(raw: Path, name: str) -> tuple[Any, ...]:
 
 def test_what_iperf3_does_not_tell_has_a_reason(raw: Path) -> None:
     reasons = {(v.flow, v.metric): v.reason for v in metrics(raw, "srtt") if v.value is None}
-    assert reasons["down", "srtt.min"] == "iperf3 does not report it"
+    assert reasons["down", "srtt.min"] == "its sender does not report it"
     assert ("down", "srtt.mean") not in reasons
 
 

@@ -28,6 +28,7 @@ CAKE = Discipline(
     target_ns=lambda queue: queue.rtt_ns // 20,
     is_random=True,
     always_marks=True,
+    limit_is_memory=True,
     order="flows",
     probes={"cake": "unlimited"},
     modules=("sch_cake",),

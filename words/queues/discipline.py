@@ -135,6 +135,8 @@ class Discipline(Entry):
     doubts: yields what is wrong with its parameters, or makes no sense.
     is_random: whether it draws random numbers, or hashes flows with a secret of the kernel.
     always_marks: whether it marks packets without being asked to.
+    is_drop_tail: whether it drops what does not fit, and nothing else.
+    limit_is_memory: whether its limit counts the memory that packets take, not packets or bytes.
     order: what leaves in the order in which it came: all packets (`line`), those of each flow
     (`flows`), or neither (`mixed`).
     probes: its names in tc -> arguments to try whether a kernel has it.
@@ -148,6 +150,8 @@ class Discipline(Entry):
     doubts: Callable[[LinkQueue, Any], Iterator[Diagnostic]] = _none
     is_random: bool = False
     always_marks: bool = False
+    is_drop_tail: bool = False
+    limit_is_memory: bool = False
     order: Literal["line", "flows", "mixed"] = "mixed"
     probes: Mapping[str, str] = field(default_factory=dict)
     modules: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ FIFO = Discipline(
     summary="First in, first out, with tail drop",
     parameters=(SIZE,),
     lower=lambda given: given.limit,
+    is_drop_tail=True,
     order="line",
     probes={"bfifo": "limit 3028", "pfifo": "limit 10"},
 )
