@@ -36,7 +36,8 @@ class Entry:
 
     measure, what: the measure and its name. n: the number of values. note: the values, if
     they are too few for an interval (`lead.basis` says so once), or that all are equal; why there
-    is no value; or empty. remark: how to read it; of a value with sides, who dominates.
+    is no value; or empty. remark: how to read it; of a value with sides, who dominates; it ends
+    with `moving`: that flows still move, or empty.
     """
 
     measure: Measure
@@ -48,6 +49,12 @@ class Entry:
     n: int
     note: str = ""
     remark: str = ""
+    moving: str = ""
+
+    @property
+    def aside(self) -> str:
+        """The remark without `moving`, which a table of many configurations says once."""
+        return self.remark.removesuffix(self.moving).removesuffix("; ")
 
     @property
     def ends(self) -> Interval | None:
@@ -155,15 +162,15 @@ def entries(
         omitted = results.omitted(measure, configuration)
         if not (summary.n or omitted.reasons or results.points(measure, configuration)):
             continue
+        moving = _moving(run, measure, configuration) if summary.n else ""
         remarks = (
             _remark(run, results, measure, configuration),
             omitted.text(measure.metric),
-            _moving(run, measure, configuration),
+            moving,
         )
         shown = entry(results, measure, summary, "; ".join(filter(None, remarks)))
-        if not summary.n:
-            shown = replace(shown, note="; ".join(omitted.reasons))
-        found.append(shown)
+        note = shown.note if summary.n else "; ".join(omitted.reasons)
+        found.append(replace(shown, note=note, moving=moving))
     return tuple(found)
 
 

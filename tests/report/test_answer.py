@@ -286,6 +286,8 @@ def test_what_had_not_ended_and_what_moves_is_said_beside_the_value(make_run: Ma
         "it has no test, and depends on cubic"
     )
     assert entered["fairness.F"].remark.endswith(f"flows are {moving}")
+    assert entered["fairness.F"].aside and moving not in entered["fairness.F"].aside
+    assert (entered["goodput of cubic"].aside, plt.aside) == ("", load)
     for file in build(path, ("html", "md")):
         text = file.read_text(encoding="utf-8")
         assert mean in text and load in text and moving in text
