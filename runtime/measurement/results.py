@@ -82,7 +82,7 @@ class FlowLimit(Model):
 class CellResult(Model):
     """Everything that is stored of a finished cell except its series and raw artefacts.
 
-    series: tables beside it (`slots.parquet`), those that have rows; None in results of versions
+    series: the tables beside it (`slots.parquet`) that have rows; None in results of versions
     that kept them in `series.npz`, and of cells that failed.
 
     verdict: judges the set-up, never the outcome; None when the cell failed.

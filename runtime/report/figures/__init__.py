@@ -4,7 +4,7 @@ A figure is a query, marks and a caption. `base`: what a figure is. `query` (wha
 asks for), `traces` (one repetition over time), `overtime` and `within` (other tables): the
 data. `marks` (plain data that is drawn), `chart` (panels with axes, names and a legend),
 `rows`, `axis`, `layout` and `style`: the drawing, once for all. Then one module per kind of figure.
-A new kind is a module with a `KIND`, its line in words/figures.py, and a test.
+To add a kind: a module that defines `KIND`, a line in words/figures.py, and a test.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class NamedAxis:
         return self.numeric and low > 0 and (self.forced or high / low >= LOG_RATIO)
 
     def apply(self, axes: Axes, side: Side, inches: float) -> None:
-        """Set scale, limits and ticks of a horizontal axis that is so many inches wide.
+        """Set scale, limits and ticks of a horizontal axis of the given width, in inches.
 
         The ticks are at the values that were run, in the words of the experiment.
         """

@@ -86,9 +86,33 @@ class Line(Mark):
         )
 
 
-def dots(x: ArrayLike, y: ArrayLike, colour: str, marker: str, size: float, **look: object) -> Line:
-    """Return points that nothing joins."""
-    return Line(x, y, colour, "none", marker=marker, size=size, **look)  # type: ignore[arg-type]
+def dots(
+    x: ArrayLike,
+    y: ArrayLike,
+    colour: str,
+    marker: str,
+    size: float,
+    *,
+    filled: bool = True,
+    edge: float | None = None,
+    alpha: float | None = None,
+    clip: bool = True,
+    z: float | None = None,
+) -> Line:
+    """Return points that nothing joins; the arguments are those of `Line`."""
+    return Line(
+        x,
+        y,
+        colour,
+        "none",
+        marker=marker,
+        size=size,
+        filled=filled,
+        edge=edge,
+        alpha=alpha,
+        clip=clip,
+        z=z,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ LOADS = Distribution(things="page loads that count", word="loads")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One group, of so many cells: at each place the median share and its interval (the median
+    """A group and its number of cells: at each place the median share and its interval (the median
     itself without one).
     """
 
