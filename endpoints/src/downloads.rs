@@ -129,7 +129,7 @@ impl<L> Downloads<L> {
     pub fn set_start(&self) -> Result<(), Failure> {
         let due = self.all.iter().filter_map(|download| match download.state {
             State::Waiting(due_ns) => Some(due_ns),
-            // Until all bytes are there, what a player did is told when the next ones come.
+            // Until all bytes are there, a player's events are logged when the next bytes arrive.
             State::Closing | State::Showing => download.player.as_ref().and_then(Player::due_ns),
             _ => None,
         });

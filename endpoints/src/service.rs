@@ -43,7 +43,7 @@ struct Served {
 }
 
 impl Service {
-    /// For so many connections, none of which has come.
+    /// For this number of connections, before any has been accepted.
     pub fn new(
         workload: &Workload,
         connections: u32,

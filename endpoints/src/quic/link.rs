@@ -168,7 +168,7 @@ impl Link {
     }
 }
 
-/// Why a connection that had delivered `bytes` was lost, in words; `idle_ns`: its idle timeout.
+/// Describes why a connection was lost after `bytes` bytes; `idle_ns`: its idle timeout.
 #[must_use]
 pub fn why_lost(bytes: u64, reason: &ConnectionError, idle_ns: i64) -> String {
     match reason {
