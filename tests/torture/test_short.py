@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -124,3 +125,14 @@ def test_what_is_left_is_seen(tmp_path: Path) -> None:
     (sandbox.tmp / "fairc-x-1-1-1-x").mkdir()
     with pytest.raises(Problem, match="temporary files are left"):
         sandbox.require_nothing_left()
+
+
+def test_only_processes_of_a_try_are_left(tmp_path: Path) -> None:
+    with subprocess.Popen(["sleep", "60"]) as before:
+        sandbox = Sandbox(tmp_path)
+        sandbox.require_nothing_left()
+        with subprocess.Popen(["sleep", "61"]) as own:
+            found = tree.left(0.1, [before.pid])
+            own.kill()
+        before.kill()
+    assert found == {own.pid: "sleep"}

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -116,6 +116,7 @@ class Sandbox:
     """Folders in which fairc runs, below one that is empty.
 
     work: its working directory. cache: that of images; a name for the real one unless it is made.
+    Processes that were there before it are not its own, such as another test's Docker.
     """
 
     def __init__(self, folder: Path, engine: str = "fake") -> None:
@@ -127,6 +128,7 @@ class Sandbox:
         for path in (self.work, self.tmp, self.state, self.said):
             path.mkdir()
         self.cache = recipe.cache_directory().parent
+        self._before = frozenset(tree.descendants())
 
     def environment(self, **more: str | None) -> dict[str, str]:
         """Return the environment of a command; None takes a variable away."""
@@ -281,7 +283,7 @@ class Sandbox:
 
     def require_nothing_left(self) -> None:
         """Raise Problem for processes and temporary files that stay; they have a little time."""
-        require_no_process()
+        require_no_process(but=self._before)
         found = sorted(p.name for p in self.tmp.iterdir() if p.name.startswith("fairc"))
         require(not found, f"temporary files are left: {found[:1]}")
 
@@ -290,9 +292,11 @@ class Sandbox:
         require(inspection.hashes(self.work / run) == known, "other results")
 
 
-def require_no_process(seconds: float = tree.GONE_S) -> None:
-    """Raise Problem for a process that descends from this one after so many seconds."""
-    found = tree.left(seconds)
+def require_no_process(seconds: float = tree.GONE_S, but: Collection[int] = ()) -> None:
+    """Raise Problem for a process that descends from this one after so many seconds, other than
+    these.
+    """
+    found = tree.left(seconds, but)
     require(not found, f"processes are left: {', '.join(sorted(set(found.values())))}")
 
 

@@ -8,6 +8,7 @@ import ctypes
 import os
 import signal
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
@@ -24,8 +25,10 @@ def die_with_parent() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
 
 
-def descendants(root: int | None = None) -> dict[int, str]:
-    """Return the processes that descend from one (this one) and are no zombies: id -> command."""
+def descendants(root: int | None = None, but: Collection[int] = ()) -> dict[int, str]:
+    """Return the processes that descend from one (this one) and are no zombies: id -> command;
+    without some of them, and what descends from those.
+    """
     found: dict[int, tuple[int, str, str]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -36,6 +39,8 @@ def descendants(root: int | None = None) -> dict[int, str]:
             state, parent = after.split()[:2]
             found[int(entry.name)] = (int(parent), state, before.partition("(")[2])
     members = {os.getpid() if root is None else root}
+    for pid in but:
+        found.pop(pid, None)
     while more := {pid for pid, (parent, *_) in found.items() if parent in members} - members:
         members |= more
     members.discard(os.getpid() if root is None else root)
@@ -51,12 +56,12 @@ def reap() -> None:
         pass
 
 
-def left(seconds: float = GONE_S) -> dict[int, str]:
-    """Wait until nothing descends from this process; return what still does after this many
-    seconds.
+def left(seconds: float = GONE_S, but: Collection[int] = ()) -> dict[int, str]:
+    """Wait until nothing but these processes descends from this one; return what else still does
+    after this many seconds.
     """
     end = time.monotonic() + seconds
-    while found := descendants():
+    while found := descendants(but=but):
         if time.monotonic() > end:
             return found
         reap()
