@@ -19,6 +19,7 @@ statistics   estimates, intervals and tests
 repetitions  a metric over repetitions: the one reader of the tables, groups, summaries
 compare      runs and groups compared; agreement
 claims       what an experiment claims, decided
+ranges       where ranges of repetitions stop, and so which cells count and which are missing
 pack         a study as one file, and whether it is what it says
 report       the page and its figures
 calibration  what an engine measures of known networks

@@ -8,12 +8,13 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from fairc.runtime.claims import ClaimVerdict, Decision, decide
+from fairc.runtime.claims import ClaimVerdict, Decision
 from fairc.runtime.compare.comparison import IDENTICAL, SAME, Cells, ComparisonRow, compare_runs
 from fairc.runtime.formatting import escape_markdown
 from fairc.runtime.host.supervisor import temporary_prefix
 from fairc.runtime.pack import rebuilding
 from fairc.runtime.repetitions.reading import measured
+from fairc.runtime.run.answer import decide_claims
 from fairc.runtime.store.folder import Store, read_plan
 
 from . import console
@@ -88,7 +89,7 @@ def _folder(baseline: Path, stack: ExitStack) -> Path:
 
 
 def _decision(run: Path) -> Decision:
-    return decide(measured(run / TABLES, read_plan(run)), Store(run))
+    return decide_claims(measured(run / TABLES, read_plan(run)), Store(run))
 
 
 def _claims(before: Decision, after: Decision) -> tuple[tuple[Change, ...], int]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fairc.runtime.claims import decide
 from fairc.runtime.claims.wording import lines
 from fairc.runtime.repetitions import reading
 from fairc.runtime.report import build
 from fairc.runtime.run import phase
+from fairc.runtime.run.answer import decide_claims
 from fairc.runtime.store.folder import Store
 from fairc.runtime.store.verdicts import Counts
 
@@ -40,7 +40,7 @@ def conclude(
     measured = reading.measured(store.path / TABLES, store.plan)
     for line in summary(store.path, measured):
         console.outcome(line)
-    decision = decide(measured, store)
+    decision = decide_claims(measured, store)
     well = counts.all_well and (checked is None or checked.all_well)
     if decision.claims:
         well &= decision.verdict == "holds" or (decision.verdict == "undecided" and not strict)

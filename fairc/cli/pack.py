@@ -14,8 +14,8 @@ from fairc.runtime.host.supervisor import temporary_prefix
 from fairc.runtime.pack import zipped
 from fairc.runtime.pack.contents import contents, raw_bytes, require
 from fairc.runtime.pack.rebuilding import as_packed
+from fairc.runtime.ranges.cells import finished, missing
 from fairc.runtime.store.folder import Store
-from fairc.runtime.store.ranges import missing
 from fairc.runtime.vm import portable
 
 from . import console
@@ -72,7 +72,7 @@ def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> No
         else:
             console.say(f"without raw artefacts ({raw / 1e6:.1f} MB: --with-raw)")
         require(store, with_raw)
-        if absent := missing(store, {cell.id for cell, _ in store.finished()}):
+        if absent := missing(store, {cell.id for cell, _ in finished(store)}):
             console.say(
                 f"warning: {len(absent)} of the plan's {plan.cells} cells have no result, and"
                 f" `fairc verify` will say so:"

@@ -12,13 +12,14 @@ from fairc.runtime.compare.comparison import ComparisonRow
 from fairc.runtime.formatting import count_head, decimals_for, number, scale_for
 from fairc.runtime.formatting import escape_markdown as escape
 from fairc.runtime.metrics.registry import full_name, presentation
+from fairc.runtime.ranges.cells import finished
 from fairc.runtime.repetitions.reading import Measurements, UnknownName, measured
 from fairc.runtime.repetitions.summaries import Row, summarise
 from fairc.runtime.run import repair
+from fairc.runtime.run.verification import Verified, of_cells
 from fairc.runtime.store import hashes, tables
 from fairc.runtime.store.cell_folder import RESULT
 from fairc.runtime.store.folder import LOCK, PLAN, Store, read_plan
-from fairc.runtime.store.verification import Verified, of_cells
 
 from . import console
 from .failures import UsageError
@@ -40,7 +41,7 @@ def refresh(store: Store, checked: bool = False) -> None:
         )
 
     try:
-        tables.renew(store)
+        tables.renew(store, finished(store))
     except tables.TableError as error:
         again = (
             f"`fairc run FILE -o {store.path}` recomputes what it can from stored artefacts,"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from fairc.runtime.claims import decide
-from fairc.runtime.claims.forms import FORMS, Answer, validity
+from fairc.runtime.claims.forms import FORMS, Answer
+from fairc.runtime.run.answer import count_cells, decide_claims
 from fairc.runtime.store.folder import Store, read_plan
 
 from . import console
@@ -40,4 +40,6 @@ def answered(run: Path, strict: bool) -> Answer:
     """Return claims and validity of a run directory; its tables are brought up to date."""
     measured = fresh_tables(run)
     store = Store(run)
-    return Answer(measured.plan, decide(measured, store), validity(measured, store), strict)
+    return Answer(
+        measured.plan, decide_claims(measured, store), count_cells(measured, store), strict
+    )

@@ -11,11 +11,10 @@ from pathlib import Path
 import click
 
 from fairc.runtime.host.supervisor import temporary_prefix
-from fairc.runtime.run import repair
-from fairc.runtime.store import verification
+from fairc.runtime.run import repair, verification
+from fairc.runtime.run.verification import Damaged, Verified, quoted, resume, stored
 from fairc.runtime.store.cell_folder import RAW
 from fairc.runtime.store.folder import Store
-from fairc.runtime.store.verification import Damaged, Verified, quoted, resume, stored
 
 from . import console
 from .failures import Status, UsageError

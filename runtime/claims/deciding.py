@@ -21,13 +21,10 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
 
-from fairc.compiler.plan import Claim, ClaimUnit, Plan
+from fairc.compiler.plan import Cell, Claim, ClaimUnit, Plan
 from fairc.runtime.repetitions.reading import Measurements
-from fairc.runtime.run.history import claims_before
 from fairc.runtime.statistics.estimates import CONFIDENCE, Estimate
 from fairc.runtime.statistics.repeated import Repeated, repeated
-from fairc.runtime.store.folder import Store
-from fairc.runtime.store.ranges import missing
 
 from . import intervals
 from .intervals import Quantity
@@ -117,18 +114,19 @@ class Decision:
         return _all([decided.verdict for decided in self.claims])
 
 
-def decide(measured: Measurements, store: Store) -> Decision:
+def decide(
+    measured: Measurements, missing: Iterable[Cell], before: Mapping[int, tuple[int, str]] | None
+) -> Decision:
     """Decide the claims of a plan.
 
-    store: the run; its plan says which cells there have to be, its lock what was claimed before
-    there were results.
-    Raises TableError when the tables cannot be read, StoreError when the run cannot.
+    missing: cells that it needs and that have no result. before: for each claim, by number, how
+    many results existed when a run first made it, and when; None: not known.
+    Raises TableError when the tables cannot be read.
     """
     plan = measured.plan
     pairs, level = _level(plan)
     values = Values(measured)
-    gaps = _gaps(measured, store) if plan.claims else {}
-    before = claims_before(plan, store.lock)
+    gaps = _gaps(measured, missing)
     decided = []
     for number, claim in enumerate(plan.claims):
         units = tuple(_units(claim, plan, values, level, gaps))
@@ -142,12 +140,9 @@ def decide(measured: Measurements, store: Store) -> Decision:
     return Decision(tuple(decided), pairs, level, repeated(plan).is_range)
 
 
-def _gaps(measured: Measurements, store: Store) -> Gaps:
+def _gaps(measured: Measurements, missing: Iterable[Cell]) -> Gaps:
     """Return why configurations with missing repetitions decide nothing."""
-    absent = Counter(
-        tuple(cell.bindings.values())
-        for cell in missing(store, {outcome.cell for outcome in measured.outcomes})
-    )
+    absent = Counter(tuple(cell.bindings.values()) for cell in missing)
     found = {}
     for row, number in absent.items():
         there = sum(tuple(v for _, v in o.bindings) == row for o in measured.outcomes)

@@ -12,8 +12,6 @@ from typing import Any
 from fairc.compiler.plan import Plan
 from fairc.runtime.formatting import escape_markdown
 from fairc.runtime.repetitions.reading import Measurements
-from fairc.runtime.store.folder import Store
-from fairc.runtime.store.ranges import missing
 from fairc.runtime.store.verdicts import Counts
 
 from .deciding import ClaimVerdict, Decision
@@ -41,16 +39,15 @@ class Validity:
         )
 
 
-def validity(measured: Measurements, store: Store) -> Validity:
-    """Count the cells of a run. Raises TableError, StoreError."""
+def validity(measured: Measurements, missing: int) -> Validity:
+    """Count the cells of a run; missing: of the plan, without a result. Raises TableError."""
     counts = Counts()
     reasons = []
     for outcome in sorted(measured.outcomes, key=lambda outcome: outcome.cell):
         counts.add(outcome)
         if outcome.verdict_word != "valid":
             reasons.append((outcome.cell, outcome.verdict_word, "; ".join(outcome.reasons)))
-    absent = missing(store, {outcome.cell for outcome in measured.outcomes})
-    return Validity(counts, len(absent), tuple(reasons))
+    return Validity(counts, missing, tuple(reasons))
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,16 +29,16 @@ from fairc.dsl.core.diagnostics import CompileError
 from fairc.runtime.compare.agreement import Margin, agree
 from fairc.runtime.engines import kind_of
 from fairc.runtime.engines.base import Engine
+from fairc.runtime.ranges.cells import finished, missing
 from fairc.runtime.repetitions.reading import measured
 from fairc.runtime.run import lock, phase, repair
 from fairc.runtime.run.progress import Progress
 from fairc.runtime.run.sweep import Sweep
+from fairc.runtime.run.verification import differences
 from fairc.runtime.statistics.agreement import AGREE
 from fairc.runtime.store import damage, hashes, tables, verdicts
 from fairc.runtime.store.cell_folder import RAW
 from fairc.runtime.store.folder import CELLS, LOCK, PLAN, Store, read_cells, read_plan
-from fairc.runtime.store.ranges import missing
-from fairc.runtime.store.verification import differences
 
 from . import contents
 from .checks import Again, Checks
@@ -202,7 +202,7 @@ def results(folder: Path, ours: Iterable[Cell], checks: Checks) -> bool:
                 there += 1
     absent = len(mine) - there
     if store.plan.precision and not damaged:
-        absent = len(missing(store, {cell.id for cell, _ in store.finished()}))
+        absent = len(missing(store, {cell.id for cell, _ in finished(store)}))
     planned = there + absent
     if folder.name != phase.FOLDER:
         checks.planned, checks.there = planned, there
@@ -320,7 +320,7 @@ def raw_again(store: Store, scratch: Path, jobs: int, checks: Checks) -> None:
     """Derive the results of cells again from the raw artefacts that a pack has, and compare
     them.
     """
-    there = [(cell, place) for cell, place in store.finished() if (place / RAW).is_file()]
+    there = [(cell, place) for cell, place in finished(store) if (place / RAW).is_file()]
     if not there:
         return
     found = repair.derived_again(store, there, scratch, jobs)
@@ -382,7 +382,7 @@ def cells_again(
     run, and every metric must agree within 5 %.
     what: the name of the row.
     """
-    stored = {cell.id: (cell, where) for cell, where in packed.finished()}
+    stored = {cell.id: (cell, where) for cell, where in finished(packed)}
     if not stored:
         checks.add(what, "not done", "the pack has no result")
         return
@@ -428,7 +428,7 @@ def _same_bytes(
     what: str,
     odds: str,
 ) -> None:
-    again = {cell.id: where for cell, where in store.finished()}
+    again = {cell.id: where for cell, where in finished(store)}
     differing = {}
     for name in sorted(wanted):
         if name not in again:
@@ -448,7 +448,7 @@ def _same_bytes(
 def _agreement(
     packed: Store, store: Store, wanted: set[str], checks: Checks, what: str, odds: str
 ) -> None:
-    tables.write_of(store, store.path / "tables", packed.plan)
+    tables.write_of(finished(store), store.path / "tables", packed.plan)
     before, now = (measured(of.path / "tables", packed.plan) for of in (packed, store))
     agreed = agree(before, now, MARGIN, {})
     rows = [row for row in agreed if row["n_second"] or row["left_out_second"]]
@@ -461,7 +461,7 @@ def _agreement(
         f"{len(wanted)} run again on another build: {agreeing} of {len(rows)} values agree"
         " within 5 %"
     )
-    again = [store.result(where.name) for cell, where in store.finished() if cell.id in wanted]
+    again = [store.result(where.name) for cell, where in finished(store) if cell.id in wanted]
     counted = {outcome.cell: outcome.counts for outcome in now.outcomes if outcome.cell in wanted}
     unlike = [o.cell for o in before.outcomes if counted.get(o.cell, o.counts) != o.counts]
     if failed := sum(result is None or result.status != "ok" for result in again):
@@ -481,7 +481,7 @@ def _agreement(
 
 def _why(store: Store, wanted: set[str]) -> str:
     """Return why the first of the failed cells failed, in brackets; empty if none did."""
-    for cell, where in store.finished():
+    for cell, where in finished(store):
         result = store.result(where.name) if cell.id in wanted else None
         if result is not None and result.status != "ok":
             return f" ({cell.id}: {result.error})"

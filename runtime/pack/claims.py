@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from fairc.compiler.plan import Plan
-from fairc.runtime.claims import Decision, decide
+from fairc.runtime.claims import Decision
 from fairc.runtime.claims.forms import as_data
 from fairc.runtime.claims.wording import summed_up
+from fairc.runtime.ranges.cells import finished
 from fairc.runtime.repetitions.reading import measured
+from fairc.runtime.run.answer import decide_claims
 from fairc.runtime.store import tables
 from fairc.runtime.store.folder import Store
 
@@ -44,7 +46,7 @@ def claims_again(folder: Path, packed: Store, again: Path, scratch: Path, checks
     plan = packed.plan
     if not plan.claims:
         return
-    before = decide(measured(packed.path / "tables", plan), packed)
+    before = decide_claims(measured(packed.path / "tables", plan), packed)
     found = [(d.claim.text, d.verdict) for d in before.claims]
     message = f"{summed_up(before)}, decided from the pack's results"
     if _recorded(folder) != found:
@@ -74,8 +76,8 @@ def claims_again(folder: Path, packed: Store, again: Path, scratch: Path, checks
 def _decided(plan: Plan, store: Store, folder: Path) -> Decision:
     """Decide from the results of a store's cells; its own tables are ignored."""
     folder.mkdir(parents=True)
-    tables.write_of(store, folder, plan)
-    return decide(measured(folder, plan), store)
+    tables.write_of(finished(store), folder, plan)
+    return decide_claims(measured(folder, plan), store)
 
 
 def _recorded(folder: Path) -> list[tuple[Any, Any]]:

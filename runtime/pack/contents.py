@@ -10,9 +10,10 @@ from pathlib import Path
 from fairc.compiler.emission import SPEC
 from fairc.compiler.record import FILES
 from fairc.compiler.targets import mininet
-from fairc.runtime.claims import decide
+from fairc.runtime.ranges.cells import finished
 from fairc.runtime.repetitions.reading import measured
 from fairc.runtime.run import phase
+from fairc.runtime.run.answer import decide_claims
 from fairc.runtime.store import damage
 from fairc.runtime.store.cell_folder import RAW
 from fairc.runtime.store.folder import PLAN, Store
@@ -40,7 +41,9 @@ def contents(store: Store, scratch: Path, raw: bool, image: Path | None) -> dict
     if image is not None:
         found[IMAGE] = image
     if store.plan.claims:
-        found[claims.NAME] = claims.as_json(decide(measured(run / "tables", store.plan), store))
+        found[claims.NAME] = claims.as_json(
+            decide_claims(measured(run / "tables", store.plan), store)
+        )
     found["LICENSE"] = _licence()
     found["CITATION.cff"] = readme.citation(store.plan)
     found["README.md"] = readme.readme(store, raw=raw, image=image is not None)
@@ -57,10 +60,10 @@ def require(store: Store, raw: bool) -> None:
         raise PackError(f"{run} has no record of its spec: run the file again")
     for each in _runs(store):
         _inside(run, _of_run(each, raw))
-    finished = list(store.finished())
-    if not finished:
+    there = list(finished(store))
+    if not there:
         raise PackError(f"{run} holds no result")
-    for cell, folder in finished:
+    for cell, folder in there:
         for name, why in damage.of_cell(cell, folder, thorough=raw).items():
             raise PackError(
                 f"{run} is damaged: cells/{folder.name}/{name}: {why}; `fairc verify {run}`"
@@ -78,7 +81,7 @@ def _runs(store: Store) -> Iterator[Store]:
 def _of_run(store: Store, raw: bool) -> Iterator[Path]:
     """Yield the files of a run that a pack has."""
     yield from (store.path / name for name in (FILES, *store.record().files))
-    for _, folder in store.finished():
+    for _, folder in finished(store):
         yield from (folder / name for name in of_cell(folder, raw))
 
 
@@ -94,7 +97,7 @@ def programs(store: Store, scratch: Path) -> dict[str, Path | bytes]:
 
 def raw_bytes(store: Store) -> int:
     """Return the size of the raw artefacts of all cells, bytes."""
-    places = (folder / RAW for _, folder in store.finished())
+    places = (folder / RAW for _, folder in finished(store))
     return sum(place.stat().st_size for place in places if place.is_file())
 
 

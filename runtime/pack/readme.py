@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 from fairc.compiler.emission import SPEC
 from fairc.compiler.plan import Plan
-from fairc.runtime.claims import decide
 from fairc.runtime.claims.wording import level_text, summed_up, unit_texts
 from fairc.runtime.formatting import counted, decimals_for, escape_markdown, number, scale_for
+from fairc.runtime.ranges.cells import finished
 from fairc.runtime.repetitions.reading import Measurements, UnknownName, measured
 from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.report.asked import again_by
 from fairc.runtime.report.run import Run
+from fairc.runtime.run.answer import decide_claims
 from fairc.runtime.store.folder import Store
 
 MAX_ROWS = 60
@@ -107,7 +108,7 @@ def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
 
 def _claimed(store: Store, of: Measurements) -> Iterator[str]:
     """Yield the claims: each with its command, its verdict and the interval to expect."""
-    decision = decide(of, store)
+    decision = decide_claims(of, store)
     if not decision.claims:
         return
     yield "## Claims"
@@ -185,7 +186,7 @@ def _of_metric(of: Measurements, metric: str) -> Iterator[list[str]]:
 def _machine(store: Store) -> Iterator[str]:
     document = store.lock
     host, engine, program = (document.get(key) or {} for key in ("host", "engine", "fairc"))
-    results = (store.result(folder.name) for _, folder in store.finished())
+    results = (store.result(folder.name) for _, folder in finished(store))
     wall_s = sum(result.wall_s for result in results if result is not None)
     cpu, kernel = (escape_markdown(str(host.get(key, "unknown"))) for key in ("cpu", "kernel"))
     version = escape_markdown(str(program.get("version", "?")))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from fairc import compiler
 from fairc.compiler.record import FILES
+from fairc.runtime.ranges.cells import finished
 from fairc.runtime.report.build import build
 from fairc.runtime.run import phase
 from fairc.runtime.run.analyst import link_or_copy
@@ -120,4 +121,4 @@ def _copy_cell(source: Path, place: Path, raw: bool) -> None:
 
 def _tabulate(store: Store) -> None:
     with store:
-        tables.renew(store)
+        tables.renew(store, finished(store))

@@ -2,7 +2,6 @@
 and the report.
 
 reading    which cells count, and what each of them measured, or why it has no value
-ending     where ranges of repetitions stop
 samples    the values of each group of cells
 moving     flows whose throughput still moves, so that a mean depends on when it was taken
 mixtures   whether a group mixes configurations

@@ -136,6 +136,11 @@ class Measurements(ABC):
         """The cells."""
         raise NotImplementedError
 
+    @property
+    def ids(self) -> set[str]:
+        """The cells that have a result, by id."""
+        return {outcome.cell for outcome in self.outcomes}
+
     @cached_property
     def units(self) -> Mapping[str, str]:
         """Full name -> unit of everything that was measured."""

@@ -8,7 +8,7 @@ from xml.sax.saxutils import quoteattr
 
 from markupsafe import Markup
 
-from fairc.runtime.claims.deciding import ClaimVerdict, Decision, Unit, decide
+from fairc.runtime.claims.deciding import ClaimVerdict, Decision, Unit
 from fairc.runtime.claims.wording import (
     METHODS,
     UnitText,
@@ -19,6 +19,7 @@ from fairc.runtime.claims.wording import (
     unit_texts,
 )
 from fairc.runtime.formatting import Interval, Number, counted, one_line, scaled
+from fairc.runtime.run.answer import decide_claims
 from fairc.runtime.store.folder import Store
 
 from .asked import when
@@ -80,7 +81,7 @@ class Claims:
 
 def claims(run: Run) -> Claims:
     """Return the claims of a run, decided."""
-    decision = decide(run.measured, Store(run.path))
+    decision = decide_claims(run.measured, Store(run.path))
     if not decision.claims:
         return Claims((), "", "", "")
     methods = sorted({METHODS[u.method] for d in decision.claims for u in d.units} - {""})

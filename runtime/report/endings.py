@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fairc.compiler.plan import Goal, Precision
 from fairc.runtime.formatting import counted, listed, one_line, quantity
 from fairc.runtime.metrics.registry import value_named
-from fairc.runtime.repetitions.ending import Ending, Endings, Missed
+from fairc.runtime.ranges.ending import Ending, ImpreciseValue, StoppingRule
 from fairc.words.repetitions import looks
 
 from .run import Run
@@ -71,8 +71,8 @@ def ended(run: Run) -> RangeSummary:
 
 def endings(run: Run) -> list[Ending]:
     """Return where the ranges of a run ended, by its tables."""
-    ends = Endings(run.plan, {name: scene.bindings for name, scene in run.scenes.items()})
-    return ends.of(run.measured.cells(ends.metrics))
+    rule = StoppingRule(run.plan, {name: scene.bindings for name, scene in run.scenes.items()})
+    return rule.endings(run.measured.cells(rule.metrics))
 
 
 def cells_waiting(run: Run) -> int:
@@ -118,37 +118,37 @@ def _row(run: Run, ending: Ending) -> Row:
     pairs = zip(run.plan.precision.per, ending.values, strict=True)
     what = ", ".join(f"{one_line(name)} = {one_line(value)}" for name, value in pairs)
     ends = run.plan.precision
-    missed = [_missed(run, miss) for miss in ending.missed]
-    missed += [f"undecided: “{one_line(text)}”" for text in ending.undecided]
+    open_ = [_imprecise(run, value) for value in ending.result.imprecise]
+    open_ += [f"undecided: “{one_line(text)}”" for text in ending.result.undecided]
     reached = [
         *(["values are precise enough"] if ends.goals else []),
         *(["claims are decided"] if ends.claims else []),
     ]
     why = {
         "reached": f"all {' and all '.join(reached)}",
-        "used up": f"not {_well(ends)} after the last repetition: {listed(missed, limit=SHOWN)}",
+        "used up": f"not {_well(ends)} after the last repetition: {listed(open_, limit=SHOWN)}",
         "unfinished": f"not all cells up to repetition {ending.look} have been run",
     }[ending.why]
     number_of = str(ending.look) if ending.why != "unfinished" else f"up to {ending.look}"
     return Row(what or "all", len(ending.configurations), number_of, why)
 
 
-def _missed(run: Run, miss: Missed) -> str:
+def _imprecise(run: Run, value: ImpreciseValue) -> str:
     """Return the precision of a value as text: `goodput of a within 6.2 % (loss = 1%)`."""
-    flow = f" of {one_line(miss.flow)}" if miss.flow else ""
-    load = f", load {miss.load}" if miss.load is not None else ""
-    if miss.imprecision is None:
+    flow = f" of {one_line(value.flow)}" if value.flow else ""
+    load = f", load {value.load}" if value.load is not None else ""
+    if value.imprecision is None:
         size = "without an interval"
     else:
-        goal = _size(miss.goal, miss.goal.within)
-        sizes = (_size(miss.goal, miss.imprecision, digits) for digits in (3, 4, 5, 6))
+        goal = _size(value.goal, value.goal.within)
+        sizes = (_size(value.goal, value.imprecision, digits) for digits in (3, 4, 5, 6))
         size = (
             f"within {next((text for text in sizes if text != goal), f'barely more than {goal}')}"
         )
-    scene = run.scenes.get(miss.configuration)
+    scene = run.scenes.get(value.configuration)
     bindings = scene.bindings if scene else {}
     where = ", ".join(f"{one_line(k)} = {one_line(v)}" for k, v in bindings.items())
-    return f"{one_line(miss.goal.metric)}{flow}{load} {size}{f' ({where})' if where else ''}"
+    return f"{one_line(value.goal.metric)}{flow}{load} {size}{f' ({where})' if where else ''}"
 
 
 def _size(goal: Goal, size: float, digits: int = 3) -> str:

@@ -1,1 +1,3 @@
-"""Running missing cells: sweeps, their progress, their lock; clusters; the phase check."""
+"""Run directories: missing cells run by sweeps, with progress and lock; clusters; the phase check;
+verification; what a run says of its plan's claims.
+"""

@@ -19,10 +19,10 @@ from fairc.compiler.plan import Cell
 from fairc.compiler.record import FILES
 from fairc.runtime.engines import emitted
 from fairc.runtime.engines.elsewhere import Elsewhere
+from fairc.runtime.ranges.cells import endings, finished
 from fairc.runtime.store import damage, tables
 from fairc.runtime.store.cell_folder import ORIGIN, RESULT
 from fairc.runtime.store.folder import LOCK, Store, StoreError, key_of, read_cells
-from fairc.runtime.store.ranges import endings
 from fairc.runtime.store.verdicts import Counts
 
 from . import cluster, history, lock
@@ -243,7 +243,7 @@ def _up_to_the_end(store: Store, inventory: Inventory) -> Counts:
     missing yet.
     """
     counts = Counts()
-    for _, folder in store.finished():
+    for _, folder in finished(store):
         if result := store.result(folder.name):
             counts.add(result)
     look = {name: ending.look for ending in endings(store) for name in ending.configurations}

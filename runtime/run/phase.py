@@ -34,6 +34,7 @@ from fairc.compiler.plan import Cell, Plan, cell_json
 from fairc.runtime.compare.comparison import By, Side, sides
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.metrics import value_named
+from fairc.runtime.ranges.cells import finished
 from fairc.runtime.repetitions.reading import Measurements, measured
 from fairc.runtime.repetitions.samples import FLOW, REPETITION, samples
 from fairc.runtime.statistics.estimates import Estimate, median
@@ -142,7 +143,7 @@ def used(run: Store, wanted: Callable[[Cell], bool]) -> Callable[[Cell], bool]:
     """
     if not run.plan.precision:
         return wanted
-    took = {cell.id for cell, _ in run.finished()}
+    took = {cell.id for cell, _ in finished(run)}
     return lambda cell: cell.id in took and wanted(cell)
 
 

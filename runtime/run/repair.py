@@ -19,18 +19,13 @@ from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.store import damage, hashes
 from fairc.runtime.store.cell_folder import RAW, RESULT
 from fairc.runtime.store.folder import Store
-from fairc.runtime.store.verification import differences
 
 from . import lock
 from .analyst import Job
 from .analysts import Analysts
 from .progress import Silent
 from .sweep import Sweep
-
-OF_THE_HOST = {"wall_s", "analysis"}
-"""Fields of a result that differ where the cell did the same: wall time, and the version that
-analysed it.
-"""
+from .verification import differences
 
 
 def rederive(store: Store) -> int:

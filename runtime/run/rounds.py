@@ -2,7 +2,7 @@
 decided.
 
 A round is a sweep of the cells up to the next interim analysis ("look"), of the configurations that
-have not stopped. Each round ends with an interim analysis (runtime/repetitions/ending.py). Earlier
+have not stopped. Each round ends with an interim analysis (runtime/ranges/ending.py). Earlier
 rounds are stored, so an interrupted run continues where it was, and stops where it would have
 stopped.
 """
@@ -14,7 +14,7 @@ from functools import partial
 
 from fairc.compiler.plan import Cell
 from fairc.runtime.engines.base import Engine
-from fairc.runtime.repetitions.ending import Endings
+from fairc.runtime.ranges.ending import StoppingRule
 from fairc.runtime.repetitions.reading import CellValues, of_result
 from fairc.runtime.store.folder import Store
 from fairc.runtime.store.verdicts import Counts
@@ -42,12 +42,12 @@ def run(
     if plan.precision is None:
         return Sweep(store, engine, progress, jobs, wanted, fresh).run()
     bindings = {c.configuration: c.bindings for c in store.cells() if wanted(c)}
-    endings = Endings(plan, bindings)
-    going = {name: values for values, names in endings.groups.items() for name in names}
-    found: dict[tuple[str, ...], list[CellValues]] = {values: [] for values in endings.groups}
+    rule = StoppingRule(plan, bindings)
+    going = {name: values for values, names in rule.groups.items() for name in names}
+    found: dict[tuple[str, ...], list[CellValues]] = {values: [] for values in rule.groups}
     counts, before = Counts(), 0
     emitted: dict[str, str] | None = None
-    for look in endings.looks:
+    for look in rule.looks:
         due = partial(_due, wanted, frozenset(going), range(before + 1, look + 1))
         sweep = Sweep(store, engine, progress, jobs, due, fresh, emitted)
         counts.include(sweep.run())
@@ -56,17 +56,17 @@ def run(
             result = store.result(sweep.key(cell))
             assert result is not None, "the sweep has stored it"
             found[going[cell.configuration]].append(of_result(cell, result))
-        left = {values: endings.open(found[values]) for values in dict.fromkeys(going.values())}
+        left = {values: rule.look(found[values]) for values in dict.fromkeys(going.values())}
         going = {name: values for name, values in going.items() if not left[values].is_reached}
-        missed = [len(endings.groups[values]) for values, still in left.items() if still.missed]
+        imprecise = [len(rule.groups[values]) for values, still in left.items() if still.imprecise]
         parts = (
-            [values_text(len(bindings) - sum(missed), len(bindings))]
+            [values_text(len(bindings) - sum(imprecise), len(bindings))]
             if plan.precision.goals
             else []
         )
-        if endings.claims:
+        if rule.claims:
             undecided = sum(len(still.undecided) for still in left.values())
-            parts.append(claims_text(undecided, endings.claims))
+            parts.append(claims_text(undecided, rule.claims))
         say(f"after {look} repetitions: {', '.join(parts)}")
         if not going:
             break

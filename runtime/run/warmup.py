@@ -20,6 +20,7 @@ from fairc.runtime.measurement import ArtefactError, load
 from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.metrics.split import known_values
+from fairc.runtime.ranges.cells import finished
 from fairc.runtime.store.folder import Store, StoreError
 from fairc.runtime.store.verdicts import counts
 
@@ -44,7 +45,7 @@ def revalued(path: Path) -> Iterator[Revalued]:
     store = Store(path)
     cells = [
         (cell, folder)
-        for cell, folder in store.finished()
+        for cell, folder in finished(store)
         if (result := store.result(folder.name)) is not None and counts(result)
     ]
     if cells and not any(cell.warmup_ns for cell, _ in cells):

@@ -269,18 +269,6 @@ class Store:
         except (FileNotFoundError, NotADirectoryError, IrregularError, ValidationError):
             return None  # an older version's result is as good as none: the cell runs again
 
-    def finished(self) -> Iterator[tuple[Cell, Path]]:
-        """Yield the plan's cells that have been run, with their folders, in order; of a range,
-        those up to its end.
-
-        Raises StoreError.
-        """
-        if self.plan.precision is None:
-            return self.ran()
-        from .ranges import up_to_the_end
-
-        return up_to_the_end(self)
-
     def ran(self) -> Iterator[tuple[Cell, Path]]:
         """Yield the plan's cells that the lock's engine has run, with their folders, in order.
 

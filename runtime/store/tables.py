@@ -120,23 +120,25 @@ def read_stored(cell: Cell, folder: Path) -> Stored:
 # The tables of a run
 
 
-def renew(store: Store) -> None:
+def renew(store: Store, cells: Iterable[tuple[Cell, Path]]) -> None:
     """Write the tables of a run directory, which is locked, and put them on record.
 
-    Raises TableError, StoreError, ForeignFileError.
+    cells: those that count, with their folders. Raises TableError, StoreError, ForeignFileError.
     """
     record, names = store.record(), [f"tables/{name}.parquet" for name in TABLES]
     record.begin(names)
-    write_of(store, store.path / "tables", store.plan, store.path / PARTIAL / "tables")
+    write_of(cells, store.path / "tables", store.plan, store.path / PARTIAL / "tables")
     record.end(names)
 
 
-def write_of(store: Store, folder: Path, plan: Plan, scratch: Path | None = None) -> None:
-    """Write the tables of a store's finished cells, which belong to a plan.
+def write_of(
+    cells: Iterable[tuple[Cell, Path]], folder: Path, plan: Plan, scratch: Path | None = None
+) -> None:
+    """Write the tables of stored cells, which belong to a plan.
 
     scratch: as of `write`. Raises TableError, StoreError.
     """
-    stored = (read_stored(cell, where) for cell, where in store.finished())
+    stored = (read_stored(cell, where) for cell, where in cells)
     write(folder, tuple(axis.name for axis in plan.axes), stored, scratch)
 
 

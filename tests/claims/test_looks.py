@@ -12,7 +12,7 @@ from cell_values import cell_values
 
 from fairc.compiler.plan import Axis, Claim, ClaimTerm, ClaimUnit, MetricRequest, Plan, Precision
 from fairc.runtime.claims.intervals import of_unit
-from fairc.runtime.repetitions.ending import Ending, Endings
+from fairc.runtime.ranges.ending import Ending, StoppingRule
 from fairc.runtime.statistics.estimates import median_ranks
 from fairc.runtime.statistics.repeated import Repeated
 from fairc.runtime.statistics.sequential import at_any_time, kept_counts
@@ -115,7 +115,7 @@ def ending(
         for name, found in values.items()
         for n, value in enumerate(found, 1)
     ]
-    (only,) = Endings(plan, {name: {"n": name} for name in configurations}).of(cells)
+    (only,) = StoppingRule(plan, {name: {"n": name} for name in configurations}).endings(cells)
     return only
 
 
@@ -127,12 +127,12 @@ AROUND = [BOUND + (-1) ** n * (1 + n / 100) for n in range(30)]
 @pytest.mark.parametrize("values", [ABOVE, BELOW])
 def test_a_range_ends_when_its_claim_holds_or_fails(values: list[float]) -> None:
     found = ending((claim("one", "x"),), x=values, y=AROUND)
-    assert (found.why, found.look, found.undecided) == ("reached", 8, ())
+    assert (found.why, found.look, found.result.undecided) == ("reached", 8, ())
 
 
 def test_a_range_goes_on_while_its_claim_is_undecided() -> None:
     found = ending((claim("one", "x"), claim("two", "x", low=1.0)), x=AROUND, y=AROUND)
-    assert (found.why, found.look, found.undecided) == ("used up", 30, ("one",))
+    assert (found.why, found.look, found.result.undecided) == ("used up", 30, ("one",))
 
 
 def test_more_pairs_need_a_later_look() -> None:
@@ -150,7 +150,7 @@ def test_one_configuration_that_fails_decides_its_claim() -> None:
 
 def test_values_that_are_equal_decide_nothing() -> None:
     found = ending((claim("one", "x"),), x=[BOUND + 1] * 30, y=ABOVE)
-    assert (found.why, found.undecided) == ("used up", ("one",))
+    assert (found.why, found.result.undecided) == ("used up", ("one",))
 
 
 def test_a_part_of_the_configurations_ends_with_what_is_claimed_of_it() -> None:

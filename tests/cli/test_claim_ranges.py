@@ -11,8 +11,8 @@ from typing import Any
 import duckdb
 import pytest
 
+from fairc.runtime.ranges.cells import endings
 from fairc.runtime.store.folder import Store, StoreError, read_plan
-from fairc.runtime.store.ranges import endings
 
 Fairc = Callable[..., Any]  # conftest.py
 
@@ -83,7 +83,7 @@ def test_it_does_not_end_while_a_claim_is_undecided(fairc: Fairc) -> None:
     assert "after 20 repetitions: the claim is undecided" in called.err
     assert verdicts(fairc, "one")["claims"][0]["verdict"] == "undecided"
     (ending,) = endings(Store(Path("one")))
-    assert (ending.why, ending.undecided) == ("used up", ("all get something",))
+    assert (ending.why, ending.result.undecided) == ("used up", ("all get something",))
     assert fairc("run", "until.fexp", "-o", "one", "--strict").status == 1
 
 

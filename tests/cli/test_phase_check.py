@@ -12,6 +12,7 @@ import duckdb
 import pytest
 
 from fairc.runtime.compare.comparison import Side
+from fairc.runtime.ranges.cells import finished
 from fairc.runtime.repetitions.reading import measured
 from fairc.runtime.repetitions.samples import samples
 from fairc.runtime.run import phase
@@ -59,7 +60,7 @@ def test_it_repeats_cells_with_a_frames_time_and_keeps_them_apart(checked: Fairc
     assert [(c.seed, c.repetition, c.flows) for c in run] == [
         (c.seed, c.repetition, c.flows) for c in check
     ]
-    assert {folder.name for _, folder in Store(Path("one")).finished()} == {
+    assert {folder.name for _, folder in finished(Store(Path("one")))} == {
         path.name for path in Path("one/cells").iterdir()
     }
     table = json.loads(checked("table", "one", "goodput", "--format", "json").out)

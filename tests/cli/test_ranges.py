@@ -12,10 +12,10 @@ import duckdb
 import pytest
 
 from fairc.runtime.pack.readme import readme
+from fairc.runtime.ranges.cells import endings
 from fairc.runtime.run import phase
 from fairc.runtime.statistics.sequential import at_look, imprecision
 from fairc.runtime.store.folder import Store, StoreError, read_plan
-from fairc.runtime.store.ranges import endings
 
 pytestmark = pytest.mark.usefixtures("without_report")
 
@@ -183,7 +183,7 @@ def test_a_range_that_is_used_up_says_what_is_missing(ran: Fairc) -> None:
     assert ran("run", "ranges.fexp", "-o", "one").status == 0
     one, two = endings(Store(Path("one")))
     assert (one.look, one.why, two.look, two.why) == (12, "used up", 8, "reached")
-    (missed,) = one.missed
+    (missed,) = one.result.imprecise
     assert (missed.goal.metric, missed.flow) == ("goodput", "a")
     assert missed.imprecision is not None and 0.15 < missed.imprecision < 0.16
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from fairc.runtime.analysis.cells import analyse
+from fairc.runtime.ranges.cells import finished
 from fairc.runtime.store.folder import Store
 
 Fairc = Callable[..., Any]  # conftest.py
@@ -41,7 +42,7 @@ def medians(run: Path, factor: float) -> list[float]:
     """Return the medians of both goodputs with another warm-up, by the analysis of a whole cell."""
     found: dict[str, list[float]] = {}
     store = Store(run)
-    for cell, folder in store.finished():
+    for cell, folder in finished(store):
         with tempfile.TemporaryDirectory() as raw:
             store.unpack(folder.name, Path(raw))
             other = replace(cell, warmup_ns=round(cell.warmup_ns * factor))

@@ -14,7 +14,7 @@ from fairc.compiler.plan import Goal, MetricRequest, Plan, Precision
 from fairc.dsl.core.units import RATE
 from fairc.dsl.results.measures import DIMENSIONS
 from fairc.runtime.metrics import METRICS, value_named
-from fairc.runtime.repetitions.ending import Ending, Endings
+from fairc.runtime.ranges.ending import Ending, StoppingRule
 from fairc.runtime.repetitions.reading import CellValues
 from fairc.runtime.statistics import estimates
 from fairc.runtime.statistics.repeated import FIXED, OF_MEANS, Repeated
@@ -62,7 +62,7 @@ def cells(
 
 def ending(made: Plan, found: Sequence[CellValues], configurations: int = 1) -> Ending:
     bindings = {name: {"n": name} for name in "xyz"[:configurations]}
-    (only,) = Endings(made, bindings).of(found)
+    (only,) = StoppingRule(made, bindings).endings(found)
     return only
 
 
@@ -75,7 +75,7 @@ def test_it_ends_at_the_first_look_with_the_larger_half_within_the_goal() -> Non
     assert ending(plan(CLOSE), cells("x", NEAR)).why == "reached"
     found = ending(plan(CLOSE), cells("x", FAR))
     assert (found.why, found.look) == ("unfinished", 12)
-    assert [round(miss.imprecision or 0, 3) for miss in found.missed] == [0.2]
+    assert [round(miss.imprecision or 0, 3) for miss in found.result.imprecise] == [0.2]
     # At 12 the interval goes from the second to the eleventh: the outlier is out of it.
     assert ending(plan(CLOSE), cells("x", [*FAR, 10.0, 10.1, 9.9, 10.0])).look == 12
 
@@ -99,7 +99,7 @@ def test_configurations_end_together_and_none_before_all_have_begun() -> None:
     both = cells("x", NEAR) + cells("y", FAR)
     assert ending(plan(CLOSE), both, 2).look == 12
     assert ending(plan(CLOSE), cells("x", NEAR), 2).why == "unfinished"
-    apart = Endings(plan(CLOSE, per=("n",)), {"x": {"n": "1"}, "y": {"n": "2"}}).of(both)
+    apart = StoppingRule(plan(CLOSE, per=("n",)), {"x": {"n": "1"}, "y": {"n": "2"}}).endings(both)
     assert [(e.values, e.why) for e in apart] == [(("1",), "reached"), (("2",), "unfinished")]
 
 
@@ -114,11 +114,11 @@ def test_a_bare_name_means_the_first_value_in_its_own_unit() -> None:
     near = [value / 1000 for value in NEAR]
     assert ending(plan(FAIR), cells("x", near, "fairness.F")).why == "reached"
     found = ending(plan(FAIR, most=8), cells("x", NEAR, "fairness.F"))
-    assert found.why == "used up" and found.missed[0].imprecision == 1.0
+    assert found.why == "used up" and found.result.imprecise[0].imprecision == 1.0
 
 
 def test_no_value_is_never_precise() -> None:
-    (miss,) = ending(plan(FAIR, most=8), cells("x", NEAR)).missed
+    (miss,) = ending(plan(FAIR, most=8), cells("x", NEAR)).result.imprecise
     assert (miss.flow, miss.imprecision) == (None, None)
 
 

@@ -14,6 +14,7 @@ from specs import compilation_of
 from fairc.compiler import Cell, emit, files
 from fairc.runtime.host import archive
 from fairc.runtime.measurement.results import CellResult
+from fairc.runtime.ranges.cells import finished
 from fairc.runtime.store.cell_folder import RAW
 from fairc.runtime.store.folder import Store, StoreError, key_of, read_plan
 
@@ -73,7 +74,7 @@ def test_a_committed_cell_is_there_and_can_be_replaced(store: Store) -> None:
         key = put(store, one)
         assert store.result(key) == result(one, key)
         put(store, one)
-    assert [cell.id for cell, _ in store.finished()] == [one.id]
+    assert [cell.id for cell, _ in finished(store)] == [one.id]
 
 
 def test_what_is_unfinished_is_removed_at_the_next_start(store: Store) -> None:
@@ -84,7 +85,7 @@ def test_what_is_unfinished_is_removed_at_the_next_start(store: Store) -> None:
     assert store.result(key) is None
     with store:
         assert not (store.path / ".partial" / f"{key}.cell").exists()
-    assert list(store.finished()) == []
+    assert list(finished(store)) == []
 
 
 def test_a_result_of_another_version_is_none(store: Store) -> None:

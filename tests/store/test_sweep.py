@@ -16,6 +16,7 @@ from fairc.compiler import Cell, emit
 from fairc.runtime.engines.base import RawResult
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.measurement.results import CellResult
+from fairc.runtime.ranges.cells import finished
 from fairc.runtime.run import analysts, lock
 from fairc.runtime.run.progress import Lines, Silent
 from fairc.runtime.run.sweep import Sweep
@@ -58,7 +59,7 @@ def sweep(path: Path, engine: FakeEngine, measure: str = "goodput", jobs: int = 
 
 def results(path: Path) -> list[CellResult]:
     store = Store(path)
-    found = [store.result(folder.name) for _, folder in store.finished()]
+    found = [store.result(folder.name) for _, folder in finished(store)]
     return [result for result in found if result is not None]
 
 
@@ -250,4 +251,4 @@ def test_what_is_emitted_is_on_record_before_a_result_is(tmp_path: Path) -> None
     assert there == [True] * 4
     store = Store(tmp_path)
     assert store.emitted == {cell.id: f"of {cell.id}" for cell in store.cells()}
-    assert len(list(store.finished())) == 4
+    assert len(list(finished(store))) == 4

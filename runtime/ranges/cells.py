@@ -1,19 +1,17 @@
-"""How many repetitions a plan needs: all that it has, or those up to where its ranges ended
-(runtime/repetitions/ending.py).
+"""The cells of a run directory that count, and those that it lacks: all that its plan declares,
+or those up to where its ranges of repetitions ended (ending.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import Cell
-from fairc.runtime.repetitions.ending import Ending, Endings
 from fairc.runtime.repetitions.reading import of_result
+from fairc.runtime.store.folder import Store
 
-if TYPE_CHECKING:
-    from .folder import Store
+from .ending import Ending, StoppingRule
 
 
 def endings(store: Store) -> list[Ending]:
@@ -21,13 +19,16 @@ def endings(store: Store) -> list[Ending]:
     return _endings(store, store.ran())
 
 
-def up_to_the_end(store: Store) -> Iterator[tuple[Cell, Path]]:
-    """Yield the cells that have been run, except those beyond the end of their range. Raises
-    StoreError.
+def finished(store: Store) -> Iterator[tuple[Cell, Path]]:
+    """Yield the plan's cells that have been run, with their folders, in order, except those beyond
+    the end of their range. Raises StoreError.
 
     Cells that an earlier plan ran beyond it do not count: the numbers are those of a run of this
     plan alone.
     """
+    if store.plan.precision is None:
+        yield from store.ran()
+        return
     there = list(store.ran())
     last = {
         configuration: ending.look
@@ -67,6 +68,6 @@ def missing(store: Store, there: Collection[str]) -> list[Cell]:
 def _endings(store: Store, ran: Iterable[tuple[Cell, Path]]) -> list[Ending]:
     bindings = {cell.configuration: cell.bindings for cell in store.cells()}
     results = ((cell, store.result(folder.name)) for cell, folder in ran)
-    return Endings(store.plan, bindings).of(
+    return StoppingRule(store.plan, bindings).endings(
         of_result(cell, found) for cell, found in results if found
     )

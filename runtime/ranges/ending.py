@@ -11,23 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from fairc.compiler.plan import Goal, Plan
+from fairc.runtime.claims.looks import Looks
+from fairc.runtime.metrics.registry import full_name
+from fairc.runtime.repetitions.reading import CellValues, Measure
 from fairc.runtime.statistics.repeated import repeated
 from fairc.runtime.statistics.sequential import imprecision
 from fairc.words.repetitions import looks
-
-from .reading import CellValues, Measure
-
-if TYPE_CHECKING:
-    from fairc.runtime.claims.looks import Looks
 
 Why = Literal["reached", "used up", "unfinished"]
 
 
 @dataclass(frozen=True, slots=True)
-class Missed:
+class ImpreciseValue:
     """A value that is not precise enough.
 
     imprecision: the larger half of its interval, relative if its goal is; None without an interval.
@@ -41,18 +39,19 @@ class Missed:
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
-    """What keeps a range from ending at a look: values that are not precise enough, texts of
-    undecided claims.
+class LookResult:
+    """The result of an interim analysis ("look"), which ends a range if nothing is left.
+
+    imprecise: values that are not precise enough. undecided: texts of undecided claims.
     """
 
-    missed: tuple[Missed, ...] = ()
+    imprecise: tuple[ImpreciseValue, ...] = ()
     undecided: tuple[str, ...] = ()
 
     @property
     def is_reached(self) -> bool:
-        """Whether nothing does."""
-        return not self.missed and not self.undecided
+        """Whether every goal is reached."""
+        return not self.imprecise and not self.undecided
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,27 +59,17 @@ class Ending:
     """Where the repetitions of configurations that are compared ended, and why.
 
     values: of the names behind `per`. look: the number of repetitions at the end; of an unfinished
-    range the look whose cells are not all there. open: what was missing at the last look.
+    range the look whose cells are not all there. result: of the last look.
     """
 
     values: tuple[str, ...]
     configurations: tuple[str, ...]
     look: int
     why: Why
-    open: Open = Open()
-
-    @property
-    def missed(self) -> tuple[Missed, ...]:
-        """The values that were not precise enough."""
-        return self.open.missed
-
-    @property
-    def undecided(self) -> tuple[str, ...]:
-        """The texts of the claims that were not decided."""
-        return self.open.undecided
+    result: LookResult = LookResult()
 
 
-class Endings:
+class StoppingRule:
     """Decides where the ranges of a plan end; for a plan with `precision`.
 
     bindings: configuration -> its swept values; all configurations of the plan. metrics: full names
@@ -89,15 +78,13 @@ class Endings:
 
     def __init__(self, plan: Plan, bindings: Mapping[str, Mapping[str, str]]) -> None:
         assert plan.precision is not None
-        self._claims: Looks | None = None
-        if plan.precision.claims:
-            from fairc.runtime.claims import looks as of_claims  # needs what reads runs
-
-            self._claims = of_claims.Looks(plan, bindings)
-        self._goals = tuple((_full(goal.metric), goal) for goal in plan.precision.goals)
+        self._claims = Looks(plan, bindings) if plan.precision.claims else None
+        self._goals = tuple((full_name(goal.metric), goal) for goal in plan.precision.goals)
         terms = (t for c in plan.claims for u in c.units for t in u.terms) if self._claims else ()
         self.metrics: Sequence[str] = tuple(
-            dict.fromkeys([*(name for name, _ in self._goals), *(_full(t.metric) for t in terms)])
+            dict.fromkeys(
+                [*(name for name, _ in self._goals), *(full_name(t.metric) for t in terms)]
+            )
         )
         self._repeated = repeated(plan)
         self.looks = looks(plan.precision.least, plan.repeat)
@@ -107,31 +94,29 @@ class Endings:
             groups.setdefault(key, []).append(configuration)
         self.groups: Mapping[tuple[str, ...], Sequence[str]] = groups
 
-    def of(self, cells: Iterable[CellValues]) -> list[Ending]:
+    def endings(self, cells: Iterable[CellValues]) -> list[Ending]:
         """Return where each group ended; cells: in any order, each once."""
         found = _by_configuration(cells)
         return [self._ending(values, found) for values in self.groups]
 
     def _ending(self, values: tuple[str, ...], found: Mapping[str, list[CellValues]]) -> Ending:
         members = tuple(self.groups[values])
-        found_open = Open()
+        result = LookResult()
         for look in self.looks:
             there = {
                 name: [c for c in found.get(name, ()) if c.outcome.repetition <= look]
                 for name in members
             }
             if any(len(cells) < look for cells in there.values()):
-                return Ending(values, members, look, "unfinished", found_open)
-            found_open = self.open([cell for cells in there.values() for cell in cells])
-            if found_open.is_reached:
+                return Ending(values, members, look, "unfinished", result)
+            result = self.look([cell for cells in there.values() for cell in cells])
+            if result.is_reached:
                 return Ending(values, members, look, "reached")
-        return Ending(values, members, self.looks[-1], "used up", found_open)
+        return Ending(values, members, self.looks[-1], "used up", result)
 
-    def open(self, cells: Sequence[CellValues]) -> Open:
-        """Return what keeps a group from ending with these cells, which are all it has up to a
-        look.
-        """
-        return Open(self._missed(cells), self._undecided(cells))
+    def look(self, cells: Sequence[CellValues]) -> LookResult:
+        """Examine a group by all its cells up to a look."""
+        return LookResult(self._imprecise(cells), self._undecided(cells))
 
     def _undecided(self, cells: Sequence[CellValues]) -> tuple[str, ...]:
         """Return the claims that are undecided, where they end the range."""
@@ -142,26 +127,26 @@ class Endings:
         """How many claims end the range, of those that are about its configurations."""
         return len(self._claims.claims) if self._claims else 0
 
-    def _missed(self, cells: Iterable[CellValues]) -> tuple[Missed, ...]:
+    def _imprecise(self, cells: Iterable[CellValues]) -> tuple[ImpreciseValue, ...]:
         """Return the values of some cells that are not precise enough yet."""
         in_order = sorted(cells, key=lambda cell: cell.outcome.repetition)
         return tuple(
-            missed
+            value
             for configuration, found in _by_configuration(in_order).items()
             for name, goal in self._goals
-            for missed in self._of_goal(configuration, found, name, goal)
+            for value in self._of_goal(configuration, found, name, goal)
         )
 
     def _of_goal(
         self, configuration: str, cells: Sequence[CellValues], name: str, goal: Goal
-    ) -> Iterable[Missed]:
+    ) -> Iterable[ImpreciseValue]:
         of: dict[Measure, list[float]] = {}
         for value in (v for cell in cells if cell.outcome.counts for v in cell.values):
             if value.measure.metric == name:
                 sizes = of.setdefault(value.measure, [])
                 sizes += [] if value.size is None else [value.size]
         if not of:
-            yield Missed(goal, configuration, None, None, None)
+            yield ImpreciseValue(goal, configuration, None, None, None)
         for measure, values in of.items():
             found = self._repeated.median(values)
             half = imprecision(found)
@@ -169,7 +154,7 @@ class Endings:
                 middle = found.value or 0.0
                 half = half / middle if middle > 0 else None
             if half is None or half > goal.within:
-                yield Missed(goal, configuration, measure.flow, measure.load, half)
+                yield ImpreciseValue(goal, configuration, measure.flow, measure.load, half)
 
 
 def _by_configuration(cells: Iterable[CellValues]) -> dict[str, list[CellValues]]:
@@ -177,10 +162,3 @@ def _by_configuration(cells: Iterable[CellValues]) -> dict[str, list[CellValues]
     for cell in cells:
         found.setdefault(cell.outcome.configuration, []).append(cell)
     return found
-
-
-def _full(name: str) -> str:
-    """Return the full name of a value; a metric's that is not installed here is never reached."""
-    from fairc.runtime.metrics.registry import full_name  # loads numpy
-
-    return full_name(name)

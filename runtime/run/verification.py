@@ -17,12 +17,11 @@ from fairc.compiler.plan import Cell
 from fairc.compiler.record import FILES, recorded
 from fairc.runtime.host import supervisor
 from fairc.runtime.measurement.results import CellResult
-
-from . import damage, hashes, tables
-from .cell_folder import RAW, RESULT, ours
-from .folder import CELLS, LOCK, PLAN, Store, StoreError, read_cells
-from .occupant import PHASE_CHECK, REPORTS
-from .ranges import missing
+from fairc.runtime.ranges.cells import finished, missing
+from fairc.runtime.store import damage, hashes, tables
+from fairc.runtime.store.cell_folder import RAW, RESULT, ours
+from fairc.runtime.store.folder import CELLS, LOCK, PLAN, Store, StoreError, read_cells
+from fairc.runtime.store.occupant import PHASE_CHECK, REPORTS
 
 OF_THE_HOST = {"wall_s", "analysis"}
 """Fields of a result that differ where the cell did the same: wall time, and the version that
@@ -124,12 +123,13 @@ def _whole(run: Path, found: Verified) -> None:
     is damaged.
     """
     store = Store(run)
-    found.planned += len(missing(store, {cell.id for cell, _ in store.finished()}))
+    there = list(finished(store))
+    found.planned += len(missing(store, {cell.id for cell, _ in there}))
     if not (run / "tables").is_dir():
         return
     with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("verify")) as scratch:
         try:
-            tables.write_of(store, Path(scratch), store.plan)
+            tables.write_of(there, Path(scratch), store.plan)
         except tables.TableError as error:
             found.damaged.append(Damaged("cells", str(error), resume(run)))
             return
