@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -17,6 +18,7 @@ Load = Annotated[int, Field(ge=0, le=10_000)]
 Statistic = Literal["median", "mean", "percentile", "count"]
 Relation = Literal["<", "<=", ">", ">=", "in"]
 Over = Literal["each", "mean"]
+Least = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 Tested = Literal["", "<", "<=", ">", ">="]
 """The comparison inside `count`; empty: no `count`."""
 
@@ -53,13 +55,17 @@ class ClaimUnit(Model):
     high: Real | None
 
 
+def _all(least: object) -> bool:
+    return least == 1
+
+
 class Claim(Model):
     """A hypothesis that the run decides.
 
-    text: the claim's title. over: whether it must hold in each unit, or for their mean. condition,
-    holds: as written. form: how the terms of a unit are combined. relation: of the quantity to its
-    bounds; `in` includes both. unit: SI unit of the quantity. shared: the axes that distinguish
-    units.
+    text: the claim's title. over: whether it must hold in each unit, or for their mean. least: the
+    share of the units in which it must hold; left out where it is 1. condition, holds: as written.
+    form: how the terms of a unit are combined. relation: of the quantity to its bounds; `in`
+    includes both. unit: SI unit of the quantity. shared: the axes that distinguish units.
     """
 
     text: Text
@@ -71,6 +77,17 @@ class Claim(Model):
     unit: Text
     shared: tuple[Word, ...]
     units: Annotated[tuple[ClaimUnit, ...], Field(min_length=1, max_length=1000)]
+    least: Annotated[Least, Field(exclude_if=_all)] = 1.0
+
+    @property
+    def extent(self) -> str:
+        """What `for` says: `each`, `mean` or a share such as `90%`."""
+        return f"{100 * self.least:.12g}%" if self.least < 1 else self.over
+
+    @property
+    def required(self) -> int:
+        """The number of units in which it must hold."""
+        return math.ceil(round(self.least * len(self.units), 9))
 
     @property
     def pairs(self) -> int:
@@ -82,6 +99,8 @@ def contradiction(claim: Claim, axes: tuple[tuple[str, frozenset[str]], ...]) ->
     """Return the first contradiction in a claim; axes: names with their values."""
     if not set(claim.shared) <= {name for name, _ in axes}:
         return "is distinguished by something that is not an axis"
+    if claim.least < 1 and claim.over == "mean":
+        return "is about a share of the configurations and about their mean"
     for unit in claim.units:
         if claim.form == "ratio" and len(unit.terms) != 2:
             return "is a ratio of other than two statistics"

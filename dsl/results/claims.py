@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from fairc.dsl.blocks import Block
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
@@ -13,7 +14,7 @@ from fairc.dsl.core.source import Span
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.model.claims import Claim, Over
 from fairc.dsl.text import syntax
-from fairc.words.blocks.claim import CLAIM, FOR, HOLDS, WHERE
+from fairc.words.blocks.claim import CLAIM, FOR, HOLDS, OVER, WHERE
 
 from .claim_forms import is_statistic
 from .claim_readings import Reading, check_where, read
@@ -97,8 +98,15 @@ class ClaimChecker:
         with gather.attempt():
             block.checked()
         over: Over = "each"
+        least = 1.0
         with gather.attempt():
-            over = block.get(FOR, Scope({}))
+            # `each` and `mean` are words here even where the file has a `let` of the name.
+            lets = {k: v for k, v in self._facts.lets.items() if k not in OVER.choices}
+            extent = block.get(FOR, Scope({}, lets))
+            if isinstance(extent, Fraction):
+                least = float(extent)
+            else:
+                over = extent
         where = block.settings.get(WHERE.name)
         if where is not None:
             with gather.attempt():
@@ -129,6 +137,7 @@ class ClaimChecker:
                     unit=resolved.unit,
                     shared=resolved.shared,
                     units=units,
+                    least=least,
                 ),
                 node.text.span,
                 resolved.least,

@@ -16,7 +16,7 @@ the range ends, even if these verdicts end it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Literal
@@ -64,7 +64,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class ClaimVerdict:
-    """A claim with its verdict: it fails if one unit fails, and holds if all hold.
+    """A claim with its verdict: it holds if enough units hold, and fails once they cannot.
 
     kind: whether it was made before there were results. declared: how many results existed then,
     and when it was.
@@ -111,7 +111,7 @@ class Decision:
     @property
     def verdict(self) -> Verdict:
         """`fails` if a claim fails, else `undecided` if one is, else `holds`."""
-        return _all([decided.verdict for decided in self.claims])
+        return _enough([decided.verdict for decided in self.claims], len(self.claims))
 
 
 def decide(
@@ -134,9 +134,7 @@ def decide(
         kind: Kind = "not known"
         if declared is not None:
             kind = "exploratory" if declared[0] else "confirmatory"
-        decided.append(
-            ClaimVerdict(claim, _all([unit.verdict for unit in units]), units, kind, declared)
-        )
+        decided.append(ClaimVerdict(claim, _of_units(claim, units), units, kind, declared))
     return Decision(tuple(decided), pairs, level, repeated(plan).is_range)
 
 
@@ -160,7 +158,7 @@ def undecided(plan: Plan, values: Values, claims: Iterable[Claim]) -> tuple[str,
     return tuple(
         claim.text
         for claim in claims
-        if _all([unit.verdict for unit in _units(claim, plan, values, level)]) == "undecided"
+        if _of_units(claim, _units(claim, plan, values, level)) == "undecided"
     )
 
 
@@ -170,10 +168,19 @@ def _level(plan: Plan) -> tuple[int, float]:
     return pairs, 1 - (1 - CONFIDENCE) / max(1, pairs)
 
 
-def _all(verdicts: list[Verdict]) -> Verdict:
-    if "fails" in verdicts:
-        return "fails"
-    return "undecided" if "undecided" in verdicts else "holds"
+def _of_units(claim: Claim, units: Sequence[Unit]) -> Verdict:
+    required = 1 if claim.over == "mean" else claim.required
+    return _enough([unit.verdict for unit in units], required)
+
+
+def _enough(verdicts: Sequence[Verdict], required: int) -> Verdict:
+    """Return whether at least `required` hold: undecided ones leave it open while they can turn
+    it.
+    """
+    if verdicts.count("holds") >= required:
+        return "holds"
+    possible = len(verdicts) - verdicts.count("fails")
+    return "fails" if possible < required else "undecided"
 
 
 def _units(

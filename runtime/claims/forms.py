@@ -14,8 +14,8 @@ from fairc.runtime.formatting import escape_markdown
 from fairc.runtime.repetitions.reading import Measurements
 from fairc.runtime.store.verdicts import Counts
 
-from .deciding import ClaimVerdict, Decision
-from .wording import METHODS, level_text, lines, summed_up, unit_texts
+from .deciding import ClaimVerdict, Decision, Verdict
+from .wording import METHODS, level_text, lines, summed_up, tally, unit_texts
 
 NONE = "\N{EN DASH}"
 
@@ -106,7 +106,7 @@ def as_data(decided: ClaimVerdict) -> dict[str, Any]:
         "claim": decided.claim.text,
         "verdict": decided.verdict,
         "kind": decided.kind,
-        "for": decided.claim.over,
+        "for": decided.claim.extent,
         "where": decided.claim.condition,
         "holds": decided.claim.holds,
         "unit": decided.claim.unit,
@@ -140,17 +140,14 @@ def as_junit(answer: Answer) -> Iterator[str]:
     root = ET.Element("testsuites", name=answer.plan.experiment)
     claims = ET.SubElement(root, "testsuite", name="claims")
     for decided in answer.decision.claims:
-        for row in unit_texts(decided):
+        for name, verdict, sentence in _cases(decided):
             case = ET.SubElement(
-                claims,
-                "testcase",
-                classname=_xml(decided.claim.text),
-                name=_xml(row.where or "claim"),
+                claims, "testcase", classname=_xml(decided.claim.text), name=_xml(name or "claim")
             )
-            if row.verdict == "fails" or (row.verdict == "undecided" and answer.strict):
-                ET.SubElement(case, "failure", message=_xml(f"{row.verdict}: {row.sentence}"))
-            elif row.verdict == "undecided":
-                ET.SubElement(case, "skipped", message=_xml(f"undecided: {row.sentence}"))
+            if verdict == "fails" or (verdict == "undecided" and answer.strict):
+                ET.SubElement(case, "failure", message=_xml(f"{verdict}: {sentence}"))
+            elif verdict == "undecided":
+                ET.SubElement(case, "skipped", message=_xml(f"undecided: {sentence}"))
     cells = ET.SubElement(root, "testsuite", name="validity")
     found = answer.validity
     case = ET.SubElement(cells, "testcase", classname="validity", name="every cell is valid")
@@ -164,6 +161,15 @@ def as_junit(answer: Answer) -> Iterator[str]:
     ET.indent(root)
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield ET.tostring(root, encoding="unicode")
+
+
+def _cases(decided: ClaimVerdict) -> list[tuple[str, Verdict, str]]:
+    """Return the name, the verdict and the sentence of each configuration; of a claim about a share
+    of them one case, since it may hold where some fail.
+    """
+    if counts := tally(decided):
+        return [("", decided.verdict, counts)]
+    return [(row.where, row.verdict, row.sentence) for row in unit_texts(decided)]
 
 
 def _xml(text: str) -> str:

@@ -23,7 +23,7 @@ class Looks:
     """Decides the claims of a plan at each look.
 
     bindings: configuration -> its swept values, for all that take part. Claims are examined only in
-    these; a claim about none of them, or about a mean that includes others, is left out.
+    these; a claim about none of them, or about the mean or a share of more than them, is left out.
     """
 
     def __init__(self, plan: Plan, bindings: Mapping[str, Mapping[str, str]]) -> None:
@@ -45,5 +45,5 @@ def _within(claims: Iterable[Claim], rows: set[Row]) -> Iterator[Claim]:
         units = tuple(u for u in claim.units if all(term.cells in rows for term in u.terms))
         if len(units) == len(claim.units):
             yield claim
-        elif units and claim.over == "each":
+        elif units and claim.over == "each" and claim.least == 1:
             yield claim.model_copy(update={"units": units})

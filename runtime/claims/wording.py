@@ -16,7 +16,7 @@ from fairc.runtime.formatting import (
     scale_for,
 )
 
-from .deciding import ClaimVerdict, Decision, Unit
+from .deciding import ClaimVerdict, Decision, Unit, Verdict
 from .power import Needed
 
 METHODS = {
@@ -39,7 +39,7 @@ class UnitText:
     """
 
     where: str
-    verdict: str
+    verdict: Verdict
     value: str
     interval: str
     bound: str
@@ -105,6 +105,17 @@ def repetitions(needed: Needed) -> str:
     return f"{least} to {most} repetitions would decide (80 % power)"
 
 
+def tally(decided: ClaimVerdict) -> str:
+    """Return in how many configurations a claim about a share of them holds; empty for another."""
+    if decided.claim.least == 1:
+        return ""
+    verdicts = [unit.verdict for unit in decided.units]
+    holds, open_ = verdicts.count("holds"), verdicts.count("undecided")
+    undecided = f" and is undecided in {open_}" if open_ else ""
+    of = counted(len(verdicts), "configuration")
+    return f"it holds in {holds} of {of}{undecided}; {decided.claim.required} are claimed"
+
+
 def summed_up(decision: Decision) -> str:
     """Return the number of claims by verdict, as text."""
     parts = [
@@ -143,6 +154,8 @@ def lines(decision: Decision, most: int = 8) -> Iterator[str]:
             ", exploratory: claimed after results existed" if decided.kind == "exploratory" else ""
         )
         yield f"{decided.verdict:>9}  {decided.claim.text}{late}"
+        if counts := tally(decided):
+            yield f"{'':11}{counts}"
         rows = in_order(unit_texts(decided))
         for row in rows[:most]:
             where = f"{row.where}: " if row.where else ""

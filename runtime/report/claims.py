@@ -16,6 +16,7 @@ from fairc.runtime.claims.wording import (
     in_order,
     level_text,
     summed_up,
+    tally,
     unit_texts,
 )
 from fairc.runtime.formatting import Interval, Number, counted, one_line, scaled
@@ -140,10 +141,13 @@ def _differing(units: tuple[Unit, ...]) -> set[str]:
 def _asks(decided: ClaimVerdict) -> str:
     claim = decided.claim
     over = "the mean over configurations" if claim.over == "mean" else "each configuration"
+    if claim.least < 1:
+        over = f"at least {100 * claim.least:.12g} % of the configurations"
     where = f" where `{one_line(claim.condition)}`" if claim.condition else ""
     # The row of an only configuration names it.
     several = f", for {over}{where}" if len(claim.units) > 1 or claim.over == "mean" else ""
-    return f"`{one_line(claim.holds)}`{several}"
+    counts = tally(decided)
+    return f"`{one_line(claim.holds)}`{several}{f': {counts}' if counts else ''}"
 
 
 def _claimed(decided: ClaimVerdict) -> str:

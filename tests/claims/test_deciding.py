@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairc.runtime.claims.deciding import _all, _verdict
+from fairc.runtime.claims.deciding import Verdict, _enough, _verdict
 from fairc.runtime.statistics.estimates import Estimate
 
 
@@ -45,6 +45,24 @@ def test_without_an_interval_nothing_is_decided() -> None:
 
 
 def test_one_configuration_that_fails_is_enough() -> None:
-    assert _all(["holds", "undecided", "fails"]) == "fails"
-    assert _all(["holds", "undecided"]) == "undecided"
-    assert _all(["holds", "holds"]) == "holds"
+    assert _enough(["holds", "undecided", "fails"], 3) == "fails"
+    assert _enough(["holds", "undecided"], 2) == "undecided"
+    assert _enough(["holds", "holds"], 2) == "holds"
+
+
+@pytest.mark.parametrize(
+    ("holds", "undecided", "fails", "verdict"),
+    [
+        (9, 0, 1, "holds"),
+        (9, 1, 0, "holds"),
+        (8, 1, 1, "undecided"),
+        (8, 0, 2, "fails"),
+        (0, 8, 2, "fails"),
+    ],
+)
+def test_of_a_share_undecided_configurations_count_while_they_can_turn_it(
+    holds: int, undecided: int, fails: int, verdict: str
+) -> None:
+    words: tuple[tuple[Verdict, int], ...]
+    words = (("holds", holds), ("undecided", undecided), ("fails", fails))
+    assert _enough([word for word, number in words for _ in range(number)], 9) == verdict

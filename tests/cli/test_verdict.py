@@ -69,6 +69,22 @@ def test_an_undecided_claim_fails_a_run_only_with_strict(fairc: Fairc) -> None:
     assert fairc("verdict", "one", "--strict").status == 1
 
 
+def test_a_share_of_the_configurations_may_be_enough(fairc: Fairc) -> None:
+    body = "holds = median(goodput, flow: a) > 700kbit/s"  # at 1 Mbit/s it cannot
+    half = f'claim "in half of them" {{ for = 50%  {body} }}'
+    most = f'claim "in most of them" {{ for = 60%  {body} }}'
+    called = fairc("run", write(half, most), "-o", "one")
+    assert called.status == 1
+    assert "    holds  in half of them" in called.out
+    assert "it holds in 1 of 2 configurations; 1 are claimed" in called.out
+    assert "    fails  in most of them" in called.out
+    found = verdicts(fairc)
+    assert [(row["for"], row["verdict"]) for row in found] == [("50%", "holds"), ("60%", "fails")]
+    xml = fairc("verdict", "one", "--format", "junit").out.split("\n", 1)[1]
+    cases = [len(case) for case in ET.fromstring(xml)[0]]
+    assert cases == [0, 1]  # a case for each claim: the first holds although a configuration fails
+
+
 def test_what_is_claimed_after_results_were_there_is_exploratory(fairc: Fairc) -> None:
     assert fairc("run", write(HOLDS), "-o", "one").status == 0
     assert fairc("run", write(HOLDS, FAILS), "-o", "one").status == 1

@@ -115,8 +115,24 @@ def test_the_only_flow_that_is_measured_need_not_be_named() -> None:
 
 
 @pytest.mark.parametrize(
+    ("extent", "least", "required"),
+    [("each", 1, 7), ("100%", 1, 7), ("most", 0.9, 7), ("70%", 0.7, 5)],
+)
+def test_a_share_of_the_configurations_may_be_enough(
+    extent: str, least: float, required: int
+) -> None:
+    found = claim(f"for = {extent}  holds = median(fairness.F) > 0.2")
+    assert (found.over, found.least, found.required, found.pairs) == ("each", least, required, 7)
+    assert ('"least"' in found.model_dump_json()) == (least < 1)  # old plans stay as they are
+
+
+@pytest.mark.parametrize(
     ("body", "code", "words"),
     [
+        ("for = 0%  holds = median(fairness.F) > 1", "out-of-range", "more than zero"),
+        ("for = 120%  holds = median(fairness.F) > 1", "out-of-range", "at most 100%"),
+        ("for = 0.9  holds = median(fairness.F) > 1", "missing-unit", "no unit"),
+        ("for = 5s  holds = median(fairness.F) > 1", "wrong-dimension", "percentage"),
         ("holds = median(godput) > 1", "unknown-metric", "godput"),
         ("holds = median(fairness.G) > 1", "unknown-value", "G"),
         ("holds = median(loss_rate) > 1%", "not-measured", "loss_rate"),

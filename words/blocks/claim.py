@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 from fairc.dsl.core.entries import Parameter
-from fairc.dsl.core.kinds import Words, refuse
+from fairc.dsl.core.kinds import A_POSITIVE_SHARE, Words, refuse
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.values import Truth, Value
+from fairc.dsl.core.values import Symbol, Truth, Value
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,30 @@ class Conditions:
 
 
 A_CONDITION = Conditions()
-_OVER: Words[Literal["each", "mean"]] = Words("value of `for`", ("each", "mean"))
+OVER: Words[Literal["each", "mean"]] = Words("value of `for`", ("each", "mean"))
+
+
+@dataclass(frozen=True)
+class Extents:
+    """The kind of `for`: a word of `OVER`, or the share of the configurations, more than 0."""
+
+    phrase: str = f"{OVER.phrase}, or a percentage"
+
+    def take(
+        self, value: Value, use: str, at: Span | None = None
+    ) -> Literal["each", "mean"] | Fraction:
+        """Return the word, or the share. Raises CompileError for anything else."""
+        if isinstance(value, Symbol):
+            return OVER.take(value, use, at)
+        return A_POSITIVE_SHARE.take(value, use, at).number
+
 
 WHERE = Parameter("where", A_CONDITION, "the configurations that it is about", otherwise="all")
 FOR = Parameter(
-    "for", _OVER, "whether it must hold in each configuration, or for their mean", "each"
+    "for",
+    Extents(),
+    "whether it must hold in each configuration, in at least a share of them, or for their mean",
+    "each",
 )
 HOLDS = Parameter("holds", A_CONDITION, "what is claimed: statistics against bounds", required=True)
 
