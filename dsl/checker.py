@@ -167,6 +167,7 @@ class Checker:
             on_users=[flow.name.text for flow in flows if on_users(flow)],
             users=[group.name.text for group in users],
             loads=loads,
+            present=builder.present,
         )
         figures = self._figures(FigureChecker(facts))
         seed = self._count(block, keys.SEED, static)

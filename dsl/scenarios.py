@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, Literal, ParamSpec, TypeVar
+from typing import Generic, Literal, NoReturn, ParamSpec, TypeVar
 
 from fairc.words.blocks import experiment as keys
 from fairc.words.blocks import hosts as host_keys
@@ -49,7 +49,7 @@ PAIRS = frozenset({"dumbbell"})
 TIMING = frozenset({"duration", "warmup", "deadline", "stop", "captures"})
 """Keys of an experiment that decide when a cell ends, and what it captures."""
 
-ENDS = frozenset({"users", "from", "to"})
+ENDS = frozenset({"users", "from", "to", "count"})
 """Keys of a flow that decide which hosts the network has for it."""
 
 Timing = tuple[int | None, int, int | None, Literal["first", "all"], Literal["full", "none"]]
@@ -87,6 +87,10 @@ class Builder:
             topology.append(parts.topology)
         timing = [s.value for name, s in parts.settings.settings.items() if name in TIMING]
         hosts = [setting.value for setting in parts.hosts.settings.values()]
+        blocks = [flow.settings for flow in parts.flows]
+        blocks += [users.settings for users in parts.users]
+        counts = [s.value for block in blocks for s in block.items if s.key.text == "count"]
+        self._deciding = self._depends(counts)
         ends = [s for flow in parts.flows for s in flow.settings.items if s.key.text in ENDS]
         self._network = self._memo(self._build_network, topology)
         self._timing = self._memo(self._build_timing, timing)
@@ -99,8 +103,12 @@ class Builder:
 
     def _memo(self, build: Callable[P, T], nodes: Iterable[syntax.Node]) -> _Memo[P, T]:
         """Return a part that is built once for equal values of the swept names in some nodes."""
+        return _Memo(build, self._depends(nodes))
+
+    def _depends(self, nodes: Iterable[syntax.Node]) -> tuple[str, ...]:
+        """Return the swept names that some nodes depend on."""
         swept = {name for group in self._grid.groups for name in group.names}
-        return _Memo(build, tuple(sorted(used_names(nodes, self._parts.lets) & swept)))
+        return tuple(sorted(used_names(nodes, self._parts.lets) & swept))
 
     def build(self, bound: Bindings) -> model.Scenario:
         """Return the scenario of a configuration.
@@ -114,18 +122,14 @@ class Builder:
     def check(self, bound: Bindings) -> model.Scenario | None:
         """Return the scenario, or None if the experiment names no topology. Raises like `build`."""
         gather, scope = Gather(), self._grid.scope(bound)
-        network, flows, timing = None, list[model.Flow](), None
-        groups: Mapping[str, Group] = {}
+        network, timing = None, None
         if self._parts.topology is not None:
             with gather.attempt():
                 network = self._network(bound, scope)
-        for _, build in self._flows:
-            if len(gather.found) >= MOST_FOUND:
-                break
+        flows, groups = self._traffic(bound, scope, gather)
+        if self._flows and not flows and not gather.found:
             with gather.attempt():
-                flows.append(build(bound, scope))
-        with gather.attempt():
-            groups = self._groups(bound, scope)
+                self._refuse_nothing(bound)
         with gather.attempt():
             timing = self._timing(bound, scope)
         if network is not None:
@@ -148,6 +152,46 @@ class Builder:
         every = [flows_of(flow, groups[flow.users]) if flow.users else [flow] for flow in flows]
         flat = tuple(flow for several in every for flow in several)
         return model.Scenario(whole, flat, *timing, *self._costs(bound, scope))
+
+    def _traffic(
+        self, bound: Bindings, scope: Scope, gather: Gather
+    ) -> tuple[list[model.Flow], Mapping[str, Group]]:
+        """Return the flows and the groups of users that a configuration has; those of which there
+        are none are absent.
+        """
+        flows, groups = list[model.Flow](), dict[str, Group]()
+        for _, build in self._flows:
+            if len(gather.found) >= MOST_FOUND:
+                break
+            with gather.attempt():
+                flows.append(build(bound, scope))
+        with gather.attempt():
+            groups.update(self._groups(bound, scope))
+        empty = {name for name, group in groups.items() if not group.count}
+        present = [flow for flow in flows if flow.connections and flow.users not in empty]
+        return present, {name: group for name, group in groups.items() if group.count}
+
+    def present(self, bound: Bindings) -> frozenset[str]:
+        """Return the names of the flows and the groups of users that a configuration has.
+
+        Raises CompileError.
+        """
+        gather = Gather()
+        flows, groups = self._traffic(bound, self._grid.scope(bound), gather)
+        gather.finish()
+        return frozenset((*(flow.name for flow in flows), *groups))
+
+    def _refuse_nothing(self, bound: Bindings) -> NoReturn:
+        """Raise CompileError for a configuration in which every flow is absent."""
+        where = " and ".join(f"{name} == {bound[name].canonical}" for name in self._deciding)
+        flow, _ = self._flows[0]
+        fail(
+            "absent-flow",
+            f"every flow is absent{f' where {where}' if where else ''}",
+            flow.name.span,
+            "nothing would be measured",
+            help=f"leave this out: `exclude {where}`" if where else "give a flow a `count` above 0",
+        )
 
     def _between_hosts(
         self,

@@ -106,8 +106,10 @@ class ClaimUnits:
                 self._holds.span,
                 help="fix swept names with `where`",
             )
-        for group in groups.values():
-            yield self._unit(group)
+        units = [unit for group in groups.values() if (unit := self._unit(group)) is not None]
+        if not units:
+            self._refuse_absent()
+        yield from units
 
     def _points(self) -> Iterator[Point]:
         grid, names = self._facts.grid, self._facts.swept
@@ -128,7 +130,8 @@ class ClaimUnits:
     def _true(self, node: syntax.Expr, bound: Bindings) -> bool:
         return truth(evaluate(node, self._facts.grid.scope(bound)), node.span)
 
-    def _unit(self, group: Sequence[Point]) -> ClaimUnit:
+    def _unit(self, group: Sequence[Point]) -> ClaimUnit | None:
+        """Return the unit of a group; None if a flow of it is absent there."""
         shared = {name: group[0].bound[name] for name in self.shared}
         scope = self._facts.grid.scope(shared)
 
@@ -136,6 +139,8 @@ class ClaimUnits:
         self._require_shape(found)
         factors = found.factors
         chosen = {place: self._chosen(place, group) for place in factors}
+        if any(self._is_absent(place, point) for place, point in chosen.items()):
+            return None
         self._note(chosen)
         self.is_ratio = found.below is not None
         terms = tuple(self._term(p, factors[p], chosen[p], scope) for p in factors)
@@ -143,6 +148,25 @@ class ClaimUnits:
         first = self._readings[next(iter(factors))]
         self.unit = "1" if self.is_ratio or first.test else first.unit
         return ClaimUnit(terms=terms, shift=shift, low=low, high=high)
+
+    def _is_absent(self, place: int, point: Point) -> bool:
+        flow = self._readings[place].flow
+        return bool(flow) and flow not in self._facts.present(point.bound)
+
+    def _refuse_absent(self) -> NoReturn:
+        """Raise CompileError for a claim of which no configuration has every flow."""
+        flows = dict.fromkeys(r.flow for r in self._readings.values() if r.flow)
+        named = " and ".join(f"`{flow}`" for flow in flows)
+        at = self._where or self._holds
+        fail(
+            "absent-flow",
+            f"no configuration of this claim has {named}, so there is nothing to claim",
+            at.span,
+            "where a flow's `count` is 0, it is absent",
+            help="choose other configurations, or leave out `where`"
+            if self._where
+            else "claim something about a flow that exists",
+        )
 
     def _bounds(self, scope: Scope) -> tuple[Form, float | None, float | None]:
         """Return what is compared, and its bounds in SI units."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -48,6 +48,7 @@ class Facts:
     on_users: the other flows.
     users: the groups of users.
     loads: the most page loads of any cell; 0: no flow loads pages.
+    present: returns the names of the flows and the groups that a configuration has.
     """
 
     axes: Sequence[Axis]
@@ -60,6 +61,7 @@ class Facts:
     on_users: Sequence[str]
     users: Sequence[str]
     loads: int
+    present: Callable[[Bindings], Collection[str]]
 
     @property
     def swept(self) -> list[str]:

@@ -42,7 +42,7 @@ def analyse(cell: Cell, folder: Path, requests: Iterable[MetricRequest]) -> Anal
     or a flow that does not exist.
     """
     measurement = load(cell, folder)
-    requests = tuple(requests)
+    requests = tuple(request for request in requests if _is_of_something(measurement, request))
     metrics = {metric.name: metric for metric in METRICS}
     verdict, reasons = validity.judge(measurement)
     return Analysis(
@@ -80,6 +80,13 @@ def analyse(cell: Cell, folder: Path, requests: Iterable[MetricRequest]) -> Anal
         ),
         files=har.archives(measurement),
     )
+
+
+def _is_of_something(measurement: Measurement, request: MetricRequest) -> bool:
+    """Return whether the cell has any of the flows that a request names: of absent ones there are
+    no values.
+    """
+    return not request.sessions or bool(measurement.sessions(request.sessions))
 
 
 def write_files(folder: Path, analysis: Analysis) -> None:

@@ -45,6 +45,8 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     if len(request.sessions) != 2:
         return (UNFAIRNESS.of(None, None, "unfairness needs two named groups"),)
     first, second = (named(measurement, name) for name in request.sessions)
+    if absent := [group.name for group in (first, second) if not group.users]:
+        return (UNFAIRNESS.of(None, None, f"{' and '.join(absent)}: absent"),)
     (begin_a, end_a), (begin_b, end_b) = _span(first), _span(second)
     begin, end = max(begin_a, begin_b, measurement.warmup_s), min(end_a, end_b)
     if end <= begin:

@@ -86,6 +86,7 @@ class StoppingRule:
                 [*(name for name, _ in self._goals), *(full_name(t.metric) for t in terms)]
             )
         )
+        self._measured = plan.measure
         self._repeated = repeated(plan)
         self.looks = looks(plan.precision.least, plan.repeat)
         groups: dict[tuple[str, ...], list[str]] = {}
@@ -145,7 +146,8 @@ class StoppingRule:
             if value.measure.metric == name:
                 sizes = of.setdefault(value.measure, [])
                 sizes += [] if value.size is None else [value.size]
-        if not of:
+        absent = self._names_flows(name) and any(cell.outcome.counts for cell in cells)
+        if not of and not absent:
             yield ImpreciseValue(goal, configuration, None, None, None)
         for measure, values in of.items():
             found = self._repeated.median(values)
@@ -155,6 +157,13 @@ class StoppingRule:
                 half = half / middle if middle > 0 else None
             if half is None or half > goal.within:
                 yield ImpreciseValue(goal, configuration, measure.flow, measure.load, half)
+
+    def _names_flows(self, metric: str) -> bool:
+        """Return whether `measure` names the flows of a metric: where these are absent, it has no
+        value.
+        """
+        name = metric.partition(".")[0]
+        return any(request.name == name and request.sessions for request in self._measured)
 
 
 def _by_configuration(cells: Iterable[CellValues]) -> dict[str, list[CellValues]]:

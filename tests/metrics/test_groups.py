@@ -126,6 +126,11 @@ def test_unfairness_after_the_warm_up(tmp_path: Path) -> None:
     assert found.value == pytest.approx(2 / 8)
 
 
+def test_unfairness_beside_an_absent_flow(tmp_path: Path) -> None:
+    (found,) = results(hand_made(SHARED), tmp_path, "unfairness", "a", "gone")
+    assert (found.value, found.reason) == (None, "gone: absent")
+
+
 def test_unfairness_that_is_not_defined(tmp_path: Path) -> None:
     made = hand_made("a..." + "a" * 30 + "b", warmup_ns=100 * MS)
     (found,) = results(made, tmp_path / "one", "unfairness", "a", "b")

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from fairc.dsl.core.entries import Entries, Parameter
-from fairc.dsl.core.kinds import A_COUNT, A_PACKET_COUNT, A_RATE, A_SWITCH, A_TIME, AN_ECN, AnyName
+from fairc.dsl.core.kinds import (
+    A_NUMBER_OF,
+    A_PACKET_COUNT,
+    A_RATE,
+    A_SWITCH,
+    A_TIME,
+    AN_ECN,
+    AnyName,
+)
 from fairc.dsl.core.registry import Registry
 from fairc.words.ccas import AnyCca
 from fairc.words.distributions import A_RANDOM_TIME
@@ -16,7 +24,12 @@ from fairc.words.workloads import WORKLOADS
 USERS = Parameter("users", AnyName("users"), "runs on each of them")
 FROM = Parameter("from", AnyName("a node"), "node that sends the data", "server")
 TO = Parameter("to", AnyName("a node"), "node that receives the data", "client")
-COUNT = Parameter("count", A_COUNT, "parallel connections, each with the whole workload", "1")
+COUNT = Parameter(
+    "count",
+    A_NUMBER_OF,
+    "parallel connections, each with the whole workload; 0: the flow is absent",
+    "1",
+)
 OVER = Parameter("over", Entries(TRANSPORTS), "transport", otherwise="the CCA's, tcp first")
 CCA = Parameter("cca", AnyCca(), "congestion control algorithm; none over udp")
 START = Parameter(
