@@ -6,8 +6,10 @@ from fractions import Fraction
 
 from fairc.cell.frames import FRAME_BYTES
 from fairc.compiler import plan
+from fairc.dsl.core import units
 from fairc.dsl.core.source import Source, Span
-from fairc.dsl.model import Queue, Size
+from fairc.dsl.core.values import Quantity, Size
+from fairc.dsl.model import Queue
 from fairc.words.queues import QUEUES
 from fairc.words.queues.discipline import LinkQueue
 
@@ -20,11 +22,9 @@ def queue_table() -> str:
     nowhere = Span(Source("", ""), 0, 0)
     rows = ["| queue | holds | what `tc` gets |", "| --- | --- | --- |"]
     for entry in QUEUES:
-        written = Queue(entry.name, Size(Fraction(PACKETS), "pkt", nowhere), nowhere)
+        written = Queue(entry.name, Quantity(Fraction(PACKETS), units.PACKETS, nowhere), nowhere)
         queues = [
-            entry.lower(
-                LinkQueue(written, limit, RATE_BPS, lambda size: int(size.amount * FRAME_BYTES))
-            )
+            entry.lower(LinkQueue(written, limit, RATE_BPS, _bytes))
             for limit in (plan.Fifo(limit_packets=PACKETS), plan.Fifo(limit_bytes=PACKETS))
         ]
         queue = queues[0]
@@ -33,3 +33,7 @@ def queue_table() -> str:
         command = f"{queue.discipline} {queue.words(RATE_BPS)}"
         rows.append(f"| `{entry.name}({PACKETS}pkt)` | {holds} | `{command}` |")
     return "\n".join(rows)
+
+
+def _bytes(size: Size) -> int:
+    return int(size.bits({units.PACKETS: Fraction(8 * FRAME_BYTES), units.DATA: Fraction(1)}) / 8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import get_args
 
 from fairc.cell.frames import MTU
@@ -10,7 +11,7 @@ from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic, Label, Severity
 from fairc.dsl.core.kinds import Quantities, Words
 from fairc.dsl.core.problems import fail
-from fairc.dsl.core.units import DATA
+from fairc.dsl.core.units import BDP, DATA, PACKETS, TIME
 from fairc.dsl.core.values import Quantity
 from fairc.dsl.model.links import Transmit
 
@@ -56,10 +57,11 @@ def warn_small(way: model.Direction, report: Callable[[Diagnostic], None]) -> No
     A size in `bdp` is left to the compiler, too: it depends on the path.
     """
     size, frame = way.queue.size, way.frame_bytes
-    packets = {"pkt": size.amount, "B": size.amount / frame}.get(size.unit)
-    if size.unit == "s" and way.rate_bps is not None:
-        packets = size.amount * way.rate_bps / 8 / frame
-    if packets is not None and 1 <= packets < 2:
+    if BDP in size.dimensions or (TIME in size.dimensions and way.rate_bps is None):
+        return
+    units = {DATA: Fraction(1), PACKETS: Fraction(8 * frame), TIME: Fraction(way.rate_bps or 0)}
+    packets = size.bits(units) / (8 * frame)
+    if 1 <= packets < 2:
         report(
             Diagnostic(
                 "small-queue",

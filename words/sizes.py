@@ -1,30 +1,19 @@
-"""Amounts of data that may depend on the path: the kinds of values that become a `Size`."""
+"""Amounts of data: kinds of values, some of which may depend on the path."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
-from fairc.dsl.core.kinds import Quantities
+from fairc.dsl.core.kinds import Quantities, refuse
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.units import BDP, DATA, PACKETS, SHARE, TIME, Dimension
-from fairc.dsl.core.values import Quantity, Value
-from fairc.dsl.model import Size
-
-_UNITS: Mapping[Dimension, Literal["B", "pkt", "bdp", "s", "limit"]] = {
-    DATA: "B",
-    PACKETS: "pkt",
-    BDP: "bdp",
-    TIME: "s",
-    SHARE: "limit",
-}
+from fairc.dsl.core.units import BDP, DATA, PACKETS, SHARE, TIME
+from fairc.dsl.core.values import Mixture, Quantity, Size, Value
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Quantities that are sizes; a share is of the queue's limit."""
+    """Quantities that are sizes, and mixtures of them; a share is of the queue's limit."""
 
     quantity: Quantities
 
@@ -34,10 +23,12 @@ class Sizes:
         return self.quantity.phrase
 
     def take(self, value: Value, use: str, at: Span | None = None) -> Size:
-        """Return the size; data is in bytes. Raises CompileError."""
-        found = self.quantity.take(value, use, at)
-        amount = found.number / 8 if found.dimension == DATA else found.number
-        return Size(amount, _UNITS[found.dimension], found.span)
+        """Return the size. Raises CompileError."""
+        if not isinstance(value, Mixture):
+            return self.quantity.take(value, use, at)
+        if not value.dimensions <= set(self.quantity.dimensions):
+            refuse(self.quantity, value, use, at)
+        return value
 
 
 # What the kernel accepts as it is; it enlarges smaller buffers.

@@ -5,11 +5,13 @@ split.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from fairc.cell.frames import frame_bytes
 from fairc.cell.queues import queue_bytes
 from fairc.compiler import plan
 from fairc.dsl import model
+from fairc.dsl.core.units import BDP, DATA
 from fairc.words.workloads import Iperf3
 
 from .draft import Draft, DraftFlow, End
@@ -98,7 +100,7 @@ def _plan(draft: Draft, pep: model.Pep, link: _Link, port: int, ports: list[int]
     mtu = ends[0].mtu
     rtt_ns = sum(end.impaired.delay_ns for end in ends if end.impaired)
     bdp = bdp_bytes(max(link.rates_bps), rtt_ns) * mtu // frame_bytes(mtu)
-    window = round(pep.window.amount * (bdp if pep.window.unit == "bdp" else 1))
+    window = round(pep.window.bits({BDP: Fraction(8 * bdp), DATA: Fraction(1)}) / 8)
     queues = (draft.queues.get(end.place) for end in ends)
     waiting = sum(queue_bytes(queue, frame_bytes(mtu)) for queue in queues if queue)
     return plan.Pep(

@@ -6,7 +6,9 @@ from collections import defaultdict
 from fractions import Fraction
 
 from fairc.compiler import plan
-from fairc.dsl.model import Direction, Size
+from fairc.dsl.core.units import BDP, DATA, PACKETS, TIME
+from fairc.dsl.core.values import Quantity, Size
+from fairc.dsl.model import Direction
 from fairc.words.queues import QUEUES
 from fairc.words.queues.discipline import SIZE, LinkQueue
 
@@ -58,10 +60,10 @@ def _resolve(draft: Draft, end: End, way: Direction, rtts_ns: set[int]) -> plan.
 def _limit(draft: Draft, way: Direction, rate_bps: int, rtts_ns: set[int]) -> plan.Fifo | None:
     """Return the size of a queue in bytes or packets, or None if it has no meaning."""
     size = way.queue.size
-    if size.unit == "pkt":
-        _check(draft, way, int(size.amount) * way.frame_bytes)
-        return plan.Fifo(limit_packets=int(size.amount))
-    if size.unit != "bdp":
+    if isinstance(size, Quantity) and size.dimension == PACKETS:
+        _check(draft, way, size.whole * way.frame_bytes)
+        return plan.Fifo(limit_packets=size.whole)
+    if BDP not in size.dimensions:
         limit = _bytes(size, way, rate_bps)
     elif not rtts_ns:
         return _of_idle_link(draft, way)
@@ -69,20 +71,27 @@ def _limit(draft: Draft, way: Direction, rate_bps: int, rtts_ns: set[int]) -> pl
         longest_ns = _longest_rtt(draft, way, rtts_ns)
         if longest_ns is None:
             return None
-        limit = int(size.amount * rate_bps * longest_ns / (8 * 10**9))
+        limit = _bytes(size, way, rate_bps, longest_ns)
     _check(draft, way, limit)
     return plan.Fifo(limit_bytes=limit)
 
 
-def _bytes(size: Size, way: Direction, rate_bps: int) -> int:
-    """Return a size that is not in `bdp` in whole bytes, packets being full frames."""
-    factor = {"B": Fraction(1), "pkt": Fraction(way.frame_bytes), "s": Fraction(rate_bps, 8)}
-    return int(size.amount * factor[size.unit])
+def _bytes(size: Size, way: Direction, rate_bps: int, rtt_ns: int = 0) -> int:
+    """Return a size in whole bytes, packets being full frames; rtt_ns: of a BDP."""
+    units = {
+        DATA: Fraction(1),
+        PACKETS: Fraction(8 * way.frame_bytes),
+        TIME: Fraction(rate_bps),
+        BDP: Fraction(rate_bps * rtt_ns, 10**9),
+    }
+    return int(size.bits(units) / 8)
 
 
 def _of_idle_link(draft: Draft, way: Direction) -> plan.Fifo:
     """Return the default queue for a link that no flow crosses, where `bdp` means nothing."""
-    idle_packets = int(SIZE.fallback.amount)
+    default = SIZE.fallback
+    assert isinstance(default, Quantity)
+    idle_packets = default.whole
     draft.warn(
         "idle-link",
         "no flow crosses this link, so its queue has no size in `bdp`",
@@ -130,7 +139,7 @@ def _check(draft: Draft, way: Direction, limit_bytes: int) -> None:
             "make it two packets or more",
             note=f"{limit_bytes} bytes, a packet is {way.frame_bytes}",
         )
-    elif limit_bytes < 2 * way.frame_bytes and size.unit == "bdp":
+    elif limit_bytes < 2 * way.frame_bytes and BDP in size.dimensions:
         draft.warn(
             "small-queue",
             "this queue holds less than two full packets",

@@ -41,6 +41,9 @@ PACKET_RATE = Dimension(packet=1, time=-1)
 BDP = Dimension(bdp=1)
 FREQUENCY = Dimension(time=-1)
 
+SIZES = (BDP, PACKETS, DATA)
+"""Amounts of data: numbers of bytes once path and MTU are known. A time is one at a link's rate."""
+
 PHRASES = {
     NUMBER: "a number without a unit",
     SHARE: "a percentage",

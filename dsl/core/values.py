@@ -5,13 +5,14 @@ Every value knows where it was written and has one canonical text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Literal
 
 from .source import Span
-from .units import Dimension, canonical
+from .units import SIZES, Dimension, canonical
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,15 @@ class Quantity:
     def canonical(self) -> str:
         """The value as text, the same for equal values on every machine."""
         return canonical(self.number, self.dimension)
+
+    @property
+    def dimensions(self) -> frozenset[Dimension]:
+        """Its dimension alone: that of a mixture are several."""
+        return frozenset({self.dimension})
+
+    def bits(self, units: Mapping[Dimension, Fraction]) -> Fraction:
+        """Return a size in bits; units: what one base unit of each dimension is, bits."""
+        return self.number * units[self.dimension]
 
     @property
     def ns(self) -> int:
@@ -46,6 +56,121 @@ class Quantity:
     def phrase(self) -> str:
         """What it is, for messages."""
         return str(self.dimension)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A size of several units, such as `0.5bdp + 3pkt` or `max(1bdp, 10kB)`: a number of bytes once
+    path and MTU are known.
+
+    parts: of a sum, a quantity of each unit; of `max` and `min`, sizes none of which is always the
+    larger or smaller one.
+    """
+
+    operation: Literal["sum", "max", "min"]
+    parts: tuple[Quantity | Mixture, ...]
+    span: Span = field(compare=False)
+
+    @cached_property
+    def canonical(self) -> str:
+        """The parts in a fixed order, which parses back to it."""
+        if self.operation != "sum":
+            return f"{self.operation}({', '.join(part.canonical for part in self.parts)})"
+        first, *others = (part.canonical for part in self.parts)
+        signed = (f" - {text[1:]}" if text.startswith("-") else f" + {text}" for text in others)
+        return first + "".join(signed)
+
+    @property
+    def dimensions(self) -> frozenset[Dimension]:
+        """Those of all parts."""
+        return frozenset().union(*(part.dimensions for part in self.parts))
+
+    @cached_property
+    def weight(self) -> int:
+        """How many parts it has."""
+        return 1 + sum(part.weight for part in self.parts)
+
+    @property
+    def phrase(self) -> str:
+        """What it is, for messages."""
+        return "a size that depends on path and packets"
+
+    def bits(self, units: Mapping[Dimension, Fraction]) -> Fraction:
+        """Return the size; units: what one base unit of each dimension is, bits."""
+        parts = [part.bits(units) for part in self.parts]
+        if self.operation == "sum":
+            return sum(parts, Fraction(0))
+        return max(parts) if self.operation == "max" else min(parts)
+
+
+Size = Quantity | Mixture
+"""An amount of data: bytes, packets, multiples of the BDP, a mixture of them, or, of a queue,
+seconds at its link's rate; a threshold of a queue may also be a share of the queue's limit.
+"""
+
+
+def added(a: Size, b: Size, span: Span) -> Size:
+    """Return the sum of two sizes."""
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, Mixture) and one.operation != "sum":
+            parts = (added(part, other, span) for part in one.parts)
+            return extreme(one.operation, parts, span)
+    totals = dict.fromkeys(SIZES, Fraction(0))
+    for part in (*_terms(a), *_terms(b)):
+        totals[part.dimension] += part.number
+    terms = [Quantity(number, dimension, span) for dimension, number in totals.items() if number]
+    if len(terms) < 2:
+        return terms[0] if terms else Quantity(Fraction(0), _terms(a)[0].dimension, span)
+    return Mixture("sum", tuple(terms), span)
+
+
+def scaled(size: Size, factor: Fraction, span: Span) -> Size:
+    """Return a multiple of a size; a negative one of the larger size is the smaller one."""
+    if isinstance(size, Quantity):
+        return Quantity(size.number * factor, size.dimension, span)
+    if not factor:
+        return scaled(size.parts[0], factor, span)
+    if size.operation == "sum":
+        return Mixture("sum", tuple(scaled(part, factor, span) for part in size.parts), span)
+    opposite: Literal["max", "min"] = "min" if size.operation == "max" else "max"
+    parts = (scaled(part, factor, span) for part in size.parts)
+    return extreme(size.operation if factor >= 0 else opposite, parts, span)
+
+
+def extreme(operation: Literal["max", "min"], sizes: Iterable[Size], span: Span) -> Size:
+    """Return the largest or smallest of sizes, as far as it can be told without path and MTU."""
+    listed: dict[str, Size] = {}
+    for size in sizes:
+        same = isinstance(size, Mixture) and size.operation == operation
+        for part in size.parts if isinstance(size, Mixture) and same else (size,):
+            listed.setdefault(part.canonical, part)
+    kept: list[Size] = []
+    for size in listed.values():
+        if any(_decided(operation, other, size) for other in kept):
+            continue
+        kept = [other for other in kept if not _decided(operation, size, other)] + [size]
+    if len(kept) == 1:
+        return replace(kept[0], span=span)
+    return Mixture(operation, tuple(sorted(kept, key=lambda size: size.canonical)), span)
+
+
+def _decided(operation: Literal["max", "min"], chosen: Size, other: Size) -> bool:
+    """Return whether one sum is chosen over another one, whatever path and MTU."""
+    for size in (chosen, other):
+        if isinstance(size, Mixture) and size.operation != "sum":
+            return False
+    larger, smaller = (chosen, other) if operation == "max" else (other, chosen)
+    rest = dict.fromkeys(SIZES, Fraction(0))
+    for sign, size in ((1, larger), (-1, smaller)):
+        for part in _terms(size):
+            rest[part.dimension] += sign * part.number
+    return all(number >= 0 for number in rest.values())
+
+
+def _terms(size: Size) -> tuple[Quantity, ...]:
+    """Return the quantities of a sum."""
+    parts = (size,) if isinstance(size, Quantity) else size.parts
+    return tuple(part for part in parts if isinstance(part, Quantity))
 
 
 @dataclass(frozen=True)
@@ -235,4 +360,4 @@ class TupleValue:
         return "a tuple"
 
 
-Value = Quantity | Symbol | Text | Truth | Applied | Several | ListValue | TupleValue
+Value = Quantity | Mixture | Symbol | Text | Truth | Applied | Several | ListValue | TupleValue

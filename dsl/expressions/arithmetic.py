@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from operator import eq, ge, gt, le, lt, ne
 from typing import NoReturn
@@ -11,11 +11,29 @@ from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.registry import suggest
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.units import EXAMPLES, NUMBER
-from fairc.dsl.core.values import ListValue, Quantity, Symbol, Value
+from fairc.dsl.core.units import DATA, EXAMPLES, NUMBER, SHARE, SIZES, Dimension
+from fairc.dsl.core.values import (
+    ListValue,
+    Mixture,
+    Quantity,
+    Size,
+    Symbol,
+    Value,
+    added,
+    scaled,
+)
 
 NUMBER_BITS = 2048
 """The most bits of a numerator or denominator: beyond this, a file is an attack or a slip."""
+
+MIXTURE_PARTS = 1000
+"""The most parts that the sum of two sizes may have, each with several: it has one for each pair.
+"""
+
+Units = Callable[[], Mapping[Dimension, Fraction]]
+"""Returns what one packet, one BDP and one bit are where sizes are compared, bits. Raises
+CompileError where they are not known.
+"""
 
 Names = Callable[[], set[str]]
 """Returns the names to suggest if a word is not a quantity."""
@@ -35,16 +53,32 @@ def apply(operator: str, left: Value, right: Value, span: Span, names: Names) ->
     return each(left, span, lambda q: _arithmetic(operator, q, right, span, names), names)
 
 
-def each(value: Value, span: Span, function: Callable[[Quantity], Value], names: Names) -> Value:
+def each(value: Value, span: Span, function: Callable[[Size], Value], names: Names) -> Value:
     """Apply a function to a quantity, or to each item of a list of them."""
     if isinstance(value, ListValue):
         return ListValue(tuple(each(item, span, function, names) for item in value.items), span)
-    return function(quantity(value, names))
+    return function(value if isinstance(value, Mixture) else quantity(value, names))
 
 
-def _arithmetic(operator: str, left: Value, right: Value, span: Span, names: Names) -> Quantity:
+def negative(size: Size, span: Span) -> Size:
+    """Return a quantity with the opposite sign."""
+    return scaled(size, Fraction(-1), span)
+
+
+def are_sizes(*values: Value) -> bool:
+    """Return whether all values are amounts of data, in whatever unit."""
+    return all(
+        isinstance(v, Mixture) or (isinstance(v, Quantity) and v.dimension in SIZES) for v in values
+    )
+
+
+def _arithmetic(operator: str, left: Value, right: Value, span: Span, names: Names) -> Size:
+    if isinstance(left, Mixture) or isinstance(right, Mixture):
+        return _of_mixtures(operator, left, right, span, names)
     a, b = quantity(left, names), quantity(right, names)
     if operator in "+-":
+        if a.dimension != b.dimension and are_sizes(a, b):
+            return _of_mixtures(operator, a, b, span, names)
         if a.dimension != b.dimension:
             _mismatch(f"`{operator}` needs two quantities of the same kind", a, b, span)
         number = a.number + b.number if operator == "+" else a.number - b.number
@@ -55,6 +89,29 @@ def _arithmetic(operator: str, left: Value, right: Value, span: Span, names: Nam
     if max(number.numerator.bit_length(), number.denominator.bit_length()) > NUMBER_BITS:
         fail("number-too-large", "this number is far outside any sensible range", span)
     return Quantity(number, a.dimension.times(b.dimension, 1 if operator == "*" else -1), span)
+
+
+def _of_mixtures(operator: str, left: Value, right: Value, span: Span, names: Names) -> Size:
+    """Return a sum or difference of sizes of several units, or a multiple of one."""
+    a, b = (v if isinstance(v, Mixture) else quantity(v, names) for v in (left, right))
+    if operator in "+-":
+        if not are_sizes(a, b):
+            _mismatch(f"`{operator}` needs two quantities of the same kind", a, b, span)
+        if a.weight * b.weight > MIXTURE_PARTS:
+            fail("too-many", f"this size has more than {MIXTURE_PARTS} parts", span)
+        return added(a, b if operator == "+" else negative(b, span), span)
+    factor = b if isinstance(a, Mixture) or operator == "/" else a
+    size = a if factor is b else b
+    if isinstance(factor, Mixture) or factor.dimension not in (NUMBER, SHARE):
+        fail(
+            "wrong-dimension",
+            "a size of several units can only be multiplied or divided by a number",
+            span,
+            labels=tuple(Label(v.span, v.phrase) for v in (a, b) if v.span != span),
+        )
+    if operator == "/" and factor.number == 0:
+        fail("division-by-zero", "division by zero", factor.span, note="this is zero")
+    return scaled(size, 1 / factor.number if operator == "/" else factor.number, span)
 
 
 def quantity(value: Value, names: Names) -> Quantity:
@@ -73,20 +130,28 @@ def quantity(value: Value, names: Names) -> Quantity:
     return value
 
 
-def _mismatch(what: str, a: Quantity, b: Quantity, span: Span) -> NoReturn:
-    bare = b if b.dimension == NUMBER else a if a.dimension == NUMBER else None
+def _mismatch(what: str, a: Size, b: Size, span: Span) -> NoReturn:
+    bare = b if b.dimensions == {NUMBER} else a if a.dimensions == {NUMBER} else None
     other = a if bare is b else b
-    unit = EXAMPLES.get(other.dimension)
+    unit = EXAMPLES.get(other.dimension) if isinstance(other, Quantity) else EXAMPLES[DATA]
+    help = f"give the number a unit, as in `{unit}`" if bare and unit else None
+    if are_sizes(a, b):
+        help = (
+            "`bdp` and `pkt` are compared with bytes where path and MTU are known: in `exclude`,"
+            " and in the `where` of a claim"
+        )
     fail(
         "wrong-dimension",
-        f"{what}, not {a.dimension} and {b.dimension}",
+        f"{what}, not {a.phrase} and {b.phrase}",
         span,
-        labels=tuple(Label(q.span, str(q.dimension)) for q in (a, b) if q.span != span),
-        help=f"give the number a unit, as in `{unit}`" if bare and unit else None,
+        labels=tuple(Label(q.span, q.phrase) for q in (a, b) if q.span != span),
+        help=help,
     )
 
 
 _COMPARISONS: dict[str, Callable[[Fraction, Fraction], bool]] = {
+    "==": eq,
+    "!=": ne,
     "<": lt,
     "<=": le,
     ">": gt,
@@ -94,14 +159,24 @@ _COMPARISONS: dict[str, Callable[[Fraction, Fraction], bool]] = {
 }
 
 
-def compare(operator: str, a: Value, b: Value, span: Span, names: Names) -> bool:
+def compare(
+    operator: str, a: Value, b: Value, span: Span, names: Names, units: Units | None
+) -> bool:
     """Return whether a comparison holds; words and lists can only be equal or not.
 
-    Raises CompileError.
+    units: for sizes of different units; None: nothing defines them here. Raises CompileError.
     """
-    if isinstance(a, Quantity) and isinstance(b, Quantity) and a.dimension != b.dimension:
-        _mismatch(f"`{operator}` compares two quantities of the same kind", a, b, span)
+    if operator in ("==", "!=") and a == b:
+        return operator == "=="
+    if isinstance(a, Mixture | Quantity) and isinstance(b, Mixture | Quantity):
+        if isinstance(a, Quantity) and isinstance(b, Quantity) and a.dimension == b.dimension:
+            return _COMPARISONS[operator](a.number, b.number)
+        mixed = isinstance(a, Mixture) or isinstance(b, Mixture)
+        if are_sizes(a, b) and units is not None:
+            known = units()
+            return _COMPARISONS[operator](a.bits(known), b.bits(known))
+        if not (operator in ("==", "!=") and mixed and are_sizes(a, b)):
+            _mismatch(f"`{operator}` compares two quantities of the same kind", a, b, span)
     if operator in ("==", "!="):
-        return bool((eq if operator == "==" else ne)(a, b))
-    left, right = quantity(a, names), quantity(b, names)
-    return _COMPARISONS[operator](left.number, right.number)
+        return operator == "!="
+    return _COMPARISONS[operator](quantity(a, names).number, quantity(b, names).number)

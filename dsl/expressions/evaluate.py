@@ -16,7 +16,6 @@ from fairc.dsl.core.values import (
     Applied,
     Argument,
     ListValue,
-    Quantity,
     Several,
     Symbol,
     Text,
@@ -97,6 +96,7 @@ class Scope:
     circular: raises the error for names that need each other.
     work: the count of computed items; by default the parent's, or a new one.
     dotted: whether names with a dot are words, as in `measure`.
+    units: returns what `bdp` and `pkt` are here, bits; by default the parent's.
     """
 
     dotted = False
@@ -108,8 +108,10 @@ class Scope:
         parent: Scope | None = None,
         circular: Callable[[tuple[str, ...]], NoReturn] | None = None,
         work: Work | None = None,
+        units: arithmetic.Units | None = None,
     ) -> None:
         self.work: Work = work or (parent.work if parent else Work())
+        self.units: arithmetic.Units | None = units or (parent.units if parent else None)
         self._values = dict(values)
         self._deferred = deferred or {}
         self._parent = parent
@@ -301,7 +303,7 @@ def _prefix(node: syntax.Prefix, scope: Scope) -> Value:
     if node.operator == "not":
         return Truth(not truth(value, node.inner.span), node.span)
     return arithmetic.each(
-        value, node.span, lambda q: Quantity(-q.number, q.dimension, node.span), scope.names
+        value, node.span, lambda size: arithmetic.negative(size, node.span), scope.names
     )
 
 
@@ -316,7 +318,11 @@ def _chain(node: syntax.Chain, scope: Scope) -> Value:
 
 def _compare(node: syntax.Compare, scope: Scope) -> Value:
     a, b = _items((node.left, node.right), scope)
-    return Truth(arithmetic.compare(node.operator, a, b, node.span, scope.names), node.span)
+    return Truth(_compared(node.operator, a, b, node.span, scope), node.span)
+
+
+def _compared(operator: str, a: Value, b: Value, span: Span, scope: Scope) -> bool:
+    return arithmetic.compare(operator, a, b, span, scope.names, scope.units)
 
 
 def _within(node: syntax.Within, scope: Scope) -> Value:
@@ -324,8 +330,7 @@ def _within(node: syntax.Within, scope: Scope) -> Value:
     if isinstance(right, syntax.Interval):
         value, low, high = _items((node.left, right.first, right.last), scope)
         holds = all(
-            arithmetic.compare("<=", a, b, node.span, scope.names)
-            for a, b in ((low, value), (value, high))
+            _compared("<=", a, b, node.span, scope) for a, b in ((low, value), (value, high))
         )
         return Truth(holds, node.span)
     value, listed = _items((node.left, right), scope)

@@ -1,4 +1,4 @@
-"""The functions that compute values: `min`, `max`, `logspace`, `pairs`, and ranges."""
+"""The functions that compute values: `min`, `max`, `sqrt`, `logspace`, `pairs`, and ranges."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from collections.abc import Callable
 from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import combinations_with_replacement
+from math import isqrt
+from typing import Literal, cast
 
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.units import NUMBER
-from fairc.dsl.core.values import Argument, ListValue, Quantity, TupleValue, Value
+from fairc.dsl.core.units import NUMBER, Dimension
+from fairc.dsl.core.values import Argument, ListValue, Quantity, Size, TupleValue, Value, extreme
+
+from . import arithmetic
 
 LIST_LIMIT = 100_000
 """The longest list that a range, `logspace` or `pairs` may make."""
@@ -91,13 +95,57 @@ def _quantities(name: str, values: list[Value]) -> list[Quantity]:
 
 
 def _extreme(
-    name: str, choose: Callable[..., Quantity]
+    name: Literal["min", "max"], choose: Callable[..., Quantity]
 ) -> Callable[[tuple[Argument, ...], Span], Value]:
     def function(arguments: tuple[Argument, ...], span: Span) -> Value:
-        values = _quantities(name, _positional(name, arguments, span, 1))
-        return choose(values, key=lambda q: q.number)
+        values = _positional(name, arguments, span, 1)
+        if arithmetic.are_sizes(*values) and len({_dimension(value) for value in values}) > 1:
+            if sum(value.weight for value in values) > arithmetic.MIXTURE_PARTS:
+                fail("too-many", f"this size has more than {arithmetic.MIXTURE_PARTS} parts", span)
+            return extreme(name, cast("list[Size]", values), span)
+        return choose(_quantities(name, values), key=lambda q: q.number)
 
     return function
+
+
+def _dimension(value: Value) -> Dimension | None:
+    """Return the dimension of a quantity, or None for a mixture of several."""
+    return value.dimension if isinstance(value, Quantity) else None
+
+
+def _sqrt(arguments: tuple[Argument, ...], span: Span) -> Value:
+    """Return the square root of a quantity, or of each item of a list.
+
+    Exact for the square of a fraction; any other is rounded to 6 significant digits.
+    """
+    values = _positional("sqrt", arguments, span, 1)
+    if len(values) > 1:
+        fail("unknown-argument", "`sqrt` takes one value", values[1].span)
+    return _root(values[0], span)
+
+
+def _root(value: Value, span: Span) -> Value:
+    if isinstance(value, ListValue):
+        return ListValue(tuple(_root(item, span) for item in value.items), span)
+    if not isinstance(value, Quantity):
+        fail("wrong-type", f"`sqrt` needs a quantity, not {value.phrase}", value.span)
+    data, time, packet, bdp, percent = value.dimension
+    if any(exponent % 2 for exponent in (data, time, packet, bdp)):
+        fail(
+            "wrong-dimension",
+            f"`sqrt` needs a number, or the square of a quantity, not {value.dimension}",
+            value.span,
+            note=str(value.dimension),
+            help="take the root of a number and multiply: `1bdp * sqrt(n)`",
+        )
+    if value.number < 0:
+        fail("out-of-range", "a negative number has no square root", value.span)
+    a, b = value.number.numerator, value.number.denominator
+    root = Fraction(isqrt(a), isqrt(b))
+    if root * root != value.number:
+        exact = _EXACT.sqrt(_EXACT.divide(Decimal(a), Decimal(b)))
+        root = Fraction(Context(prec=6).plus(exact))
+    return Quantity(root, Dimension(data // 2, time // 2, packet // 2, bdp // 2, percent), span)
 
 
 def _logspace(arguments: tuple[Argument, ...], span: Span) -> Value:
@@ -144,6 +192,7 @@ def _pairs(arguments: tuple[Argument, ...], span: Span) -> Value:
 BUILTINS: dict[str, Callable[[tuple[Argument, ...], Span], Value]] = {
     "min": _extreme("min", min),
     "max": _extreme("max", max),
+    "sqrt": _sqrt,
     "logspace": _logspace,
     "pairs": _pairs,
 }

@@ -27,7 +27,7 @@ from .links import (
     Transmit,
 )
 from .network import Link, Network, Node, Pep
-from .queues import Queue, Size
+from .queues import Queue
 from .requests import Input, MetricRequest
 from .scenarios import Configuration, Count, Scenario
 from .workloads import Distribution, OnPath, Page, Refusal, Workload
@@ -54,7 +54,6 @@ __all__ = [
     "Queue",
     "Refusal",
     "Scenario",
-    "Size",
     "Trace",
     "Transmit",
     "Transport",

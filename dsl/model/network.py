@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fairc.dsl.core.source import Span
+from fairc.dsl.core.values import Size
 
 from .links import Direction
-from .queues import Size
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,25 +1,12 @@
-"""Sizes that may depend on the path, and queues."""
+"""Queues."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Literal
 
 from fairc.dsl.core.source import Span
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """An amount of data: bytes, packets, multiples of the BDP, or seconds at the link's rate.
-
-    A threshold of a queue may also be a share of the queue's `limit`.
-    """
-
-    amount: Fraction
-    unit: Literal["B", "pkt", "bdp", "s", "limit"]
-    span: Span
+from fairc.dsl.core.values import Size
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from fairc.dsl.core.entries import Use, assign
 from fairc.dsl.core.problems import MOST_FOUND, Gather, fail
 from fairc.dsl.core.registry import refuse_unknown
 from fairc.dsl.core.source import Span
+from fairc.dsl.core.units import BDP, TIME
 from fairc.dsl.core.values import Applied, Quantity, Symbol
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.text import syntax
@@ -176,10 +177,10 @@ def _way(
 def _check_queue(queue: model.Queue, rate: Quantity | None) -> None:
     """Refuse a size that needs a rate if the link has none."""
     size = queue.size
-    if size.unit in ("bdp", "s") and rate is None:
+    if size.dimensions & {BDP, TIME} and rate is None:
         fail(
             "queue-without-rate",
-            f"a queue in {'BDPs' if size.unit == 'bdp' else 'time'} needs the link's rate, but"
+            f"a queue in {'BDPs' if BDP in size.dimensions else 'time'} needs the link's rate, but"
             " this link has none",
             size.span,
             help="give the link a `rate`, or the queue a size in bytes or packets",

@@ -16,6 +16,8 @@ from fairc.compiler.passes.lower import Lowering
 from fairc.compiler.plan import Axis, FigureRequest, Precision
 from fairc.dsl.core.diagnostics import Diagnostic, Diagnostics
 from fairc.dsl.core.source import Source, Span
+from fairc.dsl.core.units import BDP, DATA, PACKETS, TIME
+from fairc.dsl.core.values import Quantity, Size
 from fairc.dsl.experiment import Experiment
 from fairc.dsl.model import (
     Configuration,
@@ -28,7 +30,6 @@ from fairc.dsl.model import (
     Node,
     Queue,
     Scenario,
-    Size,
     Transmit,
 )
 from fairc.words.workloads import Bulk, File
@@ -44,7 +45,9 @@ def span(line: int, width: int = 4) -> Span:
 
 
 def size(amount: float | Fraction, unit: Any = "pkt", line: int = 9) -> Size:
-    return Size(Fraction(amount), unit, span(line, 6))
+    dimension = {"B": DATA, "pkt": PACKETS, "bdp": BDP, "s": TIME}[unit]
+    number = Fraction(amount) * (8 if dimension == DATA else 1)
+    return Quantity(number, dimension, span(line, 6))
 
 
 def way(

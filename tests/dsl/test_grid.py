@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from math import prod
 
 from hypothesis import HealthCheck, assume, given, settings
@@ -115,10 +114,7 @@ def test_words_of_a_sweep_act_as_functions(build: Build) -> None:
         "topology = bottleneck(rate: 1Mbit/s, queue: kind(size))",
     )
     queues = [c.scenario.network.links[2].forward.queue for c in found]
-    assert [(q.kind, q.size.amount) for q in queues] == [
-        ("fifo", Fraction(10_000)),
-        ("fifo", Fraction(20_000)),
-    ]
+    assert [(q.kind, q.size.canonical) for q in queues] == [("fifo", "10kB"), ("fifo", "20kB")]
 
 
 def test_a_great_grid_is_counted_without_being_made(experiment: Make) -> None:

@@ -31,15 +31,10 @@ def test_proxies(build: Build) -> None:
         "gateway",
         "bbr",
     )
-    assert (pep.connections, int(pep.window.amount), pep.window.unit) == (3, 50_000, "B")
+    assert (pep.connections, pep.window.canonical) == (3, "50kB")
     (configuration,) = build(HOME % "terminal = terminal  gateway = gateway")
     (pep,) = configuration.scenario.network.peps
-    assert (pep.cca, pep.connections, int(pep.window.amount), pep.window.unit) == (
-        "cubic",
-        8,
-        1,
-        "bdp",
-    )
+    assert (pep.cca, pep.connections, pep.window.canonical) == ("cubic", 8, "1bdp")
 
 
 @pytest.mark.parametrize("text", ["geo", "geo(pep: none)"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -56,7 +55,7 @@ def test_quickstart_is_a_scenario(examples: Path) -> None:
     assert (slow.a, slow.b) == ("left", "right")
     assert (slow.forward.rate_bps, slow.forward.delay_ns) == (1_000_000, 25_000_000)
     assert (slow.backward.rate_bps, slow.backward.delay_ns) == (1_000_000, 25_000_000)
-    assert (slow.forward.queue.size.amount, slow.forward.queue.size.unit) == (Fraction(2), "bdp")
+    assert slow.forward.queue.size.canonical == "2bdp"
     assert slow.forward.queue.size.span.text == "2bdp"
     assert [(f.name, f.cca, f.workload) for f in scenario.flows] == [
         ("cubic", "cubic", File(10_000_000)),

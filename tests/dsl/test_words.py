@@ -116,7 +116,6 @@ def test_a_default_that_is_no_literal_is_refused() -> None:
 def test_the_defaults_of_a_link_are_those_of_the_model() -> None:
     assert link.MTU.fallback.number == 8 * MTU
     queue = queue_of(link.QUEUE.fallback, Span(Source("x", "x"), 0, 1))
-    assert (queue.kind, queue.size.unit) == ("fifo", "pkt")
-    assert queue.size.amount == 1000
+    assert (queue.kind, queue.size.canonical) == ("fifo", "1000pkt")
     options = TransportOptions()
     assert (options.sack, options.fast_open) == (flow.SACK.fallback, flow.FAST_OPEN.fallback)

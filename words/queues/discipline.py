@@ -17,8 +17,9 @@ from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.entries import Entry, Parameter, Use
 from fairc.dsl.core.kinds import A_COUNT, A_POSITIVE_TIME, A_SWITCH
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.values import Quantity
-from fairc.dsl.model import Flow, Queue, Size
+from fairc.dsl.core.units import SHARE
+from fairc.dsl.core.values import Quantity, Size
+from fairc.dsl.model import Flow, Queue
 from fairc.words.sizes import A_QUEUE_SIZE
 
 T = TypeVar("T")
@@ -96,7 +97,9 @@ class LinkQueue:
         size = cast("Size | None", self.written.options.get(parameter.name))
         if size is None:
             return None
-        return int(size.amount * self.bytes) if size.unit == "limit" else self.size_bytes(size)
+        if isinstance(size, Quantity) and size.dimension == SHARE:
+            return int(size.number * self.bytes)
+        return self.size_bytes(size)
 
     def target_ns(self, parameter: Parameter[Quantity]) -> int:
         """Return the target delay, ns; if `scaled`, at least 1.5 full frames' time.

@@ -15,7 +15,6 @@ from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_SHARE, Quantities, Words
 from fairc.dsl.core.units import FREQUENCY, NUMBER, PACKETS, TIME
 from fairc.dsl.model import Flow, Queue
 from fairc.words.ccas import TCP_CCAS
-from fairc.words.sizes import Sizes
 
 from .discipline import SCALED, SIZE, Discipline, LinkQueue
 
@@ -52,7 +51,7 @@ COUPLING = Parameter(
 )
 STEP = Parameter(
     "step",
-    Sizes(Quantities((TIME, PACKETS), open_low=True)),
+    Quantities((TIME, PACKETS), open_low=True),
     "delay, or packets, from which every L4S packet is marked",
     "1ms",
 )
@@ -83,7 +82,7 @@ def _lower(given: LinkQueue) -> DualPi2:
     100 ms.
     """
     step = given[STEP]
-    is_packets = step.unit == "pkt"
+    is_packets = step.dimension == PACKETS
     return DualPi2(
         limit_packets=given.packets,
         target_ns=given.target_ns(TARGET),
@@ -92,7 +91,7 @@ def _lower(given: LinkQueue) -> DualPi2:
         beta=round(256 * given[BETA].number),
         coupling=int(given[COUPLING].number),
         step_ns=None if is_packets else _step_ns(given),
-        step_packets=max(1, round(step.amount)) if is_packets else None,
+        step_packets=max(1, round(step.number)) if is_packets else None,
         protection_percent=round(100 * given[PROTECTION].number),
         l4s=given[L4S],
         drop=given[DROP],
@@ -105,7 +104,7 @@ def _step_ns(given: LinkQueue) -> int:
     """Return a step that is written as a time, ns; if `scaled`, at least that of STEP_FRAMES full
     frames.
     """
-    step_ns = max(1, round(given[STEP].amount * 10**6)) * 1000
+    step_ns = max(1, round(given[STEP].number * 10**6)) * 1000
     return given.scaled_ns(step_ns, half_frames=2 * STEP_FRAMES)
 
 
