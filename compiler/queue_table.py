@@ -28,8 +28,8 @@ def queue_table() -> str:
             for limit in (plan.Fifo(limit_packets=PACKETS), plan.Fifo(limit_bytes=PACKETS))
         ]
         queue = queues[0]
-        units = {"packets" if made.limit_bytes is None else "bytes" for made in queues}
-        holds = " or ".join(sorted(units))
+        counted = {"packets" if made.limit_bytes is None else "bytes" for made in queues}
+        holds = " or ".join(sorted(counted))
         command = f"{queue.discipline} {queue.words(RATE_BPS)}"
         rows.append(f"| `{entry.name}({PACKETS}pkt)` | {holds} | `{command}` |")
     return "\n".join(rows)
