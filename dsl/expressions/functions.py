@@ -99,7 +99,8 @@ def _extreme(
 ) -> Callable[[tuple[Argument, ...], Span], Value]:
     def function(arguments: tuple[Argument, ...], span: Span) -> Value:
         values = _positional(name, arguments, span, 1)
-        if arithmetic.are_sizes(*values) and len({_dimension(value) for value in values}) > 1:
+        units = {_dimension(value) for value in values}
+        if arithmetic.are_sizes(*values) and (None in units or len(units) > 1):
             if sum(value.weight for value in values) > arithmetic.MIXTURE_PARTS:
                 fail("too-many", f"this size has more than {arithmetic.MIXTURE_PARTS} parts", span)
             return extreme(name, cast("list[Size]", values), span)

@@ -29,6 +29,70 @@ def canonical_of(text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("3pkt + 0.5bdp", "0.5bdp + 3pkt"),
+        ("1bdp - 2pkt", "1bdp - 2pkt"),
+        ("1bdp + 2pkt - 1bdp", "2pkt"),
+        ("1bdp + 1kB - 1bdp - 1kB", "0B"),
+        ("2 * (1bdp + 10kB) / 4", "0.5bdp + 5kB"),
+        ("0 * (1bdp + 10kB)", "0bdp"),
+        ("50% * max(1bdp, 10kB)", "max(0.5bdp, 5kB)"),
+        ("max(10kB, 1bdp)", "max(10kB, 1bdp)"),
+        ("max(1bdp, 10kB)", "max(10kB, 1bdp)"),
+        ("max(1bdp, 2bdp, 10kB, 5kB)", "max(10kB, 2bdp)"),
+        ("max(1bdp, 1bdp + 3pkt)", "1bdp + 3pkt"),
+        ("max(0bdp, 0pkt)", "0bdp"),
+        ("max(1bdp, max(10kB, 20pkt))", "max(10kB, 1bdp, 20pkt)"),
+        ("min(1bdp, 10kB) + 3pkt", "min(1bdp + 3pkt, 3pkt + 10kB)"),
+        ("-max(1bdp, 10kB)", "min(-10kB, -1bdp)"),
+        ("[1, 2] * (1bdp + 1pkt)", "[1bdp + 1pkt, 2bdp + 2pkt]"),
+    ],
+)
+def test_sizes_of_several_units_have_one_text(text: str, expected: str) -> None:
+    assert canonical_of(text) == expected
+    assert canonical_of(expected) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("sqrt(9)", "3"),
+        ("sqrt(4/9)", "2/3"),
+        ("sqrt(2)", "1.41421"),
+        ("sqrt(25%)", "50%"),
+        ("sqrt(20ms * 5ms)", "10ms"),
+        ("1bdp * sqrt(1/4)", "0.5bdp"),
+        ("sqrt([1, 4])", "[1, 2]"),
+        ("sqrt(0)", "0"),
+    ],
+)
+def test_square_roots(text: str, expected: str) -> None:
+    assert canonical_of(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("sqrt(2ms)", "wrong-dimension"),
+        ("sqrt(-1)", "out-of-range"),
+        ("sqrt(cubic)", "wrong-type"),
+        ("sqrt()", "missing-argument"),
+        ("1bdp + 2pkt + 3ms", "wrong-dimension"),
+        ("(1bdp + 2pkt) * 1ms", "wrong-dimension"),
+        ("1 / (1bdp + 2pkt)", "wrong-dimension"),
+        ("(1bdp + 2pkt) / 0", "division-by-zero"),
+        ("max(1bdp + 2pkt, 1ms)", "wrong-type"),
+        (" + ".join(f"max({n}bdp, {n}kB)" for n in range(1, 20)), "too-many"),
+    ],
+)
+def test_what_sizes_and_roots_refuse(text: str, code: str) -> None:
+    with pytest.raises(CompileError) as error:
+        canonical_of(text)
+    assert [d.code for d in error.value.diagnostics] == [code]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
         ("1000ms", "1s"),
         ("0.05s", "50ms"),
         ("90s", "90s"),
