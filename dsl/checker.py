@@ -30,7 +30,8 @@ from .grid.settings import Overrides
 from .grid.sweeps import RESERVED, Grid
 from .imports import imported
 from .results.claims import check_claims
-from .results.figures import Facts, FigureChecker, condition
+from .results.facts import Facts
+from .results.figures import FigureChecker, condition
 from .results.goals import check_precision
 from .results.measures import build_measures
 from .scenarios import Builder, Parts

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from fairc.cell.numbers import Above, Real, Repetition
 from fairc.cell.part import empty, off
-from fairc.cell.text import Document, FlowName, MetricName, Sha256, Text, Word
+from fairc.cell.text import Document, FlowName, MetricName, Nothing, Sha256, Text, Word
 
 from .base import Model
 
@@ -95,15 +95,21 @@ class Selection(Model):
     rows: tuple[tuple[Text, ...], ...]
 
 
+def _blank(name: object) -> bool:
+    return name == ""
+
+
 class FigureRequest(Model):
     """An entry of `report`: kind of figure, the metric shown (`fairness.F`), its options.
 
+    flow: whose values of the metric, or of which group of users; empty, and left out: all.
     options: complete, defaults written out; quantities in SI base units. where: the cells that it
     shows, or None for all.
     """
 
     kind: Word
     metric: MetricName | None = None
+    flow: Annotated[FlowName | Nothing, Field(exclude_if=_blank)] = ""
     options: dict[Word, Text | Real | tuple[Text, ...]] = {}
     where: Selection | None = None
 

@@ -6,21 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.entries import Parameter, assign, signature
 from fairc.dsl.core.problems import Gather, fail
-from fairc.dsl.core.registry import refuse_unknown
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, Dimension
 from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.model.claims import Statistic, Tested
 from fairc.dsl.text import syntax
 from fairc.words import claims as words
-from fairc.words.metrics import METRICS, MetricEntry
+from fairc.words.metrics import MetricEntry
 
-from .figures import Facts, condition
-from .measures import DIMENSIONS, check_sub_values
+from .facts import Facts
+from .figures import condition
+from .measures import DIMENSIONS
+from .metric_uses import MetricUse, flow_named, flows_with, metric_use
 
-OF_USERS = ("user", "group")
 TESTS = ("<", "<=", ">", ">=")
 
 
@@ -64,24 +65,23 @@ def read(call: syntax.Call, facts: Facts) -> Reading:
     test: tuple[Tested, syntax.Expr] | None = None
     if entry is words.COUNT:
         path, test = _tested(path)
-    metric, value = _metric(path, facts)
+    use = _use(path, facts)
     flow, load = "", 0
     with gather.attempt():
-        flow = _flow(metric, value, given.get(words.FLOW.name), facts, path.span)
+        flow = _flow(use, given.get(words.FLOW.name), facts)
     with gather.attempt():
-        load = _load(metric, given.get(words.LOAD.name), facts, path.span)
+        load = _load(use.metric, given.get(words.LOAD.name), facts, path.span)
     where = given.get(words.WHERE.name)
     if where is not None:
         with gather.attempt():
             check_where(where, facts)
     gather.finish()
-    name = f"{metric.name}.{value}" if value else metric.name
     return Reading(
         cast(Statistic, entry.name),
-        name,
+        use.name,
         flow,
         load,
-        metric.unit_of(value),
+        use.unit,
         call.span,
         share=given.get(words.P.name),
         test=test,
@@ -146,72 +146,58 @@ def _arguments(
     return found
 
 
-def _metric(node: syntax.Expr, facts: Facts) -> tuple[MetricEntry, str]:
+def _use(node: syntax.Expr, facts: Facts) -> MetricUse:
     """Return the metric that is named, and its sub-value. Raises CompileError."""
-    if not isinstance(node, syntax.Name):
+    use = metric_use(node, facts, "this claim is about")
+    if use is None:
         fail(
             "wrong-type",
             "a statistic is of a metric, such as `goodput` or `fairness.F`",
             node.span,
             help="for example `median(fairness.F) > 0.2`",
         )
-    at = Span(node.span.source, node.span.start, node.span.start + len(node.text))
-    metric = METRICS.get(node.text, at)
-    check_sub_values(metric, node.rest, node.span)
-    measured = facts.measured
-    if measured is not None and metric.name not in [request.name for request in measured]:
+    return use
+
+
+def _flow(use: MetricUse, node: syntax.Expr | None, facts: Facts) -> str:
+    """Return the flow that a statistic is about. Raises CompileError if that is not clear.
+
+    node: as given with `flow:`.
+    """
+    metric = use.metric
+    if node is not None and use.flow is not None:
         fail(
-            "not-measured",
-            f"this claim is about `{node.span.text}`, but `{metric.name}` is not in `measure`",
+            "duplicate-argument",
+            "the flow is given twice",
             node.span,
-            note="no cell will have a value for it",
-            help=f"add `{metric.name}` to `measure`",
+            labels=(Label(use.flow.span, "given here first"),),
         )
-    return metric, node.rest[0] if node.rest else ""
-
-
-def _flow(metric: MetricEntry, value: str, node: syntax.Expr | None, facts: Facts, at: Span) -> str:
-    """Return the flow that a statistic is about. Raises CompileError if that is not clear."""
-    if metric.of_cell:
-        if node is not None:
-            fail(
-                "unknown-argument",
-                f"`{metric.name}` is of all flows together, not of one",
-                node.span,
-                help="leave `flow` out",
-            )
-        return ""
-    requests = [r for r in facts.measured or () if r.name == metric.name]
-    sessions = [name for r in requests for name in r.sessions]
-    grouped = value in OF_USERS or value.startswith("group_")
-    every = facts.users if grouped else facts.flows
-    known = [name for name in every if not sessions or name in sessions or grouped]
+    node = use.flow if node is None else node
     if node is None:
-        if len(known) == 1 and (grouped or not facts.on_users):
+        if metric.of_cell:
+            return ""
+        known = flows_with(use, facts)
+        if len(known) == 1 and (use.is_grouped or not facts.on_users):
             return known[0]
         fail(
             "missing-argument",
-            f"`{metric.name}` has a value for each {'group' if grouped else 'flow'}",
-            at,
+            f"`{metric.name}` has a value for each {'group' if use.is_grouped else 'flow'}",
+            use.span,
             help="name one, as in "
-            + " or ".join(f"`flow: {name}`" for name in known[:3] or facts.users),
+            + " or ".join(f"`{use.name}({name})`" for name in known[:3] or facts.users),
         )
-    if not isinstance(node, syntax.Name) or node.rest:
-        fail("wrong-type", "`flow` is the name of a flow", node.span)
-    has_hosts = not grouped and node.text in (*facts.on_users, *facts.users)
-    if node.text not in known and has_hosts and "user" in metric.values:
+    named = isinstance(node, syntax.Name) and node.text in (*facts.on_users, *facts.users)
+    if named and not use.is_grouped and "user" in metric.values:
         fail(
             "unknown-flow",
-            f"`{metric.name}` has a value for each host of `{node.text}`",
+            f"`{metric.name}` has a value for each host of `{node.span.text}`",
             node.span,
             help=(
                 f"`{metric.name}.user` is what one user of a group gets, `{metric.name}.group`"
                 f" what all get"
             ),
         )
-    if node.text not in known:
-        refuse_unknown("flow", "flow", node.text, known, node.span)
-    return node.text
+    return flow_named(use, node, facts)
 
 
 def _load(metric: MetricEntry, node: syntax.Expr | None, facts: Facts, at: Span) -> int:

@@ -20,7 +20,7 @@ from fairc.words.claims import P
 
 from .claim_forms import SHAPES, Form, difference, form_of, require_same
 from .claim_readings import Reading
-from .figures import Facts
+from .facts import Facts
 
 WALK_LIMIT = 100_000
 """At most this many configurations are examined to find those that a claim is about."""

@@ -19,7 +19,7 @@ from fairc.words.blocks.claim import CLAIM, FOR, HOLDS, OVER, WHERE
 from .claim_forms import is_statistic
 from .claim_readings import Reading, check_where, read
 from .claim_units import PAIR_LIMIT, ClaimUnits, written
-from .figures import Facts
+from .facts import Facts
 
 LEVEL = 0.05
 """The error probability of all claims together."""

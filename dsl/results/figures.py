@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -20,13 +19,15 @@ from fairc.dsl.core.values import Argument, ListValue, Quantity, Symbol, Text, T
 from fairc.dsl.expressions.evaluate import Scope, check_symbols, evaluate, truth
 from fairc.dsl.expressions.names import used_names
 from fairc.dsl.grid.sampling import Bindings
-from fairc.dsl.grid.sweeps import Grid
-from fairc.dsl.model.requests import Axis, FigureRequest, MetricRequest, Selection
+from fairc.dsl.model.requests import Axis, FigureRequest, Selection
 from fairc.dsl.text import syntax
-from fairc.words.figures import ALWAYS, FIGURES, FigureEntry
+from fairc.words.figures import FIGURES, FigureEntry
 from fairc.words.metrics import METRICS
 
-from .measures import check_sub_values
+from .facts import Facts
+from .metric_uses import check_measured, flow_named, metric_use
+
+_SHOWS = "this figure shows"
 
 PROTOCOLS = 2
 """HTTP versions that the loads of one flow may use: with h3 the first one is over h2."""
@@ -37,56 +38,16 @@ holds.
 """
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What figures and claims are checked against.
-
-    first: the scope of the first cell.
-    symbols: what a condition may compare with.
-    measured: the requests of `measure`, or None if that is already wrong.
-    flows: those without users.
-    on_users: the other flows.
-    users: the groups of users.
-    loads: the most page loads of any cell; 0: no flow loads pages.
-    present: returns the names of the flows and the groups that a configuration has.
-    """
-
-    axes: Sequence[Axis]
-    grid: Grid
-    first: Scope
-    lets: Mapping[str, syntax.Expr]
-    symbols: Collection[str]
-    measured: Sequence[MetricRequest] | None
-    flows: Sequence[str]
-    on_users: Sequence[str]
-    users: Sequence[str]
-    loads: int
-    present: Callable[[Bindings], Collection[str]]
-
-    @property
-    def swept(self) -> list[str]:
-        """The swept names."""
-        return [axis.name for axis in self.axes]
-
-    @property
-    def names(self) -> list[str]:
-        """Every name that may be an axis, a group or a facet of a figure."""
-        return [*self.swept, *ALWAYS]
-
-    @property
-    def metrics(self) -> list[str] | None:
-        """The names of the metrics of `measure`, or None if that is already wrong."""
-        return None if self.measured is None else [request.name for request in self.measured]
-
-
 class FigureChecker:
     """Checks the figures of a report against the metrics and the swept names."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
+        self._flow = ""
 
     def build(self, figure: syntax.Call | syntax.Name) -> FigureRequest:
         """Return the figure. Raises CompileError with everything wrong in it."""
+        self._flow = ""
         head = figure.name if isinstance(figure, syntax.Call) else figure
         entry = FIGURES.get(head.text, head.span)
         gather = Gather()
@@ -110,7 +71,7 @@ class FigureChecker:
             with gather.attempt():
                 if METRICS[entry.name].per_load:
                     self._refuse_load(f"`{entry.name}`", head.span)
-                self._check_measured(Symbol(entry.name, head.span))
+                check_measured(entry.name, entry.name, head.span, self._facts, _SHOWS)
         if not entry.runs:
             gather.found.append(not_yet(f"the figure `{entry.name}`", figure.span, entry.instead))
         gather.finish()
@@ -126,15 +87,17 @@ class FigureChecker:
             metric = entry.name
         given_options.pop("where", None)
         return FigureRequest(
-            kind=entry.name, metric=metric, options={**filled, **given_options}, where=selection
+            kind=entry.name,
+            metric=metric,
+            flow=self._flow,
+            options={**filled, **given_options},
+            where=selection,
         )
 
     def _value(self, entry: FigureEntry, argument: syntax.Argument) -> Value:
         key, node = argument.key, argument.value
         if key is None or key.text == "metric":
-            metric = _metric_path(entry, node)
-            self._check_measured(metric)
-            return metric
+            return self._metric(entry, node)
         if key.text == "where":
             self._check_load(entry, node)
             condition(node, self._facts.first, self._facts.symbols)
@@ -142,18 +105,21 @@ class FigureChecker:
         own = {name: Symbol(name, node.span) for name in self._facts.names}
         return evaluate(node, Scope(own, self._facts.lets))
 
-    def _check_measured(self, metric: Symbol) -> None:
-        name = metric.name.partition(".")[0]
-        measured = self._facts.metrics
-        if measured is not None and name not in measured:
+    def _metric(self, entry: FigureEntry, node: syntax.Expr) -> Symbol:
+        """Return the name of the metric that a figure shows, and remember of which flow."""
+        if not any(p.name == "metric" for p in entry.parameters):
+            fail("too-many-arguments", f"`{entry.name}` shows no metric", node.span)
+        use = metric_use(node, self._facts, _SHOWS)
+        if use is None:
             fail(
-                "not-measured",
-                f"this figure shows `{metric.name}`, but `{name}` is not in `measure`",
-                metric.span,
-                note="no cell will have a value for it",
-                help=f"add `{name}` to `measure`"
-                + (f", which has: {', '.join(measured)}" if measured else ""),
+                "wrong-type",
+                f"`{entry.name}` shows a metric, such as `goodput` or `fairness.F`",
+                node.span,
+                help="its arguments are given in `measure`",
             )
+        if use.flow is not None:
+            self._flow = flow_named(use, use.flow, self._facts, self._facts.on_users)
+        return Symbol(use.name, node.span)
 
     def _check_load(self, entry: FigureEntry, node: syntax.Expr) -> None:
         """Raise CompileError if a condition names `load` and no flow loads pages."""
@@ -379,25 +345,6 @@ def _values_of(axes: Sequence[Axis], names: Collection[str]) -> str:
                 yield f"`{axis.name}` has {', '.join(axis.values[:8])}{rest}"
 
     return "; ".join(shown()) or "write a condition on swept names, `repetition` or `load`"
-
-
-def _metric_path(entry: FigureEntry, node: syntax.Expr) -> Symbol:
-    """Return `fairness.F` as a word, having checked the metric and its sub-value."""
-    takes = any(p.name == "metric" for p in entry.parameters)
-    if not isinstance(node, syntax.Name) or not takes:
-        if not takes:
-            fail("too-many-arguments", f"`{entry.name}` shows no metric", node.span)
-        fail(
-            "wrong-type",
-            f"`{entry.name}` shows a metric, such as `goodput` or `fairness.F`",
-            node.span,
-            help="its arguments are given in `measure`",
-        )
-    metric = METRICS.get(
-        node.text, Span(node.span.source, node.span.start, node.span.start + len(node.text))
-    )
-    check_sub_values(metric, node.rest, node.span)
-    return Symbol(".".join((node.text, *node.rest)), node.span)
 
 
 def _canonical(value: Value) -> str | float | tuple[str, ...]:

@@ -197,7 +197,8 @@ def _place(
         return _over_time([drawn for _, drawn in figures], course)
     swept = set(subject.run.axes)
     for place, request in asked:
-        whole = request.where is None and request.kind in ("line", "heatmap")
+        whole = request.where is None and not request.flow
+        whole = whole and request.kind in ("line", "heatmap")
         if (
             whole
             and request.options["x"] in swept
@@ -216,7 +217,7 @@ def _answer(
     if len(subject.shown) < len(subject.run.configurations):
         return None
     for place, (request, drawn) in enumerate(figures):
-        whole = request is None or request.where is None
+        whole = request is None or (request.where is None and not request.flow)
         kind = request.kind if request else drawn.name
         if whole and kind in FIGURES and FIGURES[kind].is_answer:
             return place

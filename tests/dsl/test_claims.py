@@ -110,6 +110,14 @@ def test_a_count_has_its_own_bound() -> None:
     assert (found.unit, found.units[0].low) == ("1", 0.5)
 
 
+def test_a_metric_may_be_called_with_its_flow() -> None:
+    called = claim("where = n == 1  holds = median(goodput(a)) / median(goodput(b)) > 1")
+    named = claim("where = n == 1  holds = median(goodput, flow: a) / median(goodput, flow: b) > 1")
+    assert called.units == named.units
+    counted = claim("where = n == 1  holds = count(goodput(b) > 1Mbit/s) > 50%")
+    assert counted.units[0].terms[0].flow == "b"
+
+
 def test_the_only_flow_that_is_measured_need_not_be_named() -> None:
     assert claim("where = n == 1  holds = median(rtt) < 1s").units[0].terms[0].flow == "a"
 
@@ -140,6 +148,13 @@ def test_a_share_of_the_configurations_may_be_enough(
         ("holds = median(goodput, flow: a) > median(fairness.F)", "wrong-dimension", "same kind"),
         ("holds = median(goodput) > 1Mbit/s", "missing-argument", "each flow"),
         ("holds = median(goodput, flow: c) > 1Mbit/s", "unknown-flow", "c"),
+        ("holds = median(goodput(c)) > 1Mbit/s", "unknown-flow", "c"),
+        ("holds = median(goodput(a), flow: b) > 1Mbit/s", "duplicate-argument", "twice"),
+        ("holds = median(goodput(a, b)) > 1Mbit/s", "too-many-arguments", "one flow"),
+        ("holds = median(goodput()) > 1Mbit/s", "missing-argument", "one flow"),
+        ("holds = median(goodput(flow: a)) > 1Mbit/s", "unknown-argument", "`flow`"),
+        ("holds = median(fairness(a)) > 1", "unknown-argument", "all flows"),
+        ("holds = median(rtt(b)) < 1s", "unknown-flow", "b"),
         ("holds = median(fairness.F, flow: a) > 1", "unknown-argument", "all flows"),
         ("holds = median(rtt, load: 2) > 1s", "unknown-argument", "load"),
         ("holds = mediam(fairness.F) > 1", "unknown-statistic", "mediam"),

@@ -66,6 +66,12 @@ def test_a_condition_becomes_the_values_for_which_it_holds(
     assert set(selection.rows) == rows
 
 
+def test_a_metric_may_be_called_with_its_flow() -> None:
+    made = figure("line(goodput(b), x: n, by: [latency, m, size], where: size == 3kB)")
+    assert (made.metric, made.flow) == ("goodput", "b")
+    assert "flow" not in figure("line(goodput, x: n)").model_dump(mode="json")
+
+
 def test_defaults_are_written_out() -> None:
     made = figure("line(goodput, x: n, by: (latency, m), ci: 90%)")
     assert made.options == {"x": "n", "by": ("latency", "m"), "ci": 0.9, "stat": "median"}
@@ -103,6 +109,10 @@ def test_an_axis_of_quantities_has_numbers() -> None:
         ("cdf(goodput, by: load)", "not-an-axis"),
         ("cdf(goodput, where: load == 2)", "not-an-axis"),
         ("sequence(by: n)", "not-an-axis"),
+        ("cdf(goodput(c))", "unknown-flow"),
+        ("cdf(goodput(a, b))", "too-many-arguments"),
+        ("cdf(fairness(a))", "unknown-argument"),
+        ("cdf(goodput + 1)", "wrong-type"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(report: str, code: str) -> None:

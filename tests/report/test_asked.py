@@ -24,6 +24,7 @@ from fairc.runtime.report.figures import (
     line,
     style,
 )
+from fairc.runtime.report.figures.query import load
 from fairc.runtime.report.figures.style import VARIABLES
 from fairc.runtime.report.render import render
 from fairc.runtime.report.run import Run
@@ -83,6 +84,20 @@ def test_a_run_with_little_to_show_has_a_report(make_run: Maker, bad: dict[Any, 
     else:
         assert "No figure" not in page
         assert "left out: 30 failed" in page
+
+
+def test_a_figure_of_one_flow_shows_that_flow_alone(make_run: Maker) -> None:
+    path = run_of(make_run, "line(goodput(bbr), x: n, by: loss)")
+    subject, drawing = asked(path)
+    assert isinstance(drawing, Drawing)
+    assert drawing.title == "goodput of bbr against n by loss"
+    assert drawing.name == "01-line-goodput-bbr"
+    values = values_of(subject, "goodput", n="2", loss="1%")
+    texts = texts_of(render(drawing).svg["page"])
+    assert "goodput of bbr (Mbit/s)" in texts and not any("cubic" in text for text in texts)
+    query = load(subject, subject.run.plan.figures[0])
+    shown = [s.value for s in query.samples if (s.keys["n"], s.keys["loss"]) == ("2", "1%")]
+    assert shown == values["bbr"] != values["cubic"]
 
 
 def test_f_is_shown_as_colour_and_side(make_run: Maker) -> None:

@@ -56,7 +56,7 @@ def asked(subject: Subject, request: FigureRequest) -> Drawing:
             + (f" {without} groups are too short or do not vary." if without else "")
             + f" {query.basis(names)}"
         ),
-        alt=f"Autocorrelation of {query.metric}. Beyond the 95 % band:"
+        alt=f"Autocorrelation of {query.name}. Beyond the 95 % band:"
         f" {listed(outside, 8) or 'none'}.",
         picture=_chart(found),
     )

@@ -133,7 +133,7 @@ def asked(subject: Subject, request: FigureRequest) -> Drawing:
     return query.drawing(
         title=query.title(by_text((*by, *facet))),
         caption=" ".join(filter(None, caption)),
-        alt=f"Box plot of {query.metric}. Medians: {listed(medians, 8)}.",
+        alt=f"Box plot of {query.name}. Medians: {listed(medians, 8)}.",
         picture=Rows(drawn, across=2),
     )
 

@@ -54,7 +54,7 @@ def asked(subject: Subject, request: FigureRequest) -> Drawing:
             f"Share of the values that are at most this; {between(sizes)} values per line{cut}."
             f" {query.basis((*by, *facet))}"
         ),
-        alt=f"Cumulative distribution of {query.metric}. {listed(spans, 6)}.",
+        alt=f"Cumulative distribution of {query.name}. {listed(spans, 6)}.",
         picture=Chart(
             [Panel(heading, of) for heading, of in lines.items()],
             Axis(query.label, log=log, bins=5),

@@ -93,7 +93,7 @@ def asked(subject: Subject, request: FigureRequest) -> Drawing:
             f" {draws} draws; dashed: all configurations.{of_cells}{fewer}"
             f" {query.basis(tuple(query.orders))}"
         ),
-        alt=f"Spread of the {ordinal(percentile)} of {query.metric}. {listed(last, 6)}.",
+        alt=f"Spread of the {ordinal(percentile)} of {query.name}. {listed(last, 6)}.",
         picture=_chart(query, found),
     )
 

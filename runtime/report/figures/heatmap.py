@@ -73,14 +73,14 @@ def asked(subject: Subject, request: FigureRequest) -> Drawing:
     query.check(len(maps), len(maps) * len(query.orders[x]) * len(query.orders[y]), "tiles")
     tiles = [t for m in maps for t in m.tiles.values()]
     if not tiles:
-        raise NothingToDraw(f"every value of {query.metric} is larger than any that was observed")
+        raise NothingToDraw(f"every value of {query.name} is larger than any that was observed")
     known = [t.value for t in tiles]
     digits = decimals_for(known)
     return query.drawing(
         title=query.title(f"over {one_line(x)} and {one_line(y)}", by_text(facet)),
         caption=_caption(query, maps, (x, y, *facet), sides),
         alt=(
-            f"Heat map of {query.metric}, {counted(len(maps), 'map')}: from"
+            f"Heat map of {query.name}, {counted(len(maps), 'map')}: from"
             f" {number(min(known), digits)} to {number(max(known), digits)}"
             f" {query.scale.unit}".rstrip()
             + "."

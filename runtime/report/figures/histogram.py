@@ -44,7 +44,7 @@ def asked(subject: Subject, request: FigureRequest) -> Drawing:
             f"Number of values in each of {len(edges) - 1} bins of {width}, the same in every"
             f" panel. {query.basis(names)}"
         ),
-        alt=f"Histogram of {query.metric}. {listed(peaks, 6)}.",
+        alt=f"Histogram of {query.name}. {listed(peaks, 6)}.",
         picture=Chart(
             [
                 Panel(heading, (Histogram(of, edges, SERIES[0]), *zero, Note(f"n = {sum(of)}")))

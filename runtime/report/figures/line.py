@@ -58,7 +58,7 @@ def asked(subject: Subject, request: FigureRequest) -> Drawing:
         of = sums.remark((*x, *facet, *by))
     lines = _lines(query, facet, by, found)
     if not lines:
-        raise NothingToDraw(f"no cell that counts has a value of {query.metric}")
+        raise NothingToDraw(f"no cell that counts has a value of {query.name}")
     headings = [line.heading for line in lines]
     query.check(len(set(headings)), lines=max(map(headings.count, headings)))
     ends = [
@@ -70,7 +70,7 @@ def asked(subject: Subject, request: FigureRequest) -> Drawing:
     return query.drawing(
         title=query.title(f"against {one_line(query.option('x'))}", by_text((*by, *facet))),
         caption=f"{_reading(lines, sums, timed)}{of} {query.basis((*x, *by, *facet))}",
-        alt=f"Line chart of {query.metric}, {listed(ends, 6)}.",
+        alt=f"Line chart of {query.name}, {listed(ends, 6)}.",
         picture=_chart(query, lines, axis),
     )
 
@@ -110,7 +110,7 @@ def _chart(query: Query, lines: list[Line], axis: NamedAxis | None) -> Chart:
     points = [p for line in lines for p in line.points]
     ends = [v for p in points for v in (p.value, p.low, p.high) if v is not None]
     scale = scale_for(query.unit, ends)
-    name = f"{query.metric} ({scale.unit})" if scale.unit else query.metric
+    name = f"{query.name} ({scale.unit})" if scale.unit else query.name
     low, high = min(ends) / scale.factor, max(ends) / scale.factor
     if wants_log(query, "y", ends):
         vertical = Axis(name, low / 1.2, high * 1.2, log=True)

@@ -27,6 +27,7 @@ from fairc.runtime.repetitions.samples import (
     load_text,
 )
 from fairc.runtime.report.endings import cells_waiting
+from fairc.runtime.report.run import Run
 from fairc.runtime.statistics import Estimate, median
 from fairc.runtime.statistics.estimates import CONFIDENCE
 from fairc.runtime.statistics.repeated import FIXED
@@ -183,14 +184,19 @@ class Query:
         return values, repeats.median(values, level)
 
     @property
+    def name(self) -> str:
+        """What the metric is called, with its flow where it is that of one."""
+        return f"{self.metric} of {self.request.flow}" if self.request.flow else self.metric
+
+    @property
     def label(self) -> str:
         """What an axis of the metric is called, with its unit."""
-        return f"{self.metric} ({self.scale.unit})" if self.scale.unit else self.metric
+        return f"{self.name} ({self.scale.unit})" if self.scale.unit else self.name
 
     def title(self, *parts: str) -> str:
         """Return a heading: the metric, what it is shown by, and the condition."""
         where = self.request.where
-        shown = " ".join(filter(None, (self.metric, *parts)))
+        shown = " ".join(filter(None, (self.name, *parts)))
         return f"{shown}, where {one_line(where.text)}" if where else shown
 
     def basis(self, names: Sequence[str]) -> str:
@@ -241,7 +247,8 @@ class Query:
         """The name of the figure's files: kind, metric and place in `report` (none: 0)."""
         figures = enumerate(self.subject.run.plan.figures, 1)
         place = next((i for i, r in figures if r is self.request), 0)
-        metric = "".join(c if c.isalnum() else "-" for c in self.request.metric or "")
+        shown = "-".join(filter(None, (self.request.metric, self.request.flow)))
+        metric = "".join(c if c.isalnum() else "-" for c in shown)
         return f"{place:02}-{self.request.kind}-{metric}"
 
     def drawing(self, title: str, caption: str, alt: str, picture: Picture) -> Drawing:
@@ -271,7 +278,7 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
     except KeyError:
         raise NothingToDraw(f"there is no computable metric {request.metric}") from None
     run, results = subject.run, subject.results
-    measures = results.select(metric)
+    measures = [m for m in results.select(metric) if _is_of(request.flow, run, m.flow or "")]
     # A load without any value, in any cell, is that of a cell that reported none: it is no place.
     loads = sorted({load_text(m) for m in measures}, key=lambda text: int(text or 0))
     loads = [load for load in loads if load] or [""]
@@ -281,6 +288,8 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
     chosen = _condition(request)
     for sample in each_sample(outcomes, results.values(metric), where=chosen):
         declared, users = run.origins.get(sample.flow, (sample.flow, ""))
+        if not _is_of(request.flow, run, sample.flow):
+            continue
         load = sample.keys[LOAD]
         if load not in loads:
             continue
@@ -299,7 +308,8 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
                 word = outcome.verdict_word
                 gaps.append(Gap(keys, word if word in GAPS else "without a value"))
     if not any(isfinite(sample.value) for sample in samples):
-        about = f" where {request.where.text}" if request.where else ""
+        about = f" of {request.flow}" if request.flow else ""
+        about += f" where {request.where.text}" if request.where else ""
         raise NothingToDraw(f"no cell that counts has a value of {metric}{about}")
     unit = measures[0].unit
     return Query(
@@ -313,6 +323,11 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
         _orders(subject, measures, [*(s.keys for s in samples), *(g.keys for g in gaps)]),
         omitted,
     )
+
+
+def _is_of(wanted: str, run: Run, flow: str) -> bool:
+    """Whether a flow, by its own name, belongs to the one that is asked for; empty: to any."""
+    return not wanted or wanted in (flow, *run.origins.get(flow, ()))
 
 
 def _condition(request: FigureRequest) -> Where:

@@ -254,7 +254,7 @@ def _alt(
         half = next((x for x, share in zip(places, line.share, strict=True) if share >= 0.5), None)
         text = "less than half ended" if half is None else f"half by {quantity(half, query.unit)}"
         parts.append(f"{headed(line.heading, valued(groups[line.index]))}: {text}")
-    return f"Cumulative distribution of {query.metric} within cells. {listed(parts, 6)}."
+    return f"Cumulative distribution of {query.name} within cells. {listed(parts, 6)}."
 
 
 def _chart(

@@ -1,0 +1,55 @@
+"""What figures and claims are checked against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from fairc.dsl.expressions.evaluate import Scope
+from fairc.dsl.grid.sampling import Bindings
+from fairc.dsl.grid.sweeps import Grid
+from fairc.dsl.model.requests import Axis, MetricRequest
+from fairc.dsl.text import syntax
+from fairc.words.figures import ALWAYS
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What figures and claims are checked against.
+
+    first: the scope of the first cell.
+    symbols: what a condition may compare with.
+    measured: the requests of `measure`, or None if that is already wrong.
+    flows: those without users.
+    on_users: the other flows.
+    users: the groups of users.
+    loads: the most page loads of any cell; 0: no flow loads pages.
+    present: returns the names of the flows and the groups that a configuration has.
+    """
+
+    axes: Sequence[Axis]
+    grid: Grid
+    first: Scope
+    lets: Mapping[str, syntax.Expr]
+    symbols: Collection[str]
+    measured: Sequence[MetricRequest] | None
+    flows: Sequence[str]
+    on_users: Sequence[str]
+    users: Sequence[str]
+    loads: int
+    present: Callable[[Bindings], Collection[str]]
+
+    @property
+    def swept(self) -> list[str]:
+        """The swept names."""
+        return [axis.name for axis in self.axes]
+
+    @property
+    def names(self) -> list[str]:
+        """Every name that may be an axis, a group or a facet of a figure."""
+        return [*self.swept, *ALWAYS]
+
+    @property
+    def metrics(self) -> list[str] | None:
+        """The names of the metrics of `measure`, or None if that is already wrong."""
+        return None if self.measured is None else [request.name for request in self.measured]

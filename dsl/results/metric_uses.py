@@ -1,0 +1,132 @@
+"""A metric as claims and figures name it: `fairness.F`, `goodput(bbr)`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairc.dsl.core.problems import fail
+from fairc.dsl.core.registry import refuse_unknown
+from fairc.dsl.core.source import Span
+from fairc.dsl.text import syntax
+from fairc.words.metrics import METRICS, MetricEntry
+
+from .facts import Facts
+from .measures import check_sub_values
+
+OF_USERS = ("user", "group")
+
+
+@dataclass(frozen=True)
+class MetricUse:
+    """A metric that is named, or one of its values.
+
+    value: the sub-value; empty: none is named.
+    flow: whose value, as written in parentheses.
+    """
+
+    metric: MetricEntry
+    value: str
+    flow: syntax.Expr | None
+    span: Span
+
+    @property
+    def name(self) -> str:
+        """Its full name as written: `fairness.F`."""
+        return f"{self.metric.name}.{self.value}" if self.value else self.metric.name
+
+    @property
+    def unit(self) -> str:
+        """The SI unit of its values."""
+        return self.metric.unit_of(self.value)
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether it has a value for each group of users."""
+        return self.value in OF_USERS or self.value.startswith("group_")
+
+
+def metric_use(node: syntax.Expr, facts: Facts, what: str) -> MetricUse | None:
+    """Return the metric that an expression names, or None if it is of another form.
+
+    what: that is about it, such as `this claim`.
+    Raises CompileError for an unknown metric or value, or one that is not measured.
+    """
+    flow: syntax.Expr | None = None
+    if isinstance(node, syntax.Call):
+        path, place = node.name.text, node.name.span
+        flow = _only(node)
+    elif isinstance(node, syntax.Name):
+        path, place = ".".join((node.text, *node.rest)), node.span
+    else:
+        return None
+    word, *rest = path.split(".")
+    metric = METRICS.get(word, Span(place.source, place.start, place.start + len(word)))
+    check_sub_values(metric, rest, place)
+    use = MetricUse(metric, rest[0] if rest else "", flow, node.span)
+    check_measured(word, path, node.span, facts, what)
+    return use
+
+
+def check_measured(metric: str, path: str, at: Span, facts: Facts, what: str) -> None:
+    """Raise CompileError unless a metric is in `measure`. path: its value; what: that is about."""
+    measured = facts.metrics
+    if measured is not None and metric not in measured:
+        fail(
+            "not-measured",
+            f"{what} `{path}`, but `{metric}` is not in `measure`",
+            at,
+            note="no cell will have a value for it",
+            help=f"add `{metric}` to `measure`"
+            + (f", which has: {', '.join(measured)}" if measured else ""),
+        )
+
+
+def _only(call: syntax.Call) -> syntax.Expr:
+    """Return the flow that a metric is called with. Raises CompileError for anything else."""
+    for argument in call.arguments:
+        if argument.key is not None:
+            fail(
+                "unknown-argument",
+                f"`{call.name.text}` takes no argument called `{argument.key.text}` here",
+                argument.key.span,
+                help="options of a metric are given in `measure`; here it is of one flow, as in"
+                " `goodput(bbr)`",
+            )
+    if len(call.arguments) != 1:
+        fail(
+            "too-many-arguments" if call.arguments else "missing-argument",
+            f"here `{call.name.text}` is of one flow",
+            call.span,
+            help=f"for example `{call.name.text}(bbr)`; what it compares is given in `measure`",
+        )
+    return call.arguments[0].value
+
+
+def flow_named(use: MetricUse, node: syntax.Expr, facts: Facts, more: Sequence[str] = ()) -> str:
+    """Return the flow, or the group of users, that is named. Raises CompileError.
+
+    node: its name, as written. more: flows that may be named as well.
+    """
+    metric = use.metric
+    if metric.of_cell:
+        fail(
+            "unknown-argument",
+            f"`{metric.name}` is of all flows together, not of one",
+            node.span,
+            help="leave the flow out",
+        )
+    known = [*flows_with(use, facts), *more]
+    if not isinstance(node, syntax.Name) or node.rest:
+        fail("wrong-type", "this must be the name of a flow", node.span)
+    if node.text not in known:
+        refuse_unknown("flow", "flow", node.text, known, node.span)
+    return node.text
+
+
+def flows_with(use: MetricUse, facts: Facts) -> list[str]:
+    """Return the flows, or the groups of users, that a metric has values for."""
+    requests = [r for r in facts.measured or () if r.name == use.metric.name]
+    sessions = [name for r in requests for name in r.sessions]
+    every = facts.users if use.is_grouped else facts.flows
+    return [name for name in every if not sessions or name in sessions or use.is_grouped]
