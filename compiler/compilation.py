@@ -205,13 +205,11 @@ class Compilation:
         self._note(configuration)
         self._measured.note(configuration.scenario)
         with within_bounds():
-            draft = self._lowering(configuration.scenario)
+            ready = Lowered(self._settings, configuration, self._lowering)
         measure, places = self._experiment.measure, self._experiment.measured_at
-        check_requests(draft, measure, places, self._report)
-        check_transfers(draft, measure, places, self._report)
-        if self._has_errors:
-            return None
-        return Lowered(self._settings, configuration, draft)
+        check_requests(ready.draft, measure, places, self._report)
+        check_transfers(ready.draft, measure, places, self._report)
+        return None if self._has_errors else ready
 
     def _report(self, diagnostic: Diagnostic) -> None:
         """Keep the first finding of each kind at each place: a sweep repeats the rest."""

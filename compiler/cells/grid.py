@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -21,7 +21,7 @@ from fairc.compiler import plan
 from fairc.compiler.passes.draft import Draft, DraftFlow
 from fairc.compiler.passes.flows import start_range_ns
 from fairc.compiler.passes.wiring import host_address
-from fairc.dsl.model import Configuration, Distribution, Flow, MetricRequest
+from fairc.dsl.model import Configuration, Distribution, Flow, MetricRequest, Scenario
 from fairc.words.distributions import draw
 from fairc.words.workloads import Requests
 from fairc.words.workloads.requests import PROCESS, shared_arrivals
@@ -58,22 +58,39 @@ class Settings:
 class Lowered:
     """A lowered configuration: `cell(repetition)` gives its cells, which share everything that no
     seed changes.
+
+    lower: lowers a scenario; where round trips are drawn, the one of each repetition. draft: of
+    the first repetition.
     """
 
-    def __init__(self, settings: Settings, configuration: Configuration, draft: Draft) -> None:
+    def __init__(
+        self, settings: Settings, configuration: Configuration, lower: Callable[[Scenario], Draft]
+    ) -> None:
         self.repetitions = configuration.repetitions
         self._settings = settings
-        self._draft = draft
+        self._given = configuration
+        self._lower = lower
         self._is_checked = False
         self._bindings = dict(configuration.bindings)
         self._configuration = identity(canonical(self._bindings))
+        self._draws_rtts = any(flow.random_rtt for flow in configuration.scenario.flows)
+        _, draws = self._seeds(self.repetitions[0])
+        self.draft = lower(_with_rtts(configuration.scenario, draws))
+
+    def _seeds(self, repetition: int) -> tuple[int, int]:
+        """Return the seed of a cell, and that of what configurations draw alike by default."""
+        settings = self._settings
+        seed = cell_seed(settings.seed, self._bindings, repetition, paired=settings.paired)
+        alike = settings.common and not settings.paired
+        return seed, draws_seed(settings.seed, repetition) if alike else seed
 
     def cell(self, repetition: int) -> plan.Cell:
         """Return the cell of one repetition."""
-        settings, draft = self._settings, self._draft
-        seed = cell_seed(settings.seed, self._bindings, repetition, paired=settings.paired)
-        alike = settings.common and not settings.paired
-        draws = draws_seed(settings.seed, repetition) if alike else seed
+        if self._draws_rtts and repetition != self.repetitions[0]:
+            drawn = replace(self._given, repetitions=(repetition,))
+            return Lowered(self._settings, drawn, self._lower).cell(repetition)
+        draft = self.draft
+        seed, draws = self._seeds(repetition)
         starts_ns = [_starts_ns(flow, draft, draws) for flow in draft.flows]
         shared = shared_arrivals((flow.flow for flow in draft.flows), draws)
         cell = plan.Cell(
@@ -110,7 +127,7 @@ class Lowered:
     @cached_property
     def _fixed(self) -> dict[str, Any]:
         """The fields of its cells that are the same in every repetition."""
-        draft, scenario = self._draft, self._draft.scenario
+        draft, scenario = self.draft, self.draft.scenario
         return {
             "experiment": self._settings.experiment,
             "configuration": self._configuration,
@@ -131,8 +148,8 @@ class Lowered:
         """For each flow, the fields that are the same in every repetition."""
         measure = self._settings.measure
         return [
-            _flow(self._draft, flow, sample_every_ns(flow.flow, measure))
-            for flow in self._draft.flows
+            _flow(self.draft, flow, sample_every_ns(flow.flow, measure))
+            for flow in self.draft.flows
         ]
 
 
@@ -207,6 +224,21 @@ def _starts_ns(flow: DraftFlow, draft: Draft, seed: int) -> tuple[int, ...]:
     elif start_ns is None:
         start_ns = uniform(seed, start_range_ns(flow), "start", declared.name)
     return (start_ns,) * declared.connections
+
+
+def _with_rtts(scenario: Scenario, seed: int) -> Scenario:
+    """Return a scenario with the round trips of its flows drawn, each from the flow's stream."""
+    if not any(flow.random_rtt for flow in scenario.flows):
+        return scenario
+    flows = (
+        flow
+        if flow.random_rtt is None
+        else replace(
+            flow, extra_rtt_ns=round(draw(flow.random_rtt, seed, "rtt", flow.name) * 10**9)
+        )
+        for flow in scenario.flows
+    )
+    return replace(scenario, flows=tuple(flows))
 
 
 def _shares(flow: DraftFlow) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from fairc.dsl.model import Flow, Scenario
+from fairc.words.distributions import is_drawn
 from fairc.words.queues import QUEUES
 from fairc.words.workloads import Load
 
@@ -16,6 +17,11 @@ def _random_starts(scenario: Scenario) -> bool:
 def _drawn_starts(scenario: Scenario) -> bool:
     drawn = (flow.random_start for flow in scenario.flows)
     return any(start is not None and start.kind != "constant" for start in drawn)
+
+
+def _drawn_rtts(scenario: Scenario) -> bool:
+    drawn = (flow.random_rtt for flow in scenario.flows)
+    return any(rtt is not None and is_drawn(rtt) for rtt in drawn)
 
 
 def draws_workload(flow: Flow) -> bool:
@@ -64,6 +70,7 @@ VARIATIONS: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
         "the start of each flow without a `start`: uniform in [0, one base RTT or 10 ms)",
     ),
     (_drawn_starts, "the start of each connection of a flow whose `start` is a distribution"),
+    (_drawn_rtts, "the extra round trip of each flow whose `rtt` is a distribution"),
     (_drawn_workloads, "what `requests` and `onoff` draw: one stream per flow and connection"),
     (_drawn_pauses, "the pauses between the loads of a page: one stream per flow"),
     (_random_losses, "the random losses: one stream per link and direction"),
@@ -79,7 +86,7 @@ VARIATIONS: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
 WITHOUT_LOSSES = frozenset(
     varied
     for holds, varied in VARIATIONS
-    if holds in (_random_starts, _drawn_starts, _drawn_workloads, _drawn_pauses)
+    if holds in (_random_starts, _drawn_starts, _drawn_rtts, _drawn_workloads, _drawn_pauses)
 )
 """What all configurations of a repetition draw alike unless the file says `draws = own`."""
 

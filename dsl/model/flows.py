@@ -40,6 +40,7 @@ class Flow:
     qlog: whether a QUIC server writes one.
     rate_bps: limit of the sending rate at the generator, bit/s of IP, or None.
     extra_rtt_ns: RTT added for this flow alone, ns.
+    random_rtt: instead of extra_rtt_ns, drawn in each repetition (s), or None.
     own_cca: the object that `cca` comes from, unless it is the kernel's or the QUIC stack's.
     image: the container image of another QUIC stack, which has a CCA of its own.
     quic_parameters: of a page load over HTTP/3: all parameters that the CCA has over QUIC.
@@ -66,6 +67,7 @@ class Flow:
     qlog: bool = False
     rate_bps: int | None = None
     extra_rtt_ns: int = 0
+    random_rtt: Distribution | None = None
     own_cca: OwnCca | None = None
     quic_parameters: Mapping[str, int | float | bool] = field(default_factory=dict)
     image: str | None = None

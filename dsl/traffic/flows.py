@@ -142,6 +142,7 @@ def _built(
     """Return the flow; a key whose value is wrong has its default."""
     start, stop = settings.given(keys.START), settings.given(keys.STOP)
     rate, users = settings.given(keys.RATE), settings.given(keys.USERS)
+    rtt = settings[keys.RTT]
     buffers = (SEND_BUFFER, RECEIVE_BUFFER) if control.image is None else ()
     send, receive = (bytes_of(hosts.given(key)) for key in buffers) if buffers else (None, None)
     return model.Flow(
@@ -165,7 +166,8 @@ def _built(
         receive_buffer_bytes=receive,
         qlog=control.qlog,
         rate_bps=None if rate is None else max(1, round(rate.number)),
-        extra_rtt_ns=settings[keys.RTT].ns,
+        extra_rtt_ns=rtt.ns if isinstance(rtt, Quantity) else 0,
+        random_rtt=distribution(rtt) if isinstance(rtt, Use) else None,
         quic_parameters=quic,
         image=control.image,
         ecn_given=settings.span(keys.ECN) or hosts.span(keys.ECN),

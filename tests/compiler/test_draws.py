@@ -121,3 +121,23 @@ def test_starts_are_drawn_for_each_connection() -> None:
 def test_more_connections_move_no_start() -> None:
     assert drawn(1) == [starts[:1] for starts in drawn(3)]
     assert drawn(3) == [starts[:3] for starts in drawn(8)]
+
+
+def test_round_trips_are_drawn_for_each_flow_and_repetition_and_alike_in_configurations() -> None:
+    text = """fexp 1
+experiment e {
+  sweep { cca = [cubic, reno] }
+  topology = dumbbell(rate: 1Mbit/s, rtt: 50ms)
+  flow a { cca = cca  rtt = uniform(10ms, 20ms)  workload = file(100kB) }
+  flow b { cca = cca  rtt = uniform(10ms, 20ms)  workload = file(100kB) }
+  repeat = 2
+  measure = [goodput]
+}
+"""
+    found: dict[int, set[tuple[int, ...]]] = {}
+    for cell in compilation_of(text).cells():
+        rtts_ns = tuple(flow.base_rtt_ns for flow in cell.flows)
+        assert all(60 * 10**6 <= rtt < 70 * 10**6 for rtt in rtts_ns)
+        found.setdefault(cell.repetition, set()).add(rtts_ns)
+    assert [len(rtts) for rtts in found.values()] == [1, 1]
+    assert len({rtt for several in found.values() for rtts in several for rtt in rtts}) == 4

@@ -40,7 +40,9 @@ WORKLOAD = Parameter("workload", Entries(WORKLOADS), "what the flow transfers", 
 RATE = Parameter(
     "rate", A_RATE, "limit of the sending rate (IP bytes)", otherwise="none; udp needs one"
 )
-RTT = Parameter("rtt", A_TIME, "extra round-trip time of this flow", "0s")
+RTT = Parameter(
+    "rtt", A_RANDOM_TIME, "extra round-trip time of this flow; a distribution: drawn for it", "0s"
+)
 INITIAL_WINDOW = Parameter(
     "initial_window",
     A_PACKET_COUNT,
