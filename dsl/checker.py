@@ -140,6 +140,8 @@ class Checker:
         hosts = Block(experiment.name.span, settings, HOSTS, "`hosts`")
         parts = Parts(topology, self._topologies, flows, users, block, lets, hosts)
         builder = Builder(parts, grid, self.diagnostics.add)
+        if topology is not None:
+            self._try(grid.compare_sizes, builder.size_units, builder.path_names)
         loads = self._scenarios(builder, grid)
         self._lets(lets, grid)
         self._hosts(hosts, grid)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Generic, Literal, NoReturn, ParamSpec, TypeVar
 
 from fairc.words.blocks import experiment as keys
@@ -17,6 +18,8 @@ from .core.diagnostics import CompileError, Diagnostic, Label
 from .core.entries import bind
 from .core.problems import MOST_FOUND, Gather, fail
 from .core.registry import refuse_unknown
+from .core.source import Span
+from .core.units import Dimension
 from .core.values import Applied, Quantity, Symbol, Value
 from .expressions.evaluate import Scope, evaluate_with
 from .expressions.names import used_names
@@ -32,9 +35,10 @@ from .network.groups import (
     paired,
 )
 from .network.networks import argument_scope, build_network
+from .network.paths import Trip, size_units
 from .network.policers import with_feedback
 from .text import syntax
-from .traffic.flows import build_flow, check_ends, named_ends
+from .traffic.flows import build_flow, check_ends, named_ends, trip_of
 from .traffic.sharing import check_sharing
 
 P = ParamSpec("P")
@@ -48,6 +52,9 @@ PAIRS = frozenset({"dumbbell"})
 
 TIMING = frozenset({"duration", "warmup", "deadline", "stop", "captures"})
 """Keys of an experiment that decide when a cell ends, and what it captures."""
+
+TRIP = frozenset({"from", "to", "rtt", "count"})
+"""Keys of a flow on which the base round trips depend."""
 
 ENDS = frozenset({"users", "from", "to", "count"})
 """Keys of a flow that decide which hosts the network has for it."""
@@ -100,6 +107,9 @@ class Builder:
             (flow, self._memo(self._flow_builder(flow), [flow, *hosts])) for flow in parts.flows
         ]
         self._whole = self._memo(_with_hosts_of_flows, [*topology, *parts.users, *ends])
+        trips = [s.value for flow in parts.flows for s in flow.settings.items if s.key.text in TRIP]
+        self._trips = self._memo(self._build_trips, [*topology, *trips])
+        self._is_sizing = False
 
     def _memo(self, build: Callable[P, T], nodes: Iterable[syntax.Node]) -> _Memo[P, T]:
         """Return a part that is built once for equal values of the swept names in some nodes."""
@@ -109,6 +119,40 @@ class Builder:
         """Return the swept names that some nodes depend on."""
         swept = {name for group in self._grid.groups for name in group.names}
         return tuple(sorted(used_names(nodes, self._parts.lets) & swept))
+
+    @property
+    def path_names(self) -> frozenset[str]:
+        """The swept names on which the sizes of a BDP and of a packet depend."""
+        return frozenset(self._trips.names)
+
+    def size_units(
+        self, bound: Bindings, wanted: Collection[Dimension], at: Span
+    ) -> Mapping[Dimension, Fraction]:
+        """Return what sizes of some units are in a configuration, bits.
+
+        at: where they are compared. Raises CompileError where they have no single meaning.
+        """
+        if self._is_sizing:
+            fail(
+                "circular",
+                "this comparison decides on the path on which `bdp` and `pkt` depend",
+                at,
+                help="compare bytes: `rate * rtt` instead of `1bdp`, `1514B` instead of `1pkt`",
+            )
+        self._is_sizing = True
+        try:
+            network, trips = self._trips(bound, bound)
+        finally:
+            self._is_sizing = False
+        return size_units(network, trips, wanted, at)
+
+    def _build_trips(self, bound: Bindings) -> tuple[model.Network, Sequence[Trip]]:
+        """Return the network, and between which nodes the flows that are there run."""
+        scope = self._grid.scope(bound)
+        network = self._network(bound, scope)
+        hosts = {node.name for node in network.nodes if node.kind == "host"}
+        trips = (trip_of(flow, scope, hosts) for flow in self._parts.flows)
+        return network, [trip for trip in trips if trip is not None]
 
     def build(self, bound: Bindings) -> model.Scenario:
         """Return the scenario of a configuration.
@@ -387,7 +431,7 @@ class _Memo(Generic[P, T]):
 
     def __init__(self, build: Callable[P, T], names: tuple[str, ...]) -> None:
         self._build = build
-        self._names = names
+        self.names = names
         self._known: dict[tuple[str, ...], T] = {}
 
     def __call__(self, bound: Bindings, *arguments: P.args, **options: P.kwargs) -> T:
@@ -395,7 +439,7 @@ class _Memo(Generic[P, T]):
 
         Raises CompileError.
         """
-        key = tuple(bound[name].canonical for name in self._names)
+        key = tuple(bound[name].canonical for name in self.names)
         if key not in self._known:
             if len(self._known) >= MEMO_LIMIT:
                 self._known.clear()

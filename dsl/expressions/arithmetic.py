@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction
 from operator import eq, ge, gt, le, lt, ne
 from typing import NoReturn
@@ -30,9 +30,9 @@ MIXTURE_PARTS = 1000
 """The most parts that the sum of two sizes may have, each with several: it has one for each pair.
 """
 
-Units = Callable[[], Mapping[Dimension, Fraction]]
-"""Returns what one packet, one BDP and one bit are where sizes are compared, bits. Raises
-CompileError where they are not known.
+Units = Callable[[Collection[Dimension], Span], Mapping[Dimension, Fraction]]
+"""Returns what one packet, one BDP and one bit are, bits, as far as they are wanted at some place.
+Raises CompileError where they have no single meaning.
 """
 
 Names = Callable[[], set[str]]
@@ -173,7 +173,7 @@ def compare(
             return _COMPARISONS[operator](a.number, b.number)
         mixed = isinstance(a, Mixture) or isinstance(b, Mixture)
         if are_sizes(a, b) and units is not None:
-            known = units()
+            known = units(a.dimensions | b.dimensions, span)
             return _COMPARISONS[operator](a.bits(known), b.bits(known))
         if not (operator in ("==", "!=") and mixed and are_sizes(a, b)):
             _mismatch(f"`{operator}` compares two quantities of the same kind", a, b, span)

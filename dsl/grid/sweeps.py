@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice, product
 from math import prod
 
@@ -13,7 +13,7 @@ from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.units import NUMBER, in_si
+from fairc.dsl.core.units import NUMBER, SIZES, Dimension, in_si
 from fairc.dsl.core.values import ListValue, Quantity, TupleValue, Value
 from fairc.dsl.expressions.evaluate import Scope, Work, evaluate, truth
 from fairc.dsl.expressions.names import depending, used_names
@@ -52,7 +52,15 @@ KNOWN_LIMIT = 10_000
 without them 0.4 s.
 """
 
+UNITS_OF_PATHS = frozenset({"pkt", "bdp", "pkt/s"})
+"""Units of which a size depends on path and MTU."""
+
 Row = tuple[Value, ...]
+
+SizeUnits = Callable[[Bindings, Collection[Dimension], Span], Mapping[Dimension, Fraction]]
+"""Returns what sizes of some units are in a configuration, bits; the place is where they are
+compared. Raises CompileError.
+"""
 
 
 @dataclass(frozen=True)
@@ -97,6 +105,8 @@ class Grid:
         self.repeat = repeat
         self.sample: Sample | None = None
         self._known: dict[tuple[object, ...], bool] = {}
+        self._sizes: SizeUnits | None = None
+        self._path: frozenset[str] = frozenset()
         self.groups: list[Group] = []
         if len(bindings) > AXIS_LIMIT:
             fail("too-many", f"a sweep has at most {AXIS_LIMIT} lists", bindings[AXIS_LIMIT].span)
@@ -111,7 +121,47 @@ class Grid:
         self._excludes = [
             (exclude.condition, used_names([exclude.condition], lets)) for exclude in excludes
         ]
-        self._limit(bindings)
+        self._limit()
+
+    def compare_sizes(self, units: SizeUnits, names: frozenset[str]) -> None:
+        """Let conditions compare sizes of different units.
+
+        units: returns what they are in a configuration that binds `names`, on which they depend.
+        Raises CompileError if an `exclude` then depends on too much.
+        """
+        self._sizes, self._path = units, names
+        self._excludes = [
+            (condition, used | names if self._asks(condition, used) else used)
+            for condition, used in self._excludes
+        ]
+        self._limit()
+
+    def _asks(self, condition: syntax.Expr, used: frozenset[str]) -> bool:
+        """Return whether a condition compares sizes of different units for any values."""
+        swept = [group.expression for group in self.groups if used & set(group.names)]
+        lets = [
+            self._lets[name]
+            for name in used_names([condition, *swept], self._lets)
+            if name in self._lets
+        ]
+        parts = (part for node in (condition, *swept, *lets) for part in node.walk())
+        if not any(isinstance(p, syntax.Number) and p.unit in UNITS_OF_PATHS for p in parts):
+            return False
+        number = Quantity(Fraction(1), NUMBER, condition.span)
+        asked: list[Span] = []
+
+        def note(wanted: Collection[Dimension], at: Span) -> Mapping[Dimension, Fraction]:
+            asked.append(at)
+            return dict.fromkeys(SIZES, Fraction(1))
+
+        for bound in self.projected(used):
+            values = {**bound, "repetition": number}
+            scope = Scope(values, self._varying, self._fixed, units=note)
+            with Gather().attempt():
+                evaluate(condition, scope)
+            if asked:
+                return True
+        return False
 
     def _group(self, binding: syntax.Binding, before: set[str]) -> Group:
         names = tuple(word.text for word in binding.names)
@@ -146,14 +196,15 @@ class Grid:
             rows.setdefault(tuple(part.canonical for part in row), row)
         return tuple(rows.values())
 
-    def _limit(self, bindings: Sequence[syntax.Binding]) -> None:
+    def _limit(self) -> None:
         """Refuse a grid that is too large, by multiplication alone."""
+        first = self.groups[0].binding.span if self.groups else None
         bound = self.upper_bound()
         if bound > CELL_LIMIT:
             fail(
                 "too-many-cells",
                 f"this sweep makes up to {bound:,} cells; the limit is {CELL_LIMIT:,}",
-                bindings[0].span if bindings else None,
+                first,
                 help="sweep fewer values, or split the experiment",
             )
         walked = prod(self._longest(self.groups.index(group)) for group in self._walked())
@@ -167,7 +218,7 @@ class Grid:
                 "too-many-cells",
                 f"{what} depends on up to {walked:,} combinations of values, to be decided one by"
                 f" one; the limit is {most:,}",
-                bindings[0].span if bindings else None,
+                first,
                 help="sweep fewer values, write fewer or shorter conditions, or split the"
                 " experiment",
             )
@@ -192,7 +243,10 @@ class Grid:
 
     def scope(self, bound: Bindings, others: Bindings | None = None) -> Scope:
         """Return the scope of a configuration: its swept names, then the file's `let`s."""
-        return Scope({**bound, **(others or {})}, self._varying, self._fixed)
+        units = None
+        if self._sizes is not None and self._path <= bound.keys():
+            units = partial(self._sizes, bound)
+        return Scope({**bound, **(others or {})}, self._varying, self._fixed, units=units)
 
     def _rows_of(self, group: Group, bound: Bindings) -> tuple[Row, ...]:
         if group.rows is not None:

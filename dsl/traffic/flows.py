@@ -13,6 +13,7 @@ from fairc.dsl.core.entries import Use
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.values import Quantity
 from fairc.dsl.expressions.evaluate import Scope
+from fairc.dsl.network.paths import Trip
 from fairc.dsl.text import syntax
 from fairc.words.blocks import flow as keys
 from fairc.words.blocks.hosts import RECEIVE_BUFFER, SEND_BUFFER
@@ -179,15 +180,32 @@ def named_ends(flow: syntax.Flow, built: model.Flow, hosts: Collection[str]) -> 
 
     `to = c1` means the node `c1` even if `c1` is also swept, when its value is not a node.
     """
-    ends = {"from": built.server, "to": built.client}
+    server, client = _ends(flow, built.server, built.client, hosts)
+    if (server, client) == (built.server, built.client):
+        return built
+    return replace(built, server=server, client=client)
+
+
+def trip_of(flow: syntax.Flow, scope: Scope, hosts: Collection[str]) -> Trip | None:
+    """Return between which nodes a flow runs, or None if it is absent. Raises CompileError."""
+    block = Block(flow.name.span, flow.settings.items, keys.FLOW, "a flow")
+    if not block.get(keys.COUNT, scope).number:
+        return None
+    server, client = (block.get(key, scope).name for key in (keys.FROM, keys.TO))
+    rtt = block.get(keys.RTT, scope)
+    extra_ns = rtt.ns if isinstance(rtt, Quantity) else None
+    return Trip(*_ends(flow, server, client, hosts), extra_ns, flow.name.span)
+
+
+def _ends(flow: syntax.Flow, server: str, client: str, hosts: Collection[str]) -> tuple[str, str]:
+    """Return the ends of a flow: what is no node, but is written like one, is that node."""
+    ends = {"from": server, "to": client}
     for setting in flow.settings.items:
         key, value = setting.key.text, setting.value
         bare = isinstance(value, syntax.Name) and not value.rest
         if key in ends and ends[key] not in hosts and bare and value.span.text in hosts:
             ends[key] = value.span.text
-    if (ends["from"], ends["to"]) == (built.server, built.client):
-        return built
-    return replace(built, server=ends["from"], client=ends["to"])
+    return ends["from"], ends["to"]
 
 
 def check_ends(flow: syntax.Flow, built: model.Flow, network: model.Network) -> None:

@@ -192,3 +192,35 @@ def test_the_product_less_what_is_excluded(spec: Spec, data: st.DataObject) -> N
     assert count.excluded == gone
     assert count.cells == prod(axes.values()) * spec.repeat - gone
     assert count.cells == sum(len(c.repetitions) for c in made.configurations())
+
+
+def test_conditions_compare_sizes_of_different_units(build: Build) -> None:
+    """1 Mbit/s and 50 ms: a BDP is 6250 bytes, a frame 1514."""
+    found = build(
+        "sweep { rate = [1Mbit/s, 10Mbit/s]  buffer = [0.4bdp, 1bdp, 1bdp + 1pkt, 4pkt, 9kB] }",
+        "topology = bottleneck(rate: rate, rtt: 50ms, queue: fifo(buffer))",
+        "exclude buffer < 2pkt",
+        "exclude buffer in 6.5kB..8kB",
+        "exclude rate * 50ms < 5pkt and buffer == 9kB",
+    )
+    assert [(c.bindings["rate"], c.bindings["buffer"]) for c in found] == [
+        ("1Mbit/s", "1bdp"),
+        ("1Mbit/s", "4pkt"),
+        *(("10Mbit/s", buffer) for buffer in ("0.4bdp", "1bdp", "1bdp + 1pkt", "4pkt", "9kB")),
+    ]
+
+
+def test_a_bdp_in_a_condition_is_that_of_the_longest_round_trip(build: Build) -> None:
+    found = build(
+        "sweep { extra = [0ms, 50ms]  n = [0, 1] }",
+        "topology = dumbbell(rate: 1Mbit/s, rtt: 50ms)",
+        "flow a { cca = cubic  workload = bulk }",
+        "flow b { cca = cubic  workload = bulk  rtt = extra  count = n }",
+        "duration = 60s",
+        "exclude 1bdp > 10kB",
+    )
+    assert [(c.bindings["extra"], c.bindings["n"]) for c in found] == [
+        ("0s", "0"),
+        ("0s", "1"),
+        ("50ms", "0"),
+    ]
