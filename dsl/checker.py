@@ -36,6 +36,7 @@ from .results.goals import check_precision
 from .results.measures import build_measures
 from .scenarios import Builder, Parts
 from .text import syntax
+from .unbuilt import refusals
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -95,6 +96,9 @@ class Checker:
         self._version()
         declared, self._imported = self._try(imported, self._file) or ([], [])
         self._declarations = (*declared, *self._file.declarations)
+        if unbuilt := list(refusals(self._declarations)):
+            self._warn_all(unbuilt)
+            return None
         lets = {let.name.text: let.value for let in self._unique(syntax.Let, "let")}
         self._topologies = {t.name.text: t for t in self._unique(syntax.Topology, "topology")}
         experiments = self._unique(syntax.Experiment, "experiment")

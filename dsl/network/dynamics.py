@@ -31,7 +31,7 @@ class _TimedChange(NamedTuple):
 
 
 def changes(
-    statements: Sequence[syntax.Change | syntax.Outage],
+    statements: Sequence[syntax.Change | syntax.Cycle | syntax.Outage | syntax.Outages],
     scope: Scope,
     rate: Quantity | None,
     trace: model.Trace | None,
@@ -45,7 +45,7 @@ def changes(
         with gather.attempt():
             if isinstance(statement, syntax.Outage):
                 outages.append(_outage(statement, scope))
-            else:
+            elif isinstance(statement, syntax.Change):
                 found.append(_change(statement, scope, rate, trace, impaired))
     gather.finish()
     if len(statements) > CHANGE_LIMIT:
@@ -138,6 +138,7 @@ def _check_delay(delay: Quantity, jitter: model.Jitter) -> None:
 
 def _outage(statement: syntax.Outage, scope: Scope) -> tuple[int, int, Span]:
     begin_ns = _time(statement.begin, scope, A_TIME, "the start of `down`")
+    assert statement.end is not None, "refused before"
     end_ns = _time(statement.end, scope, A_POSITIVE_TIME, "the end of `down`")
     if end_ns <= begin_ns:
         fail("out-of-range", "`down` ends before it begins", statement.span)

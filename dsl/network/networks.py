@@ -142,7 +142,7 @@ def _link(
 
 def _way(
     settings: Settings,
-    dynamic: Sequence[syntax.Change | syntax.Outage],
+    dynamic: Sequence[syntax.Change | syntax.Cycle | syntax.Outage | syntax.Outages],
     scope: Scope,
     statement: Span,
     ends: Span,

@@ -19,41 +19,27 @@ BETWEEN_STATEMENTS = 2
 """Spaces between settings on one line; one more is the author's choice."""
 
 NO_BREAK_BEFORE = frozenset(
-    {"_EQUALS", "_COLON", "_COMMA", "_DOT", "_DOTDOT", "_LBRACE", "ARROW", "FROM", "TO"}
+    {
+        *("_EQUALS", "_COLON", "_COMMA", "_DOT", "_DOTDOT", "_LBRACE", "ARROW"),
+        *("FROM", "TO", "OVER", "EXTENDS", "WITH"),
+    }
 )
 NO_BREAK_AFTER = frozenset(
     {
-        "_DOT",
-        "_DOTDOT",
-        "ARROW",
-        "FEXP",
-        "IMPORT",
-        "LET",
-        "TOPOLOGY",
-        "EXPERIMENT",
-        "FLOW",
-        "USERS",
-        "SWEEP",
-        "HOSTS",
-        "REPORT",
-        "CLAIM",
-        "NODE",
-        "ROUTER",
-        "LINK",
-        "PEP",
-        "POLICER",
-        "EXCLUDE",
-        "PRECISION",
-        "AT",
-        "DOWN",
-        "FROM",
-        "TO",
+        *("_DOT", "_DOTDOT", "ARROW"),
+        *("FEXP", "IMPORT", "LET", "METRIC", "SERVICE", "TOPOLOGY", "TEMPLATE", "EXPERIMENT"),
+        *("EXTENDS", "FLOW", "USERS", "SWEEP", "HOSTS", "REPORT", "CLAIM", "EXCLUDE", "PRECISION"),
+        *("NODE", "ROUTER", "LINK", "PEP", "POLICER", "TUNNEL"),
+        *("AT", "OVER", "EVERY", "DOWN", "FROM", "TO", "FOR", "WHEN", "WITH"),
     }
 )
 TIGHT_BEFORE = frozenset({"_COMMA", "_COLON", "_RPAR", "_RSQB", "_DOT", "_DOTDOT"})
 TIGHT_AFTER = frozenset({"CALL", "_LPAR", "_LSQB", "_DOT", "_DOTDOT"})
 ENDS_A_VALUE = frozenset({"QUANTITY", "NAME", "STRING", "_RPAR", "_RSQB"})
 LINED_UP_AFTER = frozenset({"_COMMA", "_COLON"})
+LINED_UP_BEFORE = frozenset({"_LBRACE", "FOR", "WHEN"})
+LINED_UP_ALONE = frozenset({"LET", "METRIC", "FLOW"})
+"""What begins a line whose `=` is lined up only with those of lines that begin with the same."""
 
 ADDED = 10**9
 """Places of commas that were added begin here, behind any text."""
@@ -179,6 +165,12 @@ def _indent(lines: list[_Line], what: Marks) -> None:
                 stack.pop()
 
 
+def _run(line: _Line) -> tuple[int, str]:
+    """Return what neighbouring lines have in common whose `=` are lined up."""
+    kind = line.pieces[0].kind
+    return line.level, kind if kind in LINED_UP_ALONE else ""
+
+
 class _Printer:
     """Writes lines, with the gaps between their pieces."""
 
@@ -220,7 +212,7 @@ class _Printer:
             if line.pieces[0].start not in self._what.keys:
                 continue
             goes_on = runs and runs[-1][-1] == index - 1 and not line.blank
-            if not goes_on or line.level != lines[index - 1].level:
+            if not goes_on or _run(line) != _run(lines[index - 1]):
                 runs.append([])
             runs[-1].append(index)
         for run in runs:
@@ -280,7 +272,7 @@ class _Printer:
         """Return whether a piece lines up with one above or below, and may be meant to."""
         if not (
             before.kind in LINED_UP_AFTER
-            or piece.kind == "_LBRACE"
+            or piece.kind in LINED_UP_BEFORE
             or (piece.start in self._what.items and before.kind != "_LBRACE")
         ):
             return False
@@ -295,6 +287,8 @@ class _Printer:
         """Return the fewest spaces that may stand before a piece."""
         before, piece = line[index - 1], line[index]
         if piece.kind in TIGHT_BEFORE or before.kind in TIGHT_AFTER:
+            return 0
+        if piece.start in self._what.indexes:
             return 0
         if (before.kind, piece.kind) == ("_LBRACE", "_RBRACE"):
             return 0

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import resources
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
@@ -216,6 +216,23 @@ class Builder:
     def _all(self, children: list[Any]) -> tuple[Any, ...]:
         return tuple(self.build(c) for c in children)
 
+    def _declared(
+        self, trees: list[Any]
+    ) -> tuple[list[Any], tuple[syntax.Loop, ...], syntax.Expr | None]:
+        """Return the parts of a declaration, its loops, and what follows `when`."""
+        parts: list[syntax.Node] = []
+        loops: list[syntax.Loop] = []
+        when = None
+        for tree in trees:
+            node = self.build(tree)
+            if isinstance(node, syntax.Loop):
+                loops.append(node)
+            elif tree.data == "when":
+                when = cast(syntax.Expr, node)
+            else:
+                parts.append(node)
+        return parts, tuple(loops), when
+
     # declarations
 
     def _start(self, span: Span, c: list[Any]) -> syntax.Node:
@@ -236,15 +253,49 @@ class Builder:
     def _let(self, span: Span, c: list[Any]) -> syntax.Node:
         return syntax.Let(span, self._word(c[1]), self._expr(c[2]))
 
+    def _metric(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Metric(span, self._word(c[1]), self._expr(c[2]))
+
+    def _service(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Service(span, self._word(c[1]), self._settings_of(c[2]))
+
     def _topology(self, span: Span, c: list[Any]) -> syntax.Node:
         *parameters, body = self._all(c[2:])
-        return syntax.Topology(span, self._head(c[1]), tuple(parameters), body)
+        name = self._head(c[1])
+        if "." in name.text:
+            fail(
+                "syntax",
+                "the name of a topology has no dot",
+                name.span,
+                help="names consist of letters, digits and `_`",
+            )
+        return syntax.Topology(span, name, tuple(parameters), body)
 
     def _parameter(self, span: Span, c: list[Any]) -> syntax.Node:
         return syntax.Parameter(span, self._word(c[0]), self._expr(c[1]) if c[1:] else None)
 
     def _experiment(self, span: Span, c: list[Any]) -> syntax.Node:
-        return syntax.Experiment(span, self._word(c[1]), self._all(c[2:]))
+        name, parts = self._word(c[1]), self._all(c[2:])
+        is_template = c[0].type == "TEMPLATE"
+        if parts and isinstance(parts[0], syntax.Word):
+            return syntax.Experiment(span, name, parts[1:], is_template, parts[0])
+        return syntax.Experiment(span, name, parts, is_template)
+
+    _template = _experiment
+
+    def _extends(self, span: Span, c: list[Any]) -> syntax.Node:
+        return self._word(c[1])
+
+    # what is declared: a name with an index, loops, a condition
+
+    def _ref(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Reference(span, self._word(c[0]), self._all(c[1:]))
+
+    def _loop(self, span: Span, c: list[Any]) -> syntax.Node:
+        return syntax.Loop(span, self._word(c[1]), self._expr(c[3]))
+
+    def _when(self, span: Span, c: list[Any]) -> syntax.Node:
+        return self.build(c[1])
 
     # topologies
 
@@ -253,18 +304,21 @@ class Builder:
 
     def _nodes(self, span: Span, c: list[Any]) -> syntax.Node:
         kind: Literal["host", "router"] = "host" if c[0].type == "NODE" else "router"
-        return syntax.Nodes(span, kind, tuple(self._word(t) for t in c[1:]))
+        names, loops, when = self._declared(c[1:])
+        return syntax.Nodes(span, kind, tuple(names), loops, when)
 
     def _link(self, span: Span, c: list[Any]) -> syntax.Node:
-        nodes = self._all(c[1:])
-        settings = nodes[-1] if isinstance(nodes[-1], syntax.Attributes) else None
-        return syntax.Link(span, nodes[: len(nodes) - bool(settings)], settings)
+        parts, loops, when = self._declared(c[1:])
+        settings = parts.pop() if isinstance(parts[-1], syntax.Attributes) else None
+        return syntax.Link(span, tuple(parts), settings, loops, when)
 
     def _ends(self, span: Span, c: list[Any]) -> syntax.Node:
-        return syntax.Ends(span, self._word(c[0]), cast(Any, str(c[1])), self._word(c[2]))
+        left, right = self._all([c[0], c[2]])
+        return syntax.Ends(span, left, cast(Any, str(c[1])), right)
 
     def _device(self, span: Span, c: list[Any]) -> syntax.Node:
-        return syntax.Device(span, str(c[0]), self._word(c[1]), self._settings_of(c[2]))
+        (name, settings), loops, when = self._declared(c[1:])
+        return syntax.Device(span, str(c[0]), name, settings, loops, when)
 
     def _settings(self, span: Span, c: list[Any]) -> syntax.Node:
         return syntax.Settings(span, self._all(c))
@@ -276,10 +330,26 @@ class Builder:
         return syntax.Attributes(span, settings, changes)
 
     def _change(self, span: Span, c: list[Any]) -> syntax.Node:
-        return syntax.Change(span, self._expr(c[1]), self._settings_of(c[2]))
+        over = self._after("OVER", c)
+        return syntax.Change(span, self._expr(c[1]), self._settings_of(c[-1]), over)
+
+    def _cycle(self, span: Span, c: list[Any]) -> syntax.Node:
+        begin, length = self._after("FROM", c), self._after("FOR", c)
+        return syntax.Cycle(span, self._expr(c[1]), begin, length, self._settings_of(c[-1]))
 
     def _outage(self, span: Span, c: list[Any]) -> syntax.Node:
-        return syntax.Outage(span, self._expr(c[2]), self._expr(c[4]))
+        return syntax.Outage(span, self._expr(c[2]), self._after("TO", c))
+
+    def _outages(self, span: Span, c: list[Any]) -> syntax.Node:
+        begin = self._after("FROM", c)
+        return syntax.Outages(span, self._expr(c[2]), begin, self._expr(c[-1]))
+
+    def _after(self, keyword: str, c: list[Any]) -> syntax.Expr | None:
+        """Return the value that follows a keyword, or None without the keyword."""
+        for word, value in pairwise(c):
+            if getattr(word, "type", "") == keyword:
+                return self._expr(value)
+        return None
 
     def _settings_of(self, tree: Tree[Token]) -> syntax.Settings:
         return cast(syntax.Settings, self.build(tree))
@@ -308,18 +378,26 @@ class Builder:
         return syntax.Precision(span, cast("syntax.Expr | None", per), goals)
 
     def _goal(self, span: Span, c: list[Any]) -> syntax.Node:
-        name = cast(syntax.Name, self.build(c[0]))
-        key = self._named(name.span, ".".join((name.text, *name.rest)))
-        return syntax.Setting(span, key, self._expr(c[1]), None)
+        *names, value = c
+        extent = Span(self.source, span.start, _end(names[-1]))
+        key = self._named(extent, ".".join(names))
+        return syntax.Setting(span, key, self._expr(value), None)
 
     def _hosts(self, span: Span, c: list[Any]) -> syntax.Node:
         return syntax.Hosts(span, self._settings_of(c[1]))
 
     def _users(self, span: Span, c: list[Any]) -> syntax.Node:
-        return syntax.Users(span, self._word(c[1]), self._settings_of(c[2]))
+        (name, settings), loops, when = self._declared(c[1:])
+        return syntax.Users(span, name, settings, loops, when)
 
     def _flow(self, span: Span, c: list[Any]) -> syntax.Node:
-        return syntax.Flow(span, self._word(c[1]), self._settings_of(c[2]))
+        (name, settings), loops, when = self._declared(c[1:])
+        return syntax.Flow(span, name, settings, loops, when)
+
+    def _flow_of(self, span: Span, c: list[Any]) -> syntax.Node:
+        (name, base, *rest), loops, when = self._declared(c[1:])
+        nothing = syntax.Settings(Span(self.source, span.end, span.end), ())
+        return syntax.Flow(span, name, rest[0] if rest else nothing, loops, when, base)
 
     def _report(self, span: Span, c: list[Any]) -> syntax.Node:
         return syntax.Report(span, self._all(c[1:]))
@@ -352,7 +430,11 @@ class Builder:
         return syntax.Text(span, re.sub(r"\\(.)", r"\1", c[0][1:-1]))
 
     def _name(self, span: Span, c: list[Any]) -> syntax.Node:
-        return syntax.Name(span, str(c[0]), tuple(str(t) for t in c[1:]))
+        index = self._index_of(c.pop(1)) if c[1:] and not isinstance(c[1], str) else ()
+        return syntax.Name(span, str(c[0]), tuple(str(t) for t in c[1:]), index)
+
+    def _index_of(self, tree: Tree[Token]) -> tuple[syntax.Expr, ...]:
+        return self._all([c for c in tree.children if not isinstance(c, str)])
 
     def _head(self, token: Token) -> syntax.Word:
         """Return the name that a call's opening token carries, without its parenthesis."""
@@ -379,6 +461,10 @@ class Builder:
 
     def _tuple(self, span: Span, c: list[Any]) -> syntax.Node:
         return syntax.TupleOf(span, self._all(c))
+
+    def _with(self, span: Span, c: list[Any]) -> syntax.Node:
+        base, body = self._all([c[0], c[2]])
+        return syntax.With(span, base, body)
 
     def _interval(self, span: Span, c: list[Any]) -> syntax.Node:
         return syntax.Interval(span, self._expr(c[0]), self._expr(c[1]))

@@ -15,6 +15,16 @@ COMMENT = "COMMENT"
 OPENERS = {"CALL": "_RPAR", "_LPAR": "_RPAR", "_LSQB": "_RSQB", "_LBRACE": "_RBRACE"}
 CLOSERS = frozenset(OPENERS.values())
 
+ITEMS = (
+    syntax.Setting,
+    syntax.Binding,
+    syntax.Change,
+    syntax.Cycle,
+    syntax.Outage,
+    syntax.Outages,
+)
+KEYED = (syntax.Setting, syntax.Binding, syntax.Let, syntax.Metric, syntax.Parameter)
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -44,6 +54,7 @@ class Marks:
     keys: what is followed by an `=` that is lined up.
     spread: braces whose contents always stand on lines of their own.
     tuples: parentheses around a tuple, and whether it has one item.
+    indexes: the brackets that open an index.
     """
 
     declarations: dict[int, bool]
@@ -52,6 +63,7 @@ class Marks:
     keys: frozenset[int]
     spread: frozenset[int]
     tuples: dict[int, bool]
+    indexes: frozenset[int]
 
 
 def pieces(source: Source, tokens: Iterable[tuple[str, str, int]]) -> list[Piece]:
@@ -78,26 +90,32 @@ def marks(tree: syntax.File, found: list[Piece]) -> Marks:
     keys: set[int] = set()
     tuples: dict[int, bool] = {}
     spread: set[int] = set()
+    indexes: set[int] = set()
+    amended = {n.body.span.start for n in tree.walk() if isinstance(n, syntax.With)}
     braces = [p.start for p in found if p.kind == "_LBRACE"]
+    brackets = [p.start for p in found if p.kind == "_LSQB"]
     for node in tree.walk():
         if isinstance(node, syntax.Experiment):
             statements.update(s.span.start for s in node.statements)
             spread.add(braces[bisect_right(braces, node.name.span.start)])
         elif isinstance(node, syntax.Body):
-            statements.update(e.span.start for e in node.elements)
-            spread.add(node.span.start)
+            elements = (e.span.start for e in node.elements)
+            if node.span.start in amended:
+                items.update(elements)
+            else:
+                statements.update(elements)
+                spread.add(node.span.start)
         elif isinstance(node, syntax.Report):
             items.update(f.span.start for f in node.figures)
         elif isinstance(node, syntax.TupleOf):
             tuples[node.span.start] = len(node.items) == 1
         elif isinstance(node, syntax.Binding) and node.is_tuple:
             tuples[node.span.start] = False
-        if isinstance(
-            node,
-            syntax.Setting | syntax.Binding | syntax.Change | syntax.Outage,
-        ):
+        elif isinstance(node, syntax.Reference | syntax.Name) and node.index:
+            indexes.add(brackets[bisect_right(brackets, node.span.start)])
+        if isinstance(node, ITEMS):
             items.add(node.span.start)
-        if isinstance(node, syntax.Setting | syntax.Binding | syntax.Let | syntax.Parameter):
+        if isinstance(node, KEYED) or (isinstance(node, syntax.Flow) and node.base is not None):
             keys.add(node.span.start)
     return Marks(
         declarations,
@@ -106,6 +124,7 @@ def marks(tree: syntax.File, found: list[Piece]) -> Marks:
         frozenset(keys),
         frozenset(spread),
         tuples,
+        frozenset(indexes),
     )
 
 
@@ -141,7 +160,8 @@ def with_commas(found: list[Piece], what: Marks) -> list[Piece]:
 
 
 def _may_trail(opener: Piece, what: Marks) -> bool:
-    return opener.kind in ("CALL", "_LSQB") or opener.start in what.tuples
+    listed = opener.kind in ("CALL", "_LSQB") and opener.start not in what.indexes
+    return listed or opener.start in what.tuples
 
 
 def _trail(result: list[Piece], closer: Piece, needed: bool) -> None:

@@ -66,17 +66,39 @@ SIGNS = {
 }
 VALUE = frozenset({"QUANTITY", "_LSQB", "MINUS", "CALL"})
 OPERATORS = frozenset(
-    {"PLUS", "MINUS", "STAR", "SLASH", "COMPARE", "AND", "OR", "_DOT", "_DOTDOT", "PER", "OF", "IN"}
+    {
+        *("PLUS", "MINUS", "STAR", "SLASH", "COMPARE", "AND", "OR", "_DOT", "_DOTDOT", "PER", "OF"),
+        *("IN", "WITH"),
+    }
 )
 
 
 BLOCKS = frozenset(
     {
-        *("FLOW", "SWEEP", "EXPERIMENT", "EXCLUDE", "PRECISION", "USERS", "HOSTS", "REPORT"),
-        *("CLAIM", "TOPOLOGY"),
+        *("FLOW", "SWEEP", "TEMPLATE", "EXPERIMENT", "EXCLUDE", "PRECISION", "USERS", "HOSTS"),
+        *("REPORT", "CLAIM", "TOPOLOGY", "LET", "METRIC", "SERVICE"),
     }
 )
-KEYWORDS = BLOCKS | {"FEXP", "IMPORT", "LET", "NODE", "ROUTER", "LINK", "PEP", "POLICER"}
+"""What begins a statement of an experiment or of a file."""
+
+KEYWORDS = BLOCKS | {
+    *("FEXP", "IMPORT", "NODE", "ROUTER", "LINK", "PEP", "POLICER", "TUNNEL"),
+    *("AT", "OVER", "EVERY", "DOWN", "FROM", "TO", "FOR", "WHEN", "EXTENDS"),
+}
+
+_OF_EXPERIMENT = "it stands in an experiment"
+_OF_TOPOLOGY = "it stands in a topology"
+HOMES = {
+    "LET": "it stands in an experiment, in a topology, or above them",
+    "METRIC": "it stands in an experiment, or above it",
+    "SERVICE": "it stands in an experiment, or above it",
+    "TEMPLATE": "it stands beside experiments",
+    "EXPERIMENT": "experiments stand beside each other",
+    **dict.fromkeys(("FLOW", "SWEEP", "EXCLUDE", "PRECISION"), _OF_EXPERIMENT),
+    **dict.fromkeys(("HOSTS", "REPORT", "CLAIM"), _OF_EXPERIMENT),
+    **dict.fromkeys(("NODE", "ROUTER", "LINK"), _OF_TOPOLOGY),
+}
+"""Where a statement stands, for those keywords that are no key anywhere."""
 
 _SEVERAL = re.compile(r"(?:,[ \t]*[\w.%/]+(?:\([^()\n]*\))?(?![\w.%/(])(?![ \t]*(?:=(?!=)|[:{])))+")
 """Further values behind a comma that no list surrounds, and not the next setting."""
@@ -167,7 +189,7 @@ class SyntaxErrors:
         if self._mend_braces(parser, token, accepts):
             return self.surplus is None
         before = last_token(parser)
-        diagnostic, repaired = self._token(token, accepts, before.type if before else "")
+        diagnostic, repaired = self._token(token, accepts, before)
         self.found.append(diagnostic)
         if repaired and token.type == "_COLON":
             parser.feed_token(token.update("_EQUALS", "="))
@@ -218,7 +240,7 @@ class SyntaxErrors:
         """
         start = token.start_pos or 0
         before = last_token(parser)
-        unfinished = self._braces > 0 and before is not None and before.type in BLOCKS
+        unfinished = self._braces > 0 and _out_of_place(before) in BLOCKS
         opened = self._unclosed(before.start_pos or 0) if before is not None else None
         if before and unfinished and opened and opened.text == "{" and "_EQUALS" in accepts:
             keyword = Span(self.source, before.start_pos or 0, before.end_pos or 0)
@@ -236,7 +258,7 @@ class SyntaxErrors:
             parser.parser_state.state_stack.pop()
             self._go_to(parser, keyword.start)
             self._braces -= 1
-            return self._feed(parser, "_RBRACE", "}", keyword.start, until=before.type)
+            return self._feed(parser, "_RBRACE", "}", keyword.start, until=before.upper())
         if self._braces >= 0 or token.type == "_RBRACE":
             return False
         if "_LBRACE" in accepts:
@@ -362,25 +384,19 @@ class SyntaxErrors:
             help=f"add the missing `{CLOSING[opened.text]}`" if opened else None,
         )
 
-    def _token(self, token: Token, accepts: frozenset[str], before: str) -> tuple[Diagnostic, bool]:
+    def _token(
+        self, token: Token, accepts: frozenset[str], before: Token | None
+    ) -> tuple[Diagnostic, bool]:
         """Describe an unexpected token; the flag tells whether dropping or replacing it repairs the
         text.
 
-        before: the kind of the token before it, if it is a part of the same statement.
+        before: the token before it, if it is a part of the same statement.
         """
         start, end = token.start_pos, token.end_pos
         assert start is not None and end is not None
         span = Span(self.source, start, end)
-        if "LET" in (before, token.type) and "EXPERIMENT" not in accepts:
-            at = start if token.type == "LET" else self.source.text.rindex("let", 0, start)
-            line = self.source.text[at:].partition("\n")[0].partition("#")[0].strip(" }")
-            return Diagnostic(
-                "syntax",
-                "`let` belongs above the experiment, not into a block",
-                Span(self.source, at, at + 3),
-                note="not here",
-                help=f"move `{shortened(line)}` above the experiment; it may use swept names",
-            ), False
+        if before is not None and _out_of_place(before) in HOMES and "_EQUALS" in accepts:
+            return self._misplaced(before), False
         spaced = self._spaced_unit(start)
         if spaced is not None:
             return spaced, False
@@ -450,6 +466,20 @@ class SyntaxErrors:
             help=self._help(token, accepts, opened),
         ), False
 
+    def _misplaced(self, keyword: Token) -> Diagnostic:
+        """Describe a statement in a block in which only settings stand."""
+        start = keyword.start_pos or 0
+        line = self.source.text[start:].partition("\n")[0].partition("#")[0].strip(" }")
+        opened = self._unclosed(start)
+        return Diagnostic(
+            "syntax",
+            f"`{keyword}` cannot stand in this block",
+            Span(self.source, start, start + len(keyword)),
+            note="not here",
+            labels=(Label(opened, "inside the block that is opened here"),) if opened else (),
+            help=f"move `{shortened(line)}` out of this block: {HOMES[keyword.upper()]}",
+        )
+
     def _spaced_unit(self, offset: int) -> Diagnostic | None:
         """Find `10 Mbit/s` at or just before an unexpected token.
 
@@ -485,11 +515,10 @@ class SyntaxErrors:
         before = self.source.text[:start].rstrip()
         if token.type == "MINUS" and re.search(r"[A-Za-z_]\w*\Z", before) and "_LBRACE" in accepts:
             return "names consist of letters, digits and `_`"
-        if re.search(r"\b(?:for|while|if)\Z", before):
-            return (
-                "there are no loops: `sweep { x = 1..3 }` varies a value, `count = 3` opens"
-                " connections"
-            )
+        if re.search(r"\b(?:for|while)\Z", before):
+            return "a loop follows what it repeats: `flow f[i] for i in 1..3 { ... }`"
+        if re.search(r"\bif\Z", before):
+            return "a condition follows what it decides on: `flow f when n > 0 { ... }`"
         if before.endswith("claim") and "STRING" in accepts:
             return 'a claim begins with what it states: `claim "BBR takes more than CUBIC" { ... }`'
         if before.endswith("sweep") and "_LBRACE" in accepts:
@@ -527,6 +556,12 @@ def last_token(parser: InteractiveParser) -> Token | None:
     return last if isinstance(last, Token) else None
 
 
+def _out_of_place(token: Token | None) -> str:
+    """Return the kind of keyword that a token would be elsewhere, or an empty text."""
+    kind = token.upper() if token is not None and token.type == "NAME" else ""
+    return kind if kind in KEYWORDS else ""
+
+
 def start_of(node: Tree[Token] | Token) -> int:
     """Return where the first token of a node begins."""
     while not isinstance(node, str):
@@ -545,7 +580,9 @@ def expected(accepts: frozenset[str]) -> str:
     if accepts >= VALUE - {"MINUS"}:
         return "a value"
     terminals = {name for name in accepts if name not in SIGNS and name not in OPERATORS}
-    signs = [SIGNS[name] for name in sorted(accepts) if name in SIGNS]
+    if "_LBRACE" in accepts:  # `for` and `when` are possible before it, and rarely meant
+        terminals -= {"FOR", "WHEN"}
+    signs = [SIGNS[name] for name in sorted(accepts - {"_LSQB"}) if name in SIGNS]
     if len(terminals) > 6:
         if "NAME" in accepts:
             signs = [s for s in signs if s != "a name"]

@@ -39,6 +39,27 @@ class Word(Node):
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Reference(Node):
+    """`name` or `name[index, ...]`, where it is declared and at the ends of links."""
+
+    name: Word
+    index: tuple[Expr, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The name without its index."""
+        return self.name.text
+
+
+@dataclass(frozen=True, slots=True)
+class Loop(Node):
+    """`for name in values`: what it follows is declared once for each value."""
+
+    name: Word
+    values: Expr
+
+
 # Expressions
 
 
@@ -59,10 +80,13 @@ class Text(Node):
 
 @dataclass(frozen=True, slots=True)
 class Name(Node):
-    """A name, with what follows its dots: `fairness.F` is `fairness` and `("F",)`."""
+    """A name, with what follows its dots (`fairness.F` is `fairness` and `("F",)`), or with an
+    index (`f[2]`).
+    """
 
     text: str
     rest: tuple[str, ...] = ()
+    index: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +99,7 @@ class Argument(Node):
 
 @dataclass(frozen=True, slots=True)
 class Call(Node):
-    """`name(arguments)`."""
+    """`name(arguments)`; the name of a metric's value has dots (`rtt.p95`)."""
 
     name: Word
     arguments: tuple[Argument, ...]
@@ -159,6 +183,14 @@ class Logic(Node):
     operands: tuple[Expr, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class With(Node):
+    """`base with { ... }`: a topology, amended."""
+
+    base: Expr
+    body: Body
+
+
 Expr = (
     Number
     | Text
@@ -174,6 +206,7 @@ Expr = (
     | Compare
     | Within
     | Logic
+    | With
 )
 
 
@@ -219,6 +252,22 @@ class Let(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Metric(Node):
+    """`metric name = value`."""
+
+    name: Word
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Service(Node):
+    """`service NAME { ... }`: settings that flows have in common."""
+
+    name: Word
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
 class Parameter(Node):
     """A parameter of a topology, perhaps with a default."""
 
@@ -231,32 +280,54 @@ class Nodes(Node):
     """`node a, b` or `router a, b`."""
 
     kind: Literal["host", "router"]
-    names: tuple[Word, ...]
+    names: tuple[Reference, ...]
+    loops: tuple[Loop, ...] = ()
+    when: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Ends(Node):
     """`a -- b`, `a -> b` or `a <- b` in a link statement."""
 
-    left: Word
+    left: Reference
     arrow: Literal["--", "->", "<-"]
-    right: Word
+    right: Reference
 
 
 @dataclass(frozen=True, slots=True)
 class Change(Node):
-    """`at TIME { ... }` in a link: what holds from then on."""
+    """`at TIME { ... }` in a link: what holds from then on; `over`: how long it takes."""
 
     time: Expr
+    settings: Settings
+    over: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle(Node):
+    """`every TIME from TIME for TIME { ... }` in a link; without `for`, it holds until the next."""
+
+    period: Expr
+    begin: Expr | None
+    length: Expr | None
     settings: Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Outage(Node):
-    """`down from TIME to TIME` in a link."""
+    """`down from TIME to TIME` in a link; without `to`, for good."""
 
     begin: Expr
-    end: Expr
+    end: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outages(Node):
+    """`down every TIME from TIME for TIME` in a link."""
+
+    period: Expr
+    begin: Expr | None
+    length: Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +335,7 @@ class Attributes(Node):
     """What stands between the braces of a link."""
 
     items: tuple[Setting, ...]
-    changes: tuple[Change | Outage, ...]
+    changes: tuple[Change | Cycle | Outage | Outages, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,22 +344,26 @@ class Link(Node):
 
     ends: tuple[Ends, ...]
     settings: Attributes | None
+    loops: tuple[Loop, ...] = ()
+    when: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Device(Node):
-    """`pep NAME { ... }` or `policer NAME { ... }`."""
+    """`pep NAME { ... }`, `policer NAME { ... }` or `tunnel NAME { ... }`."""
 
     kind: str
-    name: Word
+    name: Reference
     settings: Settings
+    loops: tuple[Loop, ...] = ()
+    when: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Body(Node):
     """What stands between the braces of a topology."""
 
-    elements: tuple[Nodes | Link | Device, ...]
+    elements: tuple[Let | Nodes | Link | Device, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,16 +426,21 @@ class Hosts(Node):
 class Users(Node):
     """`users NAME { ... }`."""
 
-    name: Word
+    name: Reference
     settings: Settings
+    loops: tuple[Loop, ...] = ()
+    when: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Flow(Node):
-    """`flow NAME { ... }`."""
+    """`flow NAME { ... }` or `flow NAME = SERVICE { ... }`; `base`: the service."""
 
-    name: Word
+    name: Reference
     settings: Settings
+    loops: tuple[Loop, ...] = ()
+    when: Expr | None = None
+    base: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,19 +459,33 @@ class Claim(Node):
 
 
 Statement = (
-    Setting | Sweep | Exclude | Precision | Hosts | Users | Flow | Report | Claim | InlineTopology
+    Setting
+    | Let
+    | Metric
+    | Service
+    | Sweep
+    | Exclude
+    | Precision
+    | Hosts
+    | Users
+    | Flow
+    | Report
+    | Claim
+    | InlineTopology
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Experiment(Node):
-    """`experiment NAME { ... }`."""
+    """`experiment NAME { ... }` or `template NAME { ... }`, perhaps with `extends`."""
 
     name: Word
     statements: tuple[Statement, ...]
+    is_template: bool = False
+    extends: Word | None = None
 
 
-Declaration = Import | Let | Topology | Experiment
+Declaration = Import | Let | Metric | Service | Topology | Experiment
 
 
 @dataclass(frozen=True, slots=True)

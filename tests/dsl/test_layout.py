@@ -20,7 +20,11 @@ from fairc.dsl.text.parser import parse, parse_with_tokens
 from fairc.dsl.text.syntax import Node
 
 ROOT = Path(__file__).parent.parent.parent
-FILES = [*sorted((ROOT / "examples").glob("*.fexp")), *sorted(ROOT.glob("words/presets/*.fexp"))]
+FILES = [
+    *sorted((ROOT / "examples").glob("*.fexp")),
+    *sorted(ROOT.glob("words/presets/*.fexp")),
+    *sorted((ROOT / "tests/dsl/studies").glob("*.fexp")),
+]
 
 relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -118,6 +122,26 @@ CASES = {
     "trailing commas": (
         "fexp 1 let a = [\n1,\n2\n] let b = [1,] let c = (1,) let d = f(1,\n2)",
         "fexp 1\n\nlet a = [\n  1,\n  2,\n]\nlet b = [1]\nlet c = (1,)\nlet d = f(1,\n  2)\n",
+    ),
+    "an index, a loop, a condition": (
+        "fexp 1 experiment e { flow f [ i , 1 ]for i in[1,2]when a>0{a=g[i] b = x.y(c[1])}}",
+        "fexp 1\n\nexperiment e {\n"
+        "  flow f[i, 1] for i in [1, 2] when a > 0 { a = g[i]  b = x.y(c[1]) }\n}\n",
+    ),
+    "flows of a service": (
+        "fexp 1 service s { a = 1 }\nexperiment e extends b {\nflow a = s\nflow bc = s { a=2}\n}",
+        "fexp 1\n\nservice s { a = 1 }\n\n"
+        "experiment e extends b {\n  flow a  = s\n  flow bc = s { a = 2 }\n}\n",
+    ),
+    "amended": (
+        "fexp 1 let a = b with{link c->d{at 1s over 2s{a=1} every 3s from 1s for 2s{a=1}\n"
+        "down from 3s down every 2s for 1s}}",
+        "fexp 1\n\nlet a = b with {\n  link c -> d {\n    at 1s over 2s { a = 1 }  every 3s from 1s"
+        " for 2s { a = 1 }\n    down from 3s  down every 2s for 1s\n  }\n}\n",
+    ),
+    "lets and metrics beside settings": (
+        "fexp 1 template t {\nlet a = 1\nlet bc = 2\nmetric d = 3\nduration = 1s\n}",
+        "fexp 1\n\ntemplate t {\n  let a  = 1\n  let bc = 2\n  metric d = 3\n  duration = 1s\n}\n",
     ),
     "comments": (
         "# top\nfexp 1 # v\n\n\n\n# about a\nlet a = [1 # one\n, 2]\n# end",

@@ -13,6 +13,9 @@ from fairc.dsl.text.parser import parse
 from fairc.dsl.text.syntax import Name, Node, Word
 
 
+STUDIES = sorted((Path(__file__).parent / "studies").glob("*.fexp"))
+
+
 def assert_spans(node: Node) -> int:
     """Assert that a node and all below it have spans; return how many there are."""
     count = 1
@@ -29,6 +32,11 @@ def assert_spans(node: Node) -> int:
 def test_specs(name: str, examples: Path) -> None:
     text = (examples / f"{name}.fexp").read_text()
     assert assert_spans(parse(Source(name, text))) > 50
+
+
+@pytest.mark.parametrize("file", STUDIES, ids=lambda file: file.stem)
+def test_studies(file: Path) -> None:
+    assert assert_spans(parse(Source(file.name, file.read_text(encoding="utf-8")))) > 100
 
 
 @settings(max_examples=50, deadline=None)
@@ -58,7 +66,11 @@ def test_keywords_are_not_glued_to_names(text: str) -> None:
 
 @pytest.mark.parametrize(
     "word",
-    ["link", "node", "sweep", "users", "flow", "topology", "report", "let", "fexp", "policer"],
+    [
+        *("link", "node", "sweep", "users", "flow", "topology", "report", "let", "fexp", "policer"),
+        *("metric", "service", "template", "extends", "tunnel", "at", "every", "over", "down"),
+        *("from", "to", "for", "when", "with"),
+    ],
 )
 def test_keywords_are_free_as_keys_and_values(word: str) -> None:
     text = (

@@ -1,0 +1,67 @@
+"""What the grammar has and the checker does not understand yet: refused, a row for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from .core.diagnostics import Diagnostic
+from .text import syntax
+
+
+def refusals(declarations: Iterable[syntax.Node]) -> Iterator[Diagnostic]:
+    """Yield a diagnostic for everything in declarations that has no meaning yet."""
+    for declaration in declarations:
+        for node in declaration.walk():
+            for what, part in _of(node):
+                yield Diagnostic(
+                    "not-yet",
+                    f"{what} cannot be used yet",
+                    part.span,
+                    note="understood, but not implemented yet",
+                )
+
+
+def _of(node: syntax.Node) -> Iterator[tuple[str, syntax.Node]]:
+    """Yield what is not built of a node itself, and where it stands."""
+    for kind, what, part in _UNBUILT:
+        if isinstance(node, kind):
+            found = part(node)
+            if found is not None:
+                yield what, found
+
+
+def _let(node: syntax.Body | syntax.Experiment) -> syntax.Let | None:
+    inside = node.elements if isinstance(node, syntax.Body) else node.statements
+    return next((item for item in inside if isinstance(item, syntax.Let)), None)
+
+
+_Rule = tuple[type[syntax.Node], str, Callable[[Any], syntax.Node | None]]
+
+_UNBUILT: tuple[_Rule, ...] = (
+    (syntax.Loop, "`for ... in`", lambda node: node),
+    (syntax.Reference, "an index", lambda node: node if node.index else None),
+    (syntax.Name, "an index", lambda node: node if node.index else None),
+    *(
+        (kind, "`when`", lambda node: node.when)
+        for kind in (syntax.Flow, syntax.Users, syntax.Nodes, syntax.Link, syntax.Device)
+    ),
+    (syntax.Body, "`let` in a topology", _let),
+    (syntax.Experiment, "`let` in an experiment", _let),
+    (syntax.Metric, "`metric`", lambda node: node.name),
+    (syntax.Service, "`service`", lambda node: node.name),
+    (syntax.Flow, "a flow of a service", lambda node: node.base),
+    (syntax.Experiment, "`template`", lambda node: node.name if node.is_template else None),
+    (syntax.Experiment, "`extends`", lambda node: node.extends),
+    (syntax.With, "`with`", lambda node: node.body),
+    (syntax.Device, "`tunnel`", lambda node: node.name if node.kind == "tunnel" else None),
+    (syntax.Change, "`over`", lambda node: node.over),
+    (syntax.Cycle, "`every`", lambda node: node),
+    (syntax.Outage, "`down` without `to`", lambda node: node if node.end is None else None),
+    (syntax.Outages, "`down every`", lambda node: node),
+    (
+        syntax.Call,
+        "a value of a metric with arguments",
+        lambda node: node.name if "." in node.name.text else None,
+    ),
+)
