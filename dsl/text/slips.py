@@ -239,26 +239,26 @@ class SyntaxErrors:
         whether it is so.
         """
         start = token.start_pos or 0
-        before = last_token(parser)
-        unfinished = self._braces > 0 and _out_of_place(before) in BLOCKS
-        opened = self._unclosed(before.start_pos or 0) if before is not None else None
-        if before and unfinished and opened and opened.text == "{" and "_EQUALS" in accepts:
-            keyword = Span(self.source, before.start_pos or 0, before.end_pos or 0)
+        word = _misplaced(token, last_token(parser), accepts)
+        opened = self._unclosed(word.start_pos or 0) if word is not None else None
+        if word and word.upper() in BLOCKS and self._braces > 0 and opened and opened.text == "{":
+            at = word.start_pos or 0
             self.found.append(
                 Diagnostic(
                     "syntax",
-                    f"`{before}` cannot stand in this block",
-                    keyword,
+                    f"`{word}` cannot stand in this block",
+                    Span(self.source, at, word.end_pos or 0),
                     note="expected the end of the block first",
                     labels=(Label(opened, "the block that is opened here is not closed"),),
                     help=f"add the missing `}}` to the block of line {opened.line}",
                 )
             )
-            parser.parser_state.value_stack.pop()
-            parser.parser_state.state_stack.pop()
-            self._go_to(parser, keyword.start)
+            if word is not token:
+                parser.parser_state.value_stack.pop()
+                parser.parser_state.state_stack.pop()
+            self._go_to(parser, at)
             self._braces -= 1
-            return self._feed(parser, "_RBRACE", "}", keyword.start, until=before.upper())
+            return self._feed(parser, "_RBRACE", "}", at, until=word.upper())
         if self._braces >= 0 or token.type == "_RBRACE":
             return False
         if "_LBRACE" in accepts:
@@ -395,8 +395,9 @@ class SyntaxErrors:
         start, end = token.start_pos, token.end_pos
         assert start is not None and end is not None
         span = Span(self.source, start, end)
-        if before is not None and _out_of_place(before) in HOMES and "_EQUALS" in accepts:
-            return self._misplaced(before), False
+        word = _misplaced(token, before, accepts)
+        if word is not None and word.upper() in HOMES:
+            return self._out_of_place(word), False
         spaced = self._spaced_unit(start)
         if spaced is not None:
             return spaced, False
@@ -466,7 +467,7 @@ class SyntaxErrors:
             help=self._help(token, accepts, opened),
         ), False
 
-    def _misplaced(self, keyword: Token) -> Diagnostic:
+    def _out_of_place(self, keyword: Token) -> Diagnostic:
         """Describe a statement in a block in which only settings stand."""
         start = keyword.start_pos or 0
         line = self.source.text[start:].partition("\n")[0].partition("#")[0].strip(" }")
@@ -556,10 +557,14 @@ def last_token(parser: InteractiveParser) -> Token | None:
     return last if isinstance(last, Token) else None
 
 
-def _out_of_place(token: Token | None) -> str:
-    """Return the kind of keyword that a token would be elsewhere, or an empty text."""
-    kind = token.upper() if token is not None and token.type == "NAME" else ""
-    return kind if kind in KEYWORDS else ""
+def _misplaced(token: Token, before: Token | None, accepts: frozenset[str]) -> Token | None:
+    """Return the keyword of a statement that cannot stand where it does: an unexpected token, or
+    the one before it, which was taken for a key.
+    """
+    if token.type in KEYWORDS and "_RBRACE" in accepts:
+        return token
+    taken = before is not None and before.type == "NAME" and "_EQUALS" in accepts
+    return before if before is not None and taken and before.upper() in KEYWORDS else None
 
 
 def start_of(node: Tree[Token] | Token) -> int:

@@ -94,7 +94,7 @@ def test_several_slips_are_all_said() -> None:
         ),
         ("flow a {", "flow a", 6),
         ("flow b {", "flow b", 8),
-        ("  flow a", "  let x = 5ms\n  flow a", 6),
+        ("  flow a", "  link x -- y\n  flow a", 6),
         (
             "  flow a",
             "  flow c { let x = 5ms  cca = cubic  workload = bulk  stop = 9s }\n  flow a",

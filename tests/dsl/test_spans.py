@@ -87,7 +87,7 @@ def test_everything_is_said_about_a_file_at_once() -> None:
     text = """fexp 1
 experiment e {
   topology = botleneck(rate: 1Mbit/s)
-  flow a { cca = cubik  workload = file(5ms)  count = 0 }
+  flow a { cca = cubik  workload = file(5ms)  count = -1 }
   duration = 5MB
   measure = [goodputt]
   report { heatmapp(goodput) }
