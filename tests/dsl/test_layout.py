@@ -125,19 +125,27 @@ CASES = {
     ),
     "an index, a loop, a condition": (
         "fexp 1 experiment e { flow f [ i , 1 ]for i in[1,2]when a>0{a=g[i] b = x.y(c[1])}}",
-        "fexp 1\n\nexperiment e {\n"
-        "  flow f[i, 1] for i in [1, 2] when a > 0 { a = g[i]  b = x.y(c[1]) }\n}\n",
+        (
+            "fexp 1\n\nexperiment e {\n"
+            "  flow f[i, 1] for i in [1, 2] when a > 0 { a = g[i]  b = x.y(c[1]) }\n}\n"
+        ),
     ),
     "flows of a service": (
         "fexp 1 service s { a = 1 }\nexperiment e extends b {\nflow a = s\nflow bc = s { a=2}\n}",
-        "fexp 1\n\nservice s { a = 1 }\n\n"
-        "experiment e extends b {\n  flow a  = s\n  flow bc = s { a = 2 }\n}\n",
+        (
+            "fexp 1\n\nservice s { a = 1 }\n\n"
+            "experiment e extends b {\n  flow a  = s\n  flow bc = s { a = 2 }\n}\n"
+        ),
     ),
     "amended": (
-        "fexp 1 let a = b with{link c->d{at 1s over 2s{a=1} every 3s from 1s for 2s{a=1}\n"
-        "down from 3s down every 2s for 1s}}",
-        "fexp 1\n\nlet a = b with {\n  link c -> d {\n    at 1s over 2s { a = 1 }  every 3s from 1s"
-        " for 2s { a = 1 }\n    down from 3s  down every 2s for 1s\n  }\n}\n",
+        (
+            "fexp 1 let a = b with{link c->d{at 1s over 2s{a=1} every 3s from 1s for 2s{a=1}\n"
+            "down from 3s down every 2s for 1s}}"
+        ),
+        (
+            "fexp 1\n\nlet a = b with {\n  link c -> d {\n    at 1s over 2s { a = 1 }  every 3s from 1s"
+            " for 2s { a = 1 }\n    down from 3s  down every 2s for 1s\n  }\n}\n"
+        ),
     ),
     "lets and metrics beside settings": (
         "fexp 1 template t {\nlet a = 1\nlet bc = 2\nmetric d = 3\nduration = 1s\n}",

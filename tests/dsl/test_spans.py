@@ -12,7 +12,6 @@ from fairc.dsl import CompileError, Source, load
 from fairc.dsl.text.parser import parse
 from fairc.dsl.text.syntax import Name, Node, Word
 
-
 STUDIES = sorted((Path(__file__).parent / "studies").glob("*.fexp"))
 
 
