@@ -242,12 +242,12 @@ class SyntaxErrors:
         word = _misplaced(token, last_token(parser), accepts)
         opened = self._unclosed(word.start_pos or 0) if word is not None else None
         if word and word.upper() in BLOCKS and self._braces > 0 and opened and opened.text == "{":
-            at = word.start_pos or 0
+            begin = word.start_pos or 0
             self.found.append(
                 Diagnostic(
                     "syntax",
                     f"`{word}` cannot stand in this block",
-                    Span(self.source, at, word.end_pos or 0),
+                    Span(self.source, begin, word.end_pos or 0),
                     note="expected the end of the block first",
                     labels=(Label(opened, "the block that is opened here is not closed"),),
                     help=f"add the missing `}}` to the block of line {opened.line}",
@@ -256,9 +256,9 @@ class SyntaxErrors:
             if word is not token:
                 parser.parser_state.value_stack.pop()
                 parser.parser_state.state_stack.pop()
-            self._go_to(parser, at)
+            self._go_to(parser, begin)
             self._braces -= 1
-            return self._feed(parser, "_RBRACE", "}", at, until=word.upper())
+            return self._feed(parser, "_RBRACE", "}", begin, until=word.upper())
         if self._braces >= 0 or token.type == "_RBRACE":
             return False
         if "_LBRACE" in accepts:
