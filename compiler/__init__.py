@@ -2,8 +2,8 @@
 
 In order of control flow:
 
-    passes         one configuration through the passes; `lower` lists them in order
-    cells          a lowered configuration and a repetition to a cell
+    passes         from one configuration to the parts of a cell
+    cells          a configuration through the passes, and a repetition to a cell
     engine_choice  what each engine cannot run, and which one runs the plan
     compilation    the plan's header and the stream of cells
     plan           the contract: Plan and Cell; schema: as JSON Schema

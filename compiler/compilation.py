@@ -6,19 +6,18 @@ import hashlib
 from collections.abc import Iterator
 from functools import cached_property
 
-from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Diagnostics, Severity
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Diagnostics
 from fairc.dsl.experiment import Experiment
 from fairc.dsl.model import Configuration
 from fairc.dsl.model.base import within_bounds
 
 from . import engine_choice
 from .cells.coverage import MetricCoverage
-from .cells.grid import Lowered, Settings
-from .cells.sampling import check_requests
-from .cells.transfers import check_transfers
+from .cells.grid import Lowered
+from .cells.lowering import Lowering
 from .cells.variation import PAIRED, WITHOUT_LOSSES, in_order, variations
 from .engine_choice import Choice, Requirements
-from .passes.lower import Lowering
+from .passes.report import Report
 from .plan import Cell, Input, Plan
 
 PART_LIMIT = 20_000
@@ -44,21 +43,13 @@ class Compilation:
     def __init__(self, experiment: Experiment, engine: str | None = None) -> None:
         self._experiment = experiment
         self._engine = engine
-        self._settings = Settings(
-            experiment.name,
-            experiment.seed,
-            experiment.paired,
-            experiment.common,
-            experiment.measure,
-        )
         self._variations: frozenset[str] = frozenset()
         self._inputs: dict[str, Input] = {}
         self._asks: dict[Requirements, None] = {}
         self._processing_ns: set[int] = set()
         self._seen_all = False
         self._found: dict[tuple[str, str, int], Diagnostic] = {}
-        self._has_errors = False
-        self._lowering = Lowering(self._report)
+        self._lowering = Lowering(experiment, Report(self._report))
         self._measured = MetricCoverage(experiment.measure, experiment.measured_at)
 
     @property
@@ -158,10 +149,11 @@ class Compilation:
         for repetition in range(1, self._experiment.repeat + 1):
             for bindings, build in self._experiment.points(repetition):
                 key = tuple(bindings.values())
-                ready = kept.get(key) or self._lower(build())
+                ready = kept.get(key) or self._lower(build(), repetition)
                 if ready is None:
                     continue
-                if repetition == 1 < self._experiment.repeat and len(kept) < KEPT_CONFIGURATIONS:
+                more = repetition == 1 < self._experiment.repeat and not ready.is_of_one
+                if more and len(kept) < KEPT_CONFIGURATIONS:
                     kept[key] = ready
                 if repetition in ready.repetitions:
                     with within_bounds():
@@ -191,7 +183,7 @@ class Compilation:
         parts = max(map(_parts, self._experiment.some(2)), default=1)
         most = max(1, min(most, PART_LIMIT // parts))
         for configuration in self._experiment.some(most):
-            ready = self._lower(configuration)
+            ready = self._lower(configuration, configuration.repetitions[0])
             if ready is not None:
                 with within_bounds():
                     cell = ready.cell(ready.repetitions[0])
@@ -200,23 +192,18 @@ class Compilation:
             self._see_all()
         self.diagnostics.raise_if_errors()
 
-    def _lower(self, configuration: Configuration) -> Lowered | None:
+    def _lower(self, configuration: Configuration, repetition: int) -> Lowered | None:
         """Lower one configuration, unless there are errors already; None if it has errors."""
         self._note(configuration)
         self._measured.note(configuration.scenario)
         with within_bounds():
-            ready = Lowered(self._settings, configuration, self._lowering)
-        measure, places = self._experiment.measure, self._experiment.measured_at
-        check_requests(ready.draft, measure, places, self._report)
-        check_transfers(ready.draft, measure, places, self._report)
-        return None if self._has_errors else ready
+            return self._lowering(configuration, repetition)
 
     def _report(self, diagnostic: Diagnostic) -> None:
         """Keep the first finding of each kind at each place: a sweep repeats the rest."""
         span = diagnostic.about or diagnostic.span
         name, start = (span.source.name, span.start) if span else ("", -1)
         self._found.setdefault((diagnostic.code, name, start), diagnostic)
-        self._has_errors = self._has_errors or diagnostic.severity is Severity.ERROR
 
     def _varied(self) -> tuple[str, ...]:
         """Return as text what the seeds vary in any configuration."""

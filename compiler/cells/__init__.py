@@ -1,1 +1,9 @@
-"""A lowered configuration and a repetition to a cell."""
+"""A configuration and a repetition to a cell.
+
+In order of control flow:
+
+lowering   a configuration through the passes to what its cells share
+sampling   what metrics require of it; transfers: of percentiles; coverage: of any configuration
+grid       what each repetition draws: a cell
+variation  what the seeds vary, as text
+"""

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from fairc.compiler.passes.draft import Draft, DraftFlow
+from fairc.compiler.passes.routing import RoutedPath, Traffic
 from fairc.compiler.plan import SAMPLE_EVERY_NS
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic
@@ -28,7 +28,8 @@ def sample_every_ns(flow: model.Flow, requests: Iterable[model.MetricRequest]) -
 
 
 def check_requests(
-    draft: Draft,
+    scenario: model.Scenario,
+    traffic: Traffic,
     requests: Iterable[model.MetricRequest],
     places: Mapping[str, Span],
     report: Callable[[Diagnostic], None],
@@ -37,17 +38,22 @@ def check_requests(
     for request in requests:
         check = METRICS[request.name].check
         if check is not None:
-            asked = [each for each in draft.flows if _of(request, each.flow)]
-            for found in check(request, [_measured(draft, each, request) for each in asked]):
+            asked = [
+                _measured(scenario, flow, path, request)
+                for flow, path in traffic
+                if _of(request, flow)
+            ]
+            for found in check(request, asked):
                 report(replace(found, span=places[request.name]))
 
 
-def _measured(draft: Draft, each: DraftFlow, request: model.MetricRequest) -> MeasuredFlow:
-    flow, scenario = each.flow, draft.scenario
+def _measured(
+    scenario: model.Scenario, flow: model.Flow, path: RoutedPath, request: model.MetricRequest
+) -> MeasuredFlow:
     ends = [ns for ns in (scenario.duration_ns, flow.stop_ns) if ns is not None]
     return MeasuredFlow(
         flow,
-        base_rtt_ns=each.base_rtt_ns,
+        base_rtt_ns=path.base_rtt_ns,
         sample_every_ns=sample_every_ns(flow, [request]),
         begins_ns=max(scenario.warmup_ns, flow.start_ns or 0),
         ends_ns=min(ends, default=None),

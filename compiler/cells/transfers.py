@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 
-from fairc.compiler.passes.draft import Draft
+from fairc.compiler.passes.routing import Traffic
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.source import Span
@@ -31,7 +31,8 @@ def needed(percent: int) -> int:
 
 
 def check_transfers(
-    draft: Draft,
+    scenario: model.Scenario,
+    traffic: Traffic,
     requests: Iterable[model.MetricRequest],
     places: Mapping[str, Span],
     report: Callable[[Diagnostic], None],
@@ -44,11 +45,14 @@ def check_transfers(
             found = _PERCENTILE.fullmatch(value.partition(".")[2])
             if found is not None:
                 at = places[request.name]
-                report_few(draft, request, at, value, bool(found[1]), int(found[2]), report)
+                report_few(
+                    scenario, traffic, request, at, value, bool(found[1]), int(found[2]), report
+                )
 
 
 def report_few(
-    draft: Draft,
+    scenario: model.Scenario,
+    traffic: Traffic,
     request: model.MetricRequest,
     at: Span,
     value: str,
@@ -58,11 +62,10 @@ def report_few(
 ) -> None:
     """Report a percentile that flows, or groups of users, have too few transfers for."""
     counts: dict[str, Fraction] = defaultdict(Fraction)
-    for each in draft.flows:
-        flow = each.flow
+    for flow, _ in traffic:
         if request.sessions and not {flow.name, flow.declared, flow.users} & set(request.sessions):
             continue
-        count, name = expected(draft, flow), flow.users if grouped else flow.name
+        count, name = expected(scenario, flow), flow.users if grouped else flow.name
         if count is not None and name is not None:
             counts[name] += count
     least = needed(percent)
@@ -89,14 +92,14 @@ def report_few(
     )
 
 
-def expected(draft: Draft, flow: model.Flow) -> Fraction | None:
+def expected(scenario: model.Scenario, flow: model.Flow) -> Fraction | None:
     """Return how many transfers of a flow begin after the warm-up, on average; None if it makes
     none with an end.
     """
-    warmup_ns, start_ns = draft.scenario.warmup_ns, flow.start_ns or 0
+    warmup_ns, start_ns = scenario.warmup_ns, flow.start_ns or 0
     if isinstance(flow.workload, File):
         return Fraction(flow.connections if start_ns >= warmup_ns else 0)
-    ends = [ns for ns in (draft.scenario.duration_ns, flow.stop_ns) if ns is not None]
+    ends = [ns for ns in (scenario.duration_ns, flow.stop_ns) if ns is not None]
     if not isinstance(flow.workload, Requests) or not ends:
         return None
     lasts = Fraction(max(0, min(ends) - max(warmup_ns, start_ns)), 10**9)

@@ -1,14 +1,22 @@
-"""The passes over one configuration: `lower` lists them in order, `draft` is what they work on.
+"""The passes over one configuration: functions that `compiler/cells/lowering.py` calls in order.
 
-wiring      nodes, cables, hops, interface names, addresses; dynamics: rates and losses over time
-routing     static routes; the path and base RTT of every flow; extra_rtts: extra delay of some
-            flows
-packets     path MTUs, and flows whose packets do not fit
-flows       bottlenecks, socket buffers, the deadline
-ports       the ports of every flow
+From the network, and from who talks to whom:
+
+extra_rtts  extra delay of some flows
+wiring      nodes, cables, interface names, addresses; hops: loss and delay as a netem; dynamics:
+            what changes over time
+routing     static routes with path MTUs; the path, base RTT and bottleneck of every flow
 queues      limits in bytes or packets; each queue as a part of the plan (words/queues)
-policers    policers, and their buckets; peps: proxies that split connections
+flows       socket buffers, the deadline
 captures    where packets are captured
+nodes       nodes as parts of the plan: shapers, and where frames are transmitted
+
+From workloads and times:
+
+packets     flows whose packets do not fit
+ports       the ports of every flow
+peps        proxies that split connections; policers, and their buckets
 physics     warnings
-freeze      nodes and cables as parts of the plan; transmitters: where a link's frames are sent
+
+report      where they report what is wrong
 """

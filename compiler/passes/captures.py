@@ -1,123 +1,119 @@
-"""Pass `place_captures`: where packets are captured around a bottleneck's queue."""
+"""Where packets are captured around a bottleneck's queue."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from fairc.compiler import plan
 
-from .draft import Draft, DraftFlow, End, Place
-from .policers import policed_ends, policer_at
+from .policers import policed_egresses, policer_at
+from .report import Report
+from .routing import Traffic
+from .wiring import Egress, Wiring
+
+Point = Literal["entry", "exit", "delivered", "client", "policer", "sender"]
 
 
-def place_captures(draft: Draft) -> None:
+def place_captures(wiring: Wiring, traffic: Traffic, report: Report) -> tuple[plan.Capture, ...]:
     """Capture `entry`, `exit` and `delivered` of each bottleneck (measurement.md, rule 14).
 
     Also capture data and ACKs where their senders transmit the former and receive the latter;
     datagrams of UDP have no ACKs. And capture arrivals at the client of each page load and of each
     third-party image, and what the latter's client sends: nothing else shows when it began.
     """
-    egresses = dict.fromkeys(flow.bottleneck for flow in draft.flows if flow.bottleneck)
-    for egress in egresses:
-        for end in _ingresses(draft, egress):
-            _add(draft, egress, end, "in", "entry")
-        _add(draft, egress, egress, "out", "exit")
-        ingress = draft.peer(egress)
-        if draft.nodes[ingress.node].kind == "hop":
-            onward = next(end for end in draft.nodes[ingress.node].ends if end is not ingress)
-            _add(draft, egress, onward, "out", "delivered")
+    captures = _Captures()
+    for egress in dict.fromkeys(path.bottleneck for _, path in traffic if path.bottleneck):
+        for ingress in _ingresses(wiring, traffic, egress, report):
+            captures.add(egress, ingress, "in", "entry")
+        captures.add(egress, egress, "out", "exit")
+        ingress = wiring.peer(egress)
+        if wiring.kinds[ingress.node] == "hop":
+            captures.add(egress, wiring.other(ingress), "out", "delivered")
         else:
-            _add(draft, egress, ingress, "in", "delivered")
-    for end in policed_ends(draft):
-        _watch_policer(draft, end)
-    for flow in draft.flows:
-        behind = flow.bottleneck is not flow.data[0]  # else packets wait before the capture
-        if flow.flow.transport != "udp" and flow.bottleneck is not None and behind:
-            for end in dict.fromkeys((flow.data[0], draft.peer(flow.acks[-1]))):
-                _add(draft, flow.bottleneck, end, "both", "sender")
-        if flow.flow.transport == "web" and flow.bottleneck is not None:
-            _add(draft, flow.bottleneck, draft.peer(flow.data[-1]), "in", "client")
-        if flow.flow.image is not None and flow.bottleneck is not None:
-            own = draft.peer(flow.data[-1])
-            _add(draft, flow.bottleneck, own, "in", "client")
-            _add(draft, flow.bottleneck, own, "out", "client")
+            captures.add(egress, ingress, "in", "delivered")
+    for egress in policed_egresses(wiring):
+        _watch_policer(captures, wiring, traffic, egress)
+    for flow, path in traffic:
+        if path.bottleneck is None:
+            continue
+        behind = path.bottleneck is not path.data[0]  # else packets wait before the capture
+        if flow.transport != "udp" and behind:
+            for end in dict.fromkeys((path.data[0], wiring.peer(path.acks[-1]))):
+                captures.add(path.bottleneck, end, "both", "sender")
+        own = wiring.peer(path.data[-1])
+        if flow.transport == "web" or flow.image is not None:
+            captures.add(path.bottleneck, own, "in", "client")
+        if flow.image is not None:
+            captures.add(path.bottleneck, own, "out", "client")
+    return tuple(captures)
 
 
-def _watch_policer(draft: Draft, egress: End) -> None:
+class _Captures:
+    """The captures so far, by their names; each is named after its queue, its point and its
+    interface, a host's after its own.
+    """
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, plan.Capture] = {}
+
+    def __iter__(self) -> Iterator[plan.Capture]:
+        return iter(self._by_name.values())
+
+    def add(
+        self, queue: Egress, end: Egress, direction: Literal["in", "out", "both"], point: Point
+    ) -> None:
+        """Add one, unless there is one of its name."""
+        name = f"{point}.{queue.node}.{queue.name}"
+        if point == "entry":
+            name += f".{end.name}"
+        if point in ("client", "policer", "sender"):
+            name = f"{point}.{end.node}.{end.name}" + (".out" if direction == "out" else "")
+        if name not in self._by_name:
+            self._by_name[name] = plan.Capture(
+                name, end.node, end.name, direction, point, queue.place
+            )
+
+
+def _watch_policer(captures: _Captures, wiring: Wiring, traffic: Traffic, egress: Egress) -> None:
     """Capture what a policer sees: arrivals, packets leaving its queue, and returning packets.
 
     Each direction of an interface is captured once, whatever the purposes.
     """
-    flows = [flow for flow in draft.flows if egress in flow.data and flow.bottleneck]
-    if not flows:
+    queue = next((p.bottleneck for _, p in traffic if egress in p.data and p.bottleneck), None)
+    if queue is None:
         return
-    bottleneck = flows[0].bottleneck
-    assert bottleneck is not None
-    ingress = next(end for end in draft.nodes[egress.node].ends if end is not egress)
-    seen = {(c.node, c.interface, c.direction) for c in draft.captures}
-    watched: list[tuple[End, Literal["in", "out"]]] = [(ingress, "in")]
-    if policer_at(draft, egress).feedback != "none":
-        watched.append((egress, "out"))
-        watched.append((egress, "in"))
+    seen = {(capture.node, capture.interface, capture.direction) for capture in captures}
+    watched: list[tuple[Egress, Literal["in", "out"]]] = [(wiring.other(egress), "in")]
+    if policer_at(egress).feedback != "none":
+        watched += [(egress, "out"), (egress, "in")]
     for end, direction in watched:
         if (end.node, end.name, direction) not in seen:
-            _add(draft, bottleneck, end, direction, "policer")
+            captures.add(queue, end, direction, "policer")
 
 
-def _ingresses(draft: Draft, egress: End) -> list[End]:
+def _ingresses(
+    wiring: Wiring, traffic: Traffic, egress: Egress, report: Report
+) -> dict[Egress, None]:
     """Return the interfaces through which packets arrive that leave through an egress, each once.
 
     All flows count, including those with their bottleneck elsewhere, and acks that share the
     queue with data: packets that enter either leave or are dropped.
     """
-    found: dict[Place, End] = {}
-    for flow in draft.flows:
-        for path in (flow.data, flow.acks):
-            if egress in path:
-                position = path.index(egress)
-                if position == 0:
-                    _warn_no_entry(draft, flow)
-                else:
-                    end = draft.peer(path[position - 1])
-                    found[end.place] = end
-    return list(found.values())
-
-
-def _warn_no_entry(draft: Draft, flow: DraftFlow) -> None:
-    """Warn that the bottleneck is on the sending node, where no capture sees packets enter."""
-    draft.warn(
-        "no-entry-capture",
-        f"the flow `{flow.flow.name}` starts at a bottleneck's own node",
-        flow.flow.span,
-        "its packets can be captured only after the queue, not before it",
-        "put a router between the host and the slowest link",
-    )
-
-
-def _add(
-    draft: Draft,
-    egress: End,
-    end: End,
-    direction: Literal["in", "out", "both"],
-    point: Literal["entry", "exit", "delivered", "client", "policer", "sender"],
-) -> None:
-    """Add one capture, named after its queue, its point and its interface; a host's after its
-    own.
-    """
-    name = f"{point}.{egress.node}.{egress.name}"
-    if point == "entry":
-        name += f".{end.name}"
-    if point in ("client", "policer", "sender"):
-        name = f"{point}.{end.node}.{end.name}" + (".out" if direction == "out" else "")
-        if any(capture.name == name for capture in draft.captures):
-            return
-    draft.captures.append(
-        plan.Capture(
-            name=name,
-            node=end.node,
-            interface=end.name,
-            direction=direction,
-            point=point,
-            queue=egress.place,
-        )
-    )
+    found: dict[Egress, None] = {}
+    for flow, path in traffic:
+        for way in (path.data, path.acks):
+            if egress not in way:
+                continue
+            position = way.index(egress)
+            if position:
+                found[wiring.peer(way[position - 1])] = None
+            else:
+                report.warn(
+                    "no-entry-capture",
+                    f"the flow `{flow.name}` starts at a bottleneck's own node",
+                    flow.span,
+                    "its packets can be captured only after the queue, not before it",
+                    "put a router between the host and the slowest link",
+                )
+    return found

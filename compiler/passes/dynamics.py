@@ -17,7 +17,7 @@ from itertools import groupby, zip_longest
 
 from fairc.cell.frames import FRAME_BYTES
 from fairc.compiler import plan
-from fairc.dsl.model import Change, Direction, Trace
+from fairc.dsl.model import Direction, Trace
 
 NS = 10**9
 # A shaper forgets what a frame still has to pay for after a minute (Linux's sch_htb.c).
@@ -86,9 +86,10 @@ def most_loss(way: Direction) -> float:
     return max([way.loss, *losses])
 
 
-def touches_hop(changes: tuple[Change, ...]) -> bool:
-    """Whether any of these changes needs a hop."""
-    return any(c.delay_ns is not None or c.loss is not None or c.is_up is not None for c in changes)
+def is_steady(way: Direction) -> bool:
+    """Whether a link is always the same, for every packet, but for its losses."""
+    varies = way.jitter or way.reorder or way.duplicate
+    return not (varies or way.changes or way.trace)
 
 
 def stop_bps(length_ns: int, frame: int = FRAME_BYTES) -> int:

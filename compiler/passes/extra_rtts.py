@@ -1,32 +1,31 @@
-"""Pass `lengthen`: the extra RTT of a flow, as additional delay on the link of one of its hosts."""
+"""The extra RTT of a flow, as additional delay on the link of one of its hosts."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from fairc.dsl.model import Direction, Flow, Link
+from fairc.dsl.model import Direction, Flow, Link, Network
 
-from .draft import Draft
+from .report import Report
 
 
-def lengthen(draft: Draft) -> None:
-    """Add the `rtt` of each flow to the link of its client, or else of its server, half in each
-    direction.
+def lengthen(network: Network, flows: tuple[Flow, ...], report: Report) -> Network:
+    """Return the network with the `rtt` of each flow added to the link of its client, or else of
+    its server, half in each direction.
 
     The host must belong to this flow alone and have one link, so that no other flow is delayed.
     """
-    network, flows = draft.scenario.network, draft.scenario.flows
     if not any(flow.extra_rtt_ns for flow in flows):
-        return
+        return network
     links = list(network.links)
     for flow in flows:
         if flow.extra_rtt_ns:
             index = _own_link(flow, flows, links)
             if index is None:
-                _refuse(draft, flow)
+                _refuse(report, flow)
             else:
                 links[index] = _longer(links[index], flow.extra_rtt_ns)
-    draft.scenario = replace(draft.scenario, network=replace(network, links=tuple(links)))
+    return replace(network, links=tuple(links))
 
 
 def _own_link(flow: Flow, flows: tuple[Flow, ...], links: list[Link]) -> int | None:
@@ -56,8 +55,8 @@ def _later(way: Direction, delay_ns: int) -> Direction:
     return replace(way, delay_ns=way.delay_ns + delay_ns, changes=changes)
 
 
-def _refuse(draft: Draft, flow: Flow) -> None:
-    draft.reject(
+def _refuse(report: Report, flow: Flow) -> None:
+    report.reject(
         "shared-host",
         f"the `rtt` of the flow `{flow.declared or flow.name}` has no link of its own",
         flow.span,

@@ -1,87 +1,95 @@
-"""Pass `warn`: experiments that can run, but will probably not answer the question."""
+"""Warnings: experiments that can run, but will probably not answer the question."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 
+from fairc.compiler import plan
+from fairc.dsl.model import Flow, Scenario
 from fairc.words.ccas import CCAS
 from fairc.words.queues import QUEUES
 from fairc.words.workloads import Video
 
-from .draft import Draft, DraftFlow, Place
 from .queues import bdp_bytes
+from .report import Report
+from .routing import RoutedPath, Traffic
+from .wiring import Egress, Wiring
 
 COMFORTABLE_BPS = 100_000_000  # the vm engine's guest executes 1e9 instructions per second
 FEW_RTTS = 10
 
 
-def warn(draft: Draft) -> None:
+def warn(
+    scenario: Scenario,
+    wiring: Wiring,
+    traffic: Traffic,
+    buffers: Mapping[str, int],
+    report: Report,
+) -> None:
     """Report durations that are too short, rates that are too high, windows that are too small."""
-    sharing = Counter(flow.bottleneck.place for flow in draft.flows if flow.bottleneck)
-    for flow in draft.flows:
-        if flow.bottleneck is None:
+    sharing = Counter(path.bottleneck for _, path in traffic)
+    for flow, path in traffic:
+        if path.bottleneck is None:
             continue
-        _warn_short(draft, flow, sharing[flow.bottleneck.place])
-        _warn_limits(draft, flow)
-        shaped = flow.bottleneck.shaped
-        if shaped is not None and flow.rate_bps > COMFORTABLE_BPS:
-            draft.warn(
+        if scenario.duration_ns is not None:
+            _warn_short(report, scenario.duration_ns, flow, path, sharing[path.bottleneck])
+        _warn_limits(report, flow, path, buffers[flow.name])
+        if path.rate_bps > COMFORTABLE_BPS:
+            report.warn(
                 "fast-link",
-                f"a bottleneck of {flow.rate_bps / 1e6:g} Mbit/s is fast for the engine vm",
-                shaped.span,
+                f"a bottleneck of {path.rate_bps / 1e6:g} Mbit/s is fast for the engine vm",
+                path.bottleneck.way.span,
                 "above about 100 Mbit/s its emulated CPU may become the bottleneck",
                 "watch the validity verdicts, or scale the rate down and the RTT up",
             )
-    _warn_late(draft)
-    _warn_overload(draft)
-    _warn_unmarked(draft)
-    _warn_misused(draft)
+    _warn_late(report, scenario)
+    _warn_overload(report, traffic)
+    _warn_unmarked(report, wiring, traffic)
+    _warn_misused(report, wiring, traffic)
 
 
-def _warn_short(draft: Draft, flow: DraftFlow, sharing: int) -> None:
+def _warn_short(
+    report: Report, duration_ns: int, flow: Flow, path: RoutedPath, sharing: int
+) -> None:
     """Report a duration that ends a flow before it can have done its work."""
-    duration_ns = draft.scenario.duration_ns
-    if duration_ns is None:
-        return
-    lasts_ns = duration_ns - (flow.flow.start_ns or 0)
-    total = flow.flow.workload.total_bytes(flow.flow.connections)
+    lasts_ns = duration_ns - (flow.start_ns or 0)
+    total = flow.workload.total_bytes(flow.connections)
     if lasts_ns <= 0:  # already reported: late-start
         return
-    if lasts_ns < FEW_RTTS * flow.base_rtt_ns:
-        draft.warn(
+    if lasts_ns < FEW_RTTS * path.base_rtt_ns:
+        report.warn(
             "short-duration",
-            f"the flow `{flow.flow.name}` runs for less than {FEW_RTTS} base RTTs",
-            flow.flow.span,
-            f"{lasts_ns / 1e9:g} s, and a base RTT of {flow.base_rtt_ns / 1e6:g} ms",
+            f"the flow `{flow.name}` runs for less than {FEW_RTTS} base RTTs",
+            flow.span,
+            f"{lasts_ns / 1e9:g} s, and a base RTT of {path.base_rtt_ns / 1e6:g} ms",
             "increase the duration",
         )
-    elif total is not None or flow.flow.workload.own_time_ns(flow):
-        what = flow.flow.workload.noun
-        moving_ns = (total or 0) * 8 * 10**9 * sharing // flow.rate_bps
-        share = flow.rate_bps / sharing / 1e6
-        own_ns = flow.flow.workload.own_time_ns(flow)
-        if lasts_ns < max(moving_ns, own_ns):
-            draft.warn(
-                "short-duration",
-                f"the duration is too short for the {what} of `{flow.flow.name}`",
-                flow.flow.span,
-                f"{total} bytes at {share:g} Mbit/s take {moving_ns / 1e9:.1f} s"
-                if moving_ns >= own_ns
-                else f"by itself it takes {own_ns / 1e9:g} s",
-                f"increase the duration, or reduce the {what}",
-            )
+        return
+    own_ns = flow.workload.own_time_ns(flow, path)
+    moving_ns = (total or 0) * 8 * 10**9 * sharing // path.rate_bps
+    if lasts_ns < max(moving_ns, own_ns):
+        what, share = flow.workload.noun, path.rate_bps / sharing / 1e6
+        report.warn(
+            "short-duration",
+            f"the duration is too short for the {what} of `{flow.name}`",
+            flow.span,
+            f"{total} bytes at {share:g} Mbit/s take {moving_ns / 1e9:.1f} s"
+            if moving_ns >= own_ns
+            else f"by itself it takes {own_ns / 1e9:g} s",
+            f"increase the duration, or reduce the {what}",
+        )
 
 
-def _warn_late(draft: Draft) -> None:
+def _warn_late(report: Report, scenario: Scenario) -> None:
     """Report changes of a link after the end of the cell."""
-    scenario = draft.scenario
     limit_ns = scenario.duration_ns if scenario.duration_ns is not None else scenario.deadline_ns
     for link in scenario.network.links:
         for a, b, way in ((link.a, link.b, link.forward), (link.b, link.a, link.backward)):
             # A link that comes up again (or not) after the end needs no warning.
             late = [c.at_ns for c in way.changes if c.is_up is not True]
             if limit_ns is not None and late and max(late) >= limit_ns:
-                draft.warn(
+                report.warn(
                     "late-change",
                     f"a change of the link from `{a}` to `{b}` comes after the cell has ended",
                     way.span,
@@ -90,41 +98,41 @@ def _warn_late(draft: Draft) -> None:
                 )
 
 
-def _warn_limits(draft: Draft, flow: DraftFlow) -> None:
+def _warn_limits(report: Report, flow: Flow, path: RoutedPath, buffer_bytes: int) -> None:
     """Report options and workloads that the path makes meaningless."""
-    declared, workload = flow.flow, flow.flow.workload
-    if isinstance(workload, Video) and workload.plan.bitrate_bps > flow.rate_bps:
-        draft.warn(
+    workload = flow.workload
+    if isinstance(workload, Video) and workload.plan.bitrate_bps > path.rate_bps:
+        report.warn(
             "video-too-fast",
-            f"the video of `{declared.name}` has a higher bit rate than its bottleneck",
-            declared.span,
+            f"the video of `{flow.name}` has a higher bit rate than its bottleneck",
+            flow.span,
             (
                 f"{workload.plan.bitrate_bps / 1e6:g} Mbit/s over a bottleneck of"
-                f" {flow.rate_bps / 1e6:g} Mbit/s"
+                f" {path.rate_bps / 1e6:g} Mbit/s"
             ),
             "it stalls whatever the network does: lower the bit rate, or make the link faster",
         )
-    cca = declared.cca or ""
-    if cca in CCAS and CCAS[cca].needs_ecn and not declared.options.ecn:
-        draft.warn(
+    cca = flow.cca or ""
+    if cca in CCAS and CCAS[cca].needs_ecn and not flow.options.ecn:
+        report.warn(
             "dctcp-without-ecn",
-            f"without ECN, {cca.upper()} in `{declared.name}` behaves as Reno",
-            declared.span,
+            f"without ECN, {cca.upper()} in `{flow.name}` behaves as Reno",
+            flow.span,
             "Linux falls back where the other end has not agreed to ECN",
             "write `ecn = accurate`, and give the queue `ecn: on`",
         )
     window = min(
-        declared.options.receive_window_bytes or flow.buffer_bytes,
-        declared.receive_buffer_bytes or flow.buffer_bytes,
-        declared.send_buffer_bytes or flow.buffer_bytes,
+        flow.options.receive_window_bytes or buffer_bytes,
+        flow.receive_buffer_bytes or buffer_bytes,
+        flow.send_buffer_bytes or buffer_bytes,
     )
-    bdp = bdp_bytes(flow.rate_bps, flow.base_rtt_ns)
-    if window * declared.connections < bdp and declared.transport != "udp":
-        most_mbps = window * declared.connections * 8e3 / flow.base_rtt_ns
-        draft.warn(
+    bdp = bdp_bytes(path.rate_bps, path.base_rtt_ns)
+    if window * flow.connections < bdp and flow.transport != "udp":
+        most_mbps = window * flow.connections * 8e3 / path.base_rtt_ns
+        report.warn(
             "window-below-bdp",
-            f"the windows of `{declared.name}` are too small to fill its bottleneck",
-            declared.span,
+            f"the windows of `{flow.name}` are too small to fill its bottleneck",
+            flow.span,
             (
                 f"{window} bytes per connection, and a BDP of {bdp} bytes: at most {most_mbps:.3g}"
                 f" Mbit/s"
@@ -133,55 +141,57 @@ def _warn_limits(draft: Draft, flow: DraftFlow) -> None:
         )
 
 
-def _warn_overload(draft: Draft) -> None:
+def _warn_overload(report: Report, traffic: Traffic) -> None:
     """Report bottlenecks to which UDP sends more than they carry."""
-    offered: dict[Place, int] = defaultdict(int)
-    for flow in draft.flows:
-        if flow.flow.transport == "udp" and flow.bottleneck is not None:
-            place = flow.bottleneck.place
-            offered[place] += flow.offered_bps or 0
-            if offered[place] > flow.rate_bps:
-                draft.warn(
+    offered: dict[Egress, int] = defaultdict(int)
+    for flow, path in traffic:
+        if flow.transport == "udp" and path.bottleneck is not None:
+            offered[path.bottleneck] += _offered_bps(flow, path)
+            if offered[path.bottleneck] > path.rate_bps:
+                report.warn(
                     "udp-overload",
-                    f"with `{flow.flow.name}`, UDP sends more than its bottleneck carries",
-                    flow.flow.span,
-                    f"{offered[place] / 1e6:g} Mbit/s on average over a bottleneck of"
-                    f" {flow.rate_bps / 1e6:g} Mbit/s",
+                    f"with `{flow.name}`, UDP sends more than its bottleneck carries",
+                    flow.span,
+                    f"{offered[path.bottleneck] / 1e6:g} Mbit/s on average over a bottleneck of"
+                    f" {path.rate_bps / 1e6:g} Mbit/s",
                     "what does not fit is lost, and nothing is left for other flows",
                 )
 
 
-def _warn_unmarked(draft: Draft) -> None:
+def _offered_bps(flow: Flow, path: RoutedPath) -> int:
+    """Return what all connections send on average, bit/s of IP; 0: as much as the network takes."""
+    lowered: plan.Workload = flow.workload.lower(flow, path, 0, {})
+    return round(lowered.offered_bps(flow.connections, flow.rate_bps) or 0)
+
+
+def _warn_unmarked(report: Report, wiring: Wiring, traffic: Traffic) -> None:
     """Report queues that may mark where no flow that crosses them requests ECN."""
     marking = [
-        end
-        for node in draft.nodes.values()
-        for end in node.ends
-        if end.shaped is not None and end.shaped.queue.options.get("ecn") is True
+        egress
+        for egress in wiring
+        if egress.part == "queue" and egress.way.queue.options.get("ecn") is True
     ]
     if not marking:
         return
-    asking = [flow for flow in draft.flows if flow.flow.options.ecn]
-    reached = {end.link for flow in asking for end in (*flow.data, *flow.acks)}
-    for end in marking:
-        if end.link not in reached and end.shaped is not None:
-            draft.warn(
+    asking = [path for flow, path in traffic if flow.options.ecn]
+    reached = {egress.link for path in asking for egress in (*path.data, *path.acks)}
+    for egress in marking:
+        if egress.link not in reached:
+            queue = egress.way.queue
+            report.warn(
                 "nothing-to-mark",
-                f"`{end.shaped.queue.kind}` may mark, but no flow here requests ECN: it drops"
-                " instead",
-                end.shaped.queue.span,
+                f"`{queue.kind}` may mark, but no flow here requests ECN: it drops instead",
+                queue.span,
                 "Linux clients do not request it by default (net.ipv4.tcp_ecn = 2)",
                 "write `ecn = on` in a flow, or in `hosts`",
             )
 
 
-def _warn_misused(draft: Draft) -> None:
+def _warn_misused(report: Report, wiring: Wiring, traffic: Traffic) -> None:
     """Report what makes no sense about the flows that cross a queue."""
-    for node in draft.nodes.values():
-        for end in node.ends:
-            queue = end.shaped.queue if end.shaped is not None else None
-            misused = None if queue is None else QUEUES[queue.kind].misused
-            if queue is not None and misused is not None:
-                crossing = [f.flow for f in draft.flows if end in (*f.data, *f.acks)]
-                for found in misused(queue, crossing):
-                    draft.report(found)
+    for egress in wiring:
+        misused = QUEUES[egress.way.queue.kind].misused if egress.part == "queue" else None
+        if misused is not None:
+            crossing = [flow for flow, path in traffic if egress in (*path.data, *path.acks)]
+            for found in misused(egress.way.queue, crossing):
+                report(found)

@@ -1,41 +1,48 @@
-"""Pass `police`: policers with their buckets, and which flow uses which."""
+"""Policers with their buckets, and which flow uses which."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fairc.compiler import plan
-from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Label
+from fairc.dsl.model import Policer
 from fairc.dsl.network.groups import user_of
 from fairc.dsl.network.policers import may_be_policed
 from fairc.words.queues import marks
 from fairc.words.workloads import Load
 
-from .draft import Draft, DraftFlow, End
 from .dynamics import most_loss
+from .report import Report
+from .routing import Traffic
+from .wiring import Egress, Wiring
+
+Queues = Mapping[Egress, plan.Queue]
 
 
-def police(draft: Draft) -> None:
-    """Write the policers as parts of the plan; one bucket per user, else per source host."""
-    draft.policers = []
-    users = any(flow.flow.users for flow in draft.flows)
-    for egress in policed_ends(draft):
-        policer = policer_at(draft, egress)
-        crossing = [flow for flow in draft.flows if egress in flow.data]
-        ours = [flow for flow in crossing if may_be_policed(flow.flow, users)]
-        refused = _refuse_quic(draft, policer, crossing, users)
+def police(
+    wiring: Wiring, queues: Queues, traffic: Traffic, report: Report
+) -> tuple[plan.Policer, ...]:
+    """Return the policers, still without seeds; one bucket per user, else per source host."""
+    policers = []
+    users = any(flow.users for flow, _ in traffic)
+    for egress in policed_egresses(wiring):
+        policer = policer_at(egress)
+        crossing = [(flow, path) for flow, path in traffic if egress in path.data]
+        ours = [(flow, path) for flow, path in crossing if may_be_policed(flow, users)]
+        refused = _refuse_quic(report, policer, crossing, users)
         if not ours and not refused:
-            _report_idle(draft, policer, users)
+            _report_idle(report, policer, users)
         if policer.feedback != "none":
-            _check_marks(draft, policer, egress, ours)
-            _check_way_back(draft, policer, egress, ours)
-        ingress = next(end for end in draft.nodes[egress.node].ends if end is not egress)
-        hosts = dict.fromkeys(user_of(flow.flow) or flow.flow.server for flow in ours)
-        number = {host: n for n, host in enumerate(hosts)}
-        draft.policers.append(
+            _check_marks(report, policer, egress, queues, ours)
+            _check_way_back(report, policer, wiring.peer(egress), ours)
+        owners = {flow.name: user_of(flow) or flow.server for flow, _ in ours}
+        hosts = list(dict.fromkeys(owners.values()))
+        policers.append(
             plan.Policer(
                 name=policer.name,
                 node=egress.node,
-                ingress=ingress.name,
+                ingress=wiring.other(egress).name,
                 egress=egress.name,
                 rate=policer.rate,
                 depth=policer.depth,
@@ -44,58 +51,50 @@ def police(draft: Draft) -> None:
                 charge=policer.charge,
                 buckets=tuple(hosts),
                 policed=tuple(
-                    plan.Policed(
-                        flow=flow.flow.name,
-                        bucket=number[user_of(flow.flow) or flow.flow.server],
-                    )
-                    for flow in ours
+                    plan.Policed(flow=name, bucket=hosts.index(owner))
+                    for name, owner in owners.items()
                 ),
                 source=str(policer.span),
             )
         )
+    return tuple(policers)
 
 
-def policed_ends(draft: Draft) -> list[End]:
+def policed_egresses(wiring: Wiring) -> list[Egress]:
     """Return the egresses of policers, in the order of the links."""
-    ends = (end for node in draft.nodes.values() for end in node.ends)
-    found = [end for end in ends if end.shaped is not None and end.shaped.policer is not None]
-    return sorted(found, key=lambda end: (end.link, not end.forward))
+    found = [each for each in wiring if each.part == "queue" and each.way.policer is not None]
+    return sorted(found, key=lambda each: (each.link, not each.forward))
 
 
-def policer_at(draft: Draft, egress: End) -> model.Policer:
-    """Return the policer of an egress that `policed_ends` has found."""
-    assert egress.shaped is not None and egress.shaped.policer is not None
-    return egress.shaped.policer
+def policer_at(egress: Egress) -> Policer:
+    """Return the policer of an egress that `policed_egresses` has found."""
+    assert egress.way.policer is not None
+    return egress.way.policer
 
 
-def _refuse_quic(
-    draft: Draft, policer: model.Policer, crossing: list[DraftFlow], users: bool
-) -> bool:
+def _refuse_quic(report: Report, policer: Policer, crossing: Traffic, users: bool) -> bool:
     """Refuse flows whose losses and marks no node on the path can read; return whether there are
     any.
     """
     refused = False
-    for flow in crossing:
-        declared = flow.flow
-        h3 = isinstance(declared.workload, Load) and declared.workload.http == "h3"
-        encrypted = declared.transport == "quic" or declared.image is not None or h3
-        if encrypted and (declared.users or not users):
+    for flow, _ in crossing:
+        h3 = isinstance(flow.workload, Load) and flow.workload.http == "h3"
+        encrypted = flow.transport == "quic" or flow.image is not None or h3
+        if encrypted and (flow.users or not users):
             refused = True
-            draft.reject(
+            report.reject(
                 "policed-quic",
-                f"the policer cannot read the flow"
-                f" `{declared.declared or declared.name}`:"
-                " QUIC encrypts",
-                declared.span,
+                f"the policer cannot read the flow `{flow.declared or flow.name}`: QUIC encrypts",
+                flow.span,
                 labels=(Label(policer.span, "it learns of losses and marks from TCP's headers"),),
                 help="run it over TCP, or write `policer = none`",
             )
     return refused
 
 
-def _report_idle(draft: Draft, policer: model.Policer, users: bool) -> None:
+def _report_idle(report: Report, policer: Policer, users: bool) -> None:
     whom = "no flow of users takes this path" if users else "no flow over TCP takes this path"
-    draft.reject(
+    report.reject(
         "idle-policer",
         "this policer polices nobody",
         policer.span,
@@ -104,15 +103,17 @@ def _report_idle(draft: Draft, policer: model.Policer, users: bool) -> None:
     )
 
 
-def _check_marks(draft: Draft, policer: model.Policer, egress: End, ours: list[DraftFlow]) -> None:
+def _check_marks(
+    report: Report, policer: Policer, egress: Egress, queues: Queues, ours: Traffic
+) -> None:
     """Refuse feedback of marks that no queue sets, and marks that cannot be counted exactly.
 
     The policer sees the marks as packets leave its own queue; receivers get the same marks if
     nothing after it marks or loses packets.
     """
-    queue = draft.queues.get(egress.place)
+    queue = queues.get(egress)
     if queue is None or not marks(queue):
-        draft.reject(
+        report.reject(
             "policed-without-ecn",
             f"`{policer.feedback}` feedback needs a queue that marks",
             policer.span,
@@ -122,18 +123,15 @@ def _check_marks(draft: Draft, policer: model.Policer, egress: End, ours: list[D
         return
     if policer.feedback != "accurate":
         return
-    for flow in ours:
-        behind = flow.data[flow.data.index(egress) + 1 :]
-        lossy = next((end for end in behind if end.impaired and most_loss(end.impaired)), None)
-        marking = next((end for end in behind if _marks_at(draft, end)), None)
-        if flow.bottleneck is not None and flow.bottleneck in behind:
-            marking = marking or flow.bottleneck
-        culprit = lossy or marking
-        if culprit is not None:
+    for flow, path in ours:
+        behind = path.data[path.data.index(egress) + 1 :]
+        lossy = any(each.part == "hop" and most_loss(each.way) for each in behind)
+        marking = any(each in queues and marks(queues[each]) for each in behind)
+        if lossy or marking or path.bottleneck in behind:
             why = "packets are lost at random behind it" if lossy else "another queue is behind it"
-            draft.reject(
+            report.reject(
                 "inexact-marks",
-                f"the policer cannot count all marks of `{flow.flow.name}`",
+                f"the policer cannot count all marks of `{flow.name}`",
                 policer.span,
                 "it sees marks as packets leave its own queue",
                 "police the last queue, with no losses behind it, or write `feedback: classic`",
@@ -142,23 +140,17 @@ def _check_marks(draft: Draft, policer: model.Policer, egress: End, ours: list[D
             return
 
 
-def _marks_at(draft: Draft, end: End) -> bool:
-    queue = draft.queues.get(end.place)
-    return queue is not None and marks(queue)
-
-
-def _check_way_back(
-    draft: Draft, policer: model.Policer, egress: End, ours: list[DraftFlow]
-) -> None:
+def _check_way_back(report: Report, policer: Policer, back: Egress, ours: Traffic) -> None:
     """Refuse flows whose acknowledgements return by another path where the policer must read
     them.
+
+    back: the egress that leads from the policed link back to the policer.
     """
-    back = draft.peer(egress)
-    for flow in ours:
-        if back not in flow.acks:
-            draft.reject(
+    for flow, path in ours:
+        if back not in path.acks:
+            report.reject(
                 "unseen-feedback",
-                f"the policer does not see the acknowledgements of `{flow.flow.name}`",
+                f"the policer does not see the acknowledgements of `{flow.name}`",
                 policer.span,
                 note=f"`{policer.feedback}` feedback is in them, but they return by another path",
                 help="let them return over the same link, or leave `feedback` out",

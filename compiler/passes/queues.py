@@ -1,8 +1,9 @@
-"""Pass `size_queues`: the limit of every queue, in bytes or packets, from the size as written."""
+"""Queues: their limits in bytes or packets, from the sizes as written."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from fractions import Fraction
 
 from fairc.compiler import plan
@@ -12,21 +13,22 @@ from fairc.dsl.model import Direction
 from fairc.words.queues import QUEUES
 from fairc.words.queues.discipline import SIZE, LinkQueue
 
-from .draft import Draft, End
+from .report import Report
+from .routing import RoutedPath
+from .wiring import Egress, Wiring
 
 
-def size_queues(draft: Draft) -> None:
-    """Fill in the queue of every shaped egress; an egress without a rate has none."""
+def size_queues(
+    wiring: Wiring, paths: Iterable[RoutedPath], report: Report
+) -> dict[Egress, plan.Queue]:
+    """Return the queue of every egress that has a rate; one without has none."""
     crossing: dict[int, set[int]] = defaultdict(set)
-    for flow in draft.flows:
-        for end in (*flow.data, *flow.acks):
-            crossing[end.link].add(flow.base_rtt_ns)
-    for node in draft.nodes.values():
-        for end in node.ends:
-            if end.shaped is not None:
-                queue = _resolve(draft, end, end.shaped, crossing[end.link])
-                if queue is not None:
-                    draft.queues[end.place] = queue
+    for path in paths:
+        for egress in (*path.data, *path.acks):
+            crossing[egress.link].add(path.base_rtt_ns)
+    shaped = [egress for egress in wiring if egress.part == "queue"]
+    queues = {each: _resolve(report, each.way, crossing[each.link]) for each in shaped}
+    return {egress: queue for egress, queue in queues.items() if queue is not None}
 
 
 def bdp_bytes(rate_bps: int, rtt_ns: int) -> int:
@@ -34,18 +36,18 @@ def bdp_bytes(rate_bps: int, rtt_ns: int) -> int:
     return rate_bps * rtt_ns // (8 * 10**9)
 
 
-def _resolve(draft: Draft, end: End, way: Direction, rtts_ns: set[int]) -> plan.Queue | None:
+def _resolve(report: Report, way: Direction, rtts_ns: set[int]) -> plan.Queue | None:
     """Return the queue of one egress, or None if there is none or it cannot be built."""
     if way.rate_bps is None:
         if way.queue.span != way.span:  # a default queue carries the span of its direction
-            draft.reject(
+            report.reject(
                 "queue-without-rate",
                 "a queue needs a rate: this link is not shaped, so nothing ever waits",
                 way.queue.span,
                 help="give the link a `rate`, or leave the queue out",
             )
         return None
-    limit = _limit(draft, way, way.rate_bps, rtts_ns)
+    limit = _limit(report, way, way.rate_bps, rtts_ns)
     if limit is None:
         return None
     rate_bps = way.rate_bps
@@ -53,26 +55,26 @@ def _resolve(draft: Draft, end: End, way: Direction, rtts_ns: set[int]) -> plan.
     discipline = QUEUES[way.queue.kind]
     queue = discipline.lower(given)
     for warning in discipline.warnings(given, queue):
-        draft.report(warning)
+        report(warning)
     return queue
 
 
-def _limit(draft: Draft, way: Direction, rate_bps: int, rtts_ns: set[int]) -> plan.Fifo | None:
+def _limit(report: Report, way: Direction, rate_bps: int, rtts_ns: set[int]) -> plan.Fifo | None:
     """Return the size of a queue in bytes or packets, or None if it has no meaning."""
     size = way.queue.size
     if isinstance(size, Quantity) and size.dimension == PACKETS:
-        _check(draft, way, size.whole * way.frame_bytes)
+        _check(report, way, size.whole * way.frame_bytes)
         return plan.Fifo(limit_packets=size.whole)
     if BDP not in size.dimensions:
         limit = _bytes(size, way, rate_bps)
     elif not rtts_ns:
-        return _of_idle_link(draft, way)
+        return _of_idle_link(report, way)
     else:
-        longest_ns = _longest_rtt(draft, way, rtts_ns)
+        longest_ns = _longest_rtt(report, way, rtts_ns)
         if longest_ns is None:
             return None
         limit = _bytes(size, way, rate_bps, longest_ns)
-    _check(draft, way, limit)
+    _check(report, way, limit)
     return plan.Fifo(limit_bytes=limit)
 
 
@@ -87,12 +89,12 @@ def _bytes(size: Size, way: Direction, rate_bps: int, rtt_ns: int = 0) -> int:
     return int(size.bits(units) / 8)
 
 
-def _of_idle_link(draft: Draft, way: Direction) -> plan.Fifo:
+def _of_idle_link(report: Report, way: Direction) -> plan.Fifo:
     """Return the default queue for a link that no flow crosses, where `bdp` means nothing."""
     default = SIZE.fallback
     assert isinstance(default, Quantity)
     idle_packets = default.whole
-    draft.warn(
+    report.warn(
         "idle-link",
         "no flow crosses this link, so its queue has no size in `bdp`",
         way.queue.size.span,
@@ -101,11 +103,11 @@ def _of_idle_link(draft: Draft, way: Direction) -> plan.Fifo:
     return plan.Fifo(limit_packets=idle_packets)
 
 
-def _longest_rtt(draft: Draft, way: Direction, rtts_ns: set[int]) -> int | None:
+def _longest_rtt(report: Report, way: Direction, rtts_ns: set[int]) -> int | None:
     """Return the RTT that `bdp` means on a link, ns; report when it is zero, or one of several."""
     longest_ns = max(rtts_ns, default=0)
     if longest_ns == 0:
-        draft.reject(
+        report.reject(
             "bdp-without-rtt",
             "a size in `bdp` is meaningless here: the base RTT is zero",
             way.queue.size.span,
@@ -113,7 +115,7 @@ def _longest_rtt(draft: Draft, way: Direction, rtts_ns: set[int]) -> int | None:
         )
         return None
     if len(rtts_ns) > 1:
-        draft.warn(
+        report.warn(
             "unequal-rtts",
             "flows of unequal base RTT cross this link: `bdp` uses the longest",
             way.queue.size.span,
@@ -124,14 +126,14 @@ def _longest_rtt(draft: Draft, way: Direction, rtts_ns: set[int]) -> int | None:
     return longest_ns
 
 
-def _check(draft: Draft, way: Direction, limit_bytes: int) -> None:
+def _check(report: Report, way: Direction, limit_bytes: int) -> None:
     """Refuse a queue that no full frame fits into; warn under two.
 
     The front end has warned already where the size does not depend on the path.
     """
     size = way.queue.size
     if limit_bytes < way.frame_bytes:
-        draft.reject(
+        report.reject(
             "useless-queue",
             "this queue cannot hold a single full packet",
             size.span,
@@ -140,7 +142,7 @@ def _check(draft: Draft, way: Direction, limit_bytes: int) -> None:
             note=f"{limit_bytes} bytes, a packet is {way.frame_bytes}",
         )
     elif limit_bytes < 2 * way.frame_bytes and BDP in size.dimensions:
-        draft.warn(
+        report.warn(
             "small-queue",
             "this queue holds less than two full packets",
             size.span,

@@ -1,11 +1,10 @@
-"""Pass `wire`: nodes, cables, names and addresses; a hop in every link that delays or loses.
+"""Nodes, cables, names and addresses of a network; a hop in every link that delays or loses.
 
 A packet that crosses a link passes, in this order: the queue and the shaper (at the sending end),
 the transmitter, the loss, the delay. Shaper and queue stay at the link's own end; loss and delay go
 onto a separate node in the middle (kind `hop`, a router that only forwards), so that netem's limit
 never counts packets waiting in the queue, and the sender's stack never sees packets that netem
-holds. Where frames are
-transmitted: passes/transmitters.py.
+holds. Where frames are transmitted: passes/nodes.py.
 
 Where a direction of a link is policed, its shaper and queue are on a separate hop next to the
 router (`a-policer`), whose program forwards the packets of one direction, before the queue.
@@ -17,121 +16,189 @@ sees it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address
+from typing import Literal
 
-from fairc.dsl.model import Direction, Link
+from fairc.compiler import plan
+from fairc.dsl.model import Direction, Link, Network
 
-from .draft import Draft, DraftNode, End
-from .dynamics import touches_hop
+from .dynamics import rate_changes
+from .hops import Densest, changes_of_hop, impairment_of_hop, is_impaired
 
 NETWORK = int(IPv4Address("10.0.0.0"))
 INTERFACE_NAME_MAX = 15  # IFNAMSIZ less its terminator
 
+Kind = Literal["host", "router", "hop"]
 
-def wire(draft: Draft) -> None:
-    """Make the nodes and, for each link, its cables: with a hop, and proxies, more than one."""
-    network = draft.scenario.network
-    for node in network.nodes:
-        draft.nodes[node.name] = DraftNode(node.name, node.kind)
-    proxied = {frozenset((pep.terminal, pep.gateway)) for pep in network.peps}
-    for index, link in enumerate(network.links):
-        if frozenset((link.a, link.b)) in proxied:
-            left, right = (_add_hop(draft, f"{node}-modem") for node in (link.a, link.b))
-            _add_cable(draft, index, link, link.a, left)
-            _wire(draft, index, link, left, right)
-            _add_cable(draft, index, link, right, link.b)
-        else:
-            left, right = _policed(draft, index, link)
-            _wire(draft, index, link, left, right)
-            if right != link.b:
-                _add_cable(draft, index, link, right, link.b)
+Place = tuple[str, str]
+"""An interface: (node name, interface name)."""
 
 
-def _policed(draft: Draft, index: int, link: Link) -> tuple[str, str]:
-    """Return the nodes that have the queues of a link: separate hops where it is policed."""
-    left, right = link.a, link.b
-    if link.forward.policer is not None:
-        left = _add_hop(draft, f"{link.a}-policer")
-        _add_cable(draft, index, link, link.a, left)
-    if link.backward.policer is not None:
-        right = _add_hop(draft, f"{link.b}-policer")
-    return left, right
+@dataclass(frozen=True, slots=True, eq=False)
+class Egress:
+    """An interface as packets leave by it, and the part of a link's direction that they meet there.
 
-
-def _wire(draft: Draft, index: int, link: Link, left: str, right: str) -> None:
-    """Connect the nodes that have the queues of a link, through a hop where it is impaired."""
-    queued = frozenset((left, right))
-    if _impaired(link.forward) or _impaired(link.backward):
-        hop = _add_hop(draft, f"{link.a}-{link.b}")
-        _add_cable(draft, index, link, left, hop, queued)
-        _add_cable(draft, index, link, hop, right, queued)
-    else:
-        _add_cable(draft, index, link, left, right, queued)
-
-
-def host_address(draft: Draft, host: str) -> str | None:
-    """Return the one address at which a host is reached, or None if no link ends there."""
-    ends = draft.nodes[host].ends
-    return ends[0].address if ends else None
-
-
-def _impaired(direction: Direction) -> bool:
-    return bool(
-        direction.delay_ns
-        or direction.loss
-        or direction.duplicate
-        or touches_hop(direction.changes)
-    )
-
-
-def _add_hop(draft: Draft, wanted: str) -> str:
-    """Add a hop; `a-b`, which no name in the language can be, and `a-b-2`, ..."""
-    name, number = wanted, 1
-    while name in draft.nodes:
-        number += 1
-        name = f"{wanted}-{number}"
-    draft.nodes[name] = DraftNode(name, "hop")
-    return name
-
-
-def _add_cable(
-    draft: Draft,
-    index: int,
-    link: Link,
-    left: str,
-    right: str,
-    queued: frozenset[str] = frozenset(),
-) -> None:
-    """Connect two nodes; `left` is on the side of the link's `a`. Each cable has a /30.
-
-    queued: the nodes that have the link's queues; its loss and delay are on any other one. Without
-    them, the cable is as fast as it can be.
+    node: the name of its node.
+    interface: as in the plan, but for shaper and queue.
+    address: its IPv4 address.
+    link: index of the link in the network.
+    forward: whether the egress leads from the link's `a` to its `b`.
+    way: the direction of the link.
+    part: its rate and `queue`, its loss and delay (a `hop`), or neither (a `cable`).
     """
-    network = NETWORK + 4 * len(draft.cables)
-    ends = []
-    for offset, node, forward in ((1, left, True), (2, right, False)):
-        direction = link.forward if forward else link.backward
-        end = End(
-            node=node,
-            name=_interface_name(draft.nodes[node]),
-            address=_address(network + offset),
-            link=index,
-            forward=forward,
-            source=str(direction.span),
-            mtu=direction.mtu,
-        )
+
+    node: str
+    interface: plan.Interface
+    address: str
+    link: int
+    forward: bool
+    way: Direction
+    part: Literal["queue", "hop", "cable"]
+
+    @property
+    def name(self) -> str:
+        """The name of the interface."""
+        return self.interface.name
+
+    @property
+    def place(self) -> Place:
+        """The interface as (node, interface)."""
+        return self.node, self.interface.name
+
+    @property
+    def rate_bps(self) -> int:
+        """The rate of this egress, bit/s; 0 when it is not shaped."""
+        return (self.way.rate_bps or 0) if self.part == "queue" else 0
+
+    @property
+    def delay_ns(self) -> int:
+        """The delay of packets that leave by it, ns."""
+        return self.way.delay_ns if self.part == "hop" else 0
+
+
+class Wiring:
+    """The nodes of a network, hops included, and what leads from one to the next.
+
+    network: what is wired.
+    kinds: node -> its kind.
+    egresses: node -> its egresses, in the order of the links.
+    cables: as in the plan.
+    """
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.kinds: dict[str, Kind] = {node.name: node.kind for node in network.nodes}
+        self.egresses: dict[str, list[Egress]] = {node.name: [] for node in network.nodes}
+        self.cables: list[plan.Cable] = []
+        self._peers: dict[Egress, Egress] = {}
+        self._densest = Densest.of(network)
+        proxied = {frozenset((pep.terminal, pep.gateway)) for pep in network.peps}
+        for index, link in enumerate(network.links):
+            self._add_link(index, link, frozenset((link.a, link.b)) in proxied)
+
+    def __iter__(self) -> Iterator[Egress]:
+        """Yield every egress, node by node."""
+        for egresses in self.egresses.values():
+            yield from egresses
+
+    def peer(self, egress: Egress) -> Egress:
+        """Return the other end of the cable."""
+        return self._peers[egress]
+
+    def other(self, egress: Egress) -> Egress:
+        """Return the first other egress of its node."""
+        return next(other for other in self.egresses[egress.node] if other is not egress)
+
+    def address(self, host: str) -> str:
+        """Return the address at which a host is reached: that of its first interface."""
+        return self.egresses[host][0].address
+
+    def _add_link(self, index: int, link: Link, is_proxied: bool) -> None:
+        """Add the cables of a link: with a hop, and proxies or policers, more than one."""
+        left, right = link.a, link.b
+        if is_proxied:
+            left, right = (self._add_hop(f"{node}-modem") for node in (left, right))
+        if link.forward.policer is not None and not is_proxied:
+            left = self._add_hop(f"{link.a}-policer")
+        if link.backward.policer is not None and not is_proxied:
+            right = self._add_hop(f"{link.b}-policer")
+        if left != link.a:
+            self._add_cable(index, link, link.a, left)
+        queued = frozenset((left, right))
+        if is_impaired(link.forward) or is_impaired(link.backward):
+            hop = self._add_hop(f"{link.a}-{link.b}")
+            self._add_cable(index, link, left, hop, queued)
+            self._add_cable(index, link, hop, right, queued)
+        else:
+            self._add_cable(index, link, left, right, queued)
+        if right != link.b:
+            self._add_cable(index, link, right, link.b)
+
+    def _add_hop(self, wanted: str) -> str:
+        """Add a hop; `a-b`, which no name in the language can be, and `a-b-2`, ..."""
+        name, number = wanted, 1
+        while name in self.kinds:
+            number += 1
+            name = f"{wanted}-{number}"
+        self.kinds[name] = "hop"
+        self.egresses[name] = []
+        return name
+
+    def _add_cable(
+        self,
+        index: int,
+        link: Link,
+        left: str,
+        right: str,
+        queued: frozenset[str] = frozenset(),
+    ) -> None:
+        """Connect two nodes; `left` is on the side of the link's `a`. Each cable has a /30.
+
+        queued: the nodes that have the link's queues; its loss and delay are on any other one.
+        Without them, the cable is as fast as it can be.
+        """
+        network = NETWORK + 4 * len(self.cables)
+        a = self._add_egress(index, link, left, True, queued, _address(network + 1))
+        b = self._add_egress(index, link, right, False, queued, _address(network + 2))
+        self._peers[a], self._peers[b] = b, a
+        self.cables.append(plan.Cable(a.place, b.place))
+
+    def _add_egress(
+        self,
+        index: int,
+        link: Link,
+        node: str,
+        forward: bool,
+        queued: frozenset[str],
+        address: str,
+    ) -> Egress:
+        way = link.forward if forward else link.backward
+        part: Literal["queue", "hop", "cable"] = "hop" if queued else "cable"
+        impairment = None
+        changes: tuple[plan.Change, ...] = ()
+        repeat_ns = None
         if node in queued:
-            end.shaped = direction
-        elif queued:
-            end.carried = direction
-            end.impaired = direction if _impaired(direction) else None
-        draft.nodes[node].ends.append(end)
-        ends.append(end)
-    a, b = ends
-    draft.peers[a.place] = b
-    draft.peers[b.place] = a
-    draft.cables.append((a, b))
+            part = "queue"
+            if way.rate_bps:
+                changes, repeat_ns = rate_changes(way)
+        elif part == "hop":
+            impairment = impairment_of_hop(way, self._densest)
+            changes = changes_of_hop(way, self._densest)
+        interface = plan.Interface(
+            name=_interface_name(node, len(self.egresses[node])),
+            address=f"{address}/30",
+            mtu=way.mtu,
+            impairment=impairment,
+            changes=changes,
+            repeat_ns=repeat_ns,
+            source=str(way.span),
+        )
+        egress = Egress(node, interface, address, index, forward, way, part)
+        self.egresses[node].append(egress)
+        return egress
 
 
 @lru_cache(4096)
@@ -139,8 +206,7 @@ def _address(number: int) -> str:
     return str(IPv4Address(number))
 
 
-def _interface_name(node: DraftNode) -> str:
+def _interface_name(node: str, number: int) -> str:
     """Return Mininet's usual name, `r1-eth0`; `eth0` where that would be too long for Linux."""
-    number = len(node.ends)
-    name = f"{node.name}-eth{number}"
+    name = f"{node}-eth{number}"
     return name if len(name) <= INTERFACE_NAME_MAX else f"eth{number}"

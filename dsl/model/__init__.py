@@ -30,7 +30,7 @@ from .network import Link, Network, Node, Pep
 from .queues import Queue
 from .requests import Input, MetricRequest
 from .scenarios import Configuration, Count, Scenario
-from .workloads import Distribution, OnPath, Page, Refusal, Workload
+from .workloads import Distribution, Page, Path, Refusal, Workload
 
 __all__ = [
     "Change",
@@ -46,9 +46,9 @@ __all__ = [
     "MetricRequest",
     "Network",
     "Node",
-    "OnPath",
     "OwnCca",
     "Page",
+    "Path",
     "Pep",
     "Policer",
     "Queue",

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fairc.cell.workloads import PageObject, Transfer
 from fairc.dsl.core.diagnostics import Diagnostic
@@ -66,23 +66,18 @@ class Refusal:
     note: str = ""
 
 
-class OnPath(Protocol):
-    """A flow on its path: the smallest MTU, bytes; the bottleneck's rate, bit/s; the base RTT,
-    ns.
+@dataclass(frozen=True, slots=True)
+class Path:
+    """The path of a flow.
+
+    mtu: the smallest one on it, bytes.
+    rate_bps: of its bottleneck, bit/s; 0 when nothing has a rate.
+    base_rtt_ns: propagation both ways, ns.
     """
 
-    flow: Flow
+    mtu: int
+    rate_bps: int
     base_rtt_ns: int
-
-    @property
-    def mtu(self) -> int:
-        """The smallest MTU, bytes."""
-        ...
-
-    @property
-    def rate_bps(self) -> int:
-        """The bottleneck's rate, bit/s; 0 when nothing has a rate."""
-        ...
 
 
 class Workload(ABC):
@@ -128,12 +123,12 @@ class Workload(ABC):
         """Return what all connections of a flow transfer, bytes; None if there is no end to it."""
         return None if self.size_bytes is None else self.size_bytes * connections
 
-    def own_time_ns(self, path: OnPath) -> int:
+    def own_time_ns(self, flow: Flow, path: Path) -> int:
         """Return how long a flow takes if the network does not limit it, ns."""
-        lowered: Transfer = self.lower(path, 0, {})
-        return lowered.own_time_ns(path.flow.connections, path.flow.rate_bps)
+        lowered: Transfer = self.lower(flow, path, 0, {})
+        return lowered.own_time_ns(flow.connections, flow.rate_bps)
 
-    def patience_ns(self, path: OnPath) -> int:
+    def patience_ns(self, path: Path) -> int:
         """Return the longest time it may take, without pauses, ns; 0: no limit."""
         return 0
 
@@ -169,7 +164,7 @@ class Workload(ABC):
         return self
 
     @abstractmethod
-    def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> Any:
+    def lower(self, flow: Flow, path: Path, seed: int, shared: Mapping[str, Any]) -> Any:
         """Return its part of the plan.
 
         seed: of the cell. shared: the parts of the process of arrivals, by the names of their

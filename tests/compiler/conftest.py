@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from fairc.compiler import Cell, compile
-from fairc.compiler.passes.lower import Lowering
+from fairc.compiler.cells.lowering import Lowering
+from fairc.compiler.passes.report import Report
 from fairc.compiler.plan import Axis, FigureRequest, Precision
 from fairc.dsl.core.diagnostics import Diagnostic, Diagnostics
 from fairc.dsl.core.source import Source, Span
@@ -193,7 +194,7 @@ def cell(made: Scenario, **options: Any) -> Cell:
 def found(made: Scenario) -> dict[str, Diagnostic]:
     """What the passes report about a scenario, the first of each code."""
     reported: list[Diagnostic] = []
-    Lowering(reported.append)(made)
+    Lowering(experiment(made), Report(reported.append))(Configuration({}, (1,), made), 1)
     return {diagnostic.code: diagnostic for diagnostic in reversed(reported)}
 
 

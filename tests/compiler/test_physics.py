@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fairc.cell.links import bucket_bytes
-from fairc.compiler.passes.freeze import netem_packets
+from fairc.compiler.passes.hops import netem_packets
 from fairc.compiler.plan import Cell, Interface
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.model import Change

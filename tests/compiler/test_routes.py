@@ -11,9 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairc.compiler.passes.lower import Lowering
 from fairc.compiler.plan import Cell, Node
-from fairc.dsl.core.diagnostics import Diagnostic
 
 FIXTURE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
@@ -177,10 +175,9 @@ def test_an_unreachable_client_is_reported_at_the_flow(make: SimpleNamespace, th
     links = [make.link("s1", "x1", way)]
     if through == "a host":
         links.append(make.link("x1", "c1", way))
-    found: list[Diagnostic] = []
     net = make.network(["s1", "x1", "c1"], [], links)
     flow = make.flow("f")
-    Lowering(found.append)(make.scenario(net, [flow]))
+    found = make.found(make.scenario(net, [flow])).values()
     assert [(d.code, d.span) for d in found] == [("unreachable", flow.span)]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from fairc.cell.workloads import BulkWorkload
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.values import Quantity
-from fairc.dsl.model import OnPath, Workload
+from fairc.dsl.model import Flow, Path, Workload
 from fairc.words.sizes import A_WINDOW
 
 from .workload import WorkloadEntry
@@ -29,7 +29,7 @@ class Bulk(Workload):
         """Its window."""
         return self.window
 
-    def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> BulkWorkload:
+    def lower(self, flow: Flow, path: Path, seed: int, shared: Mapping[str, Any]) -> BulkWorkload:
         """Return its part of the plan."""
         return BulkWorkload()
 

@@ -10,7 +10,7 @@ from fairc.cell.workloads import FileWorkload
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_SIZE
 from fairc.dsl.core.problems import fail
-from fairc.dsl.model import OnPath, Workload
+from fairc.dsl.model import Flow, Path, Workload
 
 from .workload import WorkloadEntry
 
@@ -29,7 +29,7 @@ class File(Workload):
         """What each connection moves, bytes."""
         return self.bytes
 
-    def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> FileWorkload:
+    def lower(self, flow: Flow, path: Path, seed: int, shared: Mapping[str, Any]) -> FileWorkload:
         """Return its part of the plan."""
         return FileWorkload(bytes=self.bytes)
 

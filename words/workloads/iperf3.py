@@ -11,7 +11,7 @@ from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_SIZE, A_SWITCH, Quantities
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.units import DATA, TIME
-from fairc.dsl.model import Flow, OnPath, Refusal, Workload
+from fairc.dsl.model import Flow, Path, Refusal, Workload
 from fairc.words.ccas import TCP_CCAS
 from fairc.words.sizes import A_PACKET_SIZE, whole_bytes
 
@@ -145,9 +145,9 @@ class Iperf3(Workload):
                 "write `iperf3(window: 256kB)`, or leave them out of `hosts`",
             )
 
-    def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> Iperf3Workload:
+    def lower(self, flow: Flow, path: Path, seed: int, shared: Mapping[str, Any]) -> Iperf3Workload:
         """Return its part of the plan."""
-        if path.flow.transport != "udp" or self.plan.packet_bytes is not None:
+        if flow.transport != "udp" or self.plan.packet_bytes is not None:
             return self.plan
         return replace(self.plan, packet_bytes=path.mtu)
 

@@ -14,7 +14,7 @@ from fairc.dsl.core.kinds import A_POSITIVE_TIME, Quantities, Words
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER
-from fairc.dsl.model import Distribution, Flow, Input, OnPath, Page, Refusal, Workload
+from fairc.dsl.model import Distribution, Flow, Input, Page, Path, Refusal, Workload
 from fairc.words.distributions import A_RANDOM_TIME, distribution, draw, is_drawn, mean
 from fairc.words.pages.page import PAGES, page_of
 
@@ -153,19 +153,19 @@ class Load(Workload):
                 severity=Severity.WARNING,
             )
 
-    def own_time_ns(self, path: OnPath) -> int:
+    def own_time_ns(self, flow: Flow, path: Path) -> int:
         """Return the time of all loads and (on average) their pauses, one after the other, ns."""
         pauses_ns = int((self.loads - 1) * mean(self.idle) * NS)
         return pauses_ns + self.loads * self.load_ns(path)
 
-    def load_ns(self, path: OnPath) -> int:
+    def load_ns(self, path: Path) -> int:
         """Return what one load needs alone: its bytes at the bottleneck's rate, its round trips,
         ns.
         """
         moving_ns = self.page.size_bytes * 8 * NS // path.rate_bps if path.rate_bps else 0
         return moving_ns + (ROUND_TRIPS + self.page.depth) * path.base_rtt_ns
 
-    def latest_ns(self, path: OnPath) -> int:
+    def latest_ns(self, path: Path) -> int:
         """Return the time after which a load has failed, ns: as written, else 10 times what it
         needs, >= 60 s.
         """
@@ -173,7 +173,7 @@ class Load(Workload):
             return self.timeout_ns
         return max(MIN_TIMEOUT_NS, TIMEOUT_FACTOR * self.load_ns(path))
 
-    def patience_ns(self, path: OnPath) -> int:
+    def patience_ns(self, path: Path) -> int:
         """Return how long all loads take at most, without their pauses, ns."""
         return self.loads * (self.latest_ns(path) + OWN_NS)
 
@@ -182,15 +182,15 @@ class Load(Workload):
         drawn = (draw(self.idle, seed, "idle", flow.name, str(k)) for k in range(1, self.loads))
         return (0, *(round(pause * NS) for pause in drawn))
 
-    def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> LoadWorkload:
+    def lower(self, flow: Flow, path: Path, seed: int, shared: Mapping[str, Any]) -> LoadWorkload:
         """Return its part of the plan."""
         return LoadWorkload(
             page=self.page.objects,
             client=self.client,
             protocols=self.protocols,
-            idle_ns=self.pauses_ns(path.flow, seed),
+            idle_ns=self.pauses_ns(flow, seed),
             timeout_ns=self.latest_ns(path),
-            quic_parameters=dict(path.flow.quic_parameters),
+            quic_parameters=dict(flow.quic_parameters),
         )
 
 

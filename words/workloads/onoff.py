@@ -10,7 +10,7 @@ from fairc.cell.seeds import stream_seed
 from fairc.cell.workloads import OnOffWorkload
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_RATE
-from fairc.dsl.model import Distribution, OnPath, Workload
+from fairc.dsl.model import Distribution, Flow, Path, Workload
 from fairc.words.distributions import A_RANDOM_TIME, distribution, is_drawn
 from fairc.words.sizes import A_PACKET_SIZE, whole_bytes
 
@@ -42,14 +42,14 @@ class OnOff(Workload):
         """Whether its times are drawn."""
         return is_drawn(self.on) or is_drawn(self.off)
 
-    def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> OnOffWorkload:
+    def lower(self, flow: Flow, path: Path, seed: int, shared: Mapping[str, Any]) -> OnOffWorkload:
         """Return its part of the plan."""
         return OnOffWorkload(
             rate_bps=self.rate_bps,
             on=lowered(self.on),
             off=lowered(self.off),
             packet_bytes=path.mtu if self.packet_bytes is None else self.packet_bytes,
-            seed=stream_seed(seed, "workload", path.flow.name),
+            seed=stream_seed(seed, "workload", flow.name),
         )
 
 

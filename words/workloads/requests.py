@@ -16,7 +16,7 @@ from fairc.dsl.core.kinds import A_POSITIVE_SHARE
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.units import PACKETS
 from fairc.dsl.core.values import Quantity
-from fairc.dsl.model import Distribution, Flow, OnPath, Workload
+from fairc.dsl.model import Distribution, Flow, Path, Workload
 from fairc.words.distributions import (
     A_RANDOM_TIME,
     A_RANDOM_TRANSFER,
@@ -71,20 +71,20 @@ class Requests(Workload):
         return self if self.share is None else replace(self, share=self.share / users)
 
     def lower(
-        self, path: OnPath, seed: int, shared: Mapping[str, SharedArrivals]
+        self, flow: Flow, path: Path, seed: int, shared: Mapping[str, SharedArrivals]
     ) -> RequestsWorkload:
         """Return its part of the plan; a packet has the payload of a full one on the path."""
         size = self.size
         if self.packets:
-            quic = path.flow.transport == "quic"
+            quic = flow.transport == "quic"
             payload = stream_bytes(path.mtu) if quic else segment_bytes(path.mtu)
             arguments = {n: v if n == "shape" else v * payload for n, v in size.arguments.items()}
             size = replace(size, arguments=arguments)
         return RequestsWorkload(
             size=lowered(size),
             every=lowered(self.every),
-            seed=stream_seed(seed, "workload", path.flow.name),
-            shared=shared.get(path.flow.name),
+            seed=stream_seed(seed, "workload", flow.name),
+            shared=shared.get(flow.name),
         )
 
 

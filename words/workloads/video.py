@@ -10,7 +10,7 @@ from fairc.cell.workloads import VideoWorkload
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_FACTOR, A_POSITIVE_TIME, A_RATE, A_SIZE, A_TIME
 from fairc.dsl.core.problems import fail
-from fairc.dsl.model import OnPath, Workload
+from fairc.dsl.model import Flow, Path, Workload
 from fairc.words.sizes import A_BUFFER, whole_bytes
 
 from .workload import NS, WorkloadEntry
@@ -38,7 +38,7 @@ class Video(Workload):
         """Bytes of the whole video, rounded up."""
         return -(-self.plan.bitrate_bps * self.plan.length_ns // (8 * NS))
 
-    def lower(self, path: OnPath, seed: int, shared: Mapping[str, Any]) -> VideoWorkload:
+    def lower(self, flow: Flow, path: Path, seed: int, shared: Mapping[str, Any]) -> VideoWorkload:
         """Return its part of the plan."""
         return self.plan
 

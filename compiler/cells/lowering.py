@@ -1,0 +1,181 @@
+"""One configuration to its cells: the passes in order, and what all of its repetitions share."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fairc.cell.seeds import canonical, identity
+from fairc.compiler import plan
+from fairc.compiler.passes.captures import place_captures
+from fairc.compiler.passes.extra_rtts import lengthen
+from fairc.compiler.passes.flows import check_bottlenecks, deadline_ns, size_buffers
+from fairc.compiler.passes.nodes import nodes
+from fairc.compiler.passes.packets import check_packets
+from fairc.compiler.passes.peps import split
+from fairc.compiler.passes.physics import warn
+from fairc.compiler.passes.policers import police
+from fairc.compiler.passes.ports import assign_ports
+from fairc.compiler.passes.queues import size_queues
+from fairc.compiler.passes.report import Report
+from fairc.compiler.passes.routing import RoutedPath, Traffic, find_paths, next_hops, routes
+from fairc.compiler.passes.wiring import Egress, Wiring
+from fairc.dsl.experiment import Experiment
+from fairc.dsl.model import Configuration, Flow, Network
+
+from .grid import Lowered, with_rtts
+from .sampling import check_requests, sample_every_ns
+from .transfers import check_transfers
+
+KNOWN_NETWORKS = 1000
+
+Talks = tuple[tuple[str, str, str, int, str, bool], ...]
+"""What of the flows the network's part depends on."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoutedNetwork:
+    """What follows from a network, and from who talks to whom.
+
+    paths, buffers: of each flow that has a path, by its name; buffers in bytes.
+    """
+
+    wiring: Wiring
+    paths: Mapping[str, RoutedPath]
+    queues: Mapping[Egress, plan.Queue]
+    buffers: Mapping[str, int]
+    nodes: tuple[plan.Node, ...]
+    captures: tuple[plan.Capture, ...]
+
+    def traffic(self, flows: tuple[Flow, ...]) -> Traffic:
+        """Return the flows that have a path, and their paths."""
+        return [(flow, self.paths[flow.name]) for flow in flows if flow.name in self.paths]
+
+
+class Lowering:
+    """Lowers configurations; those that differ only in their traffic share the network's part.
+
+    report: receives each diagnostic; the passes continue as far as they can.
+    """
+
+    def __init__(self, experiment: Experiment, report: Report) -> None:
+        self._experiment = experiment
+        self._report = report
+        self._known: dict[Talks, list[tuple[Network, RoutedNetwork]]] = {}
+        self._count = 0
+
+    def __call__(self, configuration: Configuration, repetition: int) -> Lowered | None:
+        """Lower one configuration; None once there have been errors.
+
+        repetition: for which round trips are drawn, if the file says so; else it does not matter.
+        """
+        report, experiment = self._report, self._experiment
+        configuration = with_rtts(experiment, configuration, repetition)
+        scenario = configuration.scenario
+        routed = self._routed(scenario.network, scenario.flows)
+        traffic = routed.traffic(scenario.flows)
+        check_packets(traffic, report)
+        ports = assign_ports(traffic, report)
+        peps = split(routed.wiring, routed.queues, traffic, ports, report)
+        policers = police(routed.wiring, routed.queues, traffic, report)
+        warn(scenario, routed.wiring, traffic, routed.buffers, report)
+        check_requests(scenario, traffic, experiment.measure, experiment.measured_at, report)
+        check_transfers(scenario, traffic, experiment.measure, experiment.measured_at, report)
+        if report.failed:
+            return None
+        bindings = dict(configuration.bindings)
+        shared = plan.Cell(
+            id="0" * 16,  # the hash of a whole cell
+            experiment=experiment.name,
+            configuration=identity(canonical(bindings)),
+            bindings=bindings,
+            repetition=1,
+            seed=0,
+            nodes=routed.nodes,
+            cables=tuple(routed.wiring.cables),
+            flows=tuple(self._flow(flow, path, ports[flow.name], routed) for flow, path in traffic),
+            captures=routed.captures if scenario.captures == "full" else (),
+            captured=scenario.captures,
+            peps=peps,
+            policers=policers,
+            warmup_ns=scenario.warmup_ns,
+            duration_ns=scenario.duration_ns,
+            deadline_ns=deadline_ns(scenario, traffic),
+            stop=scenario.stop,
+            processing_ns=scenario.processing_ns,
+            syscall_cost_ns=scenario.syscall_cost_ns,
+        )
+        return Lowered(experiment, configuration, shared, traffic)
+
+    def _routed(self, network: Network, flows: tuple[Flow, ...]) -> RoutedNetwork:
+        """Run the passes over a network, unless they have been run for an equal input."""
+        talks = tuple(
+            (f.name, f.server, f.client, f.extra_rtt_ns, f.transport, f.image is not None)
+            for f in flows
+        )
+        for known, routed in self._known.get(talks, ()):
+            if known is network:
+                return routed
+        if self._count == KNOWN_NETWORKS:
+            self._known.clear()
+            self._count = 0
+        routed = _route(network, flows, self._report)
+        self._known.setdefault(talks, []).append((network, routed))
+        self._count += 1
+        return routed
+
+    def _flow(self, flow: Flow, path: RoutedPath, port: int, routed: RoutedNetwork) -> plan.Flow:
+        """Return a flow, but for what seeds change."""
+        assert path.bottleneck is not None
+        own = flow.own_cca
+        return plan.Flow(
+            name=flow.name,
+            server=flow.server,
+            client=flow.client,
+            address=routed.wiring.address(flow.server),
+            port=port,
+            transport=flow.transport,
+            cca=flow.cca,
+            connections=flow.connections,
+            workload=flow.workload.lower(flow, path, 0, {}),
+            starts_ns=(0,) * flow.connections,
+            stop_ns=flow.stop_ns,
+            base_rtt_ns=path.base_rtt_ns,
+            bottleneck=path.bottleneck.place,
+            mtu=path.mtu,
+            buffer_bytes=routed.buffers[flow.name],
+            source=str(flow.span),
+            declared=flow.declared or flow.name,
+            users=flow.users,
+            client_address=routed.wiring.address(flow.client),
+            cca_parameters=dict(flow.cca_parameters),
+            options=flow.options,
+            rate_bps=flow.rate_bps,
+            send_buffer_bytes=flow.send_buffer_bytes,
+            receive_buffer_bytes=flow.receive_buffer_bytes,
+            qlog=flow.qlog,
+            cca_object=None if own is None else _text(own.content),
+            image=flow.image,
+            sample_every_ns=sample_every_ns(flow, self._experiment.measure),
+        )
+
+
+def _route(network: Network, flows: tuple[Flow, ...], report: Report) -> RoutedNetwork:
+    wiring = Wiring(lengthen(network, flows, report))
+    hops = next_hops(wiring)
+    paths = find_paths(flows, wiring, hops, report)
+    traffic = [(flow, paths[flow.name]) for flow in flows if flow.name in paths]
+    check_bottlenecks(traffic, report)
+    queues = size_queues(wiring, paths.values(), report)
+    buffers = size_buffers(traffic, queues, report)
+    captures = place_captures(wiring, traffic, report)
+    bottlenecks = {path.bottleneck for path in paths.values() if path.bottleneck}
+    built = nodes(wiring, queues, routes(wiring, hops, traffic), bottlenecks)
+    return RoutedNetwork(wiring, paths, queues, buffers, built, captures)
+
+
+def _text(content: bytes) -> str:
+    """Return a BPF object as text, so that a cell is complete."""
+    return base64.b64encode(zlib.compress(content, 9)).decode()

@@ -1,0 +1,76 @@
+"""Nodes as in the plan: the interfaces of the wiring with their shapers and queues, and routes.
+
+A shaper lets a frame begin when the one ahead of it has ended; a netem with a `rate` behind it
+keeps the frame until its last bit has been sent. The netem of a hop does both this and the delay,
+as long as nothing in it varies: with a rate it keeps packets in order, it would transmit copies
+again, and each change would restart its random stream. Elsewhere the transmitter is a netem of its
+own below the interface that has the queue (cell/batch.py: `lower`).
+
+A router's queue that only counts packets, and drops none in a valid cell, needs neither shaper nor
+transmitter: a netem whose limit counts the frame in service as well is the same queue. Not at a
+host, whose TCP limits what waits in its own queue (TSQ) and takes netem for the wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from fairc.compiler import plan
+
+from .dynamics import is_steady
+from .hops import transmits
+from .wiring import Egress, Wiring
+
+Transmitter = Literal["hop", "below", "here"]
+
+
+def nodes(
+    wiring: Wiring,
+    queues: Mapping[Egress, plan.Queue],
+    routes: Mapping[str, Sequence[plan.Route]],
+    bottlenecks: Collection[Egress],
+) -> tuple[plan.Node, ...]:
+    """Return the nodes of a network, still without seeds."""
+    return tuple(
+        plan.Node(
+            name=name,
+            kind=kind,
+            interfaces=tuple(
+                _interface(wiring, egress, queues.get(egress), egress in bottlenecks)
+                for egress in wiring.egresses[name]
+            ),
+            routes=tuple(routes[name]),
+        )
+        for name, kind in wiring.kinds.items()
+    )
+
+
+def _interface(
+    wiring: Wiring, egress: Egress, queue: plan.Queue | None, is_bottleneck: bool
+) -> plan.Interface:
+    """Return an interface with its shaper and queue, if it has any."""
+    if not egress.rate_bps:
+        return egress.interface
+    shaper = plan.Shaper(egress.rate_bps, _transmitter(wiring, egress, queue, is_bottleneck))
+    return replace(egress.interface, shaper=shaper, queue=queue, bottleneck=is_bottleneck)
+
+
+def _transmitter(
+    wiring: Wiring, egress: Egress, queue: plan.Queue | None, is_bottleneck: bool
+) -> Transmitter | None:
+    """Return where the frames of a link are transmitted whose queue is at `egress`; None: they take
+    no time.
+    """
+    way = egress.way
+    if way.transmit == "bucket":
+        return None
+    onward = wiring.egresses[wiring.peer(egress).node]
+    if transmits(way) and any(other.part == "hop" and other.way is way for other in onward):
+        return "hop"
+    counts_packets = isinstance(queue, plan.Fifo) and queue.limit_packets is not None
+    is_router = wiring.kinds[egress.node] == "router"
+    if is_router and counts_packets and is_steady(way) and not is_bottleneck:
+        return "here"
+    return "below"
