@@ -1,5 +1,5 @@
 """The statistics of claims: what is estimated from a metric over the repetitions of a
-configuration.
+configuration; and the trends of a statistic over a swept name.
 """
 
 from __future__ import annotations
@@ -34,6 +34,19 @@ MEDIAN = _statistic("median", "Median over the repetitions", METRIC)
 MEAN = _statistic("mean", "Mean over the repetitions; assumes normal values", METRIC)
 PERCENTILE = _statistic("percentile", "A percentile over the repetitions", METRIC, P)
 COUNT = _statistic("count", "Share of the repetitions in which a comparison is true", TEST)
+
+STATISTIC = Parameter("statistic", AnyName("a statistic"), "a median", required=True)
+OVER = Parameter("over", AnyName("a swept name"), "a swept name, of quantities", required=True)
+
+
+def _trend(name: str, summary: str) -> Entry:
+    return Entry(name=name, summary=summary, parameters=(STATISTIC, OVER), runs=True)
+
+
+INCREASING = _trend("increasing", "It rises with a swept name: a trend, and no step that falls")
+DECREASING = _trend("decreasing", "It falls with a swept name: a trend, and no step that rises")
+
+TRENDS: Registry[Entry] = Registry("trend of a claim", "trend", [INCREASING, DECREASING])
 
 STATISTICS: Registry[Entry] = Registry(
     "statistic of a claim", "statistic", [MEDIAN, MEAN, PERCENTILE, COUNT]

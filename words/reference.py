@@ -19,7 +19,7 @@ from .blocks.pep import PEP
 from .blocks.policer import POLICER
 from .blocks.users import USERS
 from .ccas import QUIC_CCAS, TCP_CCAS
-from .claims import STATISTICS
+from .claims import STATISTICS, TRENDS
 from .distributions import DISTRIBUTIONS
 from .figures import FIGURES
 from .jitter import JITTERS
@@ -63,6 +63,7 @@ WORDS_OF: tuple[tuple[str, Registry[Any]], ...] = (
     ("Metrics", METRICS),
     ("Figures", FIGURES),
     ("Statistics of claims", STATISTICS),
+    ("Trends of claims", TRENDS),
 )
 
 

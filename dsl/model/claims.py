@@ -19,6 +19,7 @@ Statistic = Literal["median", "mean", "percentile", "count"]
 Relation = Literal["<", "<=", ">", ">=", "in"]
 Over = Literal["each", "mean"]
 Least = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
+Combination = Literal["sum", "ratio", "trend"]
 Tested = Literal["", "<", "<=", ">", ">="]
 """The comparison inside `count`; empty: no `count`."""
 
@@ -46,10 +47,10 @@ class ClaimTerm(Model):
 
 class ClaimUnit(Model):
     """A quantity and its bounds (SI unit, None: open): shift plus the sum of its terms, or their
-    ratio.
+    ratio; or the trend of its terms in their order, from -1 to 1.
     """
 
-    terms: Annotated[tuple[ClaimTerm, ...], Field(min_length=1, max_length=2)]
+    terms: Annotated[tuple[ClaimTerm, ...], Field(min_length=1, max_length=1000)]
     shift: Real = 0.0
     low: Real | None
     high: Real | None
@@ -72,7 +73,7 @@ class Claim(Model):
     over: Over
     condition: Text
     holds: Text
-    form: Literal["sum", "ratio"]
+    form: Combination
     relation: Relation
     unit: Text
     shared: tuple[Word, ...]
@@ -91,7 +92,9 @@ class Claim(Model):
 
     @property
     def pairs(self) -> int:
-        """The number of intervals that decide it."""
+        """The number of intervals and tests that decide it; of a trend: one, and each step."""
+        if self.form == "trend":
+            return sum(len(unit.terms) for unit in self.units)
         return 1 if self.over == "mean" else len(self.units)
 
 
@@ -104,6 +107,10 @@ def contradiction(claim: Claim, axes: tuple[tuple[str, frozenset[str]], ...]) ->
     for unit in claim.units:
         if claim.form == "ratio" and len(unit.terms) != 2:
             return "is a ratio of other than two statistics"
+        if claim.form == "sum" and len(unit.terms) > 2:
+            return "is a sum of more than two statistics"
+        if claim.form == "trend" and (len(unit.terms) < 2 or claim.over == "mean"):
+            return "is a trend of fewer than two values, or the mean of trends"
         if (unit.low is None, unit.high is None) != {
             "in": (False, False),
             "<": (True, False),
@@ -113,6 +120,8 @@ def contradiction(claim: Claim, axes: tuple[tuple[str, frozenset[str]], ...]) ->
         if unit.low is not None and unit.high is not None and unit.low > unit.high:
             return "has an empty range"
         kinds = {term.statistic for term in unit.terms}
+        if claim.form == "trend" and kinds != {"median"}:
+            return "is a trend of something other than medians"
         if len(unit.terms) == 2 and (len(kinds) > 1 or not kinds <= {"median", "mean"}):
             return "joins statistics that have no interval together"
         if claim.over == "mean" and not kinds <= {"median", "mean"}:

@@ -59,7 +59,7 @@ class Reading:
 def read(call: syntax.Call, facts: Facts) -> Reading:
     """Check one statistic. Raises CompileError with everything wrong in it."""
     entry = words.STATISTICS.get(call.name.text, call.name.span)
-    given = _arguments(call, entry.parameters)
+    given = arguments(call, entry.parameters)
     gather = Gather()
     path: syntax.Expr = given[words.METRIC.name]
     test: tuple[Tested, syntax.Expr] | None = None
@@ -117,9 +117,7 @@ def check_where(node: syntax.Expr, facts: Facts) -> None:
     condition(node, facts.first, facts.symbols)
 
 
-def _arguments(
-    call: syntax.Call, parameters: Sequence[Parameter[object]]
-) -> dict[str, syntax.Expr]:
+def arguments(call: syntax.Call, parameters: Sequence[Parameter[object]]) -> dict[str, syntax.Expr]:
     """Return the arguments of a statistic by name. Raises CompileError."""
     gather = Gather()
     word, known = call.name.text, [p.name for p in parameters]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn, cast
@@ -14,7 +15,7 @@ from fairc.dsl.expressions import arithmetic
 from fairc.dsl.expressions.evaluate import Scope, evaluate, truth
 from fairc.dsl.expressions.names import used_names
 from fairc.dsl.grid.sampling import Bindings
-from fairc.dsl.model.claims import ClaimTerm, ClaimUnit, Over, Relation, Tested
+from fairc.dsl.model.claims import ClaimTerm, ClaimUnit, Combination, Over, Relation, Tested
 from fairc.dsl.text import syntax
 from fairc.words.claims import P
 
@@ -44,39 +45,42 @@ class Point:
     repetitions: int
 
 
-class ClaimUnits:
+class ClaimUnits(ABC):
     """The units of one claim, and what is common to them once all have been resolved.
 
+    form: how the terms of a unit are combined.
     relation: of the quantity to its bounds.
     least: the fewest repetitions of any configuration.
     kinds: the intervals that decide, each with its quantile.
     """
+
+    form: Combination
+    relation: Relation
 
     def __init__(
         self,
         facts: Facts,
         holds: syntax.Expr,
         readings: Mapping[int, Reading],
-        over: Over,
         where: syntax.Expr | None,
         common: bool,
+        apart: Collection[str] = (),
     ) -> None:
+        """Prepare for the configurations where `where` holds.
+
+        apart: swept names by which the statistics of a unit differ, beside those that choose them.
+        """
         self._facts, self._holds, self._readings = facts, holds, readings
-        self.over: Over = over
         self._where, self._common = where, common
-        self._written: Relation
-        self._left, self._written, self._right = _compared(holds)
-        self.relation: Relation = self._written
-        names = set(facts.swept)
         inner = [r.where for r in readings.values() if r.where is not None]
-        apart = {name for name in used_names(inner, facts.lets) if name in names}
+        differing = {name for name in used_names(inner, facts.lets) if name in facts.swept}
+        differing |= set(apart)
         for group in facts.grid.groups:  # names that are bound together change together
-            if apart & set(group.names):
-                apart |= set(group.names)
-        self.shared = tuple(name for name in facts.swept if name not in apart)
+            if differing & set(group.names):
+                differing |= set(group.names)
+        self.shared = tuple(name for name in facts.swept if name not in differing)
         self.least = 10**9
         self.kinds: set[tuple[str, float]] = set()
-        self.is_ratio = False
         self.unit = "1"
 
     def units(self) -> Iterator[ClaimUnit]:
@@ -130,24 +134,9 @@ class ClaimUnits:
     def _true(self, node: syntax.Expr, bound: Bindings) -> bool:
         return truth(evaluate(node, self._facts.grid.scope(bound)), node.span)
 
+    @abstractmethod
     def _unit(self, group: Sequence[Point]) -> ClaimUnit | None:
         """Return the unit of a group; None if a flow of it is absent there."""
-        shared = {name: group[0].bound[name] for name in self.shared}
-        scope = self._facts.grid.scope(shared)
-
-        found, low, high = self._bounds(scope)
-        self._require_shape(found)
-        factors = found.factors
-        chosen = {place: self._chosen(place, group) for place in factors}
-        if any(self._is_absent(place, point) for place, point in chosen.items()):
-            return None
-        self._note(chosen)
-        self.is_ratio = found.below is not None
-        terms = tuple(self._term(p, factors[p], chosen[p], scope) for p in factors)
-        (shift,), _ = in_si([found.shift], found.dimension)
-        first = self._readings[next(iter(factors))]
-        self.unit = "1" if self.is_ratio or first.test else first.unit
-        return ClaimUnit(terms=terms, shift=shift, low=low, high=high)
 
     def _is_absent(self, place: int, point: Point) -> bool:
         flow = self._readings[place].flow
@@ -167,6 +156,111 @@ class ClaimUnits:
             if self._where
             else "claim something about a flow that exists",
         )
+
+    def _refuse(self, found: Sequence[Point], group: Sequence[Point], reading: Reading) -> NoReturn:
+        """Raise CompileError for a statistic about no configuration, or about several."""
+        where = reading.where
+        within = self._within(group)
+        at = where.span if where is not None else reading.span
+        if not found:
+            fail(
+                "empty-claim",
+                f"no configuration meets this condition{within}",
+                at,
+                help="leave such configurations out with the claim's own `where`",
+            )
+        differ = [
+            name
+            for i, name in enumerate(self._facts.swept)
+            if len({point.row[i] for point in found}) > 1
+        ]
+        fail(
+            "several-configurations",
+            f"this statistic covers {len(found)} configurations{within}",
+            at,
+            note="repetitions are never pooled across configurations",
+            help=f"choose one with `where: {differ[0]} == {found[0].bound[differ[0]].canonical}`",
+        )
+
+    def _within(self, group: Sequence[Point]) -> str:
+        """Say which group it is; empty for the only one."""
+        shared = ", ".join(f"{name} = {group[0].bound[name].canonical}" for name in self.shared)
+        return f" where {shared}" if shared else ""
+
+    def _share(self, node: syntax.Expr, scope: Scope) -> Fraction:
+        return P.kind.take(evaluate(node, scope), "`p` of `percentile`", node.span).number / 100
+
+    def _term(self, place: int, factor: Fraction, point: Point, scope: Scope) -> ClaimTerm:
+        reading = self._readings[place]
+        relation: Tested = ""
+        bound, share = 0.0, 0.5
+        if reading.share is not None:
+            share = float(self._share(reading.share, scope))
+        if reading.test is not None:
+            relation, node = reading.test
+            value = arithmetic.quantity(evaluate(node, scope), scope.names)
+            if value.dimension != reading.of_metric and {value.dimension, reading.of_metric} != {
+                NUMBER,
+                SHARE,
+            }:
+                fail(
+                    "wrong-dimension",
+                    (
+                        f"`{reading.metric}` is {reading.of_metric}, and is compared with"
+                        f" {value.dimension}"
+                    ),
+                    node.span,
+                )
+            bound = _si(value)
+        return ClaimTerm(
+            statistic=reading.statistic,
+            metric=reading.metric,
+            flow=reading.flow,
+            load=reading.load,
+            share=share,
+            relation=relation,
+            bound=bound,
+            factor=float(factor),
+            cells=point.row,
+        )
+
+
+class Comparisons(ClaimUnits):
+    """The units of a claim that compares one statistic, or two, with bounds."""
+
+    def __init__(
+        self,
+        facts: Facts,
+        holds: syntax.Expr,
+        readings: Mapping[int, Reading],
+        over: Over,
+        where: syntax.Expr | None,
+        common: bool,
+    ) -> None:
+        """Raise CompileError unless `holds` is a comparison."""
+        super().__init__(facts, holds, readings, where, common)
+        self._over: Over = over
+        self._written: Relation
+        self._left, self._written, self._right = _compared(holds)
+        self.form, self.relation = "sum", self._written
+
+    def _unit(self, group: Sequence[Point]) -> ClaimUnit | None:
+        shared = {name: group[0].bound[name] for name in self.shared}
+        scope = self._facts.grid.scope(shared)
+
+        found, low, high = self._bounds(scope)
+        self._require_shape(found)
+        factors = found.factors
+        chosen = {place: self._chosen(place, group) for place in factors}
+        if any(self._is_absent(place, point) for place, point in chosen.items()):
+            return None
+        self._note(chosen)
+        self.form = "sum" if found.below is None else "ratio"
+        terms = tuple(self._term(p, factors[p], chosen[p], scope) for p in factors)
+        (shift,), _ = in_si([found.shift], found.dimension)
+        first = self._readings[next(iter(factors))]
+        self.unit = "1" if self.form == "ratio" or first.test else first.unit
+        return ClaimUnit(terms=terms, shift=shift, low=low, high=high)
 
     def _bounds(self, scope: Scope) -> tuple[Form, float | None, float | None]:
         """Return what is compared, and its bounds in SI units."""
@@ -221,14 +315,14 @@ class ClaimUnits:
                 self._holds.span,
                 note=f"{SHAPES}, both medians or both means",
             )
-        if self.over == "mean" and not set(kinds) <= {"median", "mean"}:
+        if self._over == "mean" and not set(kinds) <= {"median", "mean"}:
             fail(
                 "claim-form",
                 f"`for = mean` takes `mean` or `median`, not `{kinds[0]}`",
                 readings[0].span,
                 help="write `for = each`",
             )
-        if self.over == "mean" and "median" in kinds and not self._common:
+        if self._over == "mean" and "median" in kinds and not self._common:
             fail(
                 "claim-form",
                 "the mean over configurations that draw on their own is of means, not of medians",
@@ -245,32 +339,6 @@ class ClaimUnits:
             self._refuse(found, group, reading)
         return found[0]
 
-    def _refuse(self, found: Sequence[Point], group: Sequence[Point], reading: Reading) -> NoReturn:
-        """Raise CompileError for a statistic about no configuration, or about several."""
-        where = reading.where
-        shared = ", ".join(f"{name} = {group[0].bound[name].canonical}" for name in self.shared)
-        within = f" where {shared}" if shared else ""
-        at = where.span if where is not None else reading.span
-        if not found:
-            fail(
-                "empty-claim",
-                f"no configuration meets this condition{within}",
-                at,
-                help="leave such configurations out with the claim's own `where`",
-            )
-        differ = [
-            name
-            for i, name in enumerate(self._facts.swept)
-            if len({point.row[i] for point in found}) > 1
-        ]
-        fail(
-            "several-configurations",
-            f"this statistic covers {len(found)} configurations{within}",
-            at,
-            note="repetitions are never pooled across configurations",
-            help=f"choose one with `where: {differ[0]} == {found[0].bound[differ[0]].canonical}`",
-        )
-
     def _note(self, chosen: Mapping[int, Point]) -> None:
         """Remember which interval a unit gets, and how many repetitions it has."""
         points = list(chosen.values())
@@ -285,43 +353,6 @@ class ClaimUnits:
         if kind == "median" and len(points) == 2 and not paired:
             kind = "independent"
         self.kinds.add((kind, share))
-
-    def _share(self, node: syntax.Expr, scope: Scope) -> Fraction:
-        return P.kind.take(evaluate(node, scope), "`p` of `percentile`", node.span).number / 100
-
-    def _term(self, place: int, factor: Fraction, point: Point, scope: Scope) -> ClaimTerm:
-        reading = self._readings[place]
-        relation: Tested = ""
-        bound, share = 0.0, 0.5
-        if reading.share is not None:
-            share = float(self._share(reading.share, scope))
-        if reading.test is not None:
-            relation, node = reading.test
-            value = arithmetic.quantity(evaluate(node, scope), scope.names)
-            if value.dimension != reading.of_metric and {value.dimension, reading.of_metric} != {
-                NUMBER,
-                SHARE,
-            }:
-                fail(
-                    "wrong-dimension",
-                    (
-                        f"`{reading.metric}` is {reading.of_metric}, and is compared with"
-                        f" {value.dimension}"
-                    ),
-                    node.span,
-                )
-            bound = _si(value)
-        return ClaimTerm(
-            statistic=reading.statistic,
-            metric=reading.metric,
-            flow=reading.flow,
-            load=reading.load,
-            share=share,
-            relation=relation,
-            bound=bound,
-            factor=float(factor),
-            cells=point.row,
-        )
 
 
 def _compared(holds: syntax.Expr) -> tuple[syntax.Expr, Relation, syntax.Expr]:

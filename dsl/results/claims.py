@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -18,7 +18,8 @@ from fairc.words.blocks.claim import CLAIM, FOR, HOLDS, OVER, WHERE
 
 from .claim_forms import is_statistic
 from .claim_readings import Reading, check_where, read
-from .claim_units import PAIR_LIMIT, ClaimUnits, written
+from .claim_trends import Trends, trend_of
+from .claim_units import PAIR_LIMIT, ClaimUnits, Comparisons, written
 from .facts import Facts
 
 LEVEL = 0.05
@@ -123,16 +124,16 @@ class ClaimChecker:
         gather.finish()
         assert holds is not None
         chosen = where.value if where else None
-        resolved = ClaimUnits(self._facts, holds.value, readings, over, chosen, self._common)
+        resolved = self._units(holds.value, readings, over, chosen)
         units = tuple(resolved.units())
         self._checked.append(
             _Decidability(
                 Claim(
                     text=text,
-                    over=resolved.over,
+                    over=over,
                     condition=written(where.value) if where else "",
                     holds=written(holds.value),
-                    form="ratio" if resolved.is_ratio else "sum",
+                    form=resolved.form,
                     relation=resolved.relation,
                     unit=resolved.unit,
                     shared=resolved.shared,
@@ -144,7 +145,7 @@ class ClaimChecker:
                 resolved.kinds,
             )
         )
-        self.pairs += 1 if resolved.over == "mean" else len(units)
+        self.pairs += self.claims[-1].pairs
         if self.pairs > PAIR_LIMIT:
             fail(
                 "too-many",
@@ -153,6 +154,26 @@ class ClaimChecker:
                 node.text.span,
                 help="claim less: fix swept names with `where`, or write `for = mean`",
             )
+
+    def _units(
+        self,
+        holds: syntax.Expr,
+        readings: Mapping[int, Reading],
+        over: Over,
+        where: syntax.Expr | None,
+    ) -> ClaimUnits:
+        """Return what resolves the units of a claim. Raises CompileError."""
+        trend = trend_of(holds)
+        if trend is None:
+            return Comparisons(self._facts, holds, readings, over, where, self._common)
+        if over == "mean":
+            fail(
+                "claim-form",
+                "a trend has no mean over configurations",
+                trend.span,
+                help="write `for = each`, or a share of them such as `for = 90%`",
+            )
+        return Trends(self._facts, trend, readings, where, self._common)
 
     def _check_text(self, text: str, span: Span) -> None:
         if not text:
@@ -177,16 +198,18 @@ class ClaimChecker:
         end it.
         """
         for checked in self._checked:
-            if any(kind == "mean" for kind, _ in checked.kinds):
+            kinds = {kind for kind, _ in checked.kinds}
+            if kinds & {"mean", "trend"}:
+                what = "mean" if "mean" in kinds else "trend"
+                known = "interval of a mean" if what == "mean" else "test of a trend"
+                instead = "claim something about the `median`, or " if what == "mean" else ""
                 yield Diagnostic(
                     "undecidable-claim",
                     "a range of repetitions never decides this claim",
                     checked.span,
-                    note="it is about a mean",
-                    notes=(
-                        "no interval of a mean is valid where the values decide how many there are",
-                    ),
-                    help="claim something about the `median`, or write one number for `repeat`",
+                    note=f"it is about a {what}",
+                    notes=(f"no {known} is valid where the values decide how many there are",),
+                    help=f"{instead}write one number for `repeat`",
                     severity=Severity.ERROR if is_end else Severity.WARNING,
                 )
 
@@ -242,7 +265,7 @@ def _needed(kind: str, share: float, pairs: int, is_range: bool = False) -> int:
         return n
     if kind == "mean":
         return 2
-    if kind == "count":
+    if kind in ("count", "trend"):  # each step of a trend has an interval, which needs more
         return 1
     worst = max(share, 1 - share)
     return math.ceil(round(math.log(tail) / math.log(worst), 9))

@@ -3,6 +3,7 @@
 values     the values of each statistic, repetition by repetition
 intervals  the interval of each quantity: order statistics, Hodges-Lehmann, Welch-Satterthwaite,
            Clopper-Pearson
+trends     whether medians rise along a swept name: Page's test, Jonckheere-Terpstra's, and steps
 power      how many repetitions would decide an undecided claim
 deciding   verdicts of all claims of a run, from simultaneous intervals
 looks      claims still undecided at an interim analysis, which may end a range of repetitions

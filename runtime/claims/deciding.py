@@ -26,7 +26,7 @@ from fairc.runtime.repetitions.reading import Measurements
 from fairc.runtime.statistics.estimates import CONFIDENCE, Estimate
 from fairc.runtime.statistics.repeated import Repeated, repeated
 
-from . import intervals
+from . import intervals, trends
 from .intervals import Quantity
 from .power import Needed, needed, together
 from .values import Values
@@ -42,9 +42,9 @@ class Unit:
     """One pair of claim and configuration.
 
     where: the swept names and values that identify it; empty: it is the only one, or the mean. low,
-    high: its bounds, in the SI unit. needed: how many repetitions would decide it; None if it is
-    decided or the number is unknown. reason: why there is no interval. remark: what biases it, or
-    its interval.
+    high: its bounds, in the SI unit. p: of a trend's test. needed: how many repetitions would
+    decide it; None if it is decided or the number is unknown. reason: why there is no interval.
+    remark: what biases it, or its interval.
     """
 
     where: tuple[tuple[str, str], ...]
@@ -55,6 +55,7 @@ class Unit:
     method: str
     needed: Needed | None = None
     remark: str = ""
+    p: float | None = None
 
     @property
     def reason(self) -> str:
@@ -199,6 +200,9 @@ def _units(
         cells = dict(zip(names, unit.terms[0].cells, strict=True))
         where = tuple((name, cells[name]) for name in claim.shared)
         gap = _gap(unit, gaps)
+        if claim.form == "trend":
+            units.append(_trend(unit, where, values, level, gap, common=common, repeats=repeats))
+            continue
         found = (
             intervals.nothing(gap) if gap else _each(claim, unit, values, level, common, repeats)
         )
@@ -227,6 +231,37 @@ def _each(
     if len(known) < len(of_terms):
         return intervals.nothing(next(found for found in of_terms if isinstance(found, str)))
     return intervals.of_unit(unit, claim.form, known, level, common=common, repeated=repeats)
+
+
+def _trend(
+    unit: ClaimUnit,
+    where: tuple[tuple[str, str], ...],
+    values: Values,
+    level: float,
+    gap: str,
+    *,
+    common: bool,
+    repeats: Repeated,
+) -> Unit:
+    of_terms = [values.of(term) for term in unit.terms]
+    known = [found for found in of_terms if not isinstance(found, str)]
+    why = gap or next((found for found in of_terms if isinstance(found, str)), "")
+    found = (
+        trends.undecided(why)
+        if why
+        else trends.of_trend(unit, known, level, common=common, repeated=repeats)
+    )
+    remarks = (found.remark, *dict.fromkeys(values.remark(term) for term in unit.terms))
+    return Unit(
+        where,
+        found.verdict,
+        found.estimate,
+        unit.low,
+        unit.high,
+        found.method,
+        remark="; ".join(filter(None, remarks)),
+        p=found.p,
+    )
 
 
 def _mean(claim: Claim, values: Values, level: float, common: bool, repeats: Repeated) -> Quantity:

@@ -122,6 +122,7 @@ def as_data(decided: ClaimVerdict) -> dict[str, Any]:
                 "low": unit.low,
                 "high": unit.high,
                 "interval": METHODS[unit.method],
+                **({} if unit.p is None else {"p": unit.p}),
                 "reason": unit.reason,
                 "remark": unit.remark,
                 "needed": None

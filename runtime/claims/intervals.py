@@ -39,6 +39,8 @@ Method = Literal[
     "welch",
     "clopper-pearson",
     "confidence sequence",
+    "page",
+    "jonckheere-terpstra",
     "none",
 ]
 CONSTANT = "all values are equal; `count` would have an interval"

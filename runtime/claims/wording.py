@@ -26,6 +26,8 @@ METHODS = {
     "welch": "Welch-Satterthwaite",
     "clopper-pearson": "Clopper-Pearson",
     "confidence sequence": "confidence sequence",
+    "page": "Page's trend test",
+    "jonckheere-terpstra": "Jonckheere-Terpstra",
     "none": "",
 }
 SIGNS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥"}
@@ -35,7 +37,8 @@ SIGNS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥"}
 class UnitText:
     """A unit as text.
 
-    interval: empty if there is none; then note has the reason. bound: such as `> 0.2`.
+    interval: empty if there is none; then note has the reason; of a trend: p. bound: such as
+    `> 0.2`.
     """
 
     where: str
@@ -74,8 +77,12 @@ def _unit_text(decided: ClaimVerdict, unit: Unit, scale: Scale, decimals: int) -
     interval = ""
     if estimate.low is not None and estimate.high is not None:
         interval = f"[{shown(estimate.low)}, {shown(estimate.high)}]"
+    if unit.p is not None:
+        interval = "(p < 0.0001)" if unit.p < 0.0001 else f"(p = {unit.p:.2g})"
     more = repetitions(unit.needed) if unit.needed is not None else ""
     note = "; ".join(filter(None, (unit.reason, more, unit.remark)))
+    if decided.claim.form == "trend" and value:
+        value = f"tau {value}"
     return UnitText(
         ", ".join(f"{name} = {text}" for name, text in unit.where),
         unit.verdict,
@@ -89,6 +96,8 @@ def _unit_text(decided: ClaimVerdict, unit: Unit, scale: Scale, decimals: int) -
 
 def _bound(decided: ClaimVerdict, unit: Unit) -> str:
     of = decided.claim.unit
+    if decided.claim.form == "trend":
+        return "to rise" if unit.high is None else "to fall"
     if unit.low is not None and unit.high is not None:
         return f"in {quantity(unit.low, of, 4)} .. {quantity(unit.high, of, 4)}"
     bound = unit.low if unit.low is not None else unit.high
@@ -136,8 +145,10 @@ def level_text(decision: Decision) -> str:
     looks = " at every interim analysis" if decision.at_looks else ""
     if decision.pairs == 1:
         return f"its interval is at 95 %{looks and ', valid' + looks}"
+    trends = any(decided.claim.form == "trend" for decided in decision.claims)
+    what = "intervals and tests" if trends else "intervals"
     return (
-        f"{decision.pairs} intervals, each at {100 * decision.level:.4g} %, so that all of"
+        f"{decision.pairs} {what}, each at {100 * decision.level:.4g} %, so that all of"
         f" them hold simultaneously{looks} with 95 % confidence"
     )
 

@@ -85,12 +85,15 @@ def claims(run: Run) -> Claims:
     decision = decide_claims(run.measured, Store(run.path))
     if not decision.claims:
         return Claims((), "", "", "")
+    has_trends = any(decided.claim.form == "trend" for decided in decision.claims)
     methods = sorted({METHODS[u.method] for d in decision.claims for u in d.units} - {""})
     return Claims(
         tuple(map(_view, decision.claims)),
         summed_up(decision),
         _level(decision),
-        f"Intervals: {', '.join(methods)}." if methods else "",
+        f"{'Intervals and tests' if has_trends else 'Intervals'}: {', '.join(methods)}."
+        if methods
+        else "",
     )
 
 

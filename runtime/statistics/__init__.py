@@ -4,6 +4,7 @@ docs/trust/statistics.md.
     estimates    median, mean, percentile with the interval that each deserves; `--stat` by name
     bootstrap    the mean's BCa interval
     two_samples  Welch's t, Mann-Whitney U, and the effect sizes that go with them
+    trend        Page's test and Jonckheere-Terpstra's, of values along an order
     paired       the signed-rank test, the shift of paired values, their correlation
     dominance    first-order stochastic dominance
     multiple     Holm's correction for several comparisons

@@ -85,6 +85,24 @@ def test_a_share_of_the_configurations_may_be_enough(fairc: Fairc) -> None:
     assert cases == [0, 1]  # a case for each claim: the first holds although a configuration fails
 
 
+def test_a_trend_is_decided_by_a_test(fairc: Fairc) -> None:
+    of = "(median(goodput(a)), over: rate) }"
+    rises, falls = (
+        f'claim "more" {{ holds = increasing{of}',
+        f'claim "less" {{ holds = decreasing{of}',
+    )
+    called = fairc("run", write(rises, falls), "-o", "one")
+    assert called.status == 1
+    assert "2 claims: 1 holds, 1 fails (4 intervals and tests, each at 98.75 %" in called.out
+    assert "tau 1.000 (p = 0.00098), claimed to rise" in called.out
+    found = verdicts(fairc)
+    assert [row["verdict"] for row in found] == ["holds", "fails"]
+    (unit,) = found[0]["configurations"]
+    assert (unit["by"], unit["value"], unit["interval"]) == ({}, 1.0, "Page's trend test")
+    assert unit["p"] == pytest.approx(0.5**10)
+    assert "from 1Mbit/s to 2Mbit/s it changes by" in found[1]["configurations"][0]["remark"]
+
+
 def test_what_is_claimed_after_results_were_there_is_exploratory(fairc: Fairc) -> None:
     assert fairc("run", write(HOLDS), "-o", "one").status == 0
     assert fairc("run", write(HOLDS, FAILS), "-o", "one").status == 1

@@ -118,6 +118,36 @@ def test_a_metric_may_be_called_with_its_flow() -> None:
     assert counted.units[0].terms[0].flow == "b"
 
 
+def test_a_trend_orders_the_configurations_of_a_name() -> None:
+    found = claim("where = cca == cubic  holds = increasing(median(goodput(a)), over: n)")
+    assert (found.form, found.relation, found.unit, found.pairs) == ("trend", ">", "1", 4)
+    assert found.shared == ("cca", "loss")
+    assert [[t.cells for t in unit.terms] for unit in found.units] == [
+        [("cubic", loss, "1"), ("cubic", loss, "2")] for loss in ("0%", "1%")
+    ]
+    assert {(u.low, u.high, u.shift) for u in found.units} == {(0.0, None, 0.0)}
+    down = claim("where = n == 1  holds = (decreasing(median(goodput(a)), over: loss))")
+    assert down.relation == "<" and {(u.low, u.high) for u in down.units} == {(None, 0.0)}
+
+
+def test_a_trend_goes_by_the_size_of_the_values_not_by_their_order_in_the_file() -> None:
+    text = FILE.replace("n    = [1, 2]", "n = [5, 1, 20]").replace(
+        "exclude cca == bbr and loss == 1% and n == 2", ""
+    )
+    body = 'claim "x" { holds = increasing(median(fairness.F), over: n) }'
+    experiment, found = load(Source("f.fexp", text.format(claims=body, repeat=12, more="")))
+    assert experiment is not None and not found
+    assert [t.cells[2] for t in experiment.claims[0].units[0].terms] == ["1", "5", "20"]
+
+
+def test_a_trend_is_decided_by_a_test_and_by_each_step() -> None:
+    body = 'claim "x" { where = cca == cubic  holds = increasing(median(fairness.F), over: n) }'
+    assert [code for code, _ in checked(body, repeat=7)[1]] == ["few-repetitions"]
+    assert not checked(body, repeat=8)[1]
+    _, found = checked(body, more="precision { goodput = 5% }", repeat="8..30")  # type: ignore
+    assert [code for code, _ in found] == ["undecidable-claim"]
+
+
 def test_the_only_flow_that_is_measured_need_not_be_named() -> None:
     assert claim("where = n == 1  holds = median(rtt) < 1s").units[0].terms[0].flow == "a"
 
@@ -141,6 +171,20 @@ def test_a_share_of_the_configurations_may_be_enough(
         ("for = 120%  holds = median(fairness.F) > 1", "out-of-range", "at most 100%"),
         ("for = 0.9  holds = median(fairness.F) > 1", "missing-unit", "no unit"),
         ("for = 5s  holds = median(fairness.F) > 1", "wrong-dimension", "percentage"),
+        ("holds = increasing(median(fairness.F), over: cca)", "no-order", "no order"),
+        ("holds = increasing(median(fairness.F), over: m)", "unknown-name", "m"),
+        ("holds = increasing(median(fairness.F))", "missing-argument", "over"),
+        ("holds = increasing(fairness.F, over: n)", "wrong-type", "statistic"),
+        ("holds = increasing(mean(fairness.F), over: n)", "claim-form", "mean"),
+        ("holds = increasing(median(fairness.F), over: n) > 0", "claim-form", "whole claim"),
+        (
+            "holds = increasing(median(fairness.F, where: n == 1), over: n)",
+            "claim-form",
+            "over the",
+        ),
+        ("for = mean  holds = increasing(median(fairness.F), over: n)", "claim-form", "no mean"),
+        ("holds = increasing(median(fairness.F), over: n)", "no-order", "has one where cca = bbr"),
+        ("where = n == 1  holds = increasing(median(fairness.F), over: n)", "no-order", "has one"),
         ("holds = median(godput) > 1", "unknown-metric", "godput"),
         ("holds = median(fairness.G) > 1", "unknown-value", "G"),
         ("holds = median(loss_rate) > 1%", "not-measured", "loss_rate"),
