@@ -29,6 +29,7 @@ from .grid.grid_checks import Draws, draw_sample, draws, excluded, occurring
 from .grid.settings import Overrides
 from .grid.sweeps import RESERVED, Grid
 from .imports import imported
+from .results.claim_forms import statistical
 from .results.claims import check_claims
 from .results.facts import Facts
 from .results.figures import FigureChecker, condition
@@ -99,7 +100,6 @@ class Checker:
         if unbuilt := list(refusals(self._declarations)):
             self._warn_all(unbuilt)
             return None
-        lets = {let.name.text: let.value for let in self._unique(syntax.Let, "let")}
         self._topologies = {t.name.text: t for t in self._unique(syntax.Topology, "topology")}
         experiments = self._unique(syntax.Experiment, "experiment")
         if not experiments:
@@ -118,15 +118,14 @@ class Checker:
                 labels=(Label(experiments[0].name.span, "the first one"),),
                 help="put this one into a file of its own, or sweep over what differs",
             )
-        result = self._try(self._experiment, experiments[0], lets) if experiments else None
+        result = self._try(self._experiment, experiments[0]) if experiments else None
         return None if self.diagnostics.errors else result
 
     # the parts, in order
 
-    def _experiment(
-        self, experiment: syntax.Experiment, lets: dict[str, syntax.Expr]
-    ) -> Experiment | None:
+    def _experiment(self, experiment: syntax.Experiment) -> Experiment | None:
         self._statements = experiment.statements
+        lets = {let.name.text: let.value for let in self._unique(syntax.Let, "let")}
         bindings = [b for s in self._of(syntax.Sweep) for b in s.bindings]
         block = Block(
             experiment.name.span, self._of(syntax.Setting), keys.EXPERIMENT, "an experiment"
@@ -246,7 +245,9 @@ class Checker:
             if not isinstance(node, syntax.Sweep | syntax.Experiment)
             for _ in node.walk()
         )
-        grid = self._try(Grid, bindings, excludes, lets, repeat, self._overrides.names, parts)
+        own = {item.name.text for item in self._statements if isinstance(item, syntax.Let)}
+        single = self._overrides.names
+        grid = self._try(Grid, bindings, excludes, lets, repeat, single, parts, own)
         if grid is not None:
             grid.work.most = STEP_LIMIT
             return grid, excludes
@@ -322,8 +323,10 @@ class Checker:
     def _lets(self, lets: Mapping[str, syntax.Expr], grid: Grid) -> None:
         """Evaluate every `let`, even those that nothing uses."""
         scope = grid.scope(next(grid.varied()))
+        unknown = statistical(lets)
         for name in lets:
-            self._try(scope.get, name)
+            if name not in unknown:
+                self._try(scope.get, name)
 
     def _hosts(self, block: Block, grid: Grid) -> None:
         self._try(block.checked)

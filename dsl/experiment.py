@@ -14,6 +14,7 @@ from . import model
 from .core.diagnostics import CompileError, Diagnostics
 from .core.render import runnable
 from .core.source import Source, Span
+from .core.values import shown
 from .grid.sampling import Bindings, Point
 from .grid.sweeps import Grid
 from .scenarios import Builder
@@ -89,7 +90,7 @@ class Experiment:
     ) -> Iterator[tuple[dict[str, str], Callable[[], model.Configuration]]]:
         runnable(self.diagnostics).raise_if_errors()
         for bound, kept in points:
-            text = {name: value.canonical for name, value in bound.items()}
+            text = {name: shown(value) for name, value in bound.items()}
             yield text, partial(self._built, text, bound, kept)
 
     def _built(

@@ -31,11 +31,6 @@ def _of(node: syntax.Node) -> Iterator[tuple[str, syntax.Node]]:
                 yield what, found
 
 
-def _let(node: syntax.Body | syntax.Experiment) -> syntax.Let | None:
-    inside = node.elements if isinstance(node, syntax.Body) else node.statements
-    return next((item for item in inside if isinstance(item, syntax.Let)), None)
-
-
 _Rule = tuple[type[syntax.Node], str, Callable[[Any], syntax.Node | None]]
 
 _UNBUILT: tuple[_Rule, ...] = (
@@ -46,8 +41,6 @@ _UNBUILT: tuple[_Rule, ...] = (
         (kind, "`when`", lambda node: node.when)
         for kind in (syntax.Flow, syntax.Users, syntax.Nodes, syntax.Link, syntax.Device)
     ),
-    (syntax.Body, "`let` in a topology", _let),
-    (syntax.Experiment, "`let` in an experiment", _let),
     (syntax.Metric, "`metric`", lambda node: node.name),
     (syntax.Service, "`service`", lambda node: node.name),
     (syntax.Flow, "a flow of a service", lambda node: node.base),

@@ -264,12 +264,16 @@ class Argument:
 
 @dataclass(frozen=True)
 class Applied:
-    """A word with arguments, such as `fifo(2bdp)`; `name_span` is the word alone."""
+    """A word with arguments, such as `fifo(2bdp)`; `name_span` is the word alone.
+
+    label: the name by which it is shown, of a `let` that holds it.
+    """
 
     name: str
     arguments: tuple[Argument, ...]
     span: Span = field(compare=False)
     name_span: Span = field(compare=False)
+    label: str = field(default="", compare=False)
 
     @cached_property
     def canonical(self) -> str:
@@ -287,6 +291,37 @@ class Applied:
     def phrase(self) -> str:
         """What it is, for messages."""
         return f"`{self.name}(...)`"
+
+
+@dataclass(frozen=True)
+class Amended:
+    """A topology `with` changes.
+
+    text: the changes, with the values of all names in them.
+    changes: the same as they were written, which the network's part reads.
+    label: the name by which it is shown, of a `let` that holds it.
+    """
+
+    base: Symbol | Applied | Amended
+    text: str
+    changes: object = field(compare=False, repr=False)
+    span: Span = field(compare=False)
+    label: str = field(default="", compare=False)
+
+    @cached_property
+    def canonical(self) -> str:
+        """The topology and its changes."""
+        return f"{self.base.canonical} with {self.text}"
+
+    @property
+    def weight(self) -> int:
+        """How many parts it has."""
+        return 1 + self.base.weight
+
+    @property
+    def phrase(self) -> str:
+        """What it is, for messages."""
+        return "a topology `with` changes"
 
 
 @dataclass(frozen=True)
@@ -360,4 +395,21 @@ class TupleValue:
         return "a tuple"
 
 
-Value = Quantity | Mixture | Symbol | Text | Truth | Applied | Several | ListValue | TupleValue
+Value = (
+    Quantity
+    | Mixture
+    | Symbol
+    | Text
+    | Truth
+    | Applied
+    | Amended
+    | Several
+    | ListValue
+    | TupleValue
+)
+
+
+def shown(value: Value) -> str:
+    """Return the text by which plans and pages show a value: its name, or its canonical text."""
+    label = value.label if isinstance(value, Applied | Amended) else ""
+    return label or value.canonical

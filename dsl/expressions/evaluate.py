@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NoReturn, TypeVar
 
@@ -13,6 +15,7 @@ from fairc.dsl.core.registry import suggest
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER
 from fairc.dsl.core.values import (
+    Amended,
     Applied,
     Argument,
     ListValue,
@@ -97,6 +100,7 @@ class Scope:
     work: the count of computed items; by default the parent's, or a new one.
     dotted: whether names with a dot are words, as in `measure`.
     units: returns what `bdp` and `pkt` are here, bits; by default the parent's.
+    own: names whose values are shown by their names, as far as they are calls or topologies.
     """
 
     dotted = False
@@ -109,7 +113,9 @@ class Scope:
         circular: Callable[[tuple[str, ...]], NoReturn] | None = None,
         work: Work | None = None,
         units: arithmetic.Units | None = None,
+        own: Collection[str] = (),
     ) -> None:
+        self._own = own
         self.work: Work = work or (parent.work if parent else Work())
         self.units: arithmetic.Units | None = units or (parent.units if parent else None)
         self._values = dict(values)
@@ -142,6 +148,8 @@ class Scope:
         self._open[name] = None
         try:
             value = evaluate(self._deferred[name], self)
+            if isinstance(value, Amended) or (isinstance(value, Applied) and name in self._own):
+                value = replace(value, label=name)
         except CompileError as error:
             self._failed[name] = error
             raise
@@ -255,6 +263,62 @@ def _light(value: Value, scope: Scope) -> Value:
             help="make smaller lists",
         )
     return value
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What stands between the braces of a `with`, and where its names are looked up."""
+
+    body: syntax.Body
+    scope: Scope
+
+
+def _with(node: syntax.With, scope: Scope) -> Value:
+    base = evaluate(node.base, scope)
+    if not isinstance(base, Symbol | Applied | Amended):
+        fail(
+            "wrong-type",
+            f"`with` changes a topology, not {base.phrase}",
+            node.base.span,
+            help="for example `geo with { link gateway -> terminal { loss = 1% } }`",
+        )
+    text = written(node.body, scope)
+    return _light(Amended(base, text, Changes(node.body, scope), node.span), scope)
+
+
+def written(body: syntax.Body, scope: Scope) -> str:
+    """Return the text of a topology's body on one line, with the values of all names in it that the
+    scope knows.
+    """
+    own = {part.name.text for part in body.walk() if isinstance(part, syntax.Loop | syntax.Let)}
+    values: dict[int, tuple[int, str]] = {}
+    for part in body.walk():
+        if not isinstance(part, syntax.Name | syntax.Call):
+            continue
+        word = part.name if isinstance(part, syntax.Call) else part
+        if word.text in own:
+            continue
+        value = scope.get(word.text)
+        if value is not None:
+            text = f"({value.canonical})" if " " in value.canonical else value.canonical
+            values[word.span.start] = word.span.start + len(word.text), text
+    source, place, parts = body.span.source.text, body.span.start, list[str]()
+    for start, (end, text) in sorted(values.items()):
+        parts += [source[place:start], text]
+        place = end
+    words: list[str] = []
+    for piece in _PIECES.findall("".join((*parts, source[place : body.span.end]))):
+        if piece.isspace() or piece.startswith("#"):
+            words.append("")
+        elif words:
+            words[-1] += piece
+        else:
+            words.append(piece)
+    return " ".join(filter(None, words))
+
+
+_PIECES = re.compile(r'"(?:[^"\\\n]|\\["\\])*"|#[^\n]*|\s+|[^"#\s]+')
+"""Strings, comments, white space, and everything else."""
 
 
 def _items(nodes: tuple[syntax.Expr, ...], scope: Scope) -> tuple[Value, ...]:
@@ -398,4 +462,5 @@ _RULES: dict[type, Callable[[Any, Scope], Value]] = {
     syntax.Compare: _compare,
     syntax.Within: _within,
     syntax.Logic: _logic,
+    syntax.With: _with,
 }

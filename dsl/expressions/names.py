@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
-from fairc.dsl.core.values import Applied, ListValue, Symbol, TupleValue, Value
+from fairc.dsl.core.values import Amended, Applied, ListValue, Symbol, TupleValue, Value
 from fairc.dsl.text import syntax
 
 
@@ -61,6 +61,8 @@ def symbols_in(value: Value) -> Iterator[str]:
         elif isinstance(item, Applied):
             yield item.name
             stack.extend(argument.value for argument in item.arguments)
+        elif isinstance(item, Amended):
+            stack.append(item.base)
         elif isinstance(item, ListValue | TupleValue):
             stack.extend(item.items)
 

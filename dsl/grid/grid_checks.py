@@ -10,6 +10,7 @@ from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label, Severity
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import refuse_unknown
 from fairc.dsl.core.source import Span
+from fairc.dsl.core.values import shown
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.text import syntax
 from fairc.words.blocks.experiment import DRAWS, PAIRED, SAMPLE
@@ -101,7 +102,7 @@ def excluded(grid: Grid, excludes: Sequence[syntax.Exclude]) -> Iterator[Diagnos
     for name, value in grid.unreachable():
         yield _warning(
             "unreachable",
-            f"every cell with `{name}` at {value.canonical} is excluded",
+            f"every cell with `{name}` at {shown(value)} is excluded",
             value.span,
             "leave the value out of the sweep, or loosen an `exclude`",
         )

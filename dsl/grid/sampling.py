@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from operator import itemgetter
 
-from fairc.dsl.core.values import Value
+from fairc.dsl.core.values import Value, shown
 
 Bindings = dict[str, Value]
 Point = tuple[Bindings, tuple[int, ...]]
@@ -35,7 +35,7 @@ class Sample:
         """Return the configurations that are drawn, in their original order."""
         held: dict[tuple[str, ...], list[tuple[int, int, Point]]] = {}
         for index, point in enumerate(points):
-            group = held.setdefault(tuple(point[0][name].canonical for name in self.per), [])
+            group = held.setdefault(tuple(shown(point[0][name]) for name in self.per), [])
             group.append((number(self.seed, "sample", point[0]), index, point))
             if len(group) >= self.size + SLACK:
                 group[:] = self._smallest(group)

@@ -14,7 +14,7 @@ from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, SIZES, Dimension, in_si
-from fairc.dsl.core.values import ListValue, Quantity, TupleValue, Value
+from fairc.dsl.core.values import ListValue, Quantity, TupleValue, Value, shown
 from fairc.dsl.expressions.evaluate import Scope, Work, evaluate, truth
 from fairc.dsl.expressions.names import depending, used_names
 from fairc.dsl.model.requests import Axis
@@ -82,6 +82,7 @@ class Grid:
     Building it evaluates the lists once; nothing is ever multiplied out in memory.
     single: names for which a single value counts as a list of one (`--set loss=1%`).
     parts: of the file, without its sweep.
+    own: the `let`s of the experiment itself, whose values are shown by their names.
     """
 
     def __init__(
@@ -92,16 +93,18 @@ class Grid:
         repeat: int,
         single: Collection[str] = (),
         parts: int = 1,
+        own: Collection[str] = (),
     ) -> None:
         self._lets = lets
         self._examined = max(2, min(CHECK_LIMIT, PART_LIMIT // max(1, parts)))
         self._single = single
         self.work = Work()
-        swept = {word.text for binding in bindings for word in binding.names}
+        self._swept = swept = {word.text for binding in bindings for word in binding.names}
         varying = depending(lets, swept)
         self._varying = {name: lets[name] for name in lets if name in varying}
         fixed = {name: lets[name] for name in lets if name not in self._varying}
-        self._fixed = Scope({}, fixed, work=self.work)
+        self._own = own
+        self._fixed = Scope({}, fixed, work=self.work, own=own)
         self.repeat = repeat
         self.sample: Sample | None = None
         self._known: dict[tuple[object, ...], bool] = {}
@@ -166,8 +169,23 @@ class Grid:
     def _group(self, binding: syntax.Binding, before: set[str]) -> Group:
         names = tuple(word.text for word in binding.names)
         depends = used_names([binding.value], self._lets) & before
+        self._refuse_later(binding, before)
         rows = None if depends else self._rows(binding, binding.value, {})
         return Group(binding, names, binding.value, rows)
+
+    def _refuse_later(self, binding: syntax.Binding, before: set[str]) -> None:
+        """Refuse a list with a `let` of the experiment that uses a name which is swept later."""
+        later = self._swept - before
+        for name in sorted(used_names([binding.value], self._lets) & set(self._own)):
+            needed = used_names([self._lets[name]], self._lets) & later
+            if needed:
+                fail(
+                    "unknown-name",
+                    f"`{name}` needs `{min(needed)}`, which is swept after it",
+                    binding.value.span,
+                    labels=(Label(self._lets[name].span, f"`{name}` is defined here"),),
+                    help=f"sweep `{min(needed)}` before `{binding.names[0].text}`",
+                )
 
     def _rows(
         self, binding: syntax.Binding, expression: syntax.Expr, bound: Bindings
@@ -246,7 +264,9 @@ class Grid:
         units = None
         if self._sizes is not None and self._path <= bound.keys():
             units = partial(self._sizes, bound)
-        return Scope({**bound, **(others or {})}, self._varying, self._fixed, units=units)
+        return Scope(
+            {**bound, **(others or {})}, self._varying, self._fixed, units=units, own=self._own
+        )
 
     def _rows_of(self, group: Group, bound: Bindings) -> tuple[Row, ...]:
         if group.rows is not None:
@@ -281,12 +301,12 @@ class Grid:
             if group.rows is not None:
                 for row in group.rows:
                     for name, value in zip(group.names, row, strict=True):
-                        found[name].setdefault(value.canonical, value)
+                        found[name].setdefault(shown(value), value)
         dependent = {n for g in self.groups if g.rows is None for n in g.names}
         if dependent:
             for bound in self._assignments(self._needed(dependent)):
                 for name in dependent:
-                    found[name].setdefault(bound[name].canonical, bound[name])
+                    found[name].setdefault(shown(bound[name]), bound[name])
         return tuple(_axis(name, values) for name, values in found.items())
 
     def projected(self, names: Collection[str]) -> Iterator[Bindings]:

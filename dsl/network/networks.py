@@ -60,6 +60,7 @@ def build_network(body: syntax.Body, scope: Scope, report: Report) -> model.Netw
     Raises CompileError with everything wrong in it; warnings go to `report`.
     """
     gather = Gather()
+    scope = _with_lets(body, scope, gather)
     nodes = _nodes(body, gather)
     ways: dict[tuple[str, str], _LinkSide] = {}
     for element in body.elements:
@@ -82,6 +83,26 @@ def build_network(body: syntax.Body, scope: Scope, report: Report) -> model.Netw
             fail("empty-topology", "this topology has no nodes", body.span)
     gather.finish()
     return model.Network(tuple(nodes.values()), links, body.span, pairs)
+
+
+def _with_lets(body: syntax.Body, scope: Scope, gather: Gather) -> Scope:
+    """Return the scope inside a topology: its `let`s, in any order, then the names around it;
+    `gather` collects second ones of a name.
+    """
+    lets: dict[str, syntax.Let] = {}
+    for element in body.elements:
+        if isinstance(element, syntax.Let):
+            first = lets.setdefault(element.name.text, element)
+            if first is not element:
+                with gather.attempt():
+                    fail(
+                        "duplicate-let",
+                        f"`let {element.name.text}` is declared twice",
+                        element.name.span,
+                        labels=(Label(first.name.span, "first occurrence"),),
+                        help="rename one of them",
+                    )
+    return Scope({}, {name: let.value for name, let in lets.items()}, scope) if lets else scope
 
 
 def _nodes(body: syntax.Body, gather: Gather) -> dict[str, model.Node]:

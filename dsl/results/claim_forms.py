@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any, TypeVar, cast
 
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
 from fairc.dsl.core.problems import fail
@@ -18,8 +19,11 @@ from fairc.dsl.core.units import EXAMPLES, NUMBER, SHARE, Dimension
 from fairc.dsl.core.values import Quantity
 from fairc.dsl.expressions import arithmetic, functions
 from fairc.dsl.expressions.evaluate import Scope, evaluate
+from fairc.dsl.expressions.names import depending, mentioned
 from fairc.dsl.text import syntax
 from fairc.words.claims import STATISTICS
+
+N = TypeVar("N", bound=syntax.Node)
 
 SHAPES = "a claim compares one statistic, or the sum, difference or ratio of two"
 
@@ -54,6 +58,49 @@ class Form:
 def is_statistic(node: syntax.Node) -> bool:
     """Return whether a node is a call of a statistic."""
     return isinstance(node, syntax.Call) and node.name.text in STATISTICS
+
+
+def statistical(lets: Mapping[str, syntax.Expr]) -> frozenset[str]:
+    """Return the `let`s that hold statistics, themselves or through others: no value before a
+    run.
+    """
+    own = {name for name, value in lets.items() if any(map(is_statistic, value.walk()))}
+    return depending(lets, own) | own
+
+
+def expanded(node: N, lets: Mapping[str, syntax.Expr], inside: tuple[str, ...] = ()) -> N:
+    """Return a node with every `let` of statistics in its place; inside: those that are being
+    expanded. Raises CompileError for `let`s in a circle.
+    """
+    held = statistical(lets)
+    if not held & mentioned(node):
+        return node
+
+    def replaced(part: Any) -> Any:
+        if isinstance(part, tuple):
+            return tuple(map(replaced, part))
+        if not isinstance(part, syntax.Node):
+            return part
+        if not isinstance(part, syntax.Name) or part.text not in held or part.rest or part.index:
+            names: tuple[str, ...] = part.__match_args__[1:]
+            return replace(part, **{name: replaced(getattr(part, name)) for name in names})
+        if part.text in inside:
+            fail(
+                "circular",
+                f"`{part.text}` is defined in terms of itself",
+                lets[part.text].span,
+                help="a `let` of statistics uses others, never itself",
+            )
+        if lets[part.text].span.source is not node.span.source:
+            fail(
+                "wrong-type",
+                f"`{part.text}` holds statistics, and comes from another file",
+                part.span,
+                help="write it in this file",
+            )
+        return syntax.Group(part.span, expanded(lets[part.text], lets, (*inside, part.text)))
+
+    return cast(N, replaced(node))
 
 
 def form_of(

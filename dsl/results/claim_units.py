@@ -10,7 +10,7 @@ from typing import NoReturn, cast
 
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.units import NUMBER, SHARE, in_si
-from fairc.dsl.core.values import Quantity
+from fairc.dsl.core.values import Quantity, shown
 from fairc.dsl.expressions import arithmetic
 from fairc.dsl.expressions.evaluate import Scope, evaluate, truth
 from fairc.dsl.expressions.names import used_names
@@ -128,7 +128,7 @@ class ClaimUnits(ABC):
             grid.work.reset()
             grid.work.step(self._holds.span)
             if self._where is None or self._true(self._where, bound):
-                row = tuple(bound[name].canonical for name in names)
+                row = tuple(shown(bound[name]) for name in names)
                 yield Point(bound, row, len(kept))
 
     def _true(self, node: syntax.Expr, bound: Bindings) -> bool:

@@ -16,7 +16,7 @@ from fairc.dsl.model.claims import Claim, Over
 from fairc.dsl.text import syntax
 from fairc.words.blocks.claim import CLAIM, FOR, HOLDS, OVER, WHERE
 
-from .claim_forms import is_statistic
+from .claim_forms import expanded, is_statistic
 from .claim_readings import Reading, check_where, read
 from .claim_trends import Trends, trend_of
 from .claim_units import PAIR_LIMIT, ClaimUnits, Comparisons, written
@@ -60,7 +60,7 @@ def check_claims(
     checker = ClaimChecker(facts, common)
     for node in nodes:
         try:
-            checker.add(node)
+            checker.add(expanded(node, facts.lets))
         except CompileError as error:
             for diagnostic in error.diagnostics:
                 diagnostics.add(diagnostic)

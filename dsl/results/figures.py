@@ -15,7 +15,16 @@ from fairc.dsl.core.problems import Gather, fail, not_yet
 from fairc.dsl.core.registry import refuse_unknown
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, in_si
-from fairc.dsl.core.values import Argument, ListValue, Quantity, Symbol, Text, TupleValue, Value
+from fairc.dsl.core.values import (
+    Argument,
+    ListValue,
+    Quantity,
+    Symbol,
+    Text,
+    TupleValue,
+    Value,
+    shown,
+)
 from fairc.dsl.expressions.evaluate import Scope, check_symbols, evaluate, truth
 from fairc.dsl.expressions.names import used_names
 from fairc.dsl.grid.sampling import Bindings
@@ -225,7 +234,7 @@ class FigureChecker:
                 )
             facts.grid.work.reset()
             facts.grid.work.step(node.span)
-            key = tuple(bound[name].canonical for name in names)
+            key = tuple(shown(bound[name]) for name in names)
             for numbered in product(*numbers):
                 full = (*key, *map(str, numbered))
                 if full not in rows:
@@ -294,15 +303,15 @@ class FigureChecker:
         counted = {"repetition": facts.grid.repeat, "load": facts.loads}
         extra = tuple(name for name in counted if name in {*names, *fixed})
         numbers = [tuple(map(str, range(1, counted[name] + 1))) for name in extra]
-        shown = tuple(name for name in extra if name in names)
+        numbered_names = tuple(name for name in extra if name in names)
         found: set[tuple[str, ...]] = set()
         for bound in facts.grid.projected({*swept, *fixed} - set(counted)):
             for numbered in product(*numbers):
-                key = {n: v.canonical for n, v in bound.items()}
+                key = {n: shown(v) for n, v in bound.items()}
                 key |= dict(zip(extra, numbered, strict=True))
                 if selection and tuple(key[n] for n in fixed) not in rows:
                     continue
-                found.add(tuple(key[n] for n in (*swept, *shown)))
+                found.add(tuple(key[n] for n in (*swept, *numbered_names)))
             if len(found) * factor > limit:
                 break
         return len(found) * factor
@@ -338,13 +347,13 @@ def _symbols(value: Value | None) -> list[Symbol]:
 
 
 def _values_of(axes: Sequence[Axis], names: Collection[str]) -> str:
-    def shown() -> Iterator[str]:
+    def listed() -> Iterator[str]:
         for axis in axes:
             if axis.name in names:
                 rest = ", ..." if len(axis.values) > 8 else ""
                 yield f"`{axis.name}` has {', '.join(axis.values[:8])}{rest}"
 
-    return "; ".join(shown()) or "write a condition on swept names, `repetition` or `load`"
+    return "; ".join(listed()) or "write a condition on swept names, `repetition` or `load`"
 
 
 def _canonical(value: Value) -> str | float | tuple[str, ...]:
