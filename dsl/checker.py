@@ -37,13 +37,20 @@ from .results.goals import check_precision
 from .results.measures import build_measures
 from .scenarios import Builder, Parts
 from .text import syntax
+from .traffic.services import Services
 from .unbuilt import refusals
 
 P = ParamSpec("P")
 T = TypeVar("T")
 N = TypeVar("N", bound=syntax.Node)
 Named = TypeVar(
-    "Named", bound=syntax.Let | syntax.Topology | syntax.Experiment | syntax.Flow | syntax.Users
+    "Named",
+    bound=syntax.Let
+    | syntax.Service
+    | syntax.Topology
+    | syntax.Experiment
+    | syntax.Flow
+    | syntax.Users,
 )
 
 _ONE = Fraction(1)
@@ -62,9 +69,9 @@ class TooManyErrors(Exception):
     """So many errors were found that the search ends."""
 
 
-def on_users(flow: syntax.Flow) -> bool:
+def on_users(flow: syntax.Flow, services: Services) -> bool:
     """Return whether a flow runs on a group of users."""
-    return any(setting.key.text == USERS.name for setting in flow.settings.items)
+    return any(setting.key.text == USERS.name for setting in services.settings(flow))
 
 
 class Checker:
@@ -137,11 +144,15 @@ class Checker:
         repeat = given or Repeat(1, 1)
         flows = self._flows(experiment)
         users = self._unique(syntax.Users, "users")
+        declared = {
+            service.name.text: service for service in self._unique(syntax.Service, "service")
+        }
+        services = Services(declared)
         grid, excludes = self._grid(bindings, lets, repeat.most)
         topology = self._topology(experiment, block)
         settings = [setting for h in self._of(syntax.Hosts) for setting in h.settings.items]
         hosts = Block(experiment.name.span, settings, HOSTS, "`hosts`")
-        parts = Parts(topology, self._topologies, flows, users, block, lets, hosts)
+        parts = Parts(topology, self._topologies, flows, services, users, block, lets, hosts)
         builder = Builder(parts, grid, self.diagnostics.add)
         if topology is not None:
             self._try(grid.compare_sizes, builder.size_units, builder.path_names)
@@ -169,8 +180,8 @@ class Checker:
             lets=lets,
             symbols=symbols,
             measured=measure,
-            flows=[flow.name.text for flow in flows if not on_users(flow)],
-            on_users=[flow.name.text for flow in flows if on_users(flow)],
+            flows=[flow.name.text for flow in flows if not on_users(flow, services)],
+            on_users=[flow.name.text for flow in flows if on_users(flow, services)],
             users=[group.name.text for group in users],
             loads=loads,
             present=builder.present,
@@ -180,9 +191,9 @@ class Checker:
         self._try(draw_sample, block, grid, seed)
         if not self.diagnostics.errors:
             nodes: list[syntax.Node] = [s.value for s in block.settings.values()]
-            nodes += [*flows, *excludes, *self._topologies.values()]
+            nodes += [*flows, *declared.values(), *excludes, *self._topologies.values()]
             nodes += [n for kind in NAMING for n in self._of(kind)]
-            self._warn_all(unused(bindings, nodes, flows, users, lets))
+            self._warn_all(unused(bindings, nodes, flows, users, declared.values(), lets))
         if not self.diagnostics.errors and grid.upper_bound() <= COUNT_LIMIT:
             self._warn_all(self._try(lambda: list(excluded(grid, excludes))) or ())
         title = self._text(block, keys.TITLE, static)

@@ -1,6 +1,4 @@
-"""`import`: the `let`s and topologies of other files, all of them in or below the first one's
-folder.
-"""
+"""`import`: the `let`s, services and topologies of other files, all in the first one's folder."""
 
 from __future__ import annotations
 
@@ -14,11 +12,13 @@ from .text import syntax
 from .text.parser import parse
 from .text.reading import read
 
+Declared = syntax.Let | syntax.Service | syntax.Topology
+
 FILE_LIMIT = 100
 """At most this many files are imported."""
 
 
-def imported(file: syntax.File) -> tuple[list[syntax.Let | syntax.Topology], list[Source]]:
+def imported(file: syntax.File) -> tuple[list[Declared], list[Source]]:
     """Return the declarations of all files that a file imports, each file once and in order, and
     these files.
 
@@ -39,7 +39,7 @@ class _Loader:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._seen: set[Path] = set()
-        self.declarations: list[syntax.Let | syntax.Topology] = []
+        self.declarations: list[Declared] = []
         self.sources: list[Source] = []
 
     def follow(self, file: syntax.File, trail: tuple[Path, ...], gather: Gather) -> None:
@@ -82,9 +82,7 @@ class _Loader:
         self.sources.append(source)
         file = parse(source)
         self.follow(file, (*trail, real), gather)
-        self.declarations.extend(
-            d for d in file.declarations if isinstance(d, syntax.Let | syntax.Topology)
-        )
+        self.declarations.extend(d for d in file.declarations if isinstance(d, Declared))
 
     def _confined(self, statement: syntax.Import, folder: Path) -> Path:
         """Return the path of an import.

@@ -39,6 +39,7 @@ from .network.paths import Trip, size_units
 from .network.policers import with_feedback
 from .text import syntax
 from .traffic.flows import build_flow, check_ends, named_ends, trip_of
+from .traffic.services import Services
 from .traffic.sharing import check_sharing
 
 P = ParamSpec("P")
@@ -76,6 +77,7 @@ class Parts:
     topology: syntax.Expr | syntax.Body | None
     topologies: Mapping[str, syntax.Topology]
     flows: Sequence[syntax.Flow]
+    services: Services
     users: Sequence[syntax.Users]
     settings: Block
     lets: Mapping[str, syntax.Expr]
@@ -94,21 +96,24 @@ class Builder:
             topology.append(parts.topology)
         timing = [s.value for name, s in parts.settings.settings.items() if name in TIMING]
         hosts = [setting.value for setting in parts.hosts.settings.values()]
-        blocks = [flow.settings for flow in parts.flows]
-        blocks += [users.settings for users in parts.users]
-        counts = [s.value for block in blocks for s in block.items if s.key.text == "count"]
+        given = [(flow, list(parts.services.settings(flow))) for flow in parts.flows]
+        bases = [flow.base for flow in parts.flows if flow.base is not None]
+        counts = [s.value for _, items in given for s in items if s.key.text == "count"]
+        counts += [s.value for u in parts.users for s in u.settings.items if s.key.text == "count"]
         self._deciding = self._depends(counts)
-        ends = [s for flow in parts.flows for s in flow.settings.items if s.key.text in ENDS]
+        ends: list[syntax.Node] = [s for _, items in given for s in items if s.key.text in ENDS]
+        ends += bases
         self._network = self._memo(self._build_network, topology)
         self._timing = self._memo(self._build_timing, timing)
         self._costs = self._memo(self._build_costs, hosts)
         self._groups = self._memo(self._build_groups, parts.users)
         self._flows = [
-            (flow, self._memo(self._flow_builder(flow), [flow, *hosts])) for flow in parts.flows
+            (flow, self._memo(self._flow_builder(flow), [*parts.services.parts(flow), *hosts]))
+            for flow in parts.flows
         ]
         self._whole = self._memo(_with_hosts_of_flows, [*topology, *parts.users, *ends])
-        trips = [s.value for flow in parts.flows for s in flow.settings.items if s.key.text in TRIP]
-        self._trips = self._memo(self._build_trips, [*topology, *trips])
+        trips = [s.value for _, items in given for s in items if s.key.text in TRIP]
+        self._trips = self._memo(self._build_trips, [*topology, *trips, *bases])
         self._is_sizing = False
 
     def _memo(self, build: Callable[P, T], nodes: Iterable[syntax.Node]) -> _Memo[P, T]:
@@ -151,7 +156,8 @@ class Builder:
         scope = self._grid.scope(bound)
         network = self._network(bound, scope)
         hosts = {node.name for node in network.nodes if node.kind == "host"}
-        trips = (trip_of(flow, scope, hosts) for flow in self._parts.flows)
+        flows = (self._parts.services.complete(flow, scope) for flow in self._parts.flows)
+        trips = (trip_of(flow, scope, hosts) for flow in flows)
         return network, [trip for trip in trips if trip is not None]
 
     def build(self, bound: Bindings) -> model.Scenario:
@@ -177,7 +183,7 @@ class Builder:
         with gather.attempt():
             timing = self._timing(bound, scope)
         if network is not None:
-            flows = self._between_hosts(flows, network, groups, gather)
+            flows = self._between_hosts(flows, network, groups, scope, gather)
             with gather.attempt():
                 flows = with_feedback(network, flows)
         gather.finish()
@@ -242,11 +248,17 @@ class Builder:
         built: Sequence[model.Flow],
         network: model.Network,
         groups: Mapping[str, Group],
+        scope: Scope,
         gather: Gather,
     ) -> list[model.Flow]:
         """Return flows with their ends as nodes; `gather` collects what is wrong with these."""
         hosts = {node.name for node in network.nodes if node.kind == "host"}
-        declared = {flow.name.text: flow for flow, _ in self._flows}
+        names = {flow.name for flow in built}
+        declared = {
+            flow.name.text: self._parts.services.complete(flow, scope)
+            for flow, _ in self._flows
+            if flow.name.text in names
+        }
         flows = [named_ends(declared[flow.name], flow, hosts) for flow in built]
         for flow in flows:
             if len(gather.found) >= MOST_FOUND:
@@ -322,7 +334,12 @@ class Builder:
 
     def _flow_builder(self, flow: syntax.Flow) -> Callable[[Scope], model.Flow]:
         """Return what builds a flow in a scope."""
-        return lambda scope: build_flow(flow, scope, self._hosts(scope), self._report)
+
+        def build(scope: Scope) -> model.Flow:
+            whole = self._parts.services.complete(flow, scope)
+            return build_flow(whole, scope, self._hosts(scope), self._report)
+
+        return build
 
     def _hosts(self, scope: Scope) -> Settings:
         """Return the settings of `hosts`; errors in it are reported where the block is checked."""

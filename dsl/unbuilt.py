@@ -42,8 +42,6 @@ _UNBUILT: tuple[_Rule, ...] = (
         for kind in (syntax.Flow, syntax.Users, syntax.Nodes, syntax.Link, syntax.Device)
     ),
     (syntax.Metric, "`metric`", lambda node: node.name),
-    (syntax.Service, "`service`", lambda node: node.name),
-    (syntax.Flow, "a flow of a service", lambda node: node.base),
     (syntax.Experiment, "`template`", lambda node: node.name if node.is_template else None),
     (syntax.Experiment, "`extends`", lambda node: node.extends),
     (syntax.With, "`with`", lambda node: node.body),

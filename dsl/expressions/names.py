@@ -72,9 +72,11 @@ def unused(
     nodes: Iterable[syntax.Node],
     flows: Sequence[syntax.Flow],
     users: Iterable[syntax.Users],
+    services: Collection[syntax.Service],
     lets: Mapping[str, syntax.Expr],
 ) -> Iterator[Diagnostic]:
-    """Yield warnings about swept names that nothing uses, and about groups of users without a flow.
+    """Yield warnings about swept names that nothing uses, and about groups of users and services
+    without a flow.
 
     nodes: everything that may use a swept name, except other bindings.
     """
@@ -84,9 +86,16 @@ def unused(
             what = f"`{word.text}` is swept, but nothing uses it"
             help = "its values give cells that differ only in their seeds"
             yield Diagnostic("unused-name", what, word.span, help=help, severity=Severity.WARNING)
-    named = used_names(flows, lets)
+    named = used_names([*flows, *services], lets)
     for name in (group.name for group in users):
         if name.text not in named:
             what = f"no flow runs on the users `{name.text}`"
             help = f"write `users = {name.text}` in a flow"
             yield Diagnostic("unused-name", what, name.span, help=help, severity=Severity.WARNING)
+    bases = [flow.base for flow in flows if flow.base is not None]
+    chosen = used_names([*bases, *(b.value for b in bindings)], lets)
+    for word in (service.name for service in services):
+        if word.text not in chosen:
+            what = f"no flow is the service `{word.text}`"
+            help = f"write `flow NAME = {word.text}`"
+            yield Diagnostic("unused-name", what, word.span, help=help, severity=Severity.WARNING)

@@ -16,7 +16,7 @@ from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.network.paths import Trip
 from fairc.dsl.text import syntax
 from fairc.words.blocks import flow as keys
-from fairc.words.blocks.hosts import RECEIVE_BUFFER, SEND_BUFFER
+from fairc.words.blocks.hosts import OVER, RECEIVE_BUFFER, SEND_BUFFER
 from fairc.words.ccas import Setting
 from fairc.words.distributions import distribution
 from fairc.words.workloads import WorkloadEntry
@@ -51,7 +51,7 @@ def build_flow(
     with gather.attempt():
         workload = use.entry.build(use) if use else None
     with gather.attempt():
-        control, quic = _control(settings, use, workload)
+        control, quic = _control(settings, hosts, use, workload)
     with gather.attempt():
         _refuse_two_windows(settings, workload)
     if workload is not None:
@@ -86,14 +86,18 @@ def build_flow(
 
 
 def _control(
-    settings: Settings, use: Use[WorkloadEntry] | None, workload: model.Workload | None
+    settings: Settings,
+    hosts: Settings,
+    use: Use[WorkloadEntry] | None,
+    workload: model.Workload | None,
 ) -> tuple[Control | None, dict[str, Setting]]:
     """Return the transport and the CCA, and all parameters of the CCA over QUIC if a flow over TCP
     also needs them.
 
     None where what they follow from is wrong. Raises CompileError.
     """
-    at, over, cca = settings.block.span, settings.given(keys.OVER), settings.given(keys.CCA)
+    at, cca = settings.block.span, settings.given(keys.CCA)
+    over = settings.given(keys.OVER) or hosts.given(OVER)
     if settings.failed(keys.OVER, keys.CCA):
         return None, {}
     if use is None or not use.entry.needs_tcp:

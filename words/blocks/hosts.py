@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairc.dsl.core.entries import Parameter
+from fairc.dsl.core.entries import Entries, Parameter
 from fairc.dsl.core.kinds import A_PACKET_COUNT, A_SWITCH, AN_ECN, Words
 from fairc.dsl.core.registry import Registry
 from fairc.words.processing import A_PROCESSING, A_SYSCALL_COST
 from fairc.words.sizes import A_BUFFER
+from fairc.words.transports import TRANSPORTS
 
 OFFLOAD = Parameter(
     "offload", Words("state", ("off", "on")), "segmentation offloads (TSO, GSO, GRO)", "off"
@@ -24,6 +25,9 @@ SEND_BUFFER = Parameter(
 )
 RECEIVE_BUFFER = Parameter(
     "receive_buffer", A_BUFFER, "receive buffer of each connection", otherwise="limits nothing"
+)
+OVER = Parameter(
+    "over", Entries(TRANSPORTS), "default of the flows", otherwise="the CCA's, tcp first"
 )
 INITIAL_WINDOW = Parameter(
     "initial_window", A_PACKET_COUNT, "default of the flows", otherwise="10pkt; 32pkt for `load`"
@@ -53,6 +57,7 @@ HOSTS: Registry[Parameter[Any]] = Registry(
         TCP_METRICS_SAVE,
         SEND_BUFFER,
         RECEIVE_BUFFER,
+        OVER,
         INITIAL_WINDOW,
         ECN,
         SACK,
