@@ -20,7 +20,9 @@ P = Parameter
 A_BIN_COUNT = Quantities((NUMBER,), low=1, high=200, whole=True)
 A_NAME = AnyName("a swept name, `repetition`, `load`, `protocol`, `time`, `flow` or `users`")
 NAMES = OneOrMore(A_NAME, "a name or a list of names")
-ALWAYS = ("repetition", "load", "protocol", "time", "flow", "users")
+LOAD = "load"
+"""The name of the number of a page load."""
+ALWAYS = ("repetition", LOAD, "protocol", "time", "flow", "users")
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ class FigureEntry(Entry):
     module: where it is drawn, if not in the module of its name in runtime/report/figures.
     over_time: its parameter that can be `time`; empty: none.
     has_panels: whether `facet` makes panels.
+    over_sweep: whether it shows a statistic of the cells at each value of its `x`.
     """
 
     panels: int
@@ -75,6 +78,7 @@ class FigureEntry(Entry):
     module: str = ""
     over_time: str = ""
     has_panels: bool = True
+    over_sweep: bool = False
     runs: bool = True
 
 
@@ -126,6 +130,7 @@ FIGURES: Registry[FigureEntry] = Registry(
             most=(12, 12 * 12),
             lines=MAX_LINES,
             over_time=_X.name,
+            over_sweep=True,
         ),
         _figure(
             "heatmap",
@@ -135,6 +140,7 @@ FIGURES: Registry[FigureEntry] = Registry(
             _Y,
             _STAT,
             most=(24, 2000),
+            over_sweep=True,
         ),
         _figure(
             "boxplot",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from fairc.dsl.core.diagnostics import Diagnostic
 from fairc.dsl.core.entries import Entry, Parameter
@@ -112,6 +112,9 @@ class MetricEntry(Entry):
     flows still move.
     not_levels: the values that are not, by their names in `measure`.
     of_transfers: whether its percentiles are over transfers.
+    packets: which captured packets it is computed from: those of each flow at its bottleneck
+    (`flow`), those of all flows together (`all`), or none.
+    from_packets: the values of another metric that are, by their names in `measure`.
     check: yields what is wrong with a request in a configuration, given the flows that it is of;
     its place is added.
     """
@@ -129,6 +132,8 @@ class MetricEntry(Entry):
     is_level: bool = False
     not_levels: frozenset[str] = frozenset()
     of_transfers: bool = False
+    packets: Literal["flow", "all", "none"] = "none"
+    from_packets: frozenset[str] = frozenset()
     check: Callable[[MetricRequest, Sequence[MeasuredFlow]], Iterable[Diagnostic]] | None = None
 
     def unit_of(self, value: str) -> str:
@@ -171,6 +176,7 @@ METRICS: Registry[MetricEntry] = Registry(
             _FLOW,
             values=_OF_USERS,
             is_level=True,
+            packets="flow",
         ),
         _metric(
             "utilization",
@@ -178,6 +184,7 @@ METRICS: Registry[MetricEntry] = Registry(
             "Share of the bottleneck's rate that was used",
             of_cell=True,
             is_level=True,
+            packets="all",
         ),
         _metric(
             "rtt",
@@ -217,6 +224,7 @@ METRICS: Registry[MetricEntry] = Registry(
             _FLOW,
             values=("total", "queue", "random"),
             is_level=True,
+            packets="flow",
         ),
         _metric(
             "retransmissions",
@@ -226,6 +234,7 @@ METRICS: Registry[MetricEntry] = Registry(
             values=("share",),
             need=_RESENDS,
             units={"share": "1"},
+            from_packets=frozenset({"retransmissions.share"}),
         ),
         _metric(
             "limited",
@@ -242,6 +251,7 @@ METRICS: Registry[MetricEntry] = Registry(
             _FLOW,
             values=("mean", *_PERCENTILES, "max"),
             is_level=True,
+            packets="flow",
         ),
         _metric(
             "fairness",
@@ -259,6 +269,7 @@ METRICS: Registry[MetricEntry] = Registry(
             units={"competition_time": "s"},
             is_level=True,
             not_levels=frozenset({"fairness.floor", "fairness.competition_time"}),
+            packets="flow",
         ),
         _metric(
             "fmp",
@@ -279,6 +290,7 @@ METRICS: Registry[MetricEntry] = Registry(
             signed=frozenset({"fmp.K", "fmp.K_rel", "fmp.K_pair"}),
             need=_SEVERAL,
             of_cell=True,
+            packets="flow",
         ),
         _metric(
             "unfairness",
@@ -287,6 +299,7 @@ METRICS: Registry[MetricEntry] = Registry(
             _TWO,
             of_cell=True,
             is_level=True,
+            packets="flow",
         ),
         _metric(
             "policing",
@@ -313,6 +326,7 @@ METRICS: Registry[MetricEntry] = Registry(
             need=_SEVERAL,
             of_cell=True,
             units=dict.fromkeys(("reached", "held"), "1"),
+            packets="flow",
         ),
         _metric(
             "stationarity",
@@ -322,6 +336,7 @@ METRICS: Registry[MetricEntry] = Registry(
             _SLOT,
             values=("statistic", "p", "autocorrelation"),
             signed=frozenset({"stationarity.autocorrelation"}),
+            packets="flow",
         ),
         _metric("plt", "s", "Page load time: loadEventEnd", _FLOW, need=_LOAD, per_load=True),
         _metric("ttr", "s", "Time to response: responseStart", _FLOW, need=_LOAD, per_load=True),

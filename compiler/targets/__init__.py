@@ -32,12 +32,14 @@ class Target:
 
     begin: prepares a folder and returns a function that writes one cell into it. finish: writes the
     parts for the whole plan into the folder, after its cells have been estimated one by one.
+    begin_alone: as begin, but with each program and everything that runs it in one file.
     """
 
     name: str
     about: str
     begin: Begin | None = None
     finish: Finish | None = None
+    begin_alone: Begin | None = None
 
 
 def _begin_json(directory: Path) -> Writer:
@@ -54,7 +56,12 @@ TARGETS: Registry[Target] = Registry(
     "target",
     "target",
     (
-        Target("mininet", "a standalone Mininet program per cell", mininet.begin),
+        Target(
+            "mininet",
+            "a standalone Mininet program per cell",
+            mininet.begin,
+            begin_alone=partial(mininet.begin, alone=True),
+        ),
         Target("json", "plan.json and cells.jsonl only", _begin_json),
         Target("containers", "a Compose file per cell", containers.begin),
         Target(
@@ -74,9 +81,7 @@ def in_one_file(target: Target) -> Target:
     """Return the target with each program and everything that runs it in one file, if it supports
     that.
     """
-    if target.begin is mininet.begin:
-        return replace(target, begin=partial(mininet.begin, alone=True))
-    return target
+    return target if target.begin_alone is None else replace(target, begin=target.begin_alone)
 
 
 def find(names: Iterable[str]) -> list[Target]:

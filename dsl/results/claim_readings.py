@@ -15,6 +15,7 @@ from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.model.claims import Statistic, Tested
 from fairc.dsl.text import syntax
 from fairc.words import claims as words
+from fairc.words.figures import LOAD
 from fairc.words.metrics import MetricEntry
 
 from .facts import Facts
@@ -104,14 +105,14 @@ def _tested(node: syntax.Expr) -> tuple[syntax.Expr, tuple[Tested, syntax.Expr]]
 def check_where(node: syntax.Expr, facts: Facts) -> None:
     """Raise CompileError unless a condition chooses configurations by swept names."""
     for part in node.walk():
-        if isinstance(part, syntax.Name) and part.text in ("repetition", "load", "time"):
+        if isinstance(part, syntax.Name) and part.text in ("repetition", LOAD, "time"):
             fail(
                 "not-an-axis",
                 f"a claim cannot choose by `{part.text}`",
                 part.span,
                 note="its statistics are taken over all repetitions",
                 help="for one load of a page write `median(plt, load: 2)`"
-                if part.text == "load"
+                if part.text == LOAD
                 else "name swept values only",
             )
     condition(node, facts.first, facts.symbols)

@@ -30,7 +30,7 @@ from fairc.dsl.expressions.names import used_names
 from fairc.dsl.grid.sampling import Bindings
 from fairc.dsl.model.requests import Axis, FigureRequest, Selection
 from fairc.dsl.text import syntax
-from fairc.words.figures import FIGURES, FigureEntry
+from fairc.words.figures import FIGURES, LOAD, FigureEntry
 from fairc.words.metrics import METRICS
 
 from .facts import Facts
@@ -133,7 +133,7 @@ class FigureChecker:
     def _check_load(self, entry: FigureEntry, node: syntax.Expr) -> None:
         """Raise CompileError if a condition names `load` and no flow loads pages."""
         for part in node.walk():
-            if isinstance(part, syntax.Name) and part.text == "load":
+            if isinstance(part, syntax.Name) and part.text == LOAD:
                 self._refuse_load(f"`where` of `{entry.name}`", part.span)
 
     def _refuse_load(self, use: str, span: Span) -> None:
@@ -176,7 +176,7 @@ class FigureChecker:
         name, use = item.name, f"`{parameter.name}` of `{entry.name}`"
         if name not in self._facts.names:
             refuse_unknown("swept name", "name", name, self._facts.names, item.span)
-        if name in ("load", "protocol"):
+        if name in (LOAD, "protocol"):
             self._refuse_load(use, item.span)
             metric = arguments.get("metric")
             per_load = [known.name for known in METRICS if known.per_load]
@@ -220,7 +220,7 @@ class FigureChecker:
         facts = self._facts
         used = used_names([node], facts.lets)
         names = tuple(axis.name for axis in facts.axes if axis.name in used)
-        counted = {"repetition": facts.grid.repeat, "load": facts.loads}
+        counted = {"repetition": facts.grid.repeat, LOAD: facts.loads}
         extra = tuple(name for name in counted if name in used)
         numbers = [tuple(range(1, counted[name] + 1)) for name in extra]
         rows: dict[tuple[str, ...], bool] = {}
@@ -300,7 +300,7 @@ class FigureChecker:
             factor *= PROTOCOLS
         fixed = selection.names if selection else ()
         rows = set(selection.rows) if selection else set()
-        counted = {"repetition": facts.grid.repeat, "load": facts.loads}
+        counted = {"repetition": facts.grid.repeat, LOAD: facts.loads}
         extra = tuple(name for name in counted if name in {*names, *fixed})
         numbers = [tuple(map(str, range(1, counted[name] + 1))) for name in extra]
         numbered_names = tuple(name for name in extra if name in names)

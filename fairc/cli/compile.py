@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from fairc.compiler import emit
+from fairc.compiler.targets import TARGETS, find
 
 from . import console
 from .failures import UsageError
@@ -45,8 +46,9 @@ def compile(
     settings: dict[str, str],
 ) -> None:
     """Write the plan and the emitted programs; byte-identical each time."""
-    if single_file and "mininet" not in targets:
-        raise UsageError("--single-file is for Mininet programs", "add --target mininet")
+    if single_file and not any(target.begin_alone for target in find(targets)):
+        alone = " or ".join(target.name for target in TARGETS if target.begin_alone)
+        raise UsageError(f"--single-file is for programs of {alone}", f"add --target {alone}")
     compilation = compiled(file, settings, engine)
     try:
         emit(compilation, output, targets, single_file)

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fairc.compiler.engine_choice import VIRTUAL_TIME
 from fairc.compiler.targets.binary import find_endpoints
+from fairc.runtime.engines import ENGINES
 from fairc.runtime.formatting import size
 from fairc.runtime.uml import confinement, kernel, sources
 from fairc.runtime.uml.source import recipe_hash
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
 
 engine_option = click.option(
     "--engine",
-    type=click.Choice(["uml", "vm", "docker"]),
-    default="uml",
+    type=click.Choice([kind.name for kind in ENGINES if kind.image]),
+    default=VIRTUAL_TIME[0],
     show_default=True,
     help="Whose image.",
 )
@@ -63,15 +65,16 @@ def _docker() -> Iterator[tuple[Client, ModuleType]]:
 @quiet()
 def build(engine: str, browser: bool, kernel_source: Path | None) -> None:
     """Build the image of an engine, and for uml its kernel, unless they exist."""
-    if engine == "docker":
+    usual = usual_image(engine)
+    if usual is None:
         with _docker() as (docker, container_images):
             container_image = container_images.build(docker, console.say)
         console.result(f"{container_image.name}: {size(container_image.size)}")
         return
-    if engine == "uml":
+    if usual.bare:
         built_kernel = kernel.build(console.say, kernel_source)
         console.result(f"{built_kernel.folder}: kernel {built_kernel.version} of the engine uml")
-    for variant in (usual(engine), *((recipe.BROWSER,) if browser else ())):
+    for variant in (usual, *((recipe.BROWSER,) if browser else ())):
         built = images.build(variant, console.say)
         console.result(
             f"{built.folder}: image {variant.name}, kernel {built.kernel},"
@@ -79,16 +82,17 @@ def build(engine: str, browser: bool, kernel_source: Path | None) -> None:
         )
 
 
-def usual(engine: str) -> Variant:
-    """Return the image of an engine in virtual time for cells without a browser."""
-    return recipe.UML if engine == "uml" else recipe.PLAIN
+def usual_image(engine: str) -> Variant | None:
+    """Return what an engine's machine boots for cells without a browser; None: it has none."""
+    image = ENGINES[engine].image
+    return next((variant for variant in recipe.VARIANTS if variant.name == image), None)
 
 
 @image.command()
 @engine_option
 def info(engine: str) -> int:
     """Show where the images are and what is in them; exit status 3 when there is none."""
-    if engine == "docker":
+    if usual_image(engine) is None:
         with _docker() as (docker, container_images):
             container_image = container_images.require(docker)
         console.result(f"{'name':<8}{container_image.name}")
@@ -140,11 +144,12 @@ def save(file: Path, engine: str, browser: bool) -> None:
     """Write an image and the fast engine's kernel (with its source) to FILE, a new file, for other
     machines.
     """
-    if engine == "docker":
+    usual = usual_image(engine)
+    if usual is None:
         raise UsageError("Docker saves its own images", "docker image save")
     if os.path.lexists(file):
         raise UsageError(f"{file} exists", "move or remove it, or name another file")
-    parts = saved_parts(recipe.BROWSER if browser else usual(engine))
+    parts = saved_parts(recipe.BROWSER if browser else usual)
     if not file.absolute().parent.is_dir():
         raise UsageError(f"{file.parent} is not a folder")
     console.say("packing the image")
@@ -213,7 +218,7 @@ def source(folder: Path) -> None:
 @engine_option
 def rm(engine: str) -> None:
     """Remove every image, the kernel, and the virtual machine's snapshots."""
-    if engine == "docker":
+    if usual_image(engine) is None:
         with _docker() as (docker, container_images):
             for name in container_images.remove(docker):
                 console.result(f"removed {name}")

@@ -20,7 +20,7 @@ from fairc.runtime.vm import portable
 
 from . import console
 from .failures import UsageError
-from .image import saved_parts, usual
+from .image import saved_parts, usual_image
 from .options import quiet, type_path
 from .results import plan_of
 
@@ -91,8 +91,9 @@ def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> No
 
 def saved_image(engine: str, folder: Path) -> Path:
     """Save the image that a virtual-time engine runs. Raises UsageError."""
-    if engine not in ("uml", "vm"):
+    variant = usual_image(engine)
+    if variant is None:
         raise UsageError(f"the engine {engine} has no image: --with-image does not apply")
     path = folder / "image.tar.zst"
-    portable.save(saved_parts(usual(engine)), path)
+    portable.save(saved_parts(variant), path)
     return path

@@ -135,13 +135,13 @@ def refuse_unasked(engine: str | None, where: str) -> None:
     if engine is None:
         return
     try:
-        family = kind_of(engine).family
+        kind = kind_of(engine)
     except LookupError as error:
         raise UsageError(error.args[0]) from None
-    if family not in CHOICES:
-        root = ", which runs as root on this machine's kernel" if engine == "mininet" else ""
+    if kind.family not in CHOICES:
+        risk = f", which {kind.risk}" if kind.risk else ""
         raise UsageError(
-            f"the {where} names the engine {engine}{root}", f"`--engine {engine}` allows it"
+            f"the {where} names the engine {engine}{risk}", f"`--engine {engine}` allows it"
         )
 
 

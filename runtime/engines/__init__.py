@@ -30,7 +30,9 @@ class EngineKind:
     hidden: not offered to a user. slower: the name of the same engine with half the guest's speed,
     for `fairc calibrate`. like: the engine whose limits it has; itself, unless it is one for tests.
     computing_is_free: whether what hosts compute takes no time of its clock
-    (cell/expansion.py).
+    (cell/expansion.py). risk: what it does to this machine, after "which"; empty: nothing. image:
+    the name of the image that its machine boots for cells without a browser (runtime/vm/recipe.py),
+    `containers` for that of containers; empty: it has none.
     """
 
     name: str
@@ -40,6 +42,8 @@ class EngineKind:
     slower: str = ""
     like: str = ""
     computing_is_free: bool = False
+    risk: str = ""
+    image: str = ""
 
     @property
     def family(self) -> str:
@@ -69,17 +73,30 @@ ENGINES: Registry[EngineKind] = Registry(
             "the Linux kernel as a program in virtual time, without root",
             "uml:UmlEngine",
             computing_is_free=True,
+            image="uml",
         ),
         EngineKind(
-            "vm", "a Linux machine in virtual time, without root", "vm:VmEngine", slower="vm-half"
+            "vm",
+            "a Linux machine in virtual time, without root",
+            "vm:VmEngine",
+            slower="vm-half",
+            image="plain",
         ),
         EngineKind(
             "vm-half", "vm with half the guest's speed", "vm:HalfSpeedVmEngine", True, like="vm"
         ),
         EngineKind(
-            "mininet", "this machine's kernel in real time, as root", "mininet:MininetEngine"
+            "mininet",
+            "this machine's kernel in real time, as root",
+            "mininet:MininetEngine",
+            risk="runs as root on this machine's kernel",
         ),
-        EngineKind("docker", "containers on this machine, in real time", "docker:DockerEngine"),
+        EngineKind(
+            "docker",
+            "containers on this machine, in real time",
+            "docker:DockerEngine",
+            image="containers",
+        ),
     ),
 )
 

@@ -55,7 +55,7 @@ Seen on `vm`: of three packets within 5 us the first was dropped, after the two 
 """
 _ALWAYS, _NEVER = -(2**62), 2**62
 
-Order = Literal["line", "flows", "mixed"]
+Order = Literal["all", "flows", "mixed"]
 """What leaves in the order in which it came: all packets; those of each flow; not even these."""
 
 
@@ -112,7 +112,7 @@ def match(
             inputs, up[inputs], upstream.time_ns[inputs], outputs, down[outputs], low_ns, high_ns
         )
         pairs = None
-        if drop_tail is not None and order == "line":
+        if drop_tail is not None and order == "all":
             pairs = replay(alike, upstream, downstream, found, drop_tail)
         certain[outputs] = pairs is not None
         if pairs is None:
@@ -228,7 +228,7 @@ def _numbered(fields: tuple[str, ...], *captures: Packets) -> Int64s:
 
 def lines(packets: Packets, order: Order) -> Iterator[Int64s]:
     """Yield the indices of the packets of each line, in order; none if nothing stays in order."""
-    if order == "line":
+    if order == "all":
         yield np.arange(len(packets))
     elif order == "flows":
         number = _numbered(_FLOW, packets)

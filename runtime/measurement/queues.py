@@ -277,7 +277,7 @@ def _queue(
         in_bytes = planned.limit_bytes is not None
         limit = planned.limit_bytes or planned.limit_packets or 0
         drop_tail = DropTail(limit, in_bytes, interface.frame_bytes if in_bytes else 1)
-    behind: Order = "line" if delivery is None or _keeps_order(histories[delivery]) else "mixed"
+    behind: Order = "all" if delivery is None or _keeps_order(histories[delivery]) else "mixed"
     return QueueRecord(
         place=place,
         interface=interface,

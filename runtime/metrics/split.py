@@ -8,20 +8,7 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.series import Trace
-
-AT_THE_BOTTLENECK = frozenset(
-    {
-        "throughput",
-        "loss_rate",
-        "queue_delay",
-        "fairness",
-        "fmp",
-        "unfairness",
-        "convergence_time",
-        "stationarity",
-    }
-)
-"""Metrics that are computed from the packets of each flow at its bottleneck."""
+from fairc.words.metrics import METRICS
 
 SHARED = (
     "other flows share its proxies, so its packets at the bottleneck cannot be distinguished from"
@@ -37,15 +24,14 @@ def known_values(
     """Yield the values of a metric; those that cannot be known come without a number."""
     unseen = {f.name for f in measurement.sessions(request.sessions) if measurement.unseen(f)}
     split = {f.name for f in measurement.flows if measurement.split(f)}
+    entry = METRICS[request.name]
     for value in values:
-        if not measurement.captured and (
-            request.name in (*AT_THE_BOTTLENECK, "utilization")
-            or value.metric == "retransmissions.share"
-        ):
+        from_packets = value.metric in entry.from_packets
+        if not measurement.captured and (entry.packets != "none" or from_packets):
             yield value.model_copy(update={"value": None, "reason": UNCAPTURED})
-        elif request.name in AT_THE_BOTTLENECK and unseen and value.flow in {None, *unseen}:
+        elif entry.packets == "flow" and unseen and value.flow in {None, *unseen}:
             yield _without(value, SHARED)
-        elif value.metric == "retransmissions.share" and value.flow in split:
+        elif from_packets and value.flow in split:
             yield _without(value, TWO_LEGS)
         else:
             yield value
@@ -57,7 +43,7 @@ def known_traces(
     """Yield the traces of a metric, except those that proxies hide."""
     unseen = {f.name for f in measurement.sessions(request.sessions) if measurement.unseen(f)}
     for trace in traces:
-        hidden = request.name in AT_THE_BOTTLENECK and trace.flow in {None, *unseen}
+        hidden = METRICS[request.name].packets == "flow" and trace.flow in {None, *unseen}
         if not (unseen and hidden):
             yield trace
 

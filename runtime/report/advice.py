@@ -41,6 +41,7 @@ from fairc.compiler.estimate import length, rates_bps
 from fairc.compiler.plan import Cell, Flow, LoadWorkload
 from fairc.runtime.formatting import counted, quantity
 from fairc.runtime.statistics.paired import comparisons_decided, pairs_needed
+from fairc.words.ccas import CCAS
 from fairc.words.metrics import METRICS, MetricEntry
 
 from .comparisons import MAX_CONFIGURATIONS, MAX_ROWS, tested_names
@@ -235,11 +236,12 @@ def _epochs(cell: Cell, flow: Flow, sharing: int) -> tuple[float, int, float]:
     window, rtt_s = max(1.0, pipe / sharing), base_s + 8 * held / rate
     rise_s = max(0.0, math.log2(max(1.0, pipe / flow.options.initial_window_packets))) * rtt_s
     cca = flow.cca or ""
-    if cca.startswith("bbr"):
+    growth = CCAS[cca].growth if cca in CCAS else ""
+    if growth == "model":
         return BBR_EPOCH_S, BBR_EPOCHS if sharing > 1 else 1, rise_s
-    b = _CUBIC_B if cca == "cubic" else _RENO_B
+    b = _CUBIC_B if growth == "time" else _RENO_B
     epoch_s = (1 - b) * window * rtt_s
-    if cca == "cubic":
+    if growth == "time":
         cubic_s = ((1 - b) * window / _CUBIC_C) ** (1 / 3)
         epoch_s = min(cubic_s, epoch_s / _CUBIC_ALPHA)
     return epoch_s, math.ceil(math.log(LEFT) / math.log(b)) if sharing > 1 else 1, rise_s

@@ -17,6 +17,7 @@ from fairc.runtime.formatting import counted
 from fairc.runtime.metrics.registry import figure_of, full_name, presentation
 from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.repetitions.samples import FLOW, LOAD
+from fairc.words import figures as words
 
 from .answer import MAX_TILES, Answer, Entry, entry
 from .figures import FIGURES, Drawing, NothingToDraw, Sheet, Subject
@@ -195,10 +196,10 @@ def _place(
             "rates" if len(subject.run.configurations) == 1 else ""
         )
         return _over_time([drawn for _, drawn in figures], course)
-    swept = set(subject.run.axes)
+    swept, known = set(subject.run.axes), words.FIGURES
     for place, request in asked:
         whole = request.where is None and not request.flow
-        whole = whole and request.kind in ("line", "heatmap")
+        whole = whole and request.kind in known and known[request.kind].over_sweep
         if (
             whole
             and request.options["x"] in swept

@@ -55,7 +55,7 @@ def test_a_packet_came_between_its_neighbours() -> None:
     """Of the three nines, the second one lies between 1 and 2 on both sides."""
     up = packets((1, 9), (100_000, 1), (200_000, 9), (300_000, 2), (400_000, 9))
     down = packets((500_000, 1), (600_000, 9), (700_000, 2))
-    found = match(up, down, 0, "line")
+    found = match(up, down, 0, "all")
     assert found.found.tolist() == [-1, 0, 1, 2, -1]
     assert found.certain.all()
     assert not match(up, down, 0, "mixed").certain[1]
@@ -67,10 +67,10 @@ def test_a_drop_tail_queue_dropped_what_met_a_full_queue() -> None:
     """
     up = packets((0, 1), (10, 9), (20, 9), (30, 9), (1_000_010, 9))
     down = packets((1_000_000, 1), (2_000_000, 9), (3_000_000, 9))
-    found = match(up, down, 0, "line", DropTail(2, in_bytes=False, slack=0))
+    found = match(up, down, 0, "all", DropTail(2, in_bytes=False, slack=0))
     assert found.found.tolist() == [0, 1, -1, -1, 2]
     assert found.certain.all()
-    assert match(up, down, 0, "line").found.tolist() == [0, -1, -1, 1, 2]
+    assert match(up, down, 0, "all").found.tolist() == [0, -1, -1, 1, 2]
 
 
 def test_a_packet_cannot_be_found_before_it_came() -> None:

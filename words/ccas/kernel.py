@@ -10,6 +10,7 @@ it derives the slope of its friendly region at that moment), and those that it d
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 from fairc.dsl.core.kinds import Quantities
 from fairc.dsl.core.units import TIME
@@ -17,29 +18,20 @@ from fairc.dsl.core.units import TIME
 from .knobs import Cca, Knob, flag, switch, whole
 
 
-def _cca(
-    name: str,
-    summary: str,
-    *knobs: Knob,
-    paces: bool = False,
-    is_scalable: bool = False,
-    needs_ecn: bool = False,
-) -> Cca:
-    return Cca(
-        name=name,
-        summary=summary,
-        parameters=knobs,
-        paces=paces,
-        is_scalable=is_scalable,
-        needs_ecn=needs_ecn,
-    )
+def _cca(name: str, summary: str, *knobs: Knob, **known: Any) -> Cca:
+    return Cca(name=name, summary=summary, parameters=knobs, **known)
 
 
 _DETECT = "1: by trains of acks, 2: by the delay, 3: by both"
 _SSTHRESH = "initial slow-start threshold, packets; 0: none"
 
 KERNEL = [
-    _cca("bbr", "Bottleneck Bandwidth and Round-trip time, version 1", paces=True),
+    _cca(
+        "bbr",
+        "Bottleneck Bandwidth and Round-trip time, version 1",
+        paces=True,
+        growth="model",
+    ),
     _cca(
         "bic",
         "Binary Increase Congestion control",
@@ -70,6 +62,7 @@ KERNEL = [
         switch("fast_convergence", "release bandwidth to new flows faster", 1),
         switch("tcp_friendliness", "never slower than Reno", 1),
         whole("initial_ssthresh", _SSTHRESH, 0, 0, 1_000_000),
+        growth="time",
     ),
     _cca(
         "dctcp",
@@ -109,7 +102,7 @@ KERNEL = [
         whole("nv_reset_period", "lifetime of the minimum RTT, s", 5, 1, 10_000),
         whole("nv_min_cwnd", "least window without losses, packets", 2, 2, 10_000),
     ),
-    _cca("reno", "NewReno (RFC 5681)"),
+    _cca("reno", "NewReno (RFC 5681)", growth="rounds"),
     _cca("scalable", "Scalable TCP"),
     _cca(
         "vegas",

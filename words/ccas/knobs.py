@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from fairc.dsl.core.entries import Entry, Parameter, Use
 from fairc.dsl.core.kinds import A_SWITCH, Quantities
@@ -50,11 +50,14 @@ class Cca(Entry):
     is_scalable: whether its window is inversely proportional to the share of marks (RFC 9332,
     section 1.2).
     needs_ecn: whether it is another CCA without ECN.
+    growth: what its window grows with between losses: round trips, by a packet in each (`rounds`),
+    or `time`, by its cube; `model`: it follows a model of the path; empty: in another way.
     """
 
     paces: bool = False
     is_scalable: bool = False
     needs_ecn: bool = False
+    growth: Literal["rounds", "time", "model", ""] = ""
     runs: bool = True
 
     @cached_property

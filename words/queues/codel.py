@@ -22,7 +22,7 @@ CODEL = Discipline(
     parameters=(SIZE, CODEL_TARGET, INTERVAL, ECN, SCALED),
     lower=_lower,
     target_ns=lambda queue: queue.target_ns,
-    order="line",
+    order="all",
     probes={"codel": "limit 10"},
     modules=("sch_codel",),
 )

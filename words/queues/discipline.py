@@ -140,7 +140,7 @@ class Discipline(Entry):
     always_marks: whether it marks packets without being asked to.
     is_drop_tail: whether it drops what does not fit, and nothing else.
     limit_is_memory: whether its limit counts the memory that packets take, not packets or bytes.
-    order: what leaves in the order in which it came: all packets (`line`), those of each flow
+    order: what leaves in the order in which it came: all packets (`all`), those of each flow
     (`flows`), or neither (`mixed`).
     probes: its names in tc -> arguments to try whether a kernel has it.
     modules: of the kernel.
@@ -155,7 +155,7 @@ class Discipline(Entry):
     always_marks: bool = False
     is_drop_tail: bool = False
     limit_is_memory: bool = False
-    order: Literal["line", "flows", "mixed"] = "mixed"
+    order: Literal["all", "flows", "mixed"] = "mixed"
     probes: Mapping[str, str] = field(default_factory=dict)
     modules: tuple[str, ...] = ()
     in_debian: bool = True

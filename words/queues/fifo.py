@@ -10,6 +10,6 @@ FIFO = Discipline(
     parameters=(SIZE,),
     lower=lambda given: given.limit,
     is_drop_tail=True,
-    order="line",
+    order="all",
     probes={"bfifo": "limit 3028", "pfifo": "limit 10"},
 )

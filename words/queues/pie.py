@@ -25,7 +25,7 @@ PIE = Discipline(
     lower=_lower,
     target_ns=lambda queue: queue.target_ns,
     is_random=True,
-    order="line",
+    order="all",
     probes={"pie": "limit 10"},
     modules=("sch_pie",),
 )

@@ -103,7 +103,7 @@ RED = Discipline(
     lower=_lower,
     doubts=_doubts,
     is_random=True,
-    order="line",
+    order="all",
     probes={"gred": "setup vqs 1 default 0"},
     modules=("sch_red",),
 )

@@ -36,6 +36,7 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.series import Curve
 from fairc.runtime.metrics.base import Metric, Presentation, Value, window
+from fairc.words.ccas import TCP_CCAS
 
 from .cross import cross_traffic
 from .curves import curves as drawn
@@ -128,7 +129,8 @@ def _study(measurement: Measurement, flow: FlowRecord, scales: tuple[int, ...]) 
 
 
 def _no_theory(flow: Flow) -> str:
-    if (flow.transport, flow.cca) == ("tcp", "reno"):
+    cca = flow.cca or ""
+    if flow.transport == "tcp" and cca in TCP_CCAS and TCP_CCAS[cca].growth == "rounds":
         return ""
     return f"{NO_THEORY}, and this is {flow.cca} over {flow.transport.upper()}"
 

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
 from fairc.runtime.formatting import one_line
+from fairc.runtime.repetitions.samples import LOAD
 
 from .base import NothingToDraw
 from .chart import Side
@@ -131,7 +132,7 @@ def named_axis(query: Query, name: str) -> NamedAxis:
     for axis in query.subject.run.plan.axes:
         if axis.name == name and axis.numbers:
             numbers = dict(zip(axis.values, axis.numbers, strict=True))
-    if name in ("repetition", "load"):
+    if name in ("repetition", LOAD):
         numbers = {value: float(value) for value in values}
     if values and all(value in numbers for value in values):
         places = {v: numbers[v] for v in values}
