@@ -20,8 +20,8 @@ from .core.problems import MOST_FOUND, Gather, fail
 from .core.registry import refuse_unknown
 from .core.source import Span
 from .core.units import Dimension
-from .core.values import Applied, Quantity, Symbol, Value
-from .expressions.evaluate import Scope, evaluate_with
+from .core.values import Amended, Applied, Quantity, Symbol, Value
+from .expressions.evaluate import Changes, Scope, evaluate_with
 from .expressions.names import used_names
 from .grid.sampling import Bindings
 from .grid.sweeps import Grid
@@ -34,7 +34,7 @@ from .network.groups import (
     pair_up,
     paired,
 )
-from .network.networks import argument_scope, build_network
+from .network.networks import Layer, argument_scope, build_network
 from .network.paths import Trip, size_units
 from .network.policers import with_feedback
 from .text import syntax
@@ -283,10 +283,15 @@ class Builder:
         topology = self._parts.topology
         assert topology is not None
         if isinstance(topology, syntax.Body):
-            return build_network(topology, scope, self._report)
+            return build_network([(topology, scope)], self._report)
         return evaluate_with(topology, scope, lambda value: self._named_network(value, scope))
 
     def _named_network(self, value: Value, scope: Scope) -> model.Network:
+        changes: list[Layer] = []
+        while isinstance(value, Amended):
+            assert isinstance(value.changes, Changes)
+            changes.insert(0, (value.changes.body, value.changes.scope))
+            value = value.base
         if not isinstance(value, Symbol | Applied):
             fail(
                 "wrong-type",
@@ -296,19 +301,14 @@ class Builder:
             )
         own = self._parts.topologies.get(value.name)
         if own is not None:
-            return self.own_network(own, value, scope)
+            return self.own_network(own, value, scope, changes)
         if value.name not in TOPOLOGIES:
             span = value.name_span if isinstance(value, Applied) else value.span
             refuse_unknown("topology", "topology", value.name, self._known(), span)
         bind(TOPOLOGIES, value, "`topology`")
         declared = preset(value.name)
-        network = self._inside(value, lambda: self._instance(declared, value, None))
+        network = self.own_network(declared, value, None, changes)
         return replace(network, pairs=value.name in PAIRS)
-
-    def _instance(
-        self, topology: syntax.Topology, value: Symbol | Applied, outer: Scope | None
-    ) -> model.Network:
-        return build_network(topology.body, argument_scope(topology, value, outer), self._report)
 
     def _inside(self, value: Symbol | Applied, build: Callable[[], model.Network]) -> model.Network:
         """Build a topology; errors in its text also show where it is used."""
@@ -324,10 +324,22 @@ class Builder:
             ) from None
 
     def own_network(
-        self, topology: syntax.Topology, value: Symbol | Applied, scope: Scope
+        self,
+        topology: syntax.Topology,
+        value: Symbol | Applied,
+        scope: Scope | None,
+        changes: Sequence[Layer] = (),
     ) -> model.Network:
-        """Return the network of a topology that the file declares. Raises CompileError."""
-        return self._inside(value, lambda: self._instance(topology, value, scope))
+        """Return the network of a topology, with changes; scope: where it is declared.
+
+        Raises CompileError.
+        """
+
+        def build() -> model.Network:
+            inner = argument_scope(topology, value, scope)
+            return build_network([(topology.body, inner), *changes], self._report)
+
+        return self._inside(value, build)
 
     def _known(self) -> list[str]:
         return sorted({*TOPOLOGIES.names(), *self._parts.topologies})

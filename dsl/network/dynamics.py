@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -30,9 +30,12 @@ class _TimedChange(NamedTuple):
     span: Span
 
 
+Dynamics = tuple[tuple[syntax.Change | syntax.Cycle | syntax.Outage | syntax.Outages, Scope], ...]
+"""The changes of a link as written, each with where its names are looked up."""
+
+
 def changes(
-    statements: Sequence[syntax.Change | syntax.Cycle | syntax.Outage | syntax.Outages],
-    scope: Scope,
+    statements: Dynamics,
     rate: Quantity | None,
     trace: model.Trace | None,
     impaired: Impairments,
@@ -41,7 +44,7 @@ def changes(
     gather = Gather()
     found: list[_TimedChange] = []
     outages: list[tuple[int, int, Span]] = []
-    for statement in statements[: CHANGE_LIMIT + 1]:
+    for statement, scope in statements[: CHANGE_LIMIT + 1]:
         with gather.attempt():
             if isinstance(statement, syntax.Outage):
                 outages.append(_outage(statement, scope))
@@ -49,7 +52,7 @@ def changes(
                 found.append(_change(statement, scope, rate, trace, impaired))
     gather.finish()
     if len(statements) > CHANGE_LIMIT:
-        fail("too-many", f"a link has at most {CHANGE_LIMIT} changes", statements[-1].span)
+        fail("too-many", f"a link has at most {CHANGE_LIMIT} changes", statements[-1][0].span)
     _refuse_equal(found)
     _refuse_overlap(outages)
     for begin_ns, end_ns, span in outages:

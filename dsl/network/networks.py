@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from fairc.dsl import model
 from fairc.dsl.blocks import Block, Settings
@@ -25,7 +25,7 @@ from fairc.words.policers import policer_of
 from fairc.words.queues.discipline import queue_of
 from fairc.words.trace import load_trace
 
-from .dynamics import changes
+from .dynamics import Dynamics, changes
 from .impairments import Impairments, impairments_of
 from .peps import peps
 from .policers import place_policers
@@ -36,10 +36,19 @@ NODE_LIMIT = 250
 """More nodes than this are more than one machine emulates well."""
 
 
+Layer = tuple[syntax.Body, Scope]
+"""A topology's body, or what a `with` changes, and where its names are looked up."""
+
+
 @dataclass
 class _LinkSide:
-    """One direction of a link as the statements describe it, until both are known."""
+    """One direction of a link as the statements describe it, until both are known.
 
+    settings, dynamics: what it is made from, to which a `with` adds.
+    """
+
+    settings: Settings
+    dynamics: Dynamics
     rate: Quantity | None
     delay: Quantity
     loss: Loss | None
@@ -54,35 +63,57 @@ class _LinkSide:
     ends: Span
 
 
-def build_network(body: syntax.Body, scope: Scope, report: Report) -> model.Network:
-    """Return the network that a topology's body describes, with names looked up in `scope`.
+def build_network(layers: Sequence[Layer], report: Report) -> model.Network:
+    """Return the network that a topology's body describes, with the changes of each `with` in turn.
 
     Raises CompileError with everything wrong in it; warnings go to `report`.
     """
     gather = Gather()
-    scope = _with_lets(body, scope, gather)
-    nodes = _nodes(body, gather)
+    layers = [(body, _with_lets(body, scope, gather)) for body, scope in layers]
+    nodes: dict[str, model.Node] = {}
     ways: dict[tuple[str, str], _LinkSide] = {}
-    for element in body.elements:
-        if len(gather.found) >= MOST_FOUND:
-            break
-        if isinstance(element, syntax.Link):
-            _link(element, scope, nodes, ways, gather, report)
+    for body, scope in layers:
+        before = Before(frozenset(nodes), {})
+        _nodes(body, nodes, gather)
+        for element in body.elements:
+            if len(gather.found) >= MOST_FOUND:
+                break
+            if isinstance(element, syntax.Link):
+                _link(element, scope, nodes, ways, before, gather)
     links = () if gather.found else _pair(ways, gather, report)
-    devices = [e for e in body.elements if isinstance(e, syntax.Device)]
-    proxies = [device for device in devices if device.kind == "pep"]
     pairs: tuple[model.Pep, ...] = ()
     if not gather.found:
         with gather.attempt():
-            pairs = peps(proxies, nodes, links, scope)
+            pairs = peps(_devices(layers, "pep"), nodes, links)
         with gather.attempt():
-            policers = [device for device in devices if device.kind == "policer"]
-            links = place_policers(policers, nodes, links, pairs, scope)
+            links = place_policers(_devices(layers, "policer"), nodes, links, pairs)
+    body, _ = layers[0]
     if not nodes:
         with gather.attempt():
             fail("empty-topology", "this topology has no nodes", body.span)
     gather.finish()
     return model.Network(tuple(nodes.values()), links, body.span, pairs)
+
+
+class Before(NamedTuple):
+    """What one layer finds and has described so far.
+
+    nodes: those of the layers below.
+    described: direction of a link -> where this layer describes it.
+    """
+
+    nodes: frozenset[str]
+    described: dict[tuple[str, str], Span]
+
+
+def _devices(layers: Sequence[Layer], kind: str) -> list[tuple[syntax.Device, Scope]]:
+    """Return the devices of one kind, each with where its names are looked up."""
+    return [
+        (element, scope)
+        for body, scope in layers
+        for element in body.elements
+        if isinstance(element, syntax.Device) and element.kind == kind
+    ]
 
 
 def _with_lets(body: syntax.Body, scope: Scope, gather: Gather) -> Scope:
@@ -105,8 +136,7 @@ def _with_lets(body: syntax.Body, scope: Scope, gather: Gather) -> Scope:
     return Scope({}, {name: let.value for name, let in lets.items()}, scope) if lets else scope
 
 
-def _nodes(body: syntax.Body, gather: Gather) -> dict[str, model.Node]:
-    nodes: dict[str, model.Node] = {}
+def _nodes(body: syntax.Body, nodes: dict[str, model.Node], gather: Gather) -> None:
     for element in body.elements:
         if not isinstance(element, syntax.Nodes):
             continue
@@ -122,7 +152,6 @@ def _nodes(body: syntax.Body, gather: Gather) -> dict[str, model.Node]:
                 nodes[word.text] = model.Node(word.text, element.kind, word.span)
                 if len(nodes) == NODE_LIMIT + 1:  # reported once; further nodes may have links
                     fail("too-many", f"a topology has at most {NODE_LIMIT} nodes", word.span)
-    return nodes
 
 
 def _link(
@@ -130,8 +159,8 @@ def _link(
     scope: Scope,
     nodes: Mapping[str, model.Node],
     ways: dict[tuple[str, str], _LinkSide],
+    before: Before,
     gather: Gather,
-    report: Report,
 ) -> None:
     block = Block(link.span, link.settings.items if link.settings else (), keys.LINK, "a link")
     with gather.attempt():
@@ -146,28 +175,63 @@ def _link(
                 fail("self-link", f"this links `{ends.left.text}` to itself", ends.span)
             pair = (ends.left.text, ends.right.text)
             ordered = {"--": (pair, pair[::-1]), "->": (pair,), "<-": (pair[::-1],)}[ends.arrow]
+            if before.nodes >= set(pair) and pair not in ways:
+                _refuse_unlinked(pair, ends.span, ways)
             for key in ordered:
-                if key in ways:
+                if key in before.described:
                     fail(
                         "duplicate-link",
                         f"the link from `{key[0]}` to `{key[1]}` is described twice",
                         ends.span,
-                        labels=(Label(ways[key].ends, "first here"),),
+                        labels=(Label(before.described[key], "first here"),),
                         help="two links between one pair of nodes need a router on one of them",
                     )
+                before.described[key] = ends.span
             if not gather.found:
-                dynamic = link.settings.changes if link.settings else ()
-                way = _way(settings, dynamic, scope, link.span, ends.span)
-                ways.update(dict.fromkeys(ordered, way))
+                written = link.settings.changes if link.settings else ()
+                dynamics = tuple((change, scope) for change in written)
+                olds = [ways.get(key) for key in ordered]
+                if olds[0] is None:
+                    way = _way(settings, dynamics, link.span, ends.span)
+                    ways.update(dict.fromkeys(ordered, way))
+                    continue
+                first = _changed(olds[0], settings, dynamics)
+                for key, old in zip(ordered, olds, strict=True):
+                    assert old is not None, "a link has both directions"
+                    same = old is olds[0]
+                    ways[key] = first if same else _changed(old, settings, dynamics)
 
 
-def _way(
-    settings: Settings,
-    dynamic: Sequence[syntax.Change | syntax.Cycle | syntax.Outage | syntax.Outages],
-    scope: Scope,
-    statement: Span,
-    ends: Span,
-) -> _LinkSide:
+def _refuse_unlinked(
+    pair: tuple[str, str], at: Span, ways: Mapping[tuple[str, str], _LinkSide]
+) -> NoReturn:
+    """Refuse a `with` for a link that the topology does not have."""
+    links: list[tuple[str, str]] = []
+    for a, b in ways:
+        if (b, a) not in links:
+            links.append((a, b))
+    near = [f"`{a} -- {b}`" for a, b in links if {a, b} & set(pair)]
+    fail(
+        "unknown-link",
+        f"this topology has no link between `{pair[0]}` and `{pair[1]}`",
+        at,
+        note=f"did you mean {' or '.join(near[:2])}?" if near else "",
+        help=f"links: {', '.join(f'{a} -- {b}' for a, b in links)}; a further one has a node that"
+        " this `with` declares",
+    )
+
+
+def _changed(old: _LinkSide, settings: Settings, dynamics: Dynamics) -> _LinkSide:
+    """Return one direction of a link with what a `with` says of it."""
+    everything = Settings(
+        settings.block,
+        {**old.settings.typed, **settings.typed},
+        {**old.settings.values, **settings.values},
+    )
+    return _way(everything, (*old.dynamics, *dynamics), old.statement, old.ends)
+
+
+def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) -> _LinkSide:
     trace, rate = None, settings.given(keys.RATE)
     if isinstance(rate, Use):
         trace, rate = load_trace(rate)
@@ -180,11 +244,13 @@ def _way(
     policed = settings.given(keys.POLICER)
     impairments = impairments_of(settings, loss.bursts if loss else None)
     return _LinkSide(
+        settings=settings,
+        dynamics=dynamics,
         rate=rate,
         delay=settings[keys.DELAY],
         loss=loss,
         impaired=impairments,
-        changes=changes(dynamic, scope, rate, trace, impairments),
+        changes=changes(dynamics, rate, trace, impairments),
         trace=trace,
         queue=chosen or queue_of(keys.QUEUE.fallback, statement),
         mtu=settings.given(keys.MTU),

@@ -21,10 +21,9 @@ from .devices import require_router
 
 
 def peps(
-    devices: Sequence[syntax.Device],
+    devices: Sequence[tuple[syntax.Device, Scope]],
     nodes: Mapping[str, model.Node],
     links: Sequence[model.Link],
-    scope: Scope,
 ) -> tuple[model.Pep, ...]:
     """Return the pairs of proxies of a topology; `mode = none` makes none.
 
@@ -33,7 +32,7 @@ def peps(
     """
     gather = Gather()
     found: list[model.Pep] = []
-    for device in devices:
+    for device, scope in devices:
         with gather.attempt():
             pep = _pep(device, nodes, links, scope)
             if pep is not None:

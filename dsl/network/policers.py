@@ -19,11 +19,10 @@ from .devices import require_node, require_router
 
 
 def place_policers(
-    devices: Sequence[syntax.Device],
+    devices: Sequence[tuple[syntax.Device, Scope]],
     nodes: Mapping[str, model.Node],
     links: Sequence[model.Link],
     peps: Sequence[model.Pep],
-    scope: Scope,
 ) -> tuple[model.Link, ...]:
     """Return the links with a topology's policers placed on their directions, each with a name.
 
@@ -43,7 +42,7 @@ def place_policers(
             with gather.attempt():
                 require_router(place[0], way.policer.span, nodes, "policers run")
     names: dict[str, Span] = {}
-    for device in devices:
+    for device, scope in devices:
         with gather.attempt():
             _unlike(device, names)
             _place(device, nodes, ways, scope)

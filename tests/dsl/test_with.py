@@ -1,0 +1,136 @@
+"""`with`: topologies with changes of their links, and with more nodes and links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from fairc.dsl import Diagnostics
+from fairc.dsl.model import Configuration, Direction
+
+Build = Callable[..., list[Configuration]]
+Check = Callable[..., Diagnostics]
+
+OWN = """
+topology own(loss, trip = 10ms) {
+  node server, client
+  router left, right
+  link server -- left, right -- client { rate = 1Gbit/s }
+  link left -- right { rate = 10Mbit/s  delay = trip  loss = loss  at 1s { loss = 3% } }
+}
+"""
+
+
+def ways(configuration: Configuration) -> dict[tuple[str, str], Direction]:
+    """Return the directions of all links by their ends."""
+    links = configuration.scenario.network.links
+    return {
+        ends: way
+        for link in links
+        for ends, way in (((link.a, link.b), link.forward), ((link.b, link.a), link.backward))
+    }
+
+
+def test_a_direction_of_a_preset_is_changed_and_keeps_the_rest(build: Build) -> None:
+    (found,) = build(
+        "topology = geo(pep: split) with {"
+        " link gateway -> terminal { loss = 1%  at 10s { rate = 5Mbit/s } } }",
+        "flow a { cca = cubic  workload = bulk }",
+        "duration = 20s",
+    )
+    (plain,) = build("topology = geo(pep: split)")
+    way, before = ways(found)["gateway", "terminal"], ways(plain)["gateway", "terminal"]
+    assert (way.loss, [(c.at_ns, c.rate_bps) for c in way.changes]) == (0.01, [(10**10, 5_000_000)])
+    assert (way.rate_bps, way.delay_ns) == (before.rate_bps, before.delay_ns)
+    assert way.queue.size.canonical == before.queue.size.canonical
+    assert ways(found)["terminal", "gateway"].loss == 0
+    assert len(found.scenario.network.peps) == 1
+
+
+def test_both_directions_nested_over_a_topology_of_the_file(build: Build) -> None:
+    (found,) = build(
+        "let lossy = own(1%, trip: rtt) with { link left -- right { jitter = rtt / 5 } }",
+        "let rtt = 10ms",
+        "topology = (lossy with { link right -> left { loss = 2%  at 2s { loss = 4% } } })"
+        " with { link left -> right { delay = 2 * rtt } }",
+        before=OWN,
+    )
+    there, back = (ways(found)[ends] for ends in (("left", "right"), ("right", "left")))
+    assert (there.delay_ns, back.delay_ns) == (20_000_000, 10_000_000)
+    assert (there.loss, back.loss) == (0.01, 0.02)
+    assert [(c.at_ns, c.loss) for c in back.changes] == [(10**9, 0.03), (2 * 10**9, 0.04)]
+    assert [(c.at_ns, c.loss) for c in there.changes] == [(10**9, 0.03)]
+    assert there.jitter == back.jitter and there.jitter is not None
+    assert there.jitter.deviation_ns == 2_000_000
+
+
+def test_names_are_looked_up_where_with_stands(build: Build) -> None:
+    """`loss` is a parameter of `own`, and swept here: the latter is meant."""
+    found = build(
+        "sweep { loss = [1%, 2%] }",
+        "topology = own(5%) with { link left -> right { loss = loss } }",
+        before=OWN,
+    )
+    losses = [(ways(c)["left", "right"].loss, ways(c)["right", "left"].loss) for c in found]
+    assert losses == [(0.01, 0.05), (0.02, 0.05)]
+
+
+def test_further_nodes_links_and_devices(build: Build) -> None:
+    (found,) = build(
+        "topology = bottleneck(rate: 10Mbit/s, rtt: 20ms) with {"
+        "  let slow = 1Mbit/s"
+        "  node probe  router edge"
+        "  link right -- edge, edge -- probe { rate = slow  delay = 1ms }"
+        "  pep half { terminal = edge  gateway = right  mode = split }"
+        " }",
+        "flow a { cca = cubic  workload = file(1MB) }",
+        "flow b { cca = cubic  workload = file(1MB)  to = probe }",
+    )
+    assert [node.name for node in found.scenario.network.nodes] == [
+        *("server", "client", "left", "right"),
+        *("probe", "edge"),
+    ]
+    assert ways(found)["edge", "probe"].rate_bps == 1_000_000
+    assert [pep.name for pep in found.scenario.network.peps] == ["half"]
+
+
+def test_the_text_of_a_swept_topology_has_the_values_of_its_names(build: Build) -> None:
+    found = build(
+        "sweep { loss = [1%, 2%]  net = [geo, geo with {  # less\n"
+        " link gateway -> terminal { loss = loss / 2 } }] }",
+        "topology = net",
+    )
+    assert [c.bindings["net"] for c in found] == [
+        "geo",
+        "geo with { link gateway -> terminal { loss = 1% / 2 } }",
+        "geo",
+        "geo with { link gateway -> terminal { loss = 2% / 2 } }",
+    ]
+    assert [ways(c)["gateway", "terminal"].loss for c in found] == [0, 0.005, 0, 0.01]
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ("link server -> right { loss = 1% }", "unknown-link"),
+        ("link left -> rigth { loss = 1% }", "unknown-node"),
+        ("link left -> right { los = 1% }", "unknown-key"),
+        ("link left -> right { loss = 1Mbit/s }", "wrong-dimension"),
+        ("link left -> right { loss = 1% }  link left -- right { loss = 2% }", "duplicate-link"),
+        ("node server", "duplicate-node"),
+        ("router more  link left -> more", "one-way-link"),
+        ("link left -> right { at 1s { loss = 2% } }", "duplicate-change"),
+        ("link left -> right { jitter = 1s }", "jitter-above-delay"),
+    ],
+)
+def test_what_with_refuses(check: Check, changes: str, code: str) -> None:
+    found = check(f"topology = own(1%) with {{ {changes} }}", before=OWN)
+    assert [d.code for d in found.errors] == [code]
+
+
+@pytest.mark.parametrize("base", ["3", "[geo]", "geos"])
+def test_only_topologies_have_changes(check: Check, base: str) -> None:
+    found = check(f"topology = {base} with {{ link gateway -> terminal {{ loss = 1% }} }}")
+    expected = "unknown-topology" if base == "geos" else "wrong-type"
+    assert [d.code for d in found.errors] == [expected]
