@@ -68,6 +68,14 @@ def load_trace(use: Use[Entry]) -> tuple[model.Trace, Quantity]:
     return trace, Quantity(mean, RATE, use.span)
 
 
+def peak(use: Use[Entry]) -> Quantity:
+    """Return the highest rate of a trace over one of its bins. Raises CompileError."""
+    trace, _ = load_trace(use)
+    return Quantity(
+        Fraction(max(trace.chances) * FRAME_BITS * 10**9, trace.every_ns), RATE, use.span
+    )
+
+
 def _times_ms(data: bytes, name: Text) -> list[int]:
     """Return the times of a trace, never decreasing, the last one more than zero."""
     times: list[int] = []

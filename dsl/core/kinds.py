@@ -56,9 +56,8 @@ def refuse(
     if isinstance(value, Applied) and value.name == "trace" and help is None:
         text = value.span.text if value.span.text.startswith("trace") else "trace(...)"
         help = (
-            f"a link takes a trace, `link left -> right {{ rate = {text} }}` in a topology of"
-            " your own, and so"
-            f" does the mobile network: `topology = 4g(down: {text})`"
+            f"a link takes a trace, `link left -> right {{ rate = {text} }}`, and so do presets:"
+            f" `topology = 4g(down: {text})`"
         )
     fail(
         "wrong-dimension" if isinstance(kind, Quantities) else "wrong-type",

@@ -1,4 +1,4 @@
-"""The functions that compute values: `min`, `max`, `sqrt`, `logspace`, `pairs`, and ranges."""
+"""The functions that compute values, such as `max` and `logspace`, and ranges."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from fairc.dsl.core.problems import fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, Dimension
 from fairc.dsl.core.values import Argument, ListValue, Quantity, Size, TupleValue, Value, extreme
+from fairc.words.trace import A_LINK_RATE, peak
 
 from . import arithmetic
 
@@ -114,6 +115,17 @@ def _dimension(value: Value) -> Dimension | None:
     return value.dimension if isinstance(value, Quantity) else None
 
 
+def _peak(arguments: tuple[Argument, ...], span: Span) -> Value:
+    """Return the highest rate of what a link takes: of a trace that of its bins, else the rate
+    itself.
+    """
+    values = _positional("peak", arguments, span, 1)
+    if len(values) > 1:
+        fail("unknown-argument", "`peak` takes one value", values[1].span)
+    given = A_LINK_RATE.take(values[0], "the rate of `peak`")
+    return given if isinstance(given, Quantity) else peak(given)
+
+
 def _sqrt(arguments: tuple[Argument, ...], span: Span) -> Value:
     """Return the square root of a quantity, or of each item of a list.
 
@@ -194,6 +206,7 @@ BUILTINS: dict[str, Callable[[tuple[Argument, ...], Span], Value]] = {
     "min": _extreme("min", min),
     "max": _extreme("max", max),
     "sqrt": _sqrt,
+    "peak": _peak,
     "logspace": _logspace,
     "pairs": _pairs,
 }

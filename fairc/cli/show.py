@@ -14,6 +14,8 @@ from fairc.runtime import engines
 from fairc.runtime.metrics.registry import METRICS
 from fairc.runtime.metrics.rules import RULES, cited
 from fairc.words.manual import KEYS, Field, Page, families
+from fairc.words.presets import preset
+from fairc.words.presets.drawing import drawing
 
 from . import console
 from .failures import UsageError
@@ -115,8 +117,11 @@ def listed(found: Sequence[Page]) -> Iterator[str]:
 
 
 def described(page: Page) -> Iterator[str]:
-    """Yield a page's lines: for a preset only its text, so that it can be put into a file."""
+    """Yield a page's lines: for a preset its drawing as a comment, and its text, so that both can
+    be put into a file.
+    """
     if page.family == "topologies" and page.text:
+        yield f"# {drawing(preset(page.name))}"
         yield page.text.rstrip("\n")
         return
     yield f"{page.name} ({page.family}): {page.summary}{'' if page.runs else ' (not yet)'}"

@@ -32,7 +32,9 @@ def test_families_are_listed(fairc: Fairc) -> None:
 
 @pytest.mark.parametrize("name", ["bottleneck", "dumbbell", "geo", "4g"])
 def test_a_preset_is_its_text(fairc: Fairc, name: str) -> None:
-    assert fairc("show", name).out == preset_text(name)
+    drawn, _, text = fairc("show", name).out.partition("\n")
+    assert text == preset_text(name)
+    assert drawn.startswith("# server -- ") and "client" in drawn
 
 
 def test_a_metric_has_its_formula_and_source(fairc: Fairc) -> None:

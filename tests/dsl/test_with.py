@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from fairc.dsl import Diagnostics
+from fairc.dsl import Diagnostics, Source, load
+from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.model import Configuration, Direction
+from fairc.dsl.text.parser import parse_expression
+
+from .conftest import text_of
 
 Build = Callable[..., list[Configuration]]
 Check = Callable[..., Diagnostics]
@@ -134,3 +139,33 @@ def test_only_topologies_have_changes(check: Check, base: str) -> None:
     found = check(f"topology = {base} with {{ link gateway -> terminal {{ loss = 1% }} }}")
     expected = "unknown-topology" if base == "geos" else "wrong-type"
     assert [d.code for d in found.errors] == [expected]
+
+
+@pytest.mark.parametrize("name", ["bottleneck", "dumbbell", "access", "parking_lot", "geo", "4g"])
+def test_a_preset_takes_what_a_link_takes(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.trace").write_text("1\n2\n3\n4\n100\n200\n")
+    rate = "down" if name in ("geo", "4g") else "rate"
+    network = f'{name}({rate}: trace("a.trace"), loss: gilbert_elliott(p: 1%, r: 10%))'
+    text = text_of(f"topology = {network}")
+    made, found = load(Source(str(tmp_path / "file.fexp"), text))
+    assert [d.message for d in found.errors] == [] and made is not None
+    (configuration,) = made.configurations()
+    slow = [way for way in ways(configuration).values() if way.trace and way.bursts]
+    assert slow and {way.rate_bps for way in slow} == {6 * 1514 * 8 * 5}
+
+
+def test_access_links_are_ten_times_as_fast_as_the_peak_of_a_trace(tmp_path: Path) -> None:
+    """Five packets in the first of two bins of 100 ms: 605,600 bit/s."""
+    (tmp_path / "a.trace").write_text("1\n2\n3\n4\n100\n200\n")
+    text = text_of('topology = bottleneck(down: trace("a.trace"), up: 20Mbit/s, rtt: 40ms)')
+    made, _ = load(Source(str(tmp_path / "file.fexp"), text))
+    assert made is not None
+    (configuration,) = made.configurations()
+    assert ways(configuration)["server", "left"].rate_bps == 200_000_000
+    assert canonical_of(tmp_path, 'peak(trace("a.trace"))') == "605600bit/s"
+    assert canonical_of(tmp_path, "peak(3Mbit/s)") == "3Mbit/s"
+
+
+def canonical_of(folder: Path, text: str) -> str:
+    """Return the canonical text of an expression in a file of a folder."""
+    return evaluate(parse_expression(Source(str(folder / "file.fexp"), text)), Scope({})).canonical
