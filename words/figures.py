@@ -69,6 +69,7 @@ class FigureEntry(Entry):
     over_time: its parameter that can be `time`; empty: none.
     has_panels: whether `facet` makes panels.
     over_sweep: whether it shows a statistic of the cells at each value of its `x`.
+    shows_statistics: whether it can show an expression of statistics instead of a metric.
     """
 
     panels: int
@@ -79,6 +80,7 @@ class FigureEntry(Entry):
     over_time: str = ""
     has_panels: bool = True
     over_sweep: bool = False
+    shows_statistics: bool = False
     runs: bool = True
 
 
@@ -117,6 +119,7 @@ FIGURES: Registry[FigureEntry] = Registry(
             _CI,
             most=(1, 500),
             has_panels=False,
+            shows_statistics=True,
         ),
         _figure(
             "line",
@@ -131,6 +134,7 @@ FIGURES: Registry[FigureEntry] = Registry(
             lines=MAX_LINES,
             over_time=_X.name,
             over_sweep=True,
+            shows_statistics=True,
         ),
         _figure(
             "heatmap",
@@ -141,6 +145,7 @@ FIGURES: Registry[FigureEntry] = Registry(
             _STAT,
             most=(24, 2000),
             over_sweep=True,
+            shows_statistics=True,
         ),
         _figure(
             "boxplot",

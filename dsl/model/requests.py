@@ -7,10 +7,11 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from fairc.cell.numbers import Above, Real, Repetition
-from fairc.cell.part import empty, off
+from fairc.cell.part import absent, empty, off
 from fairc.cell.text import Document, FlowName, MetricName, Nothing, Sha256, Text, Word
 
 from .base import Model
+from .claims import ClaimUnit, Combination
 
 
 def _below(path: str) -> str:
@@ -95,6 +96,22 @@ class Selection(Model):
     rows: tuple[tuple[Text, ...], ...]
 
 
+class Expression(Model):
+    """An expression of statistics, as a claim has it: a value for each configuration that they
+    share.
+
+    name: of the `let` that holds it; empty: it is written in the figure. text: as written. form,
+    unit, shared, units: as of a claim; the units have no bounds.
+    """
+
+    name: Word | Nothing = ""
+    text: Text
+    form: Combination
+    unit: Text
+    shared: tuple[Word, ...]
+    units: Annotated[tuple[ClaimUnit, ...], Field(min_length=1, max_length=1000)]
+
+
 def _blank(name: object) -> bool:
     return name == ""
 
@@ -103,6 +120,7 @@ class FigureRequest(Model):
     """An entry of `report`: kind of figure, the metric shown (`fairness.F`), its options.
 
     flow: whose values of the metric, or of which group of users; empty, and left out: all.
+    expression: what it shows instead of a metric; left out where there is none.
     options: complete, defaults written out; quantities in SI base units. where: the cells that it
     shows, or None for all.
     """
@@ -110,6 +128,7 @@ class FigureRequest(Model):
     kind: Word
     metric: MetricName | None = None
     flow: Annotated[FlowName | Nothing, Field(exclude_if=_blank)] = ""
+    expression: Annotated[Expression | None, Field(exclude_if=absent)] = None
     options: dict[Word, Text | Real | tuple[Text, ...]] = {}
     where: Selection | None = None
 

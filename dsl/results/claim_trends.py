@@ -51,7 +51,8 @@ class Trends(ClaimUnits):
         given = arguments(call, words.TRENDS.get(call.name.text, call.name.span).parameters)
         self._reading = _median(given[words.STATISTIC.name], readings)
         self._axis = _ordered(given[words.OVER.name], facts)
-        super().__init__(facts, call, readings, where, common, apart=[self._axis.name])
+        super().__init__(facts, call, readings, where, apart=[self._axis.name])
+        self._common = common
         self._rises = call.name.text == words.INCREASING.name
         self.form, self.relation = "trend", ">" if self._rises else "<"
 

@@ -48,12 +48,14 @@ class Point:
 class ClaimUnits(ABC):
     """The units of one claim, and what is common to them once all have been resolved.
 
+    subject: what they are the units of; empty: the code of one that is about nothing.
     form: how the terms of a unit are combined.
     relation: of the quantity to its bounds.
     least: the fewest repetitions of any configuration.
     kinds: the intervals that decide, each with its quantile.
     """
 
+    subject, empty = "claim", "empty-claim"
     form: Combination
     relation: Relation
 
@@ -63,7 +65,6 @@ class ClaimUnits(ABC):
         holds: syntax.Expr,
         readings: Mapping[int, Reading],
         where: syntax.Expr | None,
-        common: bool,
         apart: Collection[str] = (),
     ) -> None:
         """Prepare for the configurations where `where` holds.
@@ -71,7 +72,7 @@ class ClaimUnits(ABC):
         apart: swept names by which the statistics of a unit differ, beside those that choose them.
         """
         self._facts, self._holds, self._readings = facts, holds, readings
-        self._where, self._common = where, common
+        self._where = where
         inner = [r.where for r in readings.values() if r.where is not None]
         differing = {name for name in used_names(inner, facts.lets) if name in facts.swept}
         differing |= set(apart)
@@ -98,15 +99,16 @@ class ClaimUnits(ABC):
                 if axis.name in used_names([at], self._facts.lets)
             )
             fail(
-                "empty-claim",
-                "no configuration meets this condition, so there is nothing to claim",
+                self.empty,
+                "no configuration meets this condition, so there is nothing to"
+                f" {'claim' if self.subject == 'claim' else 'show'}",
                 at.span,
                 help=shown or "write a condition on swept names",
             )
         if len(groups) > PAIR_LIMIT:
             fail(
                 "too-many",
-                f"this claim is about more than {PAIR_LIMIT:,} configurations",
+                f"this {self.subject} is about more than {PAIR_LIMIT:,} configurations",
                 self._holds.span,
                 help="fix swept names with `where`",
             )
@@ -149,12 +151,12 @@ class ClaimUnits(ABC):
         at = self._where or self._holds
         fail(
             "absent-flow",
-            f"no configuration of this claim has {named}, so there is nothing to claim",
+            f"no configuration of this {self.subject} has {named}",
             at.span,
             "where a flow's `count` is 0, it is absent",
             help="choose other configurations, or leave out `where`"
             if self._where
-            else "claim something about a flow that exists",
+            else "name a flow that exists",
         )
 
     def _refuse(self, found: Sequence[Point], group: Sequence[Point], reading: Reading) -> NoReturn:
@@ -164,10 +166,10 @@ class ClaimUnits(ABC):
         at = where.span if where is not None else reading.span
         if not found:
             fail(
-                "empty-claim",
+                self.empty,
                 f"no configuration meets this condition{within}",
                 at,
-                help="leave such configurations out with the claim's own `where`",
+                help=f"leave such configurations out with the {self.subject}'s own `where`",
             )
         differ = [
             name
@@ -238,8 +240,9 @@ class Comparisons(ClaimUnits):
         common: bool,
     ) -> None:
         """Raise CompileError unless `holds` is a comparison."""
-        super().__init__(facts, holds, readings, where, common)
+        super().__init__(facts, holds, readings, where)
         self._over: Over = over
+        self._common = common
         self._written: Relation
         self._left, self._written, self._right = _compared(holds)
         self.form, self.relation = "sum", self._written
@@ -298,8 +301,7 @@ class Comparisons(ClaimUnits):
         return left, (None if "<" in relation else bound), (bound if "<" in relation else None)
 
     def _require_shape(self, found: Form) -> None:
-        readings = [self._readings[place] for place in found.factors]
-        if not readings:
+        if not found.factors:
             fail(
                 "claim-form",
                 "this comparison contains no statistic of a metric",
@@ -307,14 +309,9 @@ class Comparisons(ClaimUnits):
                 note=SHAPES,
                 help="for example `holds = median(fairness.F) > 0.2`",
             )
+        check_joined(found, self._readings, self._holds)
+        readings = [self._readings[place] for place in found.factors]
         kinds = [reading.statistic for reading in readings]
-        if len(readings) > 2 or (len(readings) == 2 and set(kinds) not in ({"median"}, {"mean"})):
-            fail(
-                "claim-form",
-                "this has no confidence interval that could decide a claim",
-                self._holds.span,
-                note=f"{SHAPES}, both medians or both means",
-            )
         if self._over == "mean" and not set(kinds) <= {"median", "mean"}:
             fail(
                 "claim-form",
@@ -353,6 +350,18 @@ class Comparisons(ClaimUnits):
         if kind == "median" and len(points) == 2 and not paired:
             kind = "independent"
         self.kinds.add((kind, share))
+
+
+def check_joined(found: Form, readings: Mapping[int, Reading], whole: syntax.Expr) -> None:
+    """Raise CompileError unless an expression's statistics have an interval together."""
+    kinds = [readings[place].statistic for place in found.factors]
+    if len(kinds) > 2 or (len(kinds) == 2 and set(kinds) not in ({"median"}, {"mean"})):
+        fail(
+            "claim-form",
+            "this has no confidence interval that could decide a claim",
+            whole.span,
+            note=f"{SHAPES}, both medians or both means",
+        )
 
 
 def _compared(holds: syntax.Expr) -> tuple[syntax.Expr, Relation, syntax.Expr]:

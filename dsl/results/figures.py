@@ -28,15 +28,19 @@ from fairc.dsl.core.values import (
 from fairc.dsl.expressions.evaluate import Scope, check_symbols, evaluate, truth
 from fairc.dsl.expressions.names import used_names
 from fairc.dsl.grid.sampling import Bindings
-from fairc.dsl.model.requests import Axis, FigureRequest, Selection
+from fairc.dsl.model.requests import Axis, Expression, FigureRequest, Selection
 from fairc.dsl.text import syntax
 from fairc.words.figures import FIGURES, LOAD, FigureEntry
 from fairc.words.metrics import METRICS
 
 from .facts import Facts
+from .figure_expressions import check_axes, expression, is_expression
 from .metric_uses import check_measured, flow_named, metric_use
 
 _SHOWS = "this figure shows"
+
+SUMMARIES = ("stat", "percentile")
+"""The options that say how the values of a group are summarised."""
 
 PROTOCOLS = 2
 """HTTP versions that the loads of one flow may use: with h3 the first one is over h2."""
@@ -53,10 +57,11 @@ class FigureChecker:
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._flow = ""
+        self._expression: syntax.Expr | None = None
 
     def build(self, figure: syntax.Call | syntax.Name) -> FigureRequest:
         """Return the figure. Raises CompileError with everything wrong in it."""
-        self._flow = ""
+        self._flow, self._expression = "", None
         head = figure.name if isinstance(figure, syntax.Call) else figure
         entry = FIGURES.get(head.text, head.span)
         gather = Gather()
@@ -95,10 +100,15 @@ class FigureChecker:
         if metric is None:
             metric = entry.name
         given_options.pop("where", None)
+        shown = self._shown(entry, use.arguments, where, figure.span)
+        if shown is not None:
+            metric = None
+            filled = {name: value for name, value in filled.items() if name not in SUMMARIES}
         return FigureRequest(
             kind=entry.name,
             metric=metric,
             flow=self._flow,
+            expression=shown,
             options={**filled, **given_options},
             where=selection,
         )
@@ -118,6 +128,9 @@ class FigureChecker:
         """Return the name of the metric that a figure shows, and remember of which flow."""
         if not any(p.name == "metric" for p in entry.parameters):
             fail("too-many-arguments", f"`{entry.name}` shows no metric", node.span)
+        if is_expression(node, self._facts):
+            self._expression = node
+            return Symbol("expression", node.span)
         use = metric_use(node, self._facts, _SHOWS)
         if use is None:
             fail(
@@ -129,6 +142,29 @@ class FigureChecker:
         if use.flow is not None:
             self._flow = flow_named(use, use.flow, self._facts, self._facts.on_users)
         return Symbol(use.name, node.span)
+
+    def _shown(
+        self,
+        entry: FigureEntry,
+        arguments: Mapping[str, Value],
+        where: syntax.Expr | None,
+        at: Span,
+    ) -> Expression | None:
+        """Return the expression that a figure shows; None if it shows a metric."""
+        if self._expression is None:
+            return None
+        for name in SUMMARIES:
+            if name in arguments:
+                fail(
+                    "unknown-argument",
+                    f"`{name}` summarises a metric, and this is an expression of statistics",
+                    arguments[name].span,
+                    help="leave it out",
+                )
+        shown = expression(entry, self._expression, where, self._facts)
+        named = [s for p in entry.parameters if _takes_names(p) for s in _symbols(arguments.get(p.name))]
+        check_axes(shown, named, self._facts, at)
+        return shown
 
     def _check_load(self, entry: FigureEntry, node: syntax.Expr) -> None:
         """Raise CompileError if a condition names `load` and no flow loads pages."""
