@@ -31,8 +31,8 @@ from .grid.sweeps import RESERVED, Grid
 from .imports import imported
 from .results.claim_forms import statistical
 from .results.claims import check_claims
-from .results.facts import Facts
-from .results.figures import FigureChecker, condition
+from .results.facts import Facts, condition
+from .results.figures import FigureChecker
 from .results.goals import check_precision
 from .results.measures import build_measures
 from .scenarios import Builder, Parts

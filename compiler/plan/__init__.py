@@ -60,6 +60,7 @@ from fairc.dsl.model.base import Model
 from fairc.dsl.model.claims import Claim, ClaimTerm, ClaimUnit
 from fairc.dsl.model.requests import (
     Axis,
+    Expression,
     FigureRequest,
     Goal,
     Input,
@@ -90,6 +91,7 @@ __all__ = [
     "CoDel",
     "Distribution",
     "DualPi2",
+    "Expression",
     "Fifo",
     "FigureRequest",
     "FileWorkload",

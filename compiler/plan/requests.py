@@ -31,14 +31,13 @@ def contradiction(plan: Plan) -> str:
     for axis in plan.axes:
         if why := _axis(axis):
             return why
+    points = tuple((axis.name, frozenset(axis.values)) for axis in plan.axes)
     for figure in plan.figures:
-        if why := _figure(figure, names | set(ALWAYS)):
+        if why := _figure(figure, names | set(ALWAYS)) or _expression(figure, points):
             return f"the figure `{figure.kind}` {why}"
-    if plan.claims:
-        points = tuple((axis.name, frozenset(axis.values)) for axis in plan.axes)
-        for claim in plan.claims:
-            if why := claims.contradiction(claim, points):
-                return f"the claim `{claim.text}` {why}"
+    for claim in plan.claims:
+        if why := claims.contradiction(claim, points):
+            return f"the claim `{claim.text}` {why}"
     return _precision(plan, names)
 
 
@@ -79,8 +78,8 @@ def _figure(figure: FigureRequest, names: set[str]) -> str:
         return ""  # of another version: the report says that it cannot draw it
     entry = FIGURES[figure.kind]
     parameters = {p.name: p for p in entry.parameters if p.name not in APART}
-    if figure.metric is None:
-        return "shows no metric"
+    if (figure.metric is None) == (figure.expression is None):
+        return "shows no metric, or a metric and an expression"
     for name, parameter in parameters.items():
         if name not in figure.options and (parameter.required or parameter.default):
             return f"lacks its option `{name}`"
@@ -104,6 +103,17 @@ def _figure(figure: FigureRequest, names: set[str]) -> str:
     ):
         return "has a condition whose rows are not values of axes"
     return ""
+
+
+def _expression(figure: FigureRequest, axes: tuple[tuple[str, frozenset[str]], ...]) -> str:
+    """Report what is wrong with the expression that a figure shows."""
+    shown = figure.expression
+    if shown is None:
+        return ""
+    if not set(shown.shared) <= {name for name, _ in axes}:
+        return "is distinguished by something that is not an axis"
+    every = (claims.of_unit(shown.form, unit, axes) for unit in shown.units)
+    return next(filter(None, every), "")
 
 
 def _several(value: Option) -> tuple[str, ...]:

@@ -105,12 +105,10 @@ def contradiction(claim: Claim, axes: tuple[tuple[str, frozenset[str]], ...]) ->
     if claim.least < 1 and claim.over == "mean":
         return "is about a share of the configurations and about their mean"
     for unit in claim.units:
-        if claim.form == "ratio" and len(unit.terms) != 2:
-            return "is a ratio of other than two statistics"
-        if claim.form == "sum" and len(unit.terms) > 2:
-            return "is a sum of more than two statistics"
-        if claim.form == "trend" and (len(unit.terms) < 2 or claim.over == "mean"):
-            return "is a trend of fewer than two values, or the mean of trends"
+        if why := of_unit(claim.form, unit, axes):
+            return why
+        if claim.form == "trend" and claim.over == "mean":
+            return "is the mean of trends"
         if (unit.low is None, unit.high is None) != {
             "in": (False, False),
             "<": (True, False),
@@ -120,17 +118,31 @@ def contradiction(claim: Claim, axes: tuple[tuple[str, frozenset[str]], ...]) ->
         if unit.low is not None and unit.high is not None and unit.low > unit.high:
             return "has an empty range"
         kinds = {term.statistic for term in unit.terms}
-        if claim.form == "trend" and kinds != {"median"}:
-            return "is a trend of something other than medians"
-        if len(unit.terms) == 2 and (len(kinds) > 1 or not kinds <= {"median", "mean"}):
-            return "joins statistics that have no interval together"
         if claim.over == "mean" and not kinds <= {"median", "mean"}:
             return "takes the mean of something other than medians or means"
-        for term in unit.terms:
-            if len(term.cells) != len(axes) or any(
-                value not in values for value, (_, values) in zip(term.cells, axes, strict=True)
-            ):
-                return "is about a configuration that is no point of the axes"
-            if (term.statistic == "count") != bool(term.relation):
-                return "has a `count` of nothing, or a bound without one"
+    return ""
+
+
+def of_unit(
+    form: Combination, unit: ClaimUnit, axes: tuple[tuple[str, frozenset[str]], ...]
+) -> str:
+    """Return the first contradiction in the terms of a unit; axes: names with their values."""
+    if form == "ratio" and len(unit.terms) != 2:
+        return "is a ratio of other than two statistics"
+    if form == "sum" and len(unit.terms) > 2:
+        return "is a sum of more than two statistics"
+    if form == "trend" and len(unit.terms) < 2:
+        return "is a trend of fewer than two values"
+    kinds = {term.statistic for term in unit.terms}
+    if form == "trend" and kinds != {"median"}:
+        return "is a trend of something other than medians"
+    if len(unit.terms) == 2 and (len(kinds) > 1 or not kinds <= {"median", "mean"}):
+        return "joins statistics that have no interval together"
+    for term in unit.terms:
+        if len(term.cells) != len(axes) or any(
+            value not in values for value, (_, values) in zip(term.cells, axes, strict=True)
+        ):
+            return "is about a configuration that is no point of the axes"
+        if (term.statistic == "count") != bool(term.relation):
+            return "has a `count` of nothing, or a bound without one"
     return ""

@@ -18,8 +18,7 @@ from fairc.words import claims as words
 from fairc.words.figures import LOAD
 from fairc.words.metrics import MetricEntry
 
-from .facts import Facts
-from .figures import condition
+from .facts import Facts, condition
 from .measures import DIMENSIONS
 from .metric_uses import MetricUse, flow_named, flows_with, metric_use
 

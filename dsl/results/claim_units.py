@@ -48,14 +48,15 @@ class Point:
 class ClaimUnits(ABC):
     """The units of one claim, and what is common to them once all have been resolved.
 
-    subject: what they are the units of; empty: the code of one that is about nothing.
+    subject, aim: what they are the units of, and what it does.
+    empty: the code of one that is about nothing.
     form: how the terms of a unit are combined.
     relation: of the quantity to its bounds.
     least: the fewest repetitions of any configuration.
     kinds: the intervals that decide, each with its quantile.
     """
 
-    subject, empty = "claim", "empty-claim"
+    subject, aim, empty = "claim", "claim", "empty-claim"
     form: Combination
     relation: Relation
 
@@ -100,8 +101,7 @@ class ClaimUnits(ABC):
             )
             fail(
                 self.empty,
-                "no configuration meets this condition, so there is nothing to"
-                f" {'claim' if self.subject == 'claim' else 'show'}",
+                f"no configuration meets this condition, so there is nothing to {self.aim}",
                 at.span,
                 help=shown or "write a condition on swept names",
             )
@@ -151,13 +151,22 @@ class ClaimUnits(ABC):
         at = self._where or self._holds
         fail(
             "absent-flow",
-            f"no configuration of this {self.subject} has {named}",
+            f"no configuration of this {self.subject} has {named}, so there is nothing to {self.aim}",
             at.span,
             "where a flow's `count` is 0, it is absent",
             help="choose other configurations, or leave out `where`"
             if self._where
-            else "name a flow that exists",
+            else f"{self.aim} something about a flow that exists",
         )
+
+    def _chosen(self, place: int, group: Sequence[Point]) -> Point:
+        """Return the one configuration of a group that a statistic is about."""
+        reading = self._readings[place]
+        where = reading.where
+        found = [p for p in group if where is None or self._true(where, p.bound)]
+        if len(found) != 1:
+            self._refuse(found, group, reading)
+        return found[0]
 
     def _refuse(self, found: Sequence[Point], group: Sequence[Point], reading: Reading) -> NoReturn:
         """Raise CompileError for a statistic about no configuration, or about several."""
@@ -326,15 +335,6 @@ class Comparisons(ClaimUnits):
                 readings[0].span,
                 help="write `mean(...)`, whose interval is Welch's",
             )
-
-    def _chosen(self, place: int, group: Sequence[Point]) -> Point:
-        """Return the one configuration of a group that a statistic is about."""
-        reading = self._readings[place]
-        where = reading.where
-        found = [p for p in group if where is None or self._true(where, p.bound)]
-        if len(found) != 1:
-            self._refuse(found, group, reading)
-        return found[0]
 
     def _note(self, chosen: Mapping[int, Point]) -> None:
         """Remember which interval a unit gets, and how many repetitions it has."""

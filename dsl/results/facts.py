@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from fairc.dsl.expressions.evaluate import Scope
+from fairc.dsl.expressions.evaluate import Scope, check_symbols, evaluate, truth
 from fairc.dsl.grid.sampling import Bindings
 from fairc.dsl.grid.sweeps import Grid
 from fairc.dsl.model.requests import Axis, MetricRequest
@@ -53,3 +53,9 @@ class Facts:
     def metrics(self) -> list[str] | None:
         """The names of the metrics of `measure`, or None if that is already wrong."""
         return None if self.measured is None else [request.name for request in self.measured]
+
+
+def condition(node: syntax.Expr, scope: Scope, symbols: Collection[str]) -> None:
+    """Raise CompileError unless a condition can be evaluated in the scope of a configuration."""
+    check_symbols(node, scope, symbols)
+    truth(evaluate(node, scope), node.span)

@@ -73,7 +73,7 @@ def expression(
 class Quantities(ClaimUnits):
     """The values of an expression: one for each configuration that its statistics share."""
 
-    subject, empty = "figure", "empty-figure"
+    subject, aim, empty = "figure", "show", "empty-figure"
 
     def __init__(
         self,
@@ -128,9 +128,9 @@ def check_axes(shown: Expression, named: Collection[Symbol], facts: Facts, at: S
         if name not in names and len(values) > 1:
             fail(
                 "several-configurations",
-                f"this figure would show several values of its expression in one place: `{name}` has"
-                f" {', '.join([*values][:8])}",
+                "this figure would show several values of its expression in one place",
                 at,
+                note=f"`{name}` has {', '.join([*values][:8])}",
                 help=f"add `{name}` to `by` or `facet`, or choose one with"
                 f" `where: {name} == {next(iter(values))}`",
             )

@@ -25,7 +25,7 @@ from fairc.dsl.core.values import (
     Value,
     shown,
 )
-from fairc.dsl.expressions.evaluate import Scope, check_symbols, evaluate, truth
+from fairc.dsl.expressions.evaluate import Scope, evaluate, truth
 from fairc.dsl.expressions.names import used_names
 from fairc.dsl.grid.sampling import Bindings
 from fairc.dsl.model.requests import Axis, Expression, FigureRequest, Selection
@@ -33,7 +33,7 @@ from fairc.dsl.text import syntax
 from fairc.words.figures import FIGURES, LOAD, FigureEntry
 from fairc.words.metrics import METRICS
 
-from .facts import Facts
+from .facts import Facts, condition
 from .figure_expressions import check_axes, expression, is_expression
 from .metric_uses import check_measured, flow_named, metric_use
 
@@ -103,7 +103,6 @@ class FigureChecker:
         shown = self._shown(entry, use.arguments, where, figure.span)
         if shown is not None:
             metric = None
-            filled = {name: value for name, value in filled.items() if name not in SUMMARIES}
         return FigureRequest(
             kind=entry.name,
             metric=metric,
@@ -162,7 +161,9 @@ class FigureChecker:
                     help="leave it out",
                 )
         shown = expression(entry, self._expression, where, self._facts)
-        named = [s for p in entry.parameters if _takes_names(p) for s in _symbols(arguments.get(p.name))]
+        named = [
+            s for p in entry.parameters if _takes_names(p) for s in _symbols(arguments.get(p.name))
+        ]
         check_axes(shown, named, self._facts, at)
         return shown
 
@@ -364,12 +365,6 @@ def _check_curves(entry: FigureEntry, metric: Value | None) -> None:
             metric.span,
             help=f"write `{entry.name}({curved[0]})`",
         )
-
-
-def condition(node: syntax.Expr, scope: Scope, symbols: Collection[str]) -> None:
-    """Raise CompileError unless a condition can be evaluated in the scope of a configuration."""
-    check_symbols(node, scope, symbols)
-    truth(evaluate(node, scope), node.span)
 
 
 def _takes_names(parameter: Parameter[Any]) -> bool:

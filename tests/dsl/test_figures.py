@@ -72,6 +72,36 @@ def test_a_metric_may_be_called_with_its_flow() -> None:
     assert "flow" not in figure("line(goodput, x: n)").model_dump(mode="json")
 
 
+GAIN = "median(goodput(a), where: n == 2) / median(goodput(a), where: n == 1) - 1"
+
+
+def test_an_expression_has_a_value_for_each_configuration_that_its_statistics_share() -> None:
+    made = figure(f"line({GAIN}, x: latency, where: size == 3kB and m == 1)")
+    shown = made.expression
+    assert made.metric is None and shown is not None
+    assert (shown.name, shown.form, shown.unit) == ("", "ratio", "1")
+    assert shown.shared == ("latency", "m", "size") and shown.text == GAIN
+    assert [[t.cells for t in unit.terms] for unit in shown.units] == [
+        [(latency, "2", "1", "3kB"), (latency, "1", "1", "3kB")] for latency in ("50ms", "300ms")
+    ]
+    assert {unit.shift for unit in shown.units} == {-1.0}
+    named = f"fexp 1 let gain = {GAIN} " + HEAD.replace("fexp 1", "")
+    text = f"{named} report {{ line(gain, x: latency, where: size == 3kB and m == 1) }}{TAIL}"
+    experiment, found = load(Source("e.fexp", text))
+    assert experiment is not None, render_full(found)
+    (other,) = experiment.figures
+    assert other.expression is not None
+    assert (other.expression.name, other.expression.text) == ("gain", GAIN)
+    assert other.expression.units == shown.units
+
+
+def test_one_statistic_is_an_expression_too() -> None:
+    made = figure("line(percentile(goodput(b), 90), x: n, by: [latency, m, size], where: n > 1)")
+    assert made.expression is not None and len(made.expression.units) == 16
+    plan = plan_of("line(percentile(goodput(b), 90), x: n, by: [m, size], where: latency == 50ms)")
+    assert Plan.model_validate_json(plan.model_dump_json()) == plan
+
+
 def test_defaults_are_written_out() -> None:
     made = figure("line(goodput, x: n, by: (latency, m), ci: 90%)")
     assert made.options == {"x": "n", "by": ("latency", "m"), "ci": 0.9, "stat": "median"}
@@ -113,6 +143,18 @@ def test_an_axis_of_quantities_has_numbers() -> None:
         ("cdf(goodput(a, b))", "too-many-arguments"),
         ("cdf(fairness(a))", "unknown-argument"),
         ("cdf(goodput + 1)", "wrong-type"),
+        (f"cdf({GAIN})", "wrong-type"),
+        (f"line({GAIN}, x: n, where: size == 3kB and m == 1)", "not-an-axis"),
+        (f"line({GAIN}, x: repetition, where: size == 3kB and m == 1)", "not-an-axis"),
+        (f"line({GAIN}, x: latency, where: m == 1)", "several-configurations"),
+        (f"line({GAIN}, x: latency, by: m, where: size == 3kB)", "empty-figure"),
+        (
+            f"line({GAIN}, x: latency, stat: mean, where: size == 3kB and m == 1)",
+            "unknown-argument",
+        ),
+        ("line(median(goodput), x: n)", "missing-argument"),
+        ("line(median(goodput(a)) * median(goodput(b)), x: n)", "claim-form"),
+        ("line(median(goodput(a)) > 1Mbit/s, x: n)", "claim-form"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(report: str, code: str) -> None:

@@ -24,7 +24,7 @@ from fairc.runtime.report.figures import (
     line,
     style,
 )
-from fairc.runtime.report.figures.query import load
+from fairc.runtime.report.figures.query import Summing, load
 from fairc.runtime.report.figures.style import VARIABLES
 from fairc.runtime.report.render import render
 from fairc.runtime.report.run import Run
@@ -98,6 +98,27 @@ def test_a_figure_of_one_flow_shows_that_flow_alone(make_run: Maker) -> None:
     query = load(subject, subject.run.plan.figures[0])
     shown = [s.value for s in query.samples if (s.keys["n"], s.keys["loss"]) == ("2", "1%")]
     assert shown == values["bbr"] != values["cubic"]
+
+
+def test_an_expression_is_what_a_claim_about_it_would_find(make_run: Maker) -> None:
+    gain = "median(goodput(bbr), where: n == 5) / median(goodput(bbr), where: n == 1) - 1"
+    bad = {(0, 3): ("ok", "invalid", ["base RTT is 70 ms"])}
+    path = run_of(make_run, f"line({gain}, x: loss)", bad=bad, common=("starts",))
+    subject, drawing = asked(path)
+    assert isinstance(drawing, Drawing)
+    assert drawing.caption.startswith(f"Line: `{gain}`; band or bar: its 95 % interval")
+    assert "n = 23 cells; left out: 1 invalid." in drawing.caption
+    query = load(subject, subject.run.plan.figures[0])
+    for (loss,), samples in query.groups(("loss",)):
+        one = values_of(subject, "goodput", n="1", loss=loss)["bbr"]
+        five = values_of(subject, "goodput", n="5", loss=loss)["bbr"]
+        if loss == "0%":
+            five = [v for i, v in enumerate(five, 1) if i != 3]  # compared in each repetition
+        ratios = [b / a - 1 for a, b in zip(one, five, strict=True)]
+        found = Summing(query)(samples)
+        assert found.n == len(ratios)
+        assert found.value is not None and min(ratios) < found.value < max(ratios)
+        assert found.n < 6 or (found.low, found.high) == pytest.approx((min(ratios), max(ratios)))
 
 
 def test_f_is_shown_as_colour_and_side(make_run: Maker) -> None:

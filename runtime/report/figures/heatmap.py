@@ -26,7 +26,7 @@ from .chart import add_axes
 from .layout import Key, columns_for, draw_keys, fitted, fitting, key_height, short
 from .marks import dots
 from .query import Gap, Names, Query, Summing, by_text, load, only, worded
-from .style import FAIR_TO_UNFAIR, INK, MUTED, UNIFORM, WIDTHS, Width, ink_on, pick
+from .style import DIVERGING, FAIR_TO_UNFAIR, INK, MUTED, UNIFORM, WIDTHS, Width, ink_on, pick
 
 _CELL = 0.22  # inches
 _BOTTOM, _TOP, _BETWEEN, _BAR = 0.36, 0.2, 0.14, 0.42
@@ -67,7 +67,8 @@ def asked(subject: Subject, request: FigureRequest) -> Drawing:
     query = load(subject, request, endless=True)
     (x,), (y,) = query.names("x"), query.names("y")
     facet = query.separated(query.names("facet"), x, y)
-    sides = subject.run.sessions if presentation(query.metric).has_sides else ()
+    has_sides = query.expression is None and presentation(query.metric).has_sides
+    sides = subject.run.sessions if has_sides else ()
     sides = sides if len(sides) == 2 else ()
     maps = _maps(query, (y, x), facet, bool(sides))
     query.check(len(maps), len(maps) * len(query.orders[x]) * len(query.orders[y]), "tiles")
@@ -125,12 +126,15 @@ def _places_of(gap: Gap, axes: Place, query: Query) -> list[Place]:
 
 def _caption(query: Query, maps: list[Map], names: Names, sides: tuple[str, ...]) -> str:
     sizes = sorted({t.n for m in maps for t in m.tiles.values()})
-    if sizes == [1]:
+    if query.definition:
+        of = f"Each tile is {query.definition}"
+    elif sizes == [1]:
         of = "Each tile is one cell"
     else:
         n = between(sizes)
         of = f"Each tile is the {query.option('stat')} of {n} cells"
-    parts = [f"{of}; {query.label}.{Summing(query).remark(names)}"]
+    shown = "" if query.definition and not query.scale.unit else f"; {query.label}"
+    parts = [f"{of}{shown}.{Summing(query).remark(names)}"]
     if sides:
         symbol = query.metric.rpartition(".")[2]
         first, second = map(one_line, sides)
@@ -145,6 +149,8 @@ def _caption(query: Query, maps: list[Map], names: Names, sides: tuple[str, ...]
                 " contains"
                 " 0, or there are too few cells for one."
             )
+    elif _is_diverging(query, maps):
+        parts.append("Red is above 0, blue below; the darker, the further from it.")
     else:
         parts.append("Darker is more.")
     if any(m.left_out for m in maps):
@@ -186,7 +192,7 @@ class Heat:
         head = key_height(keys, width)
         total = head + down * (_TOP + high) + (down - 1) * _BETWEEN + _BOTTOM + _BAR
         figure = Figure(figsize=(full, total))
-        paint, norm = _colours(maps, signed)
+        paint, norm = _colours(maps, signed, _is_diverging(query, maps))
         for index, found in enumerate(maps):
             line, column = divmod(index, across)
             bottom = total - head - (line + 1) * (_TOP + high) - line * _BETWEEN
@@ -216,11 +222,20 @@ def _across(width: Width, maps: int, columns: int) -> int:
     return min(most, maps)
 
 
-def _colours(maps: list[Map], signed: bool) -> tuple[Colormap, Normalize]:
+def _is_diverging(query: Query, maps: list[Map]) -> bool:
+    """Return whether an expression, such as a gain, has values on both sides of zero."""
+    known = [t.value for m in maps for t in m.tiles.values()]
+    return query.expression is not None and min(known) < 0 < max(known)
+
+
+def _colours(maps: list[Map], signed: bool, diverging: bool) -> tuple[Colormap, Normalize]:
     if signed:
         # Always the whole range, so that maps of different runs compare.
         return LinearSegmentedColormap.from_list("fair", FAIR_TO_UNFAIR), Normalize(0, 0.5)
     known = [t.value for m in maps for t in m.tiles.values()]
+    if diverging:
+        furthest = max(map(abs, known))
+        return colormaps[DIVERGING], Normalize(-furthest, furthest)
     low, high = min(0.0, *known), max(0.0, *known)
     if min(known) > 0.5 * high:
         low = min(known)

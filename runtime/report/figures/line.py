@@ -92,17 +92,21 @@ def _lines(query: Query, facet: Names, by: Names, found: dict[Names, list[Point]
 
 def _reading(lines: list[Line], sums: Summing, timed: bool) -> str:
     points = [p for line in lines for p in line.points]
+    without = sum(p.low is None for p in points)
+    some = " where there are enough cells" if without else ""
+    if definition := sums.query.definition:
+        if without == len(points):
+            return f"Line: {definition}; too few repetitions, or all equal, for an interval."
+        return f"Line: {definition}; band or bar: its {sums.of_claims}{some}."
     sizes = sorted({p.n for p in points})
     text = f"Line: {sums.what} over the {between(sizes)} cells of "
     text += "a bin" if timed else "each point"
     if sizes == [1]:
         return "Line: the one cell of " + ("each group." if timed else "each point.")
-    without = sum(p.low is None for p in points)
     if not timed and sizes[-1] < sums.query.subject.run.repeated.needed:
         return f"{text}."  # the page says once that they are too few
     if without == len(points):
         return f"{text}; too few, or all equal, for a {sums.interval}."
-    some = " where there are enough cells" if without else ""
     return f"{text}; band or bar: its {sums.interval}{some}."
 
 
@@ -110,7 +114,7 @@ def _chart(query: Query, lines: list[Line], axis: NamedAxis | None) -> Chart:
     points = [p for line in lines for p in line.points]
     ends = [v for p in points for v in (p.value, p.low, p.high) if v is not None]
     scale = scale_for(query.unit, ends)
-    name = f"{query.name} ({scale.unit})" if scale.unit else query.name
+    name = query.labelled(scale)
     low, high = min(ends) / scale.factor, max(ends) / scale.factor
     if wants_log(query, "y", ends):
         vertical = Axis(name, low / 1.2, high * 1.2, log=True)

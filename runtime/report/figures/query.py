@@ -5,16 +5,18 @@ of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum, isfinite
 
-from fairc.compiler.plan import FigureRequest
+from fairc.compiler.plan import ClaimUnit, Expression, FigureRequest
+from fairc.runtime.claims.intervals import of_unit
+from fairc.runtime.claims.values import Values
 from fairc.runtime.formatting import Cell, Scale, counted, listed, one_line, scale_for
 from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.repetitions.mixtures import names_to_add, pools_cells, ticked
 from fairc.runtime.repetitions.moving import sentence
-from fairc.runtime.repetitions.reading import Measure, Omissions, Outcome
+from fairc.runtime.repetitions.reading import Measure, Omissions, Outcome, Value
 from fairc.runtime.repetitions.samples import (
     FLOW,
     LOAD,
@@ -54,6 +56,10 @@ class Gap:
     why: str
 
 
+Estimated = Callable[[Sequence[Sample], float], Estimate]
+"""Returns the estimate of a group of samples, with its interval at a level."""
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """All values of a metric that a figure may show.
@@ -61,7 +67,8 @@ class Query:
     metric: its full name. scale: that the values are to be shown in. samples: that count and have a
     value, with `flow` as declared and `users` among their keys; unscaled, in `unit`, an SI base
     unit. gaps: cells left out. orders: name -> its values in the order in which they are shown.
-    omitted: what the values leave out.
+    omitted: what the values leave out. estimated: of an expression of statistics, whose samples are
+    the cells that it is made of, all with its value; None: of a metric.
     """
 
     subject: Subject
@@ -73,6 +80,7 @@ class Query:
     gaps: tuple[Gap, ...]
     orders: Mapping[str, Sequence[str]]
     omitted: Omissions = field(default_factory=Omissions)
+    estimated: Estimated | None = None
 
     def option(self, name: str) -> str:
         """Return an option that is a word; the plan has the defaults of all of them."""
@@ -157,6 +165,8 @@ class Query:
         """Return the swept names that separate the configurations of a group; empty: it is no
         mixture.
         """
+        if self.estimated is not None:
+            return ()  # it compares configurations
         swept = tuple(name for name in self.orders if name not in ALWAYS)
         sampled = self.subject.run.measured.sampled
         return names_to_add((s.outcome for s in samples), swept, sampled=sampled)
@@ -184,6 +194,20 @@ class Query:
         return values, repeats.median(values, level)
 
     @property
+    def expression(self) -> Expression | None:
+        """What it shows instead of a metric."""
+        return self.request.expression
+
+    @property
+    def definition(self) -> str:
+        """The expression as written, with its name where it has one; empty without one."""
+        shown = self.expression
+        if shown is None:
+            return ""
+        text = f"`{one_line(shown.text)}`"
+        return f"{shown.name} = {text}" if shown.name else text
+
+    @property
     def name(self) -> str:
         """What the metric is called, with its flow where it is that of one."""
         return f"{self.metric} of {self.request.flow}" if self.request.flow else self.metric
@@ -191,7 +215,12 @@ class Query:
     @property
     def label(self) -> str:
         """What an axis of the metric is called, with its unit."""
-        return f"{self.name} ({self.scale.unit})" if self.scale.unit else self.name
+        return self.labelled(self.scale)
+
+    def labelled(self, scale: Scale) -> str:
+        """Return the same in another unit; an expression without a name is `value`."""
+        name = self.name if self.expression is None else self.expression.name or "value"
+        return f"{name} ({scale.unit})" if scale.unit else name
 
     def title(self, *parts: str) -> str:
         """Return a heading: the metric, what it is shown by, and the condition."""
@@ -222,7 +251,11 @@ class Query:
             )
         configurations = {sample.outcome.configuration for sample in self.samples}
         metric, moves = self.metric, run.measured.moving
-        if moving := sum(bool(sentence(metric, (), [name], moves)) for name in configurations):
+        terms = self.expression.units[0].terms if self.expression else ()
+        about = {term.metric for term in terms} or {metric}
+        if moving := sum(
+            any(sentence(name, (), [of], moves) for name in about) for of in configurations
+        ):
             text += f" Flows still move in {counted(moving, 'configuration')}."
         if unfinished := self.omitted.unfinished(metric):
             text += f" {unfinished}."
@@ -247,7 +280,8 @@ class Query:
         """The name of the figure's files: kind, metric and place in `report` (none: 0)."""
         figures = enumerate(self.subject.run.plan.figures, 1)
         place = next((i for i, r in figures if r is self.request), 0)
-        shown = "-".join(filter(None, (self.request.metric, self.request.flow)))
+        of = self.expression.name or "expression" if self.expression else self.request.metric
+        shown = "-".join(filter(None, (of, self.request.flow)))
         metric = "".join(c if c.isalnum() else "-" for c in shown)
         return f"{place:02}-{self.request.kind}-{metric}"
 
@@ -271,6 +305,8 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
 
     endless: with those that are larger than any that was observed, as infinite; else they are gaps.
     """
+    if request.expression is not None:
+        return _of_expression(subject, request, request.expression)
     if request.metric is None:
         raise NothingToDraw(f"`{request.kind}` names no metric")
     try:
@@ -323,6 +359,62 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
         _orders(subject, measures, [*(s.keys for s in samples), *(g.keys for g in gaps)]),
         omitted,
     )
+
+
+def _of_expression(subject: Subject, request: FigureRequest, shown: Expression) -> Query:
+    """Return the values of an expression of statistics, by the intervals that decide claims."""
+    run = subject.run
+    axes, values = [axis.name for axis in run.plan.axes], Values(run.measured)
+    cells: dict[Names, list[Outcome]] = {}
+    for outcome in run.measured.outcomes:
+        cells.setdefault(tuple(dict(outcome.bindings)[name] for name in axes), []).append(outcome)
+    places = [axes.index(name) for name in shown.shared]
+    units = {tuple(u.terms[0].cells[place] for place in places): u for u in shown.units}
+
+    def estimated(samples: Sequence[Sample], level: float) -> Estimate:
+        (key,) = {tuple(sample.keys[name] for name in shown.shared) for sample in samples}
+        return _estimate(units[key], shown.form, values, level, run)
+
+    samples, gaps = [], []
+    for key, unit in units.items():
+        found = _estimate(unit, shown.form, values, CONFIDENCE, run).value
+        for row in dict.fromkeys(term.cells for term in unit.terms):
+            for outcome in cells.get(row, ()):
+                keys = dict(zip(shown.shared, key, strict=True))
+                keys |= {REPETITION: str(outcome.repetition), LOAD: "", PROTOCOL: ""}
+                if found is not None and outcome.counts:
+                    measure = Measure(shown.name or shown.text, None, shown.unit)
+                    every = {**keys, FLOW: "", USERS: ""}
+                    samples.append(Sample(every, Value(measure, outcome, found)))
+                else:
+                    word = outcome.verdict_word
+                    gaps.append(Gap(keys, word if word in GAPS else "without a value"))
+    if not samples:
+        raise NothingToDraw(f"no configuration has a value of {shown.name or shown.text}")
+    every_key = [*(s.keys for s in samples), *(g.keys for g in gaps)]
+    return Query(
+        subject,
+        request,
+        shown.name or shown.text,
+        shown.unit,
+        scale_for(shown.unit, [sample.value for sample in samples]),
+        tuple(samples),
+        tuple(gaps),
+        _orders(subject, (), every_key) | {FLOW: [""], USERS: [""]},
+        estimated=estimated,
+    )
+
+
+def _estimate(unit: ClaimUnit, form: str, values: Values, level: float, run: Run) -> Estimate:
+    """Return the value of a unit, with the interval that would decide a claim about it."""
+    of_terms = [values.of(term) for term in unit.terms]
+    known = [found for found in of_terms if not isinstance(found, str)]
+    if len(known) < len(of_terms):
+        reason = next(found for found in of_terms if isinstance(found, str))
+        return Estimate(0, None, reason=reason)
+    common = bool(run.plan.common)
+    found = of_unit(unit, form, known, level, common=common, repeated=run.repeated)
+    return found.estimate
 
 
 def _is_of(wanted: str, run: Run, flow: str) -> bool:
@@ -381,6 +473,8 @@ class Summing:
         """Return the estimate over the cells, each the mean over its flows; of a mixture no
         interval.
         """
+        if self.query.estimated is not None:
+            return self.query.estimated(samples, self.level)
         add = self.query.mixture(samples)
         found = self.of(replicates(samples), mixed=bool(add))
         if add:
@@ -414,6 +508,11 @@ class Summing:
     def what(self) -> str:
         """Name it: `median`, `10th percentile`."""
         return self.query.option("stat") if self.percentile is None else ordinal(self.percentile)
+
+    @property
+    def of_claims(self) -> str:
+        """Name the interval of an expression."""
+        return f"{100 * self.level:g} % interval, computed as that of a claim"
 
     @property
     def interval(self) -> str:

@@ -36,6 +36,9 @@ FAIR_TO_UNFAIR = ("#c2e8b4", "#efc964", "#e58a3a", "#c13f2e", "#6f0f1d")
 # Any other metric: matplotlib's viridis, backwards, which is perceptually uniform.
 UNIFORM = "viridis_r"
 
+# Values on both sides of zero, such as gains: matplotlib's blue to red, which all eyes tell apart.
+DIVERGING = "RdBu_r"
+
 # Text and markers in a coloured cell.
 DARK, LIGHT = "#101418", "#fdfdfe"
 

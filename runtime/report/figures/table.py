@@ -27,14 +27,18 @@ def asked(subject: Subject, request: FigureRequest) -> Sheet:
         value = "" if e.value is None else shown(e.value)
         rows.append((*map(one_line, key), count(e.n), value, interval or e.reason))
     unit = f" ({scale.unit})" if scale.unit else ""
+    what = f"{sums.what.capitalize()} over the cells of a group, and its {sums.interval}."
+    title = f"{sums.what.capitalize()} of {query.title(by_text(names))}"
+    if query.definition:
+        what = f"{query.definition}, and its {sums.of_claims}."
+        title = query.title(by_text(names))
     return query.sheet(
-        title=f"{sums.what.capitalize()} of {query.title(by_text(names))}",
-        caption=f"{sums.what.capitalize()} over the cells of a group, and its {sums.interval}."
-        f"{sums.remark(names)} {query.basis(names)}",
+        title=title,
+        caption=f"{what}{sums.remark(names)} {query.basis(names)}",
         head=(
             *((one_line(name), False) for name in names),
             ("cells", True),
-            (f"{sums.what}{unit}", True),
+            (f"{query.name if query.definition else sums.what}{unit}", True),
             (f"{100 * sums.level:g} % interval", True),
         ),
         rows=rows,
