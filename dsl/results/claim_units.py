@@ -151,7 +151,8 @@ class ClaimUnits(ABC):
         at = self._where or self._holds
         fail(
             "absent-flow",
-            f"no configuration of this {self.subject} has {named}, so there is nothing to {self.aim}",
+            f"no configuration of this {self.subject} has {named}, so there is nothing to"
+            f" {self.aim}",
             at.span,
             "where a flow's `count` is 0, it is absent",
             help="choose other configurations, or leave out `where`"
