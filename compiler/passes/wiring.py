@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from ipaddress import IPv4Address
 from typing import Literal
 
@@ -161,8 +160,8 @@ class Wiring:
         Without them, the cable is as fast as it can be.
         """
         network = NETWORK + 4 * len(self.cables)
-        a = self._add_egress(index, link, left, True, queued, _address(network + 1))
-        b = self._add_egress(index, link, right, False, queued, _address(network + 2))
+        a = self._add_egress(index, link, left, True, queued, str(IPv4Address(network + 1)))
+        b = self._add_egress(index, link, right, False, queued, str(IPv4Address(network + 2)))
         self._peers[a], self._peers[b] = b, a
         self.cables.append(plan.Cable(a.place, b.place))
 
@@ -199,11 +198,6 @@ class Wiring:
         egress = Egress(node, interface, address, index, forward, way, part)
         self.egresses[node].append(egress)
         return egress
-
-
-@lru_cache(4096)
-def _address(number: int) -> str:
-    return str(IPv4Address(number))
 
 
 def _interface_name(node: str, number: int) -> str:

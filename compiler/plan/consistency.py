@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from ipaddress import IPv4Interface
+from socket import inet_aton
 
 from fairc.cell.links import Interface
 from fairc.cell.model import Cell, Flow, Node
@@ -235,24 +234,28 @@ def _reaches(node: Node, address: str) -> bool:
     return address != "" and any(_covers(prefix, address) for prefix in prefixes)
 
 
-@lru_cache(4096)
 def _pair(a: str, b: str) -> tuple[str, str]:
     """Return two addresses without their prefixes; nothing twice if they are in different
     networks.
     """
-    one, other = IPv4Interface(a), IPv4Interface(b)
-    return (str(one.ip), str(other.ip)) if one.network == other.network else ("", "")
+    (one, of_one), (other, of_other) = a.split("/"), b.split("/")
+    same = of_one == of_other and _covers(a, other)
+    return (one, other) if same else ("", "")
 
 
-@lru_cache(4096)
 def _is_network(prefix: str) -> bool:
-    interface = IPv4Interface(prefix)
-    return interface.ip == interface.network.network_address
+    network, length = prefix.split("/")
+    return _number(network) % (1 << (32 - int(length))) == 0
 
 
-@lru_cache(4096)
 def _covers(prefix: str, address: str) -> bool:
-    return IPv4Interface(address).ip in IPv4Interface(prefix).network
+    network, length = prefix.split("/")
+    return (_number(network) ^ _number(address)) >> (32 - int(length)) == 0
+
+
+def _number(address: str) -> int:
+    """Return an address as a number; `ipaddress` takes ten times as long."""
+    return int.from_bytes(inet_aton(address))
 
 
 # ---- Parameters of CCAs ----------------------------------------------------------------------

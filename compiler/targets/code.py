@@ -152,18 +152,20 @@ class CellWriter:
 KEPT_CONFIGURATIONS = 2000  # as many as `compilation` keeps
 
 
-@cache
+MODULES = {
+    name: module.__name__.rpartition(".")[2]
+    for module in (model, links, queues, workloads)
+    for name, kind in vars(module).items()
+    if getattr(kind, "__module__", "") == module.__name__
+}
+"""Class of a cell -> its module of `cell`."""
+
+
 def _imports(used: frozenset[str], runs: str) -> str:
     """Return the lines that import these classes, and `run` of the module that runs a cell."""
-    of = {
-        name: module.__name__.rpartition(".")[2]
-        for module in (model, links, queues, workloads)
-        for name, kind in vars(module).items()
-        if getattr(kind, "__module__", "") == module.__name__
-    }
     wanted: dict[str, list[str]] = defaultdict(list)
     for name in sorted(used):
-        wanted[of[name]].append(name)
+        wanted[MODULES[name]].append(name)
     wanted[runs] = ["run"]
     return "\n".join(_import(module, found) for module, found in sorted(wanted.items()))
 

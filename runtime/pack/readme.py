@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from fairc.compiler.emission import SPEC
 from fairc.compiler.plan import Plan
@@ -79,7 +80,9 @@ def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
         yield ""
     yield "## Time and machine"
     yield ""
-    yield from _machine(store)
+    results = (store.result(folder.name) for _, folder in finished(store))
+    wall_s = sum(result.wall_s for result in results if result is not None)
+    yield from _machine(store.lock, wall_s)
     yield ""
     yield "## Contents"
     yield ""
@@ -183,11 +186,9 @@ def _of_metric(of: Measurements, metric: str) -> Iterator[list[str]]:
         yield [metric, *place, value, interval, str(row["n"])]
 
 
-def _machine(store: Store) -> Iterator[str]:
-    document = store.lock
+def _machine(document: Mapping[str, Any], wall_s: float) -> Iterator[str]:
+    """Describe the machine. document: the lock."""
     host, engine, program = (document.get(key) or {} for key in ("host", "engine", "fairc"))
-    results = (store.result(folder.name) for _, folder in finished(store))
-    wall_s = sum(result.wall_s for result in results if result is not None)
     cpu, kernel = (escape_markdown(str(host.get(key, "unknown"))) for key in ("cpu", "kernel"))
     version = escape_markdown(str(program.get("version", "?")))
     yield (

@@ -11,7 +11,6 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import duckdb
 import pytest
@@ -179,8 +178,7 @@ def crate_document() -> bytes:
 def test_what_a_lock_says_of_a_machine_is_text_in_the_readme(host: object, said: str) -> None:
     from fairc.runtime.pack import readme
 
-    store: Any = SimpleNamespace(lock={"host": host, "fairc": None}, finished=list)
-    (line,) = readme._machine(store)
+    (line,) = readme._machine({"host": host, "fairc": None}, 0.0)
     assert said in line and "<img" not in line
 
 
