@@ -52,6 +52,11 @@ class Entry:
     moving: str = ""
 
     @property
+    def named(self) -> str:
+        """Its name with its unit: `goodput of a (Mbit/s)`."""
+        return f"{self.what} ({self.unit})" if self.unit else self.what
+
+    @property
     def aside(self) -> str:
         """The remark without `moving`, which a table of many configurations says once."""
         return self.remark.removesuffix(self.moving).removesuffix("; ")

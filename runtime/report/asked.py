@@ -15,6 +15,7 @@ from fairc.runtime.formatting import counted, listed, one_line
 from fairc.runtime.run.history import DECLARED, INVOCATIONS, LOCKED, results_before
 
 from .run import Run
+from .sheet import Sheet, section_table
 
 Kind = Literal["confirmatory", "exploratory", "not known"]
 
@@ -23,11 +24,11 @@ Kind = Literal["confirmatory", "exploratory", "not known"]
 class Changes:
     """The changes that command lines made, as printed.
 
-    settings: (name, value in the file, value in force). sentences: the same, and which cells were
+    settings: the values in the file, and those in force. sentences: the same, and which cells were
     chosen, for the top of the page.
     """
 
-    settings: tuple[tuple[str, str, str], ...]
+    settings: Sheet
     sentences: tuple[str, ...]
 
 
@@ -48,7 +49,14 @@ def asked(run: Run) -> Changes:
     conditions = [f"`{one_line(i['where'])}`" for i in _needed(run) if "where" in i]
     if conditions:
         sentences.append(f"Cells were selected with `--where`: {listed(conditions)}.")
-    return Changes(settings, tuple(sentences))
+    sheet = section_table(
+        "settings",
+        "Replaced by --set",
+        (("name", False), ("in the file", False), ("in force", False)),
+        settings,
+        "Replaced by `--set`: values in the file below, and values in force",
+    )
+    return Changes(sheet, tuple(sentences))
 
 
 def _original(text: str) -> str:

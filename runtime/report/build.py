@@ -17,10 +17,11 @@ from . import latex, page, tabular
 from .answer import answer
 from .choose import choose
 from .explore import explored
-from .figures import FIGURES, Drawing, FigureKind, NothingToDraw, Sheet, Subject, defaults
+from .figures import FIGURES, Drawing, FigureKind, NothingToDraw, Subject, defaults
 from .lead import with_picture
 from .render import FOLDER, Rendered, render_all, write_pdf, write_svg
 from .run import ReportError, Run
+from .sheet import Sheet
 from .sheets import sheets
 from .summary import Results
 from .warmup import warmup_sheet

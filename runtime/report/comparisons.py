@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from fairc.runtime.formatting import (
     MINUS,
-    Interval,
+    Cell,
     Number,
+    count,
     counted,
     listed,
     number,
@@ -29,8 +30,9 @@ from fairc.runtime.statistics.paired import comparisons_decided, least_p, pairs_
 from fairc.runtime.statistics.series import Autocorrelation, autocorrelation
 from fairc.runtime.statistics.verdicts import compare
 
-from .answer import entries
+from .answer import Entry, entries
 from .run import Configuration, Run
+from .sheet import Sheet, section_table
 from .summary import Results
 
 if TYPE_CHECKING:
@@ -45,74 +47,22 @@ MAX_ROWS = 240
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """The amount by which the second of two is larger.
-
-    unit: of the page; interval: None without one.
-    """
-
-    unit: str
-    value: Number
-    interval: Interval | None
-
-    @property
-    def text(self) -> str:
-        """It with its interval and its unit."""
-        ends = f" [{self.interval[0].text}, {self.interval[1].text}]" if self.interval else ""
-        return f"{self.value.text}{ends} {self.unit}".rstrip()
-
-
-@dataclass(frozen=True, slots=True)
-class PairComparison:
-    """One measure in two configurations; text: the result of the tests.
-
-    where: the swept values that both have, where `first` and `second` are only those that differ.
-    difference: of configurations that draw alike; else None.
-    """
-
-    what: str
-    where: str
-    first: str
-    second: str
-    text: str
-    difference: Difference | None = None
-
-    @property
-    def shift(self) -> str:
-        """The difference as the page prints it; empty without one."""
-        return self.difference.text if self.difference else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """One measure over the repetitions of one configuration, as text.
-
-    r: autocorrelation at lag 1, with the band that holds 95 % of independent series; p: of the
-    Ljung-Box test, among all series of the page.
-    """
-
-    what: str
-    configuration: str
-    n: int
-    r: str
-    p: str
-
-
-@dataclass(frozen=True, slots=True)
 class Comparisons:
     """too_many: the number of configurations, where there are too many to compare every two.
 
     by: the swept names whose values are compared then, all others being equal, because figures of
     the experiment test them; empty where every two are compared, or none.
     sentences: the results of the comparisons by these names, metric by metric.
-    dependent: the series whose repetitions depend on each other at 5 % (after Holm).
+    pairs: each measure in two configurations. series: the autocorrelation of each measure over the
+    repetitions of one configuration.
+    dependent: the series whose repetitions depend on each other at 5 % (after Holm), as text.
     pairing: that values were compared repetition by repetition, and how many comparisons these can
     decide; empty where the configurations are independent samples.
     """
 
-    pairs: tuple[PairComparison, ...]
-    series: tuple[Series, ...]
-    dependent: tuple[Series, ...]
+    pairs: Sheet
+    series: Sheet
+    dependent: tuple[str, ...]
     too_many: int
     by: tuple[str, ...] = ()
     sentences: tuple[str, ...] = ()
@@ -146,25 +96,64 @@ def comparisons(run: Run, results: Results) -> Comparisons:
         else (results.summary(m, a).values, results.summary(m, b).values)
         for m, a, b in found
     )
-    pairs = tuple(
-        PairComparison(
-            _what(run, results, m, a),
-            *_names(a, b, by),
-            comparison.text,
-            _difference(results, m, comparison.shift),
-        )
-        for (m, a, b), comparison in zip(found, tested, strict=True)
-    )
-    series = tuple(_series(run, results, measures, ran))
+    rows: list[tuple[Cell, ...]] = []
+    for (m, a, b), comparison in zip(found, tested, strict=True):
+        shift = _difference(results, m, comparison.shift)
+        entry = _entry(run, results, m, a)
+        what = entry.what if shift[0] == "" else entry.named
+        rows.append((what, *_names(a, b, by), *shift, comparison.text))
+    series = list(_series(run, results, measures, ran))
     return Comparisons(
-        pairs,
-        tuple(s for s, _ in series) if few else (),
-        tuple(s for s, dependent in series if dependent),
+        _pairs(rows, by),
+        _autocorrelation([row for row, _ in series] if few else []),
+        tuple(_dependence(row) for row, dependent in series if dependent),
         0 if few else len(ran),
         by,
-        tuple(_summed_up([m.metric for m, _, _ in found], pairs, by)) if by else (),
+        tuple(_summed_up([m.metric for m, _, _ in found], tested, by)) if by else (),
         _pairing(tested) if common and tested else "",
     )
+
+
+def _pairs(rows: Iterable[tuple[Cell, ...]], by: tuple[str, ...]) -> Sheet:
+    """Return the comparisons: where both are, what differs, by how much, and what tests say.
+
+    where: the swept values that both have, where `first` and `second` are only those that differ.
+    second - first: of configurations that draw alike.
+    """
+    head = (
+        ("metric", False),
+        ("where", False),
+        ("first", False),
+        ("second", False),
+        ("second - first", True),
+        ("95 % interval", True),
+        ("tests", False),
+    )
+    caption = "Configurations" if by else "All pairs of configurations"
+    return section_table("comparisons", "Comparisons", head, rows, caption)
+
+
+def _autocorrelation(rows: Iterable[tuple[Cell, ...]]) -> Sheet:
+    """Return the autocorrelation at lag 1, with the band that holds 95 % of independent series, and
+    p of the Ljung-Box test, among all series of the page.
+    """
+    head = (
+        ("configuration", False),
+        ("metric", False),
+        ("n", True),
+        ("autocorrelation at lag 1 (95 % band)", True),
+        ("p after Holm", True),
+    )
+    title = "Autocorrelation of repetitions"
+    return section_table(
+        "autocorrelation", title, head, rows, "Autocorrelation in the order of repetitions"
+    )
+
+
+def _dependence(row: tuple[str, str, Number, str, str]) -> str:
+    configuration, what, _, r, p = row
+    where = f", {configuration}" if configuration else ""
+    return f"{what}{where}: autocorrelation {r}, p = {p}"
 
 
 def matched(results: Results, measure: Measure, a: Configuration, b: Configuration) -> Matched:
@@ -192,15 +181,15 @@ def _pairing(tested: Sequence[Comparison]) -> str:
     return f"{text} they can decide {decided}{needed}."
 
 
-def _difference(results: Results, measure: Measure, shift: Estimate | None) -> Difference | None:
-    """Return the amount by which the second is larger, in the unit of the page and exactly."""
+def _difference(results: Results, measure: Measure, shift: Estimate | None) -> tuple[Cell, Cell]:
+    """Return the amount by which the second is larger, and its interval; empty without one."""
     if shift is None or shift.value is None:
-        return None
+        return "", ""
     scale, decimals = results.formats[measure.metric]
-    ends = None
+    ends: Cell = ""
     if shift.low is not None and shift.high is not None:
         ends = scaled(shift.low, scale, decimals), scaled(shift.high, scale, decimals)
-    return Difference(scale.unit, scaled(shift.value, scale, decimals), ends)
+    return scaled(shift.value, scale, decimals), ends
 
 
 def _names(a: Configuration, b: Configuration, by: tuple[str, ...]) -> tuple[str, str, str]:
@@ -214,23 +203,23 @@ def _names(a: Configuration, b: Configuration, by: tuple[str, ...]) -> tuple[str
 
 
 def _summed_up(
-    metrics: list[str], pairs: tuple[PairComparison, ...], by: tuple[str, ...]
+    metrics: list[str], tested: Sequence[Comparison], by: tuple[str, ...]
 ) -> Iterator[str]:
     """Yield for each metric in how many comparisons medians differ, and one side dominates."""
     for metric in dict.fromkeys(metrics):
-        texts = [pair.text for m, pair in zip(metrics, pairs, strict=True) if m == metric]
-        if any(pair.shift for pair in pairs):
-            differ = sum(w.startswith("different") for w in texts)
+        own = [of for m, of in zip(metrics, tested, strict=True) if m == metric]
+        if any(of.shift and of.shift.value is not None for of in tested):
+            differ = sum(of.kind == "different" for of in own)
             yield (
                 f"{title(metric)} between values of {listed([*map(one_line, by)])}:"
-                f" different in {differ} of {len(texts)} comparisons."
+                f" different in {differ} of {len(own)} comparisons."
             )
             continue
-        differ = sum("medians differ" in w for w in texts)
-        holds = sum("stochastic dominance holds" in w for w in texts)
+        differ = sum("medians differ" in of.text for of in own)
+        holds = sum("stochastic dominance holds" in of.text for of in own)
         yield (
             f"{title(metric)} between values of {listed([*map(one_line, by)])}: medians"
-            f" differ in {differ} of {len(texts)} comparisons, stochastic dominance holds in"
+            f" differ in {differ} of {len(own)} comparisons, stochastic dominance holds in"
             f" {holds}."
         )
 
@@ -255,7 +244,7 @@ def _differ_in(a: Configuration, b: Configuration) -> str:
 
 def _series(
     run: Run, results: Results, measures: list[Measure], ran: list[Configuration]
-) -> Iterator[tuple[Series, bool]]:
+) -> Iterator[tuple[tuple[str, str, Number, str, str], bool]]:
     """Yield each series, and whether it is dependent; too short and constant ones are left out."""
     found: list[tuple[Measure, Configuration, int, Autocorrelation]] = []
     for measure in measures:
@@ -270,10 +259,10 @@ def _series(
     for (measure, configuration, n, result), p in zip(found, adjusted, strict=True):
         label = configuration.label if run.axes else ""
         r = f"{number(result.r[0], 2)} ({MINUS}{result.band:.2f} to {result.band:.2f})"
-        what = _what(run, results, measure, configuration)
-        yield Series(what, label, n, r, number(p, 3)), p < 0.05
+        what = _entry(run, results, measure, configuration).what
+        yield (label, what, count(n), r, number(p, 3)), p < 0.05
 
 
-def _what(run: Run, results: Results, measure: Measure, configuration: Configuration) -> str:
+def _entry(run: Run, results: Results, measure: Measure, configuration: Configuration) -> Entry:
     (entry,) = entries(run, results, [measure], configuration)
-    return entry.what
+    return entry

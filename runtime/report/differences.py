@@ -5,36 +5,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from fairc.runtime.analysis.conditions import CONDITIONS
 from fairc.runtime.formatting import listed
 
 from .run import Run
+from .sheet import Sheet, section_table
 
 # Values that a cell of the table names before it says "and N more".
 MAX_VALUES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One condition; values: one text for each transport."""
-
-    condition: str
-    meaning: str
-    values: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Differences:
-    """The conditions that differ. transports: their usual spelling, in the order of the values."""
-
-    transports: tuple[str, ...]
-    rows: tuple[Row, ...]
-
-
-def differences(run: Run) -> Differences | None:
-    """Return the conditions in which compared transports differ, None where none do.
+def differences(run: Run) -> Sheet:
+    """Return the conditions in which compared transports differ, a row each.
 
     A flow is compared with itself where the sweep changes its transport, otherwise the flows of
     each cell are compared. So a condition that a sweep changes for all transports alike is no
@@ -52,13 +35,19 @@ def differences(run: Run) -> Differences | None:
             groups = found.setdefault(condition, {}).setdefault(flow if swept else cell, {})
             groups.setdefault(transport, set()).add(value)
     transports = sorted(set().union(*over.values()))
-    table = []
+    conditions: list[tuple[str, ...]] = []
     for condition in CONDITIONS:
         differing = [g for g in found.get(condition.name, {}).values() if _differ(g)]
         if differing:
-            values = tuple(_values(differing, transport) for transport in transports)
-            table.append(Row(condition.name, condition.meaning, values))
-    return Differences(tuple(map(str.upper, transports)), tuple(table)) if table else None
+            values = (_values(differing, transport) for transport in transports)
+            conditions.append((f"{condition.name}: {condition.meaning}", *values))
+    return section_table(
+        "transports",
+        "Differences between the transports",
+        (("condition", False), *((transport.upper(), False) for transport in transports)),
+        conditions,
+        "Values in the cells in which the transports differ",
+    )
 
 
 def _differ(group: Mapping[str, set[str]]) -> bool:

@@ -1,5 +1,5 @@
-"""How many repetitions each configuration of a range took, and why it stopped: in sentences and
-rows.
+"""How many repetitions each configuration of a range took, and why it stopped: in sentences and a
+table.
 """
 
 from __future__ import annotations
@@ -9,41 +9,41 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fairc.compiler.plan import Goal, Precision
-from fairc.runtime.formatting import counted, listed, one_line, quantity
+from fairc.runtime.formatting import Cell, count, counted, listed, one_line, quantity
 from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.ranges.ending import Ending, ImpreciseValue, StoppingRule
 from fairc.words.repetitions import looks
 
 from .run import Run
+from .sheet import Sheet, section_table
 
 SHOWN = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """Configurations that stopped together: which, how many, after how many repetitions, and
-    why.
-    """
-
-    what: str
-    configurations: int
-    repetitions: str
-    why: str
 
 
 @dataclass(frozen=True, slots=True)
 class RangeSummary:
     """What the report says about a range of repetitions; empty for a fixed number."""
 
-    sentences: tuple[str, ...] = ()
-    rows: tuple[Row, ...] = ()
+    sentences: tuple[str, ...]
+    sheet: Sheet
+
+
+def _sheet(rows: Iterable[tuple[Cell, ...]] = ()) -> Sheet:
+    head = (
+        ("configurations", False),
+        ("how many", True),
+        ("repetitions", True),
+        ("why they ended", False),
+    )
+    caption = "Configurations that ended together, how many repetitions each took, and why"
+    return section_table("endings", "When repetitions ended", head, rows, caption)
 
 
 def ended(run: Run) -> RangeSummary:
     """Return how many repetitions each configuration took, and why it stopped."""
     ends = run.plan.precision
     if ends is None:
-        return RangeSummary()
+        return RangeSummary((), _sheet())
     found = endings(run)
     goals = listed(
         [
@@ -66,7 +66,7 @@ def ended(run: Run) -> RangeSummary:
         f" repetitions ({run.repeated.interval}); p-values assume a number of repetitions fixed"
         " in advance."
     )
-    return RangeSummary((until, holds), tuple(_row(run, ending) for ending in found))
+    return RangeSummary((until, holds), _sheet(_row(run, ending) for ending in found))
 
 
 def endings(run: Run) -> list[Ending]:
@@ -113,7 +113,7 @@ def _well(ends: Precision) -> str:
     return " and ".join([*goals, *(["decided"] if ends.claims else [])])
 
 
-def _row(run: Run, ending: Ending) -> Row:
+def _row(run: Run, ending: Ending) -> tuple[Cell, ...]:
     assert run.plan.precision is not None
     pairs = zip(run.plan.precision.per, ending.values, strict=True)
     what = ", ".join(f"{one_line(name)} = {one_line(value)}" for name, value in pairs)
@@ -130,7 +130,7 @@ def _row(run: Run, ending: Ending) -> Row:
         "unfinished": f"not all cells up to repetition {ending.look} have been run",
     }[ending.why]
     number_of = str(ending.look) if ending.why != "unfinished" else f"up to {ending.look}"
-    return Row(what or "all", len(ending.configurations), number_of, why)
+    return what or "all", count(len(ending.configurations)), number_of, why
 
 
 def _imprecise(run: Run, value: ImpreciseValue) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from fairc.runtime.formatting import MINUS, Cell, Number, one_line
 
-from .figures import Sheet
+from .sheet import Sheet
 
 PACKAGES = r"\usepackage[T1]{fontenc}\usepackage{array,booktabs,graphicx}"
 

@@ -20,7 +20,8 @@ from fairc.runtime.repetitions.samples import FLOW, LOAD
 from fairc.words import figures as words
 
 from .answer import MAX_TILES, Answer, Entry, entry
-from .figures import FIGURES, Drawing, NothingToDraw, Sheet, Subject
+from .figures import FIGURES, Drawing, NothingToDraw, Subject
+from .sheet import Sheet
 from .summary import Results, summarise
 
 if TYPE_CHECKING:

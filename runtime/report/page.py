@@ -11,24 +11,26 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from fairc.runtime.formatting import count_head, escape_markdown, one_line
+from fairc.compiler.plan import Plan
+from fairc.runtime.formatting import count, count_head, escape_markdown, one_line
 from fairc.runtime.run.history import CLAIMED, DECLARED
 
 from . import explore
-from .answer import BY_CHANCE, Answer, Entry, entries
-from .asked import asked, commands, declared, file_name, locked
+from .answer import BY_CHANCE, Answer, entries
+from .asked import Declarations, asked, commands, declared, file_name, locked
 from .claims import claims
 from .comparisons import comparisons
 from .differences import differences
 from .endings import ended
-from .figures import Drawing, Sheet
+from .figures import Drawing
 from .glossary import glossary, rules
 from .lead import SECTION, basis, tiles
 from .limits import limits
 from .phases import phases
 from .render import Rendered
 from .run import Run
-from .story import VERDICTS, flatten, headline, validity
+from .sheet import Sheet, section_table
+from .story import flatten, headline, reasons, verdicts
 from .summary import Results
 from .svg import themed
 
@@ -41,18 +43,6 @@ class Missing:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class MetricRow:
-    """One measure of one configuration in the table of all metrics.
-
-    kind: whether its metric was named before there were results (`Declared.kind`).
-    """
-
-    configuration: str
-    entry: Entry
-    kind: str
-
-
 def context(
     run: Run,
     results: Results,
@@ -61,17 +51,8 @@ def context(
     missing: Sequence[Missing],
 ) -> dict[str, Any]:
     """Return everything that both templates print except the figures."""
-    counts, remarks = validity(run)
     named = declared(run)
     definitions = glossary(results.measures)
-    answered = {e.measure for e in found.columns}
-    rows = [
-        MetricRow(c.label if c.bindings else "", e, named.kind(m.metric))
-        for c in run.configurations
-        for m in results.measures
-        for e in entries(run, results, [m], c)
-        if m not in answered
-    ]
     return {
         "plan": run.plan,
         "title": one_line(run.plan.title or run.plan.experiment),
@@ -86,25 +67,65 @@ def context(
         "sessions": run.sessions,
         "axes": run.plan.axes,
         "count_head": count_head(axis.name for axis in run.plan.axes),
-        "counts": counts,
-        "verdicts": VERDICTS,
-        "remarks": remarks,
+        "verdicts": verdicts(run),
+        "reasons": reasons(run),
         "differences": differences(run),
         "compared": comparisons(run, results),
         "limits": limits(run),
         "phases": phases(run),
         "ended": ended(run),
-        "rows": rows,
+        "metrics": _metrics(run, results, found, named),
         "asked": asked(run),
         "declared": named,
         "claims": claims(run),
         "locked": locked(run),
         "glossary": definitions,
         "rules": rules(definitions),
-        # The section on metrics shows what was declared.
-        "lock": flatten({k: v for k, v in run.lock.items() if k not in (DECLARED, CLAIMED)}),
+        "deviations": _deviations(run.plan),
+        "lock": _lock(run),
         "commands": commands(run),
     }
+
+
+def _metrics(run: Run, results: Results, found: Answer, named: Declarations) -> Sheet:
+    """Return the measures that the answer has not, of each configuration.
+
+    kind: whether its metric was named before there were results (`Declarations.kind`).
+    """
+    answered = {e.measure for e in found.columns}
+    rows = [
+        (
+            c.label if c.bindings else "",
+            *(e.named, e.median or "", e.ends or e.note),
+            *(count(e.n), named.kind(m.metric), e.remark),
+        )
+        for c in run.configurations
+        for m in results.measures
+        for e in entries(run, results, [m], c)
+        if m not in answered
+    ]
+    head = (
+        *(("configuration", False), ("metric", False)),
+        *(("median", True), ("95 % interval", True), ("n", True)),
+        *(("kind", False), ("remark", False)),
+    )
+    caption = "Metrics that are not in the first table"
+    return section_table("metrics", "All other metrics", head, rows, caption)
+
+
+def _deviations(plan: Plan) -> Sheet:
+    rows = [(count(place), text) for place, text in enumerate(plan.deviates, 1)]
+    head = (("No.", True), ("what differs", False))
+    caption = plan.citation or "The experiment names no `source`."
+    return section_table("deviations", "Deviations from the original study", head, rows, caption)
+
+
+def _lock(run: Run) -> Sheet:
+    """Return what the lock says, but for what was declared, which the section on metrics shows."""
+    rows = flatten({k: v for k, v in run.lock.items() if k not in (DECLARED, CLAIMED)})
+    head = (("what", False), ("version or hash", False))
+    caption = "What produced the numbers (`lock.json`)"
+    return section_table("lock", "Versions and hashes", head, rows, caption)
 
 
 def html(values: dict[str, Any], figures: Sequence[Rendered | Sheet]) -> str:

@@ -4,6 +4,7 @@ check.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,7 @@ from fairc.cell.expansion import PROCESSING_NS
 from fairc.compiler.plan import LoadWorkload
 from fairc.runtime.engines import ENGINES, guest_job
 from fairc.runtime.formatting import (
-    Interval,
-    Number,
+    Cell,
     counted,
     listed,
     one_line,
@@ -26,6 +26,7 @@ from fairc.runtime.store.tables import TableError
 from fairc.runtime.vm import recipe
 
 from .run import ReportError, Run
+from .sheet import Sheet, section_table
 
 if TYPE_CHECKING:
     from fairc.runtime.run.phase import Findings, Result
@@ -36,42 +37,17 @@ MAX_ROWS = 60
 
 
 @dataclass(frozen=True, slots=True)
-class PrintedMedian:
-    """A median and its interval, as text and as numbers; a number that does not exist is None."""
-
-    text: str
-    value: Number | None = None
-    interval: Interval | None = None
-
-    def __str__(self) -> str:
-        """Return the text: what a page prints."""
-        return self.text
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A result of the phase check as it is printed; unit: of its numbers."""
-
-    what: str
-    verdict: str
-    before: PrintedMedian
-    after: PrintedMedian
-    text: str
-    unit: str
-
-
-@dataclass(frozen=True, slots=True)
 class Phases:
     """processing: the hosts' processing time, in a sentence. sentences: the result of the check;
     none without one.
 
-    sensitive: what is phase-sensitive, by name. rows: these, then the undecided ones.
+    sensitive: what is phase-sensitive, by name. sheet: these, then the undecided ones.
     """
 
     processing: str
-    sentences: tuple[str, ...] = ()
-    sensitive: tuple[str, ...] = ()
-    rows: tuple[Row, ...] = ()
+    sentences: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    sheet: Sheet
 
 
 def phases(run: Run) -> Phases:
@@ -81,13 +57,13 @@ def phases(run: Run) -> Phases:
     except (StoreError, TableError) as error:
         raise ReportError(f"the phase check cannot be read: {error}") from None
     if found is None:
-        return Phases(processing(run))
+        return Phases(processing(run), (), (), _sheet())
     sensitive, open_ = found.having("phase-sensitive"), found.having("cannot tell")
     return Phases(
         processing(run),
         _sentences(found, len(sensitive), len(open_)),
         tuple(one_line(result.what) for result in sensitive),
-        tuple(map(_row, (*sensitive, *open_)))[:MAX_ROWS],
+        _sheet([*sensitive, *open_][:MAX_ROWS]),
     )
 
 
@@ -170,25 +146,33 @@ def _sentences(found: Findings, sensitive: int, open_: int) -> tuple[str, ...]:
     return text, came_to
 
 
-def _row(result: Result) -> Row:
+def _sheet(results: Iterable[Result] = ()) -> Sheet:
+    """Return medians with their intervals, in the run and in the check."""
+    head = (
+        ("result", False),
+        ("verdict", False),
+        ("run", True),
+        ("run, 95 % interval", True),
+        ("phase check", True),
+        ("phase check, 95 % interval", True),
+        ("what the tests say", False),
+    )
+    caption = "Medians with their 95 % intervals, in the run and in the phase check"
+    return section_table("phases", "Phase check", head, map(_row, results), caption)
+
+
+def _row(result: Result) -> tuple[Cell, ...]:
     medians = [e.value for e in (result.before, result.after) if e.value is not None]
     scale = scale_for(result.unit, medians)
 
-    def shown(estimate: Estimate) -> PrintedMedian:
+    def shown(estimate: Estimate) -> tuple[Cell, Cell]:
         if estimate.value is None:
-            return PrintedMedian("no value")
+            return "no value", ""
         middle = scaled(estimate.value, scale, 3)
-        text = f"{middle.text} {scale.unit}".rstrip()
         if estimate.low is None or estimate.high is None:
-            return PrintedMedian(text, middle)
-        low, high = scaled(estimate.low, scale, 3), scaled(estimate.high, scale, 3)
-        return PrintedMedian(f"{text} [{low.text}, {high.text}]", middle, (low, high))
+            return middle, ""
+        return middle, (scaled(estimate.low, scale, 3), scaled(estimate.high, scale, 3))
 
-    return Row(
-        one_line(result.what),
-        result.verdict,
-        shown(result.before),
-        shown(result.after),
-        result.text,
-        scale.unit,
-    )
+    name = one_line(result.what)
+    what = f"{name} ({scale.unit})" if scale.unit else name
+    return what, result.verdict, *shown(result.before), *shown(result.after), result.text

@@ -5,14 +5,14 @@ verdicts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from fairc.compiler.plan import Cell, Flow, Interface, Iperf3Workload, LoadWorkload, Queue
 from fairc.runtime.engines import ENGINES
-from fairc.runtime.formatting import counted, listed, one_line, quantity
+from fairc.runtime.formatting import count, counted, listed, one_line, quantity
 
 from .run import Run
+from .sheet import Sheet, section_table
 
 VERDICTS = {
     "valid": "the set-up was as specified",
@@ -215,33 +215,32 @@ def _transmission(scenes: list[Cell]) -> str:
     return "token buckets for links, which pass frames in no time" if buckets else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
-    """A reason and the cells that it concerns."""
+def verdicts(run: Run) -> Sheet:
+    """Return how many cells have each verdict."""
+    words = [o.verdict_word for c in run.configurations for o in c.outcomes]
+    rows = [(verdict, count(words.count(verdict)), VERDICTS[verdict]) for verdict in VERDICTS]
+    head = (("verdict", False), ("cells", True), ("meaning", False))
+    return section_table("validity", "Cells by verdict", head, rows)
 
-    verdict: str
-    reason: str
-    cells: tuple[str, ...]
 
-
-def validity(run: Run) -> tuple[dict[str, int], tuple[Remark, ...]]:
-    """Return how many cells have each verdict, and the reasons with their cells."""
-    counts = dict.fromkeys(VERDICTS, 0)
-    reasons: dict[tuple[str, str], list[str]] = {}
+def reasons(run: Run) -> Sheet:
+    """Return the reasons of verdicts, with the cells that each concerns."""
+    found: dict[tuple[str, str], list[str]] = {}
     for configuration in run.configurations:
         for outcome in configuration.outcomes:
             word = outcome.verdict_word
-            counts[word] += 1
             if word == "valid":
                 continue
             where = f"repetition {outcome.repetition}"
             if configuration.bindings:
                 where = f"{configuration.label}, {where}"
             for reason in outcome.reasons or ("no reason was recorded",):
-                reasons.setdefault((word, reason), []).append(f"{where} ({outcome.cell})")
+                found.setdefault((word, reason), []).append(f"{where} ({outcome.cell})")
     order = list(VERDICTS)
-    ordered = sorted(reasons.items(), key=lambda item: (-order.index(item[0][0]), item[0][1]))
-    return counts, tuple(Remark(v, r, tuple(cells)) for (v, r), cells in ordered)
+    ordered = sorted(found.items(), key=lambda item: (-order.index(item[0][0]), item[0][1]))
+    rows = [(v, r, count(len(cells)), "; ".join(cells)) for (v, r), cells in ordered]
+    head = (("verdict", False), ("reason", False), ("number", True), ("cells", False))
+    return section_table("reasons", "Reasons of verdicts", head, rows)
 
 
 def flatten(document: object, path: tuple[str, ...] = ()) -> list[tuple[str, str]]:

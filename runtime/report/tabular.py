@@ -9,7 +9,7 @@ import re
 from fairc.runtime.formatting import Number, one_line, prefixed
 from fairc.runtime.store.spreadsheet import no_formula
 
-from .figures import Sheet
+from .sheet import Sheet
 
 _UNIT = re.compile(r"\(([^()]+)\)$")
 

@@ -9,9 +9,9 @@ from fairc.runtime.statistics import Estimate
 from fairc.runtime.store.folder import StoreError
 
 from .answer import entry
-from .figures import Sheet
 from .lead import leading
 from .run import ReportError, Run
+from .sheet import Sheet
 from .summary import Results, summarise
 
 DASH = "\N{EN DASH}"

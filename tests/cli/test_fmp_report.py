@@ -16,8 +16,9 @@ import pytest
 from fairc.runtime.formatting import Number, number
 from fairc.runtime.report.build import _Report
 from fairc.runtime.report.figures import course, histogram, pairs
-from fairc.runtime.report.figures.base import Sheet, Subject
+from fairc.runtime.report.figures.base import Subject
 from fairc.runtime.report.run import Run
+from fairc.runtime.report.sheet import Sheet
 from fairc.runtime.report.summary import Results
 
 Fairc = Callable[..., Any]  # conftest.py

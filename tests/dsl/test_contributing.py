@@ -109,7 +109,9 @@ from __future__ import annotations
 
 from fairc.compiler.plan import FigureRequest
 
-from .base import FigureKind, Sheet, Subject
+from fairc.runtime.report.sheet import Sheet
+
+from .base import FigureKind, Subject
 
 
 def make(subject: Subject, request: FigureRequest | None) -> Sheet:

@@ -17,7 +17,6 @@ from fairc.runtime.report.build import build
 from fairc.runtime.report.figures import (
     Drawing,
     NothingToDraw,
-    Sheet,
     cdf,
     convergence,
     histogram,
@@ -28,6 +27,7 @@ from fairc.runtime.report.figures.query import Summing, load
 from fairc.runtime.report.figures.style import VARIABLES
 from fairc.runtime.report.render import render
 from fairc.runtime.report.run import Run
+from fairc.runtime.report.sheet import Sheet
 from fairc.runtime.statistics import median
 
 F = "fairness.F"

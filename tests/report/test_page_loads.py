@@ -19,12 +19,12 @@ from fairc.runtime.report.figures import (
     FIGURES,
     Drawing,
     NothingToDraw,
-    Sheet,
     Subject,
     loads,
 )
 from fairc.runtime.report.figures.sequence import _curves, _scale
 from fairc.runtime.report.run import Run
+from fairc.runtime.report.sheet import Sheet
 from fairc.runtime.report.summary import Results
 from fairc.runtime.store import tables
 from fairc.runtime.store.columns import Stored
@@ -202,16 +202,17 @@ def test_loads_measured_and_in_theory(subject: Subject) -> None:
 def test_what_figures_test_is_compared_in_words(subject: Subject) -> None:
     found = comparisons(subject.run, subject.results)
     assert found.by == ("http",)
-    assert len(found.pairs) <= len(METRICS) * 4 * 3
-    plt = [pair for pair in found.pairs if pair.what == "Page load time of web, load 3"]
-    assert [(p.first, p.second) for p in plt] == [("http = h2", "http = h3")] * 4
-    assert plt[0].where == f"access = {ACCESSES[0]}, target = {TARGETS[0]}"
-    assert "medians differ" in plt[0].text
-    assert "stochastic dominance holds: the first is larger" in plt[0].text
+    rows = found.pairs.rows
+    assert len(rows) <= len(METRICS) * 4 * 3
+    plt = [row for row in rows if row[0] == "Page load time of web, load 3"]
+    assert [(first, second) for _, _, first, second, *_ in plt] == [("http = h2", "http = h3")] * 4
+    assert plt[0][1] == f"access = {ACCESSES[0]}, target = {TARGETS[0]}"
+    assert "medians differ" in str(plt[0][-1])
+    assert "stochastic dominance holds: the first is larger" in str(plt[0][-1])
     # One of the eight second loads over h3 failed: it is larger than all over h2, so the samples
     # cross.
-    second = [pair for pair in found.pairs if pair.what == "Page load time of web, load 2"]
-    assert {("samples cross" in pair.text) for pair in second} == {True}
+    second = [row for row in rows if row[0] == "Page load time of web, load 2"]
+    assert {("samples cross" in str(row[-1])) for row in second} == {True}
     assert any(
         sentence.startswith("Page load time between values of http: medians differ in")
         for sentence in found.sentences

@@ -10,6 +10,7 @@ import pytest
 
 from fairc.compiler.plan import LoadWorkload
 from fairc.runtime import engines
+from fairc.runtime.formatting import Number
 from fairc.runtime.report import phases
 from fairc.runtime.run.phase import Findings, Result
 from fairc.runtime.statistics import Estimate
@@ -86,8 +87,9 @@ def test_the_phase_check_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "1 of 3 results is phase-sensitive" in told.sentences[1]
     assert told.sentences[1].endswith("1 cannot be decided.")
     assert told.sensitive == ("goodput (queue = fifo(4pkt), flow = a)",)
-    assert [row.verdict for row in told.rows] == ["phase-sensitive", "cannot tell"]
-    assert (str(told.rows[0].before), str(told.rows[0].after)) == (
-        "0.588 Mbit/s [0.384, 0.588]",
-        "0.484 Mbit/s",
-    )
+    assert [row[1] for row in told.sheet.rows] == ["phase-sensitive", "cannot tell"]
+    what, _, value, ends, again, none, _ = told.sheet.rows[0]
+    assert what == "goodput (queue = fifo(4pkt), flow = a) (Mbit/s)"
+    assert isinstance(value, Number) and isinstance(again, Number) and isinstance(ends, tuple)
+    assert [x.text for x in (value, *ends, again)] == ["0.588", "0.384", "0.588", "0.484"]
+    assert none == ""

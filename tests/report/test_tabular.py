@@ -15,9 +15,9 @@ import pytest
 
 from fairc.runtime.formatting import Number
 from fairc.runtime.report.build import build
-from fairc.runtime.report.figures import Sheet
 from fairc.runtime.report.latex import as_tex
 from fairc.runtime.report.run import Run
+from fairc.runtime.report.sheet import Sheet
 from fairc.runtime.report.summary import Results
 from fairc.runtime.report.tabular import as_csv
 

@@ -14,11 +14,11 @@ from fairc.runtime.report.choose import choose
 from fairc.runtime.report.figures import (
     FIGURES,
     Drawing,
-    Sheet,
     Subject,
 )
 from fairc.runtime.report.render import Rendered, render
 from fairc.runtime.report.run import Run
+from fairc.runtime.report.sheet import Sheet
 from fairc.runtime.report.summary import Results
 
 Maker = Callable[..., Path]

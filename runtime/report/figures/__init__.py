@@ -24,7 +24,7 @@ from . import (
     rates,
     window,
 )
-from .base import Drawing, FigureKind, NothingToDraw, Sheet, Subject
+from .base import Drawing, FigureKind, NothingToDraw, Subject
 
 
 def defaults(subject: Subject) -> list[FigureKind]:
@@ -49,7 +49,6 @@ __all__ = [
     "Drawing",
     "FigureKind",
     "NothingToDraw",
-    "Sheet",
     "Subject",
     "defaults",
 ]

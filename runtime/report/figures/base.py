@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from fairc.runtime.formatting import Cell
 from fairc.runtime.report.run import Configuration, Run
+from fairc.runtime.report.sheet import Sheet
 from fairc.runtime.report.summary import Results
 
 from .style import Width
@@ -44,21 +44,6 @@ class Drawing:
     caption: str
     alt: str
     picture: Picture
-
-
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """A table among the figures; name, section, title and caption as of a Drawing.
-
-    head: of each column, and whether it holds numbers.
-    """
-
-    name: str
-    section: str
-    title: str
-    caption: str
-    head: tuple[tuple[str, bool], ...]
-    rows: tuple[tuple[Cell, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)

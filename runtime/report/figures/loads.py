@@ -8,9 +8,10 @@ from fairc.runtime.formatting import Cell, Scale, count, decimals_for, one_line,
 from fairc.runtime.metrics import plt, ttr
 from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.report.run import Configuration, in_list
+from fairc.runtime.report.sheet import Sheet
 from fairc.runtime.report.summary import Results
 
-from .base import FigureKind, NothingToDraw, Sheet, Subject
+from .base import FigureKind, NothingToDraw, Subject
 
 _SECONDS = Scale(1.0, "s")
 

@@ -17,10 +17,11 @@ from fairc.compiler.plan import FigureRequest
 from fairc.runtime.formatting import Cell, Number, count, decimals_for, number, one_line
 from fairc.runtime.repetitions.samples import Sample
 from fairc.runtime.report.run import Run
+from fairc.runtime.report.sheet import Sheet
 from fairc.runtime.statistics.bootstrap import quantile_interval
 from fairc.runtime.statistics.estimates import Estimate, no_variance, percentile
 
-from .base import FigureKind, NothingToDraw, Sheet, Subject
+from .base import FigureKind, NothingToDraw, Subject
 from .query import Names, Query, by_text, load, of_configurations, ordinal
 
 FMP = "fmp.fairness"

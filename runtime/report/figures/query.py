@@ -30,12 +30,13 @@ from fairc.runtime.repetitions.samples import (
 )
 from fairc.runtime.report.endings import cells_waiting
 from fairc.runtime.report.run import Run
+from fairc.runtime.report.sheet import Sheet
 from fairc.runtime.statistics import Estimate, median
 from fairc.runtime.statistics.estimates import CONFIDENCE
 from fairc.runtime.statistics.repeated import FIXED
 from fairc.words.figures import FIGURES
 
-from .base import Drawing, NothingToDraw, Picture, Sheet, Subject
+from .base import Drawing, NothingToDraw, Picture, Subject
 from .layout import Key
 from .style import colour, dash
 

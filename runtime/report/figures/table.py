@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.formatting import Cell, Number, count, decimals_for, one_line, scaled
+from fairc.runtime.report.sheet import Sheet
 
-from .base import FigureKind, Sheet, Subject
+from .base import FigureKind, Subject
 from .query import Summing, by_text, load
 
 
