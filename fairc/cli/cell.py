@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from fairc.runtime import engines
-from fairc.runtime.engines.base import Pinning
+from fairc.runtime.engines.base import PinningEngine
 from fairc.runtime.host.clean import remove_temporary
 from fairc.runtime.run import cluster
 from fairc.runtime.store.folder import read_cells, read_plan
@@ -71,7 +71,7 @@ def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) 
         runner = engines.make(header.engine, console.say)
     except LookupError as error:
         raise UsageError(error.args[0]) from None
-    if isinstance(runner, Pinning):
+    if isinstance(runner, PinningEngine):
         runner.pinned = False  # others like this one may be on the same machine
     status = Status.WELL
     interruption.end_on_sigterm()

@@ -148,10 +148,10 @@ def coloured(stream: TextIO) -> bool:
 
 def progress() -> Progress:
     """Return the progress display that suits standard error."""
-    from fairc.runtime.run.progress import Bar, Lines, Silent
+    from fairc.runtime.run.progress import Bar, Lines, NoProgress
 
     if _quiet:
-        return Silent()
+        return NoProgress()
     if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         return Bar(terminal(sys.stderr))
     return Lines(say)

@@ -16,7 +16,7 @@ from fairc.runtime.ranges.cells import finished
 from fairc.runtime.repetitions.reading import Measurements, UnknownName, measured
 from fairc.runtime.repetitions.summaries import Row, summarise
 from fairc.runtime.run import repair
-from fairc.runtime.run.verification import Verified, of_cells
+from fairc.runtime.run.verification import Verification, of_cells
 from fairc.runtime.store import hashes, tables
 from fairc.runtime.store.cell_folder import RESULT
 from fairc.runtime.store.folder import LOCK, PLAN, Store, read_plan
@@ -212,7 +212,7 @@ def require_whole(run: Path) -> None:
     not its files.
     """
     plan_of(run)
-    if damaged := list(of_cells(run, Verified())):
+    if damaged := list(of_cells(run, Verification())):
         others = f", and {len(damaged) - 1} more files" if len(damaged) > 1 else ""
         raise UsageError(
             f"{run} is damaged: {damaged[0].file}: {damaged[0].why}{others}",

@@ -11,7 +11,7 @@ import click
 
 from fairc.compiler.plan import Cell
 from fairc.runtime import engines
-from fairc.runtime.engines.base import Confining, Engine, RunsImages
+from fairc.runtime.engines.base import ConfiningEngine, Engine, RunsImages
 from fairc.runtime.host.clean import remove_temporary
 from fairc.runtime.host.faults import NotBuilt
 from fairc.runtime.run import history, lock, rounds
@@ -135,7 +135,7 @@ def prepared(name: str, allow_image: bool, of_strangers: bool) -> Engine:
     engine = engines.make(name, console.say)
     if allow_image and isinstance(engine, RunsImages):
         engine.allow_images = True
-    if isinstance(engine, Confining):
+    if isinstance(engine, ConfiningEngine):
         engine.of_strangers = of_strangers
     try:
         while True:

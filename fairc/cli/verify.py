@@ -12,7 +12,7 @@ import click
 
 from fairc.runtime.host.supervisor import temporary_prefix
 from fairc.runtime.run import repair, verification
-from fairc.runtime.run.verification import Damaged, Verified, quoted, resume, stored
+from fairc.runtime.run.verification import DamagedFile, Verification, quoted, resume, stored
 from fairc.runtime.store.cell_folder import RAW
 from fairc.runtime.store.folder import Store
 
@@ -77,7 +77,7 @@ def verify(
     return Status.WELL if found.whole else Status.NOT_ALL_VALID
 
 
-def looked_at(target: Path, sample: int | None, jobs: int) -> Verified:
+def looked_at(target: Path, sample: int | None, jobs: int) -> Verification:
     """Verify the run directory at a path. Raises UsageError if there is none, StoreError.
 
     sample: of how many cells to derive the results from raw artefacts again; None: of all.
@@ -90,7 +90,7 @@ def looked_at(target: Path, sample: int | None, jobs: int) -> Verified:
     return found
 
 
-def _derive(run: Path, found: Verified, sample: int | None, jobs: int) -> None:
+def _derive(run: Path, found: Verification, sample: int | None, jobs: int) -> None:
     """Derive results of a run, none of whose files is damaged, from raw artefacts again, and
     compare them.
     """
@@ -103,12 +103,12 @@ def _derive(run: Path, found: Verified, sample: int | None, jobs: int) -> None:
         other = repair.derived_again(store, cells, Path(scratch), jobs)
     found.derived = len(cells)
     found.damaged += [
-        Damaged(f"cells/{key}", why, f"rm -r {quoted(store.folder(key))}; {resume(run)}")
+        DamagedFile(f"cells/{key}", why, f"rm -r {quoted(store.folder(key))}; {resume(run)}")
         for key, why in other.items()
     ]
 
 
-def as_text(target: Path, found: Verified) -> Iterator[str]:
+def as_text(target: Path, found: Verification) -> Iterator[str]:
     """Yield lines for people: what was proved, of how much, and a table of what is damaged."""
     yield f"{target} {proved(found)}"
     if found.damaged:
@@ -125,7 +125,7 @@ def as_text(target: Path, found: Verified) -> Iterator[str]:
         yield f"note: {note}"
 
 
-def proved(found: Verified) -> str:
+def proved(found: Verification) -> str:
     """Return what was proved, of how much, in one line."""
     if not found.planned:
         return "is damaged: its plan or its lock cannot be read, so nothing was proved of its cells"
@@ -141,7 +141,7 @@ def proved(found: Verified) -> str:
     return f"{parts[0]}: {'; '.join(parts[1:])}"
 
 
-def as_json(target: Path, found: Verified) -> Iterator[str]:
+def as_json(target: Path, found: Verification) -> Iterator[str]:
     """Yield the object that docs/run/cli.md describes."""
     document = {
         "target": str(target),
@@ -152,4 +152,4 @@ def as_json(target: Path, found: Verified) -> Iterator[str]:
     yield console.as_json(document)
 
 
-FORMS: dict[str, Callable[[Path, Verified], Iterator[str]]] = {"text": as_text, "json": as_json}
+FORMS: dict[str, Callable[[Path, Verification], Iterator[str]]] = {"text": as_text, "json": as_json}

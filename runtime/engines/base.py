@@ -138,7 +138,7 @@ class RunsImages(Protocol):
 
 
 @runtime_checkable
-class Confining(Protocol):
+class ConfiningEngine(Protocol):
     """An engine whose guests the host confines, where it can.
 
     of_strangers: whether what it runs may be a stranger's; then it does not get ready on a host
@@ -149,7 +149,7 @@ class Confining(Protocol):
 
 
 @runtime_checkable
-class Pinning(Protocol):
+class PinningEngine(Protocol):
     """An engine that can keep each of its cells on a core of its own.
 
     pinned: whether it does; wrong where other processes like this one share the cores, for all

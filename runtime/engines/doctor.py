@@ -49,7 +49,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class EngineFindings:
     """An engine, and what was found for it."""
 
     name: str
@@ -62,10 +62,10 @@ class Examined:
         return all(finding.well for finding in self.findings if finding.needed)
 
 
-def examine() -> list[Examined]:
+def examine() -> list[EngineFindings]:
     """Check everything that the engines of this version need."""
     return [
-        Examined(kind.name, kind.summary, tuple(EXAMINATIONS[kind.name]()))
+        EngineFindings(kind.name, kind.summary, tuple(EXAMINATIONS[kind.name]()))
         for kind in ENGINES
         if kind.name in EXAMINATIONS
     ]

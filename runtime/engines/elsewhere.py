@@ -10,7 +10,7 @@ from fairc.compiler.plan import Cell
 from .base import RawResult
 
 
-class Elsewhere:
+class RemoteEngine:
     """An engine by its name and identities. cells: id of a cell -> identity of what ran it.
 
     given: id of a cell -> hash of what it was given (`Engine.emitted`).

@@ -20,7 +20,7 @@ NS = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class AppliedChange:
     """A change that was carried out between two times; at_s: when it was due. s after the epoch."""
 
     at_s: float
@@ -38,7 +38,7 @@ class History:
     """What applied at an interface: at first, and from each completed change on."""
 
     interface: Interface
-    done: tuple[tuple[Done, Change], ...] = ()
+    done: tuple[tuple[AppliedChange, Change], ...] = ()
 
     @cached_property
     def _begins(self) -> Floats:
@@ -89,17 +89,17 @@ class History:
 def load(artefacts: Artefacts, cell: Cell) -> dict[Place, History]:
     """Return the history of every interface. Raises ArtefactError."""
     interfaces = {(n.name, i.name): i for n in cell.nodes for i in n.interfaces}
-    done: dict[Place, list[Done]] = {place: [] for place in interfaces}
+    done: dict[Place, list[AppliedChange]] = {place: [] for place in interfaces}
     if any(interface.changes for interface in interfaces.values()):
         file = "changes.ndjson"
         for line in artefacts.lines(file):
             place = (str(line.get("node")), str(line.get("interface")))
             times = (field(line, key, file) * NS for key in ("at_ns", "begin_ns", "t_ns"))
-            done.setdefault(place, []).append(Done(*times))
+            done.setdefault(place, []).append(AppliedChange(*times))
     return {place: _history(interfaces[place], done[place]) for place in interfaces}
 
 
-def _history(interface: Interface, done: list[Done]) -> History:
+def _history(interface: Interface, done: list[AppliedChange]) -> History:
     """Combine what was done with what was planned: changes are carried out in order."""
     changes = interface.changes
     return History(

@@ -26,7 +26,7 @@ from .artefacts import NS, ArtefactError, Artefacts, Ending, field
 from .paths import PathError, Paths, Place
 from .pcap import Capture, Packets
 from .queues import QueueRecord
-from .record import Busy, Floats, FlowRecord, Measurement, Pings
+from .record import CpuLoad, Floats, FlowRecord, Measurement, Pings
 from .selection import packets_of
 
 
@@ -89,7 +89,7 @@ def _flow(
     captures: Mapping[str, Capture],
     cell: Cell,
     flow: Flow,
-    watched: round_trips.Watched | None,
+    watched: round_trips.SenderCapture | None,
 ) -> FlowRecord:
     if flow.bottleneck not in by_place:
         raise ArtefactError(f"the plan has no capture at the bottleneck of flow {flow.name}")
@@ -128,11 +128,11 @@ def _pings(artefacts: Artefacts) -> dict[str, Pings]:
         raise ArtefactError(f"ping.json is not as documented: {error!r}") from None
 
 
-def _busy(artefacts: Artefacts) -> Busy:
+def _busy(artefacts: Artefacts) -> CpuLoad:
     file = "monitor.ndjson"
     lines = list(artefacts.lines(file))
 
     def column(key: str) -> Floats:
         return np.array([field(line, key, file) for line in lines], np.float64) * NS
 
-    return Busy(column("t_ns"), column("busy_ns"), column("total_ns"))
+    return CpuLoad(column("t_ns"), column("busy_ns"), column("total_ns"))

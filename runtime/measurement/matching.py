@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .digests import absorb
 from .pcap import Packets
-from .replay import Alike, DropTail, replay
+from .replay import Candidates, DropTail, replay
 
 Int64s = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -108,7 +108,7 @@ def match(
         inputs = inputs[~_still_waiting(up[inputs], np.maximum(went - came, 0), waiting)]
         outputs = np.flatnonzero(open_kinds[down])
         low_ns, high_ns = _windows(upstream, downstream, found, outputs, order)
-        alike = Alike(
+        alike = Candidates(
             inputs, up[inputs], upstream.time_ns[inputs], outputs, down[outputs], low_ns, high_ns
         )
         pairs = None
@@ -121,7 +121,9 @@ def match(
         # What contradicts the order is still the same packet.
         inputs, outputs = inputs[found[inputs] < 0], outputs[pairs < 0]
         every = np.full(len(outputs), _ALWAYS), downstream.time_ns[outputs]
-        alike = Alike(inputs, up[inputs], upstream.time_ns[inputs], outputs, down[outputs], *every)
+        alike = Candidates(
+            inputs, up[inputs], upstream.time_ns[inputs], outputs, down[outputs], *every
+        )
         pairs, _ = _by_kind(alike)
         found[pairs[pairs >= 0]] = outputs[pairs >= 0]
     strangers = np.ones(len(downstream), np.bool_)
@@ -179,7 +181,7 @@ def _windows(
     return low, np.where(behind >= 0, np.minimum(after + ORDER_NS, high), high)
 
 
-def _by_kind(alike: Alike) -> tuple[Int64s, Bools]:
+def _by_kind(alike: Candidates) -> tuple[Int64s, Bools]:
     """Choose an input for each output, one kind of packets at a time.
 
     Of those that went in, the latest that are possible came out: then no packet has waited longer

@@ -15,7 +15,7 @@ ENDS = ("terminal", "gateway")
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ConnectionPool:
     """The pool of middle connections of one end.
 
     window_packets: the smallest congestion window with which one of them begins.
@@ -35,14 +35,14 @@ class PepRecord:
     """
 
     plan: Pep
-    ready: Mapping[str, Ready]
+    ready: Mapping[str, ConnectionPool]
     joined: Mapping[str, int]
     errors: tuple[str, ...]
 
 
 def load(artefacts: Artefacts, pep: Pep) -> PepRecord:
     """Read the events of both ends. Raises ArtefactError."""
-    ready: dict[str, Ready] = {}
+    ready: dict[str, ConnectionPool] = {}
     joined: dict[str, int] = dict.fromkeys(ENDS, 0)
     errors = []
     for end in ENDS:
@@ -51,7 +51,7 @@ def load(artefacts: Artefacts, pep: Pep) -> PepRecord:
         for event in artefacts.lines(file):
             what = event.get("event")
             if what == "ready":
-                ready[end] = Ready(
+                ready[end] = ConnectionPool(
                     field(event, "connections", file),
                     str(event.get("cca")),
                     field(event, "window_packets", file),

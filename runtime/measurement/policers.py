@@ -13,7 +13,7 @@ from fairc.compiler.plan import Cell, Policer
 
 from . import pcap
 from .artefacts import NS, ArtefactError, Artefacts, field
-from .policing import ECHOES, Decisions, Seen, decide, levels, policed
+from .policing import ECHOES, CapturedPackets, Decisions, decide, levels, policed
 from .queues import QueueRecord
 
 Int64s = NDArray[np.int64]
@@ -137,11 +137,13 @@ def _load(
         elif kind == "error":
             errors.append(f"{policer.name}.policer: {event.get('message')}")
 
-    def seen(interface: str, direction: str) -> Seen | None:
+    def seen(interface: str, direction: str) -> CapturedPackets | None:
         name = _capture(cell, policer.node, interface, direction)
         if name is None:
             return None
-        return Seen(captures[name].packets, pcap.feedback(artefacts.content(f"{name}.pcap")))
+        return CapturedPackets(
+            captures[name].packets, pcap.feedback(artefacts.content(f"{name}.pcap"))
+        )
 
     name = _capture(cell, policer.node, policer.ingress, "in")
     if name is None:

@@ -37,7 +37,7 @@ Key = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class CapturedPackets:
     """The packets of a capture, and what they say about congestion; None where that is not
     needed.
     """
@@ -222,8 +222,8 @@ def decide(
     policer: Policer,
     cell: Cell,
     arrivals: Packets,
-    leaving: Seen | None,
-    back: Seen | None,
+    leaving: CapturedPackets | None,
+    back: CapturedPackets | None,
     times_ns: Int64s | None = None,
 ) -> Decisions:
     """Compute what a policer does with every packet that arrives.
@@ -280,7 +280,9 @@ def policed(policer: Policer, cell: Cell, packets: Packets) -> tuple[Int64s, Int
     return index, found[index]
 
 
-def _notes(policer: Policer, cell: Cell, leaving: Seen | None, back: Seen | None) -> Iterator[Note]:
+def _notes(
+    policer: Policer, cell: Cell, leaving: CapturedPackets | None, back: CapturedPackets | None
+) -> Iterator[Note]:
     """Return what a policer sees besides the arrivals, in order of time; marks first."""
     notes: list[Note] = []
     if policer.feedback == "accurate" and leaving is not None and leaving.feedback is not None:

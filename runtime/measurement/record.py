@@ -37,7 +37,7 @@ from .pcap import Packets
 from .peps import PepRecord
 from .policers import PolicerRecord
 from .queues import QueueRecord
-from .round_trips import RoundTrips, Watched, unknown
+from .round_trips import RoundTrips, SenderCapture, unknown
 from .slots import apportion, edges
 
 Floats = NDArray[np.float64]
@@ -54,7 +54,7 @@ class Pings:
 
 
 @dataclass(frozen=True, slots=True)
-class Busy:
+class CpuLoad:
     """CPU time of the machine per slot: at `t_s` (its end), `busy_s` out of `total_s`."""
 
     t_s: Floats
@@ -110,7 +110,7 @@ class FlowRecord:
     entered: Bools
     pings: Pings | None
     arrived: Packets | None
-    watched: Watched | None
+    watched: SenderCapture | None
     epoch_ns: int
     ended_s: float
 
@@ -237,7 +237,7 @@ class Measurement:
     ending: Ending
     flows: tuple[FlowRecord, ...]
     queues: tuple[QueueRecord, ...]
-    busy: Busy
+    busy: CpuLoad
     qdiscs_before: Mapping[Place, tuple[qdisc.Counters, ...]]
     qdiscs_after: Mapping[Place, tuple[qdisc.Counters, ...]]
     capture_counts: Mapping[str, CaptureCounts | None]

@@ -26,7 +26,7 @@ Int64s = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Alike:
+class Candidates:
     """Packets that went in and packets that came out, of kinds within which all are alike.
 
     inputs, outputs: indices in their captures, in order of time. input_kinds, output_kinds: numbers
@@ -81,7 +81,7 @@ Faults = tuple[int, int]
 
 
 def replay(
-    alike: Alike, upstream: Packets, downstream: Packets, found: Int64s, queue: DropTail
+    alike: Candidates, upstream: Packets, downstream: Packets, found: Int64s, queue: DropTail
 ) -> Int64s | None:
     """Return the input of each output, shape (outputs,); None if the packets do not pass in order.
 
@@ -145,7 +145,7 @@ def _faults(instant: _Instant, taken: int, drops: Sequence[int], queue: DropTail
 
 
 def _instants(
-    alike: Alike, upstream: Packets, downstream: Packets, found: Int64s, queue: DropTail
+    alike: Candidates, upstream: Packets, downstream: Packets, found: Int64s, queue: DropTail
 ) -> list[_Instant]:
     """Return the instants at which packets came, from the first of the alike ones to the last."""
     known = found >= 0
@@ -176,7 +176,7 @@ def _instants(
     return instants
 
 
-def _latest(alike: Alike, instants: Sequence[_Instant]) -> list[int] | None:
+def _latest(alike: Candidates, instants: Sequence[_Instant]) -> list[int] | None:
     """Return the last instant at which each output can have come in; None if some cannot."""
     kinds, low, high = (x.tolist() for x in (alike.output_kinds, alike.low_ns, alike.high_ns))
     latest = [0] * len(kinds)

@@ -58,7 +58,7 @@ def unknown(why: str) -> RoundTrips:
 
 
 @dataclass(frozen=True)
-class Watched:
+class SenderCapture:
     """What was captured at a sender's interfaces, read when it is first wanted: few analyses need
     it.
     """
@@ -269,7 +269,7 @@ def _earliest(low: Int64s, high: Int64s, time_ns: Int64s, size: int) -> Int64s:
     return times
 
 
-def watched(artefacts: Artefacts, cell: Cell, node: str) -> Watched | None:
+def watched(artefacts: Artefacts, cell: Cell, node: str) -> SenderCapture | None:
     """Return what was captured at the interfaces of a sending host, or None."""
     names = tuple(c.name for c in cell.captures if (c.point, c.node) == ("sender", node))
-    return Watched(artefacts, names) if names else None
+    return SenderCapture(artefacts, names) if names else None

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairc.runtime.measurement.record import Busy
+from fairc.runtime.measurement.record import CpuLoad
 
 from .base import Value
 from .page_loads import load_metric
 
 
-def busy_share(busy: Busy, begin_s: float, end_s: float) -> float | None:
+def busy_share(busy: CpuLoad, begin_s: float, end_s: float) -> float | None:
     """Return the busy share from begin_s to end_s, s after the epoch; None where it was not
     recorded.
     """

@@ -41,7 +41,7 @@ from fairc.runtime.store.cell_folder import RAW
 from fairc.runtime.store.folder import CELLS, LOCK, PLAN, Store, read_cells, read_plan
 
 from . import contents
-from .checks import Again, Checks
+from .checks import Checks, Rerun
 from .comparing import same
 from .zipped import SUMS
 
@@ -437,7 +437,7 @@ def _same_bytes(
             differing[name] = ", ".join(other)
     equal = len(wanted) - len(differing)
     if what == "cells":
-        checks.again = Again(len(wanted), equal, "equal to the byte", odds.removeprefix("; "))
+        checks.again = Rerun(len(wanted), equal, "equal to the byte", odds.removeprefix("; "))
     message = f"{len(wanted)} run again: {equal} equal to the byte, wall times aside"
     if differing:
         shown = [f"{name} ({why})" for name, why in list(differing.items())[:SHOWN]]
@@ -456,7 +456,7 @@ def _agreement(
     other = len(rows) - agreeing
     if what == "cells":
         how = f"on another build, where {agreeing} of {len(rows)} values agree within 5 %"
-        checks.again = Again(len(wanted), None, how, odds.removeprefix("; "))
+        checks.again = Rerun(len(wanted), None, how, odds.removeprefix("; "))
     message = (
         f"{len(wanted)} run again on another build: {agreeing} of {len(rows)} values agree"
         " within 5 %"

@@ -24,7 +24,7 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class Rerun:
     """The cells that were run again.
 
     cells: how many. equal: how many of them are equal to the byte; None: compared by agreement.
@@ -48,7 +48,7 @@ class Checks:
     rows: list[Check] = field(default_factory=list)
     planned: int = 0
     there: int = 0
-    again: Again | None = None
+    again: Rerun | None = None
 
     def add(self, what: str, verdict: Verdict, found: str, decides: bool = True) -> None:
         """Add a row; what was found becomes one line of limited length, because it quotes packs and

@@ -19,7 +19,7 @@ LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Moves:
+class StationarityTests:
     """How many of a flow's repetitions reject that it keeps its level, of how many that have the
     test.
     """
@@ -37,17 +37,17 @@ def _at_least(k: int, n: int) -> float:
     return math.fsum(math.comb(n, i) * LEVEL**i * (1 - LEVEL) ** (n - i) for i in range(k, n + 1))
 
 
-Moving = Mapping[str, Mapping[str, Moves]]
+Moving = Mapping[str, Mapping[str, StationarityTests]]
 """Configuration -> flow -> its moves, for all that have the test."""
 
 
 def moving(tests: Iterable[tuple[str, str, float]]) -> Moving:
     """Count the rejections. tests: configuration, flow and p of each cell that counts."""
-    found: dict[str, dict[str, Moves]] = {}
+    found: dict[str, dict[str, StationarityTests]] = {}
     for configuration, flow, p in tests:
         flows = found.setdefault(configuration, {})
-        before = flows.get(flow, Moves(0, 0))
-        flows[flow] = Moves(before.rejections + (p < LEVEL), before.tests + 1)
+        before = flows.get(flow, StationarityTests(0, 0))
+        flows[flow] = StationarityTests(before.rejections + (p < LEVEL), before.tests + 1)
     return found
 
 

@@ -17,7 +17,7 @@ from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.statistics.repeated import repeated
 from fairc.runtime.store import verdicts
-from fairc.runtime.store.opened import Opened
+from fairc.runtime.store.opened import RunTables
 from fairc.runtime.store.tables import axis_columns, quoted
 
 from .moving import Moving, moving
@@ -185,7 +185,7 @@ class Measurements(ABC):
 class StoredMeasurements(Measurements):
     """What the cells of a run measured, by its tables."""
 
-    def __init__(self, opened: Opened, plan: Plan) -> None:
+    def __init__(self, opened: RunTables, plan: Plan) -> None:
         super().__init__(plan)
         self._tables = opened
 
@@ -360,4 +360,4 @@ def _censoring(metric: str) -> str:
 
 def measured(folder: Path, plan: Plan) -> Measurements:
     """Return what the cells of a plan measured. folder: of the tables."""
-    return StoredMeasurements(Opened(folder), plan)
+    return StoredMeasurements(RunTables(folder), plan)

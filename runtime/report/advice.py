@@ -63,7 +63,7 @@ Measure = tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Comparing:
+class ComparisonCounts:
     """The report's comparisons: how many, how many of them the repetitions can decide, and how many
     would decide all.
     """
@@ -86,7 +86,7 @@ class Comparing:
         )
 
 
-def comparing(experiment: Experiment, cells: Sequence[Cell]) -> Comparing | None:
+def comparing(experiment: Experiment, cells: Sequence[Cell]) -> ComparisonCounts | None:
     """Return what the report will compare, or None if nothing. cells: one of each configuration."""
     flows = [configuration.scenario.flows for configuration in experiment.some(len(cells))]
     points = [
@@ -107,9 +107,9 @@ def comparing(experiment: Experiment, cells: Sequence[Cell]) -> Comparing | None
         return None
     n = experiment.repeat
     if experiment.common or experiment.paired:
-        return Comparing(tests, n, min(tests, comparisons_decided(n)), pairs_needed(tests))
+        return ComparisonCounts(tests, n, min(tests, comparisons_decided(n)), pairs_needed(tests))
     needed = next(n for n in range(2, 100) if _independent(n) >= tests)
-    return Comparing(tests, n, min(tests, _independent(n)), needed)
+    return ComparisonCounts(tests, n, min(tests, _independent(n)), needed)
 
 
 def _independent(n: int) -> int:

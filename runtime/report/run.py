@@ -18,7 +18,7 @@ from fairc.runtime.metrics.registry import full_name, presentation
 from fairc.runtime.repetitions.reading import Outcome, StoredMeasurements
 from fairc.runtime.store.columns import TABLES
 from fairc.runtime.store.folder import Store, StoreError, read_plan
-from fairc.runtime.store.opened import Opened
+from fairc.runtime.store.opened import RunTables
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,7 +76,7 @@ class Run:
                 f"{path} has no results yet: {', '.join(f'tables/{t}.parquet' for t in missing)}"
                 f" missing; run `fairc run {path}` first"
             )
-        tables = Opened(path / "tables")
+        tables = RunTables(path / "tables")
         self.rows, self.columns, self.register = tables.rows, tables.columns, tables.register
         self.measured = StoredMeasurements(tables, self.plan)
         self.axes, self.repeated = self.measured.axes, self.measured.repeated

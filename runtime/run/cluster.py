@@ -40,7 +40,7 @@ from fairc.runtime.store.folder import (
 )
 
 from . import history, lock
-from .progress import Silent
+from .progress import NoProgress
 from .sweep import Sweep
 
 MEASURE = "measure"
@@ -94,7 +94,7 @@ def run(
     with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("cell")) as scratch:
         with Store(Path(scratch, "run")) as store:
             store.adopt(store.stage(lambda staged: _write(staged, plan, cell)))
-            Sweep(store, engine, Silent(), jobs=1).run()
+            Sweep(store, engine, NoProgress(), jobs=1).run()
             result = store.result(key)
         assert result is not None, "the sweep has stored it"
         named = [*map(history.as_declared, plan.measure), *map(history.as_claimed, plan.claims)]

@@ -18,7 +18,7 @@ from fairc.compiler.files import content
 from fairc.compiler.plan import Cell
 from fairc.compiler.record import FILES
 from fairc.runtime.engines import emitted
-from fairc.runtime.engines.elsewhere import Elsewhere
+from fairc.runtime.engines.elsewhere import RemoteEngine
 from fairc.runtime.ranges.cells import endings, finished
 from fairc.runtime.store import damage, tables
 from fairc.runtime.store.cell_folder import ORIGIN, RESULT
@@ -229,7 +229,7 @@ def collect(
 
     record = history.carried(store, history.invocation(store), before)
     store.write_json(LOCK, {**document, "plan": lock.planned(store.path), **record})
-    engine = Elsewhere(machine.engine, machine.identity, machine.cells, machine.emitted)
+    engine = RemoteEngine(machine.engine, machine.identity, machine.cells, machine.emitted)
     sweep = Sweep(store, engine, progress, jobs, lambda cell: cell.id in inventory.present)
     counts = sweep.run()
     counts.failed += len(inventory.failed)

@@ -32,7 +32,7 @@ class Progress(Protocol):
         ...
 
 
-class Silent:
+class NoProgress:
     """Reports nothing."""
 
     def begin(self, todo: int, kept: int) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fairc.compiler.plan import Cell
 from fairc.compiler.record import recorded
-from fairc.runtime.engines.elsewhere import Elsewhere
+from fairc.runtime.engines.elsewhere import RemoteEngine
 from fairc.runtime.host import archive
 from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.store import damage, hashes
@@ -23,7 +23,7 @@ from fairc.runtime.store.folder import Store
 from . import lock
 from .analyst import Job
 from .analysts import Analysts
-from .progress import Silent
+from .progress import NoProgress
 from .sweep import Sweep
 from .verification import differences
 
@@ -46,9 +46,9 @@ def rederive(store: Store) -> int:
                 found[cell.id] = identity
     if found:
         engine = store.lock["engine"]
-        past = Elsewhere(engine["name"], engine.get("identity", ""), found, store.emitted)
+        past = RemoteEngine(engine["name"], engine.get("identity", ""), found, store.emitted)
         jobs = len(os.sched_getaffinity(0))
-        Sweep(store, past, Silent(), jobs, lambda cell: cell.id in found).run()
+        Sweep(store, past, NoProgress(), jobs, lambda cell: cell.id in found).run()
     return len(found)
 
 

@@ -30,7 +30,7 @@ analysed it.
 
 
 @dataclass(frozen=True, slots=True)
-class Damaged:
+class DamagedFile:
     """A file that is not what was written.
 
     file: its path below the run. repair: a command, or what to do.
@@ -42,7 +42,7 @@ class Damaged:
 
 
 @dataclass(slots=True)
-class Verified:
+class Verification:
     """What was checked.
 
     cells: how many have a result, whole or not; planned: how many the plan declares. files: how
@@ -56,7 +56,7 @@ class Verified:
     files: int = 0
     raw: int = 0
     derived: int = 0
-    damaged: list[Damaged] = field(default_factory=list)
+    damaged: list[DamagedFile] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -65,7 +65,7 @@ class Verified:
         return not self.damaged and self.cells == self.planned
 
 
-def verify(run: Path) -> Verified:
+def verify(run: Path) -> Verification:
     """Check every file of a run directory, and of its phase check, except that results follow from
     raw artefacts.
 
@@ -73,13 +73,13 @@ def verify(run: Path) -> Verified:
     """
     if not (run / LOCK).exists():
         raise StoreError(f"{run} is not a run directory: it has no {LOCK}")
-    found = Verified()
+    found = Verification()
     try:
         _read(run)
     except StoreError as error:
         text = str(error).removeprefix(str(run))  # a folder may have the name of a file
         name = next((name for name in (CELLS, LOCK, PLAN) if name in text), PLAN)
-        found.damaged.append(Damaged(name, str(error), _again(run, name)))
+        found.damaged.append(DamagedFile(name, str(error), _again(run, name)))
     else:
         if outdated := Store(run).plan.outdated:
             found.notes.append(outdated)
@@ -91,12 +91,14 @@ def verify(run: Path) -> Verified:
     if (run / PHASE_CHECK / PLAN).exists():
         inner = verify(run / PHASE_CHECK)
         again = f"rm -r {quoted(run / PHASE_CHECK)}; {resume(run)} --phase-check"
-        found.damaged += [Damaged(f"{PHASE_CHECK}/{d.file}", d.why, again) for d in inner.damaged]
+        found.damaged += [
+            DamagedFile(f"{PHASE_CHECK}/{d.file}", d.why, again) for d in inner.damaged
+        ]
         found.notes += [f"{PHASE_CHECK}: {note}" for note in inner.notes]
         found.files += inner.files
         if inner.planned > inner.cells:
             lacking = f"{inner.cells} of its {inner.planned} cells"
-            found.damaged.append(Damaged(PHASE_CHECK, lacking, again))
+            found.damaged.append(DamagedFile(PHASE_CHECK, lacking, again))
     return found
 
 
@@ -118,7 +120,7 @@ def _again(run: Path, name: str) -> str:
     return f"rm {quoted(run / LOCK)}; {again} (when metrics were declared is lost)"
 
 
-def _whole(run: Path, found: Verified) -> None:
+def _whole(run: Path, found: Verification) -> None:
     """Count what the plan declares, and compare the tables with those of the cells, none of which
     is damaged.
     """
@@ -131,13 +133,13 @@ def _whole(run: Path, found: Verified) -> None:
         try:
             tables.write_of(there, Path(scratch), store.plan)
         except tables.TableError as error:
-            found.damaged.append(Damaged("cells", str(error), resume(run)))
+            found.damaged.append(DamagedFile("cells", str(error), resume(run)))
             return
         for path in sorted(Path(scratch).glob("*.parquet")):
             name = f"tables/{path.name}"
             if not (run / name).is_file() or not tables.same(path, run / name):
                 why = "it does not follow from the cells"
-                found.damaged.append(Damaged(name, why, f"fairc report {quoted(run)}"))
+                found.damaged.append(DamagedFile(name, why, f"fairc report {quoted(run)}"))
 
 
 def _read(run: Path) -> None:
@@ -147,13 +149,13 @@ def _read(run: Path) -> None:
     _ = Store(run).lock
 
 
-def _of_run(run: Path, found: Verified) -> Iterator[Damaged]:
+def _of_run(run: Path, found: Verification) -> Iterator[DamagedFile]:
     """Yield what is damaged of plan, lock, tables, figures and report."""
     known = recorded(run)
     if known is None:
         there = (run / FILES).exists()
         why = "it cannot be read" if there else f"{hashes.MISSING}: nothing says what fairc wrote"
-        yield Damaged(FILES, why, _record_again(run))
+        yield DamagedFile(FILES, why, _record_again(run))
         return
     found.files += len(known.files)
     wrong = hashes.differing(run, known)
@@ -165,7 +167,7 @@ def _of_run(run: Path, found: Verified) -> Iterator[Damaged]:
             repair = f"fairc report {quoted(run)} --format {form}"
         if why == hashes.UNRECORDED and name != LOCK:
             repair = f"rm {quoted(run / name)}; {repair}"
-        yield Damaged(name, why, repair)
+        yield DamagedFile(name, why, repair)
 
 
 def _record_again(run: Path) -> str:
@@ -177,7 +179,7 @@ def _record_again(run: Path) -> str:
     return f"mkdir {place}; mv {' '.join(there)} {place}; {again}" if there else again
 
 
-def of_cells(run: Path, found: Verified) -> Iterator[Damaged]:
+def of_cells(run: Path, found: Verification) -> Iterator[DamagedFile]:
     """Yield what is damaged in the cells of the plan, raw artefacts included; counts go to `found`.
 
     Raises StoreError where plan, cells or lock cannot be read.
@@ -194,7 +196,7 @@ def of_cells(run: Path, found: Verified) -> Iterator[Damaged]:
         for name, why in damaged.items():
             lost = RAW in damaged or not raw.exists()
             again = f"rm -r {quoted(folder)}; " if lost else ""
-            yield Damaged(f"{place}/{name}", why, f"{again}{resume(run)}")
+            yield DamagedFile(f"{place}/{name}", why, f"{again}{resume(run)}")
     if removed := found.cells - found.raw:
         found.notes.append(f"the raw artefacts of {removed} cells have been removed")
 

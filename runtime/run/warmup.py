@@ -28,7 +28,7 @@ HALF, TWICE = "half", "twice"
 FACTORS: Mapping[str, float] = {HALF: 0.5, TWICE: 2.0}
 
 
-class Revalued(NamedTuple):
+class CellMetrics(NamedTuple):
     """The metrics of a cell with another warm-up; factor: a name of `FACTORS`."""
 
     cell: Cell
@@ -36,7 +36,7 @@ class Revalued(NamedTuple):
     values: tuple[MetricValue, ...]
 
 
-def revalued(path: Path) -> Iterator[Revalued]:
+def revalued(path: Path) -> Iterator[CellMetrics]:
     """Yield the metrics of every finished cell that counts, with each other warm-up, in order.
 
     path: the run directory. Raises StoreError where there is no warm-up, or artefacts are missing
@@ -61,7 +61,7 @@ def revalued(path: Path) -> Iterator[Revalued]:
             try:
                 store.unpack(folder.name, Path(scratch))
                 for factor in FACTORS:
-                    yield Revalued(cell, factor, _values(store, cell, Path(scratch), factor))
+                    yield CellMetrics(cell, factor, _values(store, cell, Path(scratch), factor))
             except (OSError, ValueError, ArtefactError) as error:
                 raise StoreError(
                     f"the raw artefacts of cell {cell.id} cannot be read: {error};"

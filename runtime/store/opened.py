@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .tables import TableError, connect
 
 
-class Opened:
+class RunTables:
     """The tables in a folder; the first query opens them. Its methods raise TableError."""
 
     def __init__(self, folder: Path) -> None:

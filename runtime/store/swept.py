@@ -26,7 +26,7 @@ _QUANTITY = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?)([A-Za-z%][A-Za-z/%]*|/s)?(?:/([
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class SweptColumn:
     """A column that a swept name adds to a table."""
 
     column: Column
@@ -41,7 +41,7 @@ class Swept:
         return number if self.part == "value" else unit
 
 
-def columns(axes: Sequence[str], taken: Iterable[str]) -> tuple[Swept, ...]:
+def columns(axes: Sequence[str], taken: Iterable[str]) -> tuple[SweptColumn, ...]:
     """Return the columns of swept names, each name's three together, in file order.
 
     taken: names that a table has already. Columns are compared without regard to case; a name that
@@ -57,7 +57,7 @@ def columns(axes: Sequence[str], taken: Iterable[str]) -> tuple[Swept, ...]:
             used.add(name.casefold())
             names[axis, part] = name
     return tuple(
-        Swept(Column(names[axis, part], type_, "", ""), axis, part)
+        SweptColumn(Column(names[axis, part], type_, "", ""), axis, part)
         for axis in axes
         for part, (_, type_) in PARTS.items()
     )

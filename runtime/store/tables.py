@@ -33,7 +33,7 @@ from .columns import RESULTS, TABLES, Stored
 from .folder import Store
 from .identity import mismatch
 from .occupant import PARTIAL
-from .swept import Swept
+from .swept import SweptColumn
 
 # One thread, and fixed compression and row groups: the same rows give the same bytes.
 _CONFIG = {"threads": "1", "autoinstall_known_extensions": "false"}
@@ -63,7 +63,7 @@ def axis_columns(axes: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _swept(table: str, axes: Sequence[str]) -> tuple[Swept, ...]:
+def _swept(table: str, axes: Sequence[str]) -> tuple[SweptColumn, ...]:
     return swept.columns(axes, (column.name for column in TABLES[table].columns))
 
 
@@ -203,7 +203,7 @@ def _write(folder: Path, axes: Sequence[str], cells: Iterable[Stored]) -> None:
 def _insert(
     database: duckdb.DuckDBPyConnection,
     table: Table[Stored],
-    added: Sequence[Swept],
+    added: Sequence[SweptColumn],
     batch: Sequence[Stored],
 ) -> None:
     """Add the rows of some results to a table."""
@@ -223,7 +223,7 @@ def _insert(
 def _rows(
     database: duckdb.DuckDBPyConnection,
     table: Table[Any],
-    added: Sequence[Swept],
+    added: Sequence[SweptColumn],
     cells: Sequence[Stored],
 ) -> tuple[str, list[object]]:
     """Return a query for the rows of a table in the folders of cells, and its parameters.
@@ -285,7 +285,7 @@ def _longest_texts(
 
 
 def _of_cells(
-    cells: Sequence[Stored], added: Sequence[Swept], number: str
+    cells: Sequence[Stored], added: Sequence[SweptColumn], number: str
 ) -> tuple[dict[str, str], list[object]]:
     """Return expressions for the values that are the same in all rows of a cell, by their column,
     and their parameters.
@@ -317,7 +317,7 @@ def _values(table: Table[Any], parts: Sequence[Columns]) -> tuple[dict[str, Any]
     return arrays, values
 
 
-def _in_order(table: Table[Any], added: Sequence[Swept]) -> list[Column]:
+def _in_order(table: Table[Any], added: Sequence[SweptColumn]) -> list[Column]:
     """Return all columns of a table: swept names come last, in `cells` before the repetition."""
     columns = list(table.columns)
     at = len(columns)

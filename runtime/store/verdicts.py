@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 
-class Judged(Protocol):
+class CellOutcome(Protocol):
     """A cell that ran: status, `ok` or `failed`; verdict: on its set-up, None where it failed."""
 
     @property
@@ -17,12 +17,12 @@ class Judged(Protocol):
     def verdict(self) -> str | None: ...
 
 
-def counts(cell: Judged) -> bool:
+def counts(cell: CellOutcome) -> bool:
     """Return whether a cell enters summaries: it finished and its set-up is not invalid."""
     return cell.status == "ok" and cell.verdict != "invalid"
 
 
-def word(cell: Judged) -> str:
+def word(cell: CellOutcome) -> str:
     """Return `valid`, `flagged`, `invalid` or `failed`."""
     return cell.verdict if cell.status == "ok" and cell.verdict else "failed"
 
@@ -36,7 +36,7 @@ class Counts:
     invalid: int = 0
     failed: int = 0
 
-    def add(self, cell: Judged) -> None:
+    def add(self, cell: CellOutcome) -> None:
         """Count a cell."""
         setattr(self, word(cell), getattr(self, word(cell)) + 1)
 

@@ -25,8 +25,8 @@ from fairc.runtime.measurement.policing import (
     LOSS,
     NOTHING,
     Bucket,
+    CapturedPackets,
     Exposure,
-    Seen,
     before,
     decide,
     probability,
@@ -233,7 +233,7 @@ def test_an_ece_after_the_last_packet_stays_unexposed(made: tuple[Cell, Path]) -
     none = np.empty(0, np.int64)
     for flags, expected in ((ACK, 0), (ACK | ECE, 1)):
         back = packets({"time_ns": 9 * S, "flags": flags, **client})
-        seen = Seen(back, Feedback(np.zeros(1, np.bool_), none, none, none))
+        seen = CapturedPackets(back, Feedback(np.zeros(1, np.bool_), none, none, none))
         assert decide(rule, cell, arrivals, None, seen).unexposed.tolist() == [0, expected, 0]
 
 

@@ -14,7 +14,7 @@ from storedcells import AXES, of, stored
 from fairc.compiler.plan import ClaimTerm
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.claims.values import Values
-from fairc.runtime.repetitions.moving import Moves, is_level, moving, sentence
+from fairc.runtime.repetitions.moving import StationarityTests, is_level, moving, sentence
 from fairc.runtime.repetitions.summaries import summarise
 from fairc.runtime.store import tables
 from fairc.runtime.store.columns import Stored
@@ -27,7 +27,10 @@ def test_more_rejections_than_chance_explains(tests: int, needed: int) -> None:
     from scipy.stats import binom
 
     assert binom.sf(needed - 1, tests, 0.05) <= 0.05 + 1e-12
-    assert Moves(needed, tests).is_found and not Moves(needed - 1, tests).is_found
+    assert (
+        StationarityTests(needed, tests).is_found
+        and not StationarityTests(needed - 1, tests).is_found
+    )
 
 
 def test_values_that_depend_on_it() -> None:
@@ -55,7 +58,7 @@ def test_values_that_depend_on_it() -> None:
 def test_whose_flows_are_named() -> None:
     p = {"a": (0.01, 0.01), "b": (0.01, 0.10)}
     found = moving(("x", flow, value) for flow, values in p.items() for value in values)
-    assert found == {"x": {"a": Moves(2, 2), "b": Moves(1, 2)}}
+    assert found == {"x": {"a": StationarityTests(2, 2), "b": StationarityTests(1, 2)}}
     moves = "still moving (KPSS): it depends on when it was taken"
     assert sentence("goodput", {"a"}, ["x"], found) == moves
     assert sentence("goodput", {"b"}, ["x"], found) == ""

@@ -37,7 +37,7 @@ def test_equal_values_have_equal_intervals(
     (configuration,) = run.configurations
     outcomes = {outcome.cell: outcome for outcome in configuration.outcomes}
     unchanged = [
-        warmup.Revalued(
+        warmup.CellMetrics(
             cell,
             factor,
             tuple(
