@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from typing import Literal
 
+from fairc.cell.links import Impairment
 from fairc.dsl.core.entries import Either, Entry, Parameter, Use
 from fairc.dsl.core.kinds import A_SWITCH, A_TIME, Words
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.values import Quantity
-from fairc.dsl.model import Jitter, JitterDistribution
 
 MAX_JITTER_NS = 2**31 - 1
 """netem keeps a deviation in 32 bits."""
 
-_DISTRIBUTION: Words[JitterDistribution] = Words(
+_DISTRIBUTION: Words[Literal["uniform", "normal", "pareto", "paretonormal"]] = Words(
     "distribution", ("uniform", "normal", "pareto", "paretonormal")
 )
 
@@ -43,13 +43,15 @@ JITTERS: Registry[Entry] = Registry(
 A_JITTER = Either(A_TIME, JITTERS, "a time or `jitter(...)`", bare=False)
 
 
-def jitter_of(given: Quantity | Use[Entry], delay_s: Fraction) -> Jitter | None:
-    """Return the jitter of a link with this delay, or None if it has none. Raises CompileError."""
+def delayed(delay: Quantity, given: Quantity | Use[Entry] | None) -> Impairment:
+    """Return what a link with this delay and jitter does to packets. Raises CompileError."""
+    if given is None:
+        return Impairment(delay_ns=delay.ns)
     if isinstance(given, Quantity):
         deviation, distribution, overtake = given, DISTRIBUTION.fallback, OVERTAKE.fallback
     else:
         deviation, distribution, overtake = given[DEVIATION], given[DISTRIBUTION], given[OVERTAKE]
-    if deviation.number > delay_s:
+    if deviation.number > delay.number:
         fail(
             "jitter-above-delay",
             "the jitter is larger than the delay it varies",
@@ -60,4 +62,11 @@ def jitter_of(given: Quantity | Use[Entry], delay_s: Fraction) -> Jitter | None:
         )
     if deviation.ns > MAX_JITTER_NS:
         fail("out-of-range", "a jitter is at most 2.1 s", deviation.span)
-    return Jitter(deviation.ns, distribution, overtake) if deviation.ns else None
+    if not deviation.ns:
+        return Impairment(delay_ns=delay.ns)
+    return Impairment(
+        delay_ns=delay.ns,
+        jitter_ns=deviation.ns,
+        jitter_distribution=distribution,
+        in_order=not overtake,
+    )

@@ -45,13 +45,14 @@ def _drawn_pauses(scenario: Scenario) -> bool:
 
 def _random_losses(scenario: Scenario) -> bool:
     links = scenario.network.links
-    return any(way.loss > 0 for link in links for way in (link.forward, link.backward))
+    ways = (way for link in links for way in (link.forward, link.backward))
+    return any(way.impairment.loss > 0 for way in ways)
 
 
 def _random_delays(scenario: Scenario) -> bool:
     links = scenario.network.links
-    ways = (way for link in links for way in (link.forward, link.backward))
-    return any(way.jitter or way.reorder or way.duplicate for way in ways)
+    states = (way.impairment for link in links for way in (link.forward, link.backward))
+    return any(each.jitter_ns or each.reorder or each.duplicate for each in states)
 
 
 def _random_queues(scenario: Scenario) -> bool:

@@ -1,4 +1,4 @@
-"""Links that change: rates over time for a shaper, impairments over time for a hop.
+"""Links that change: rates over time for a shaper, and the extremes of a link.
 
 Linux's shaper has no rate of zero. A stop is lowered to the rate at which one full frame takes as
 long as the rest of the stop, anew in each of its parts: one frame (or as many bytes in small ones)
@@ -10,8 +10,6 @@ bytes (1514 in their frame) by definition, whatever the MTU of the link.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby, zip_longest
 
@@ -29,11 +27,10 @@ def rate_changes(way: Direction) -> tuple[tuple[plan.Change, ...], int | None]:
     """Return the changes of a link's rate, and the period with which they repeat, ns."""
     if way.trace is not None:
         return _of_trace(way.trace), way.trace.period_ns
-    rated = [change for change in way.changes if change.rate_bps is not None]
     found: list[plan.Change] = []
-    for change, following in zip_longest(rated, rated[1:]):
+    for change, following in zip_longest(way.rates, way.rates[1:]):
         if change.rate_bps:
-            found.append(plan.Change(at_ns=change.at_ns, rate_bps=change.rate_bps))
+            found.append(change)
         elif following is None:
             rate_bps = stop_bps(LONGEST_FRAME_NS, way.frame_bytes)
             found.append(plan.Change(at_ns=change.at_ns, rate_bps=rate_bps))
@@ -51,22 +48,6 @@ def rate_changes(way: Direction) -> tuple[tuple[plan.Change, ...], int | None]:
     return tuple(found), None
 
 
-def ways(way: Direction) -> Iterator[tuple[int, Direction, bool]]:
-    """Yield the link's state after each change of delay, loss or state: time, ns; link; whether it
-    is up.
-    """
-    is_up = True
-    for change in way.changes:
-        if change.delay_ns is None and change.loss is None and change.is_up is None:
-            continue
-        if change.delay_ns is not None:
-            way = replace(way, delay_ns=change.delay_ns)
-        if change.loss is not None:
-            way = replace(way, loss=change.loss, bursts=change.bursts)
-        is_up = change.is_up if change.is_up is not None else is_up
-        yield change.at_ns, way, is_up
-
-
 def most_bps(way: Direction) -> int:
     """Return the highest rate that a link ever has, bit/s; 0 when it is not shaped."""
     changes, _ = rate_changes(way)
@@ -75,21 +56,21 @@ def most_bps(way: Direction) -> int:
 
 def most_delay_ns(way: Direction) -> int:
     """Return the longest delay that a link ever has, ns, without jitter."""
-    return max([way.delay_ns, *(change.delay_ns or 0 for change in way.changes)])
+    return max([state.delay_ns for state in way.impairments])
 
 
 def most_loss(way: Direction) -> float:
     """Return the highest probability of a random loss that a link ever has; 1 where it goes
     down.
     """
-    losses = (1.0 if change.is_up is False else change.loss or 0.0 for change in way.changes)
-    return max([way.loss, *losses])
+    return max([state.loss for state in way.impairments])
 
 
 def is_steady(way: Direction) -> bool:
     """Whether a link is always the same, for every packet, but for its losses."""
-    varies = way.jitter or way.reorder or way.duplicate
-    return not (varies or way.changes or way.trace)
+    state = way.impairment
+    varies = state.jitter_ns or state.reorder or state.duplicate
+    return not (varies or way.rates or way.changes or way.trace)
 
 
 def stop_bps(length_ns: int, frame: int = FRAME_BYTES) -> int:

@@ -48,11 +48,15 @@ def _longer(link: Link, rtt_ns: int) -> Link:
 
 
 def _later(way: Direction, delay_ns: int) -> Direction:
-    changes = tuple(
-        change if change.delay_ns is None else replace(change, delay_ns=change.delay_ns + delay_ns)
-        for change in way.changes
+    first, *later = [
+        replace(state, delay_ns=state.delay_ns + delay_ns) for state in way.impairments
+    ]
+    changes = zip(way.changes, later, strict=True)
+    return replace(
+        way,
+        impairment=first,
+        changes=tuple(replace(change, impairment=state) for change, state in changes),
     )
-    return replace(way, delay_ns=way.delay_ns + delay_ns, changes=changes)
 
 
 def _refuse(report: Report, flow: Flow) -> None:

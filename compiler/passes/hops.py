@@ -8,7 +8,7 @@ from fairc.cell.frames import FRAME_BYTES, MTU, frame_bytes
 from fairc.compiler import plan
 from fairc.dsl.model import Direction, Network
 
-from .dynamics import is_steady, most_bps, most_delay_ns, ways
+from .dynamics import is_steady, most_bps, most_delay_ns
 
 MIN_NETEM_PACKETS = 1000
 JITTER_REACH = 4  # netem's tables end at four times the jitter
@@ -40,15 +40,8 @@ def netem_packets(rate_bps: int, delay_ns: int, frame: int = FRAME_BYTES) -> int
 
 def is_impaired(way: Direction) -> bool:
     """Whether a direction of a link ever delays, loses or duplicates packets."""
-    return bool(
-        way.delay_ns
-        or way.loss
-        or way.duplicate
-        or any(
-            change.delay_ns is not None or change.loss is not None or change.is_up is not None
-            for change in way.changes
-        )
-    )
+    state = way.impairment
+    return bool(state.delay_ns or state.loss or state.duplicate or way.changes)
 
 
 def transmits(way: Direction) -> bool:
@@ -56,64 +49,21 @@ def transmits(way: Direction) -> bool:
     return way.transmit != "bucket" and is_steady(way)
 
 
-def impairment_of_hop(way: Direction, densest: Densest) -> plan.Impairment | None:
-    """Return what a hop does to the packets of a link at first, still without a seed; None:
-    nothing.
+def hop(way: Direction, densest: Densest) -> tuple[plan.Impairment | None, tuple[plan.Change, ...]]:
+    """Return what a hop does to the packets of a link at first (None: nothing), and its changes,
+    still without seeds.
+
+    Its limit never changes. An unshaped link is assumed to be as fast as the fastest one.
     """
     rate_bps = way.rate_bps if transmits(way) else None
     if rate_bps is None and not is_impaired(way):
-        return None
-    return _impairment(way, *_lasting(way, densest), rate_bps)
-
-
-def changes_of_hop(way: Direction, densest: Densest) -> tuple[plan.Change, ...]:
-    """Return what a hop does to the packets of a link after each change."""
-    lasting = _lasting(way, densest) if way.changes else (0, False)
-    return tuple(
-        plan.Change(
-            at_ns=at_ns,
-            impairment=_impairment(
-                state if is_up else replace(state, loss=1.0, bursts=None), *lasting
-            ),
-        )
-        for at_ns, state, is_up in ways(way)
-    )
-
-
-def _lasting(way: Direction, densest: Densest) -> tuple[int, bool]:
-    """Return what no change of a hop changes: its limit in packets, and whether it keeps them in
-    order.
-
-    An unshaped link is assumed to be as fast as the fastest one.
-    """
-    limit = netem_packets(
+        return None, ()
+    limit_packets = netem_packets(
         most_bps(way) or densest.rate_bps,
-        most_delay_ns(way) + (way.jitter.deviation_ns * JITTER_REACH if way.jitter else 0),
+        most_delay_ns(way) + way.impairment.jitter_ns * JITTER_REACH,
         densest.frame_bytes,
     )
-    return limit, _in_order(way)
-
-
-def _in_order(way: Direction) -> bool:
-    """Whether packets must be kept in order: where delays vary, unless they may overtake."""
-    if way.jitter is not None:
-        return not way.jitter.overtake
-    return any(change.delay_ns is not None for change in way.changes)
-
-
-def _impairment(
-    way: Direction, limit_packets: int, in_order: bool, rate_bps: int | None = None
-) -> plan.Impairment:
-    jitter = way.jitter
-    return plan.Impairment(
-        delay_ns=way.delay_ns,
-        loss=way.loss,
-        bursts=way.bursts,
-        limit_packets=limit_packets,
-        jitter_ns=jitter.deviation_ns if jitter else 0,
-        jitter_distribution=jitter.distribution if jitter else "uniform",
-        in_order=in_order,
-        reorder=way.reorder,
-        duplicate=way.duplicate,
-        rate_bps=rate_bps,
+    first, *later = [replace(state, limit_packets=limit_packets) for state in way.impairments]
+    return replace(first, rate_bps=rate_bps), tuple(
+        replace(change, impairment=state) for change, state in zip(way.changes, later, strict=True)
     )

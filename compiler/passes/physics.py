@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from itertools import pairwise
 
 from fairc.compiler import plan
 from fairc.dsl.model import Flow, Scenario
@@ -87,7 +88,9 @@ def _warn_late(report: Report, scenario: Scenario) -> None:
     for link in scenario.network.links:
         for a, b, way in ((link.a, link.b, link.forward), (link.b, link.a, link.backward)):
             # A link that comes up again (or not) after the end needs no warning.
-            late = [c.at_ns for c in way.changes if c.is_up is not True]
+            states = zip(way.changes, pairwise(way.impairments), strict=True)
+            late = [c.at_ns for c, (was, now) in states if was.loss < 1 or now.loss == 1]
+            late += [change.at_ns for change in way.rates]
             if limit_ns is not None and late and max(late) >= limit_ns:
                 report.warn(
                     "late-change",

@@ -25,7 +25,7 @@ from fairc.compiler import plan
 from fairc.dsl.model import Direction, Link, Network
 
 from .dynamics import rate_changes
-from .hops import Densest, changes_of_hop, impairment_of_hop, is_impaired
+from .hops import Densest, hop, is_impaired
 
 NETWORK = int(IPv4Address("10.0.0.0"))
 INTERFACE_NAME_MAX = 15  # IFNAMSIZ less its terminator
@@ -128,9 +128,9 @@ class Wiring:
             self._add_cable(index, link, link.a, left)
         queued = frozenset((left, right))
         if is_impaired(link.forward) or is_impaired(link.backward):
-            hop = self._add_hop(f"{link.a}-{link.b}")
-            self._add_cable(index, link, left, hop, queued)
-            self._add_cable(index, link, hop, right, queued)
+            middle = self._add_hop(f"{link.a}-{link.b}")
+            self._add_cable(index, link, left, middle, queued)
+            self._add_cable(index, link, middle, right, queued)
         else:
             self._add_cable(index, link, left, right, queued)
         if right != link.b:
@@ -184,8 +184,7 @@ class Wiring:
             if way.rate_bps:
                 changes, repeat_ns = rate_changes(way)
         elif part == "hop":
-            impairment = impairment_of_hop(way, self._densest)
-            changes = changes_of_hop(way, self._densest)
+            impairment, changes = hop(way, self._densest)
         interface = plan.Interface(
             name=_interface_name(node, len(self.egresses[node])),
             address=f"{address}/30",

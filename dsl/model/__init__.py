@@ -18,10 +18,7 @@ From the smallest part to the whole:
 
 from .flows import Flow, OwnCca, Transport
 from .links import (
-    Change,
     Direction,
-    Jitter,
-    JitterDistribution,
     Policer,
     Trace,
     Transmit,
@@ -33,15 +30,12 @@ from .scenarios import Configuration, Count, Scenario
 from .workloads import Distribution, Page, Path, Refusal, Workload
 
 __all__ = [
-    "Change",
     "Configuration",
     "Count",
     "Direction",
     "Distribution",
     "Flow",
     "Input",
-    "Jitter",
-    "JitterDistribution",
     "Link",
     "MetricRequest",
     "Network",

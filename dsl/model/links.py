@@ -6,46 +6,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fairc.cell.frames import ETHERNET_BYTES, MTU
-from fairc.cell.links import GilbertElliott
+from fairc.cell.links import Change, Impairment
 from fairc.dsl.core.source import Span
 
 from .queues import Queue
 from .requests import Input
 
-JitterDistribution = Literal["uniform", "normal", "pareto", "paretonormal"]
 Transmit = Literal["frames", "bucket"]
 Harshness = Literal["soft", "mild", "strict"]
 Feedback = Literal["none", "classic", "accurate"]
 Charge = Literal["forwarded", "arrived"]
-
-
-@dataclass(frozen=True, slots=True)
-class Jitter:
-    """A random part of the delay, drawn for each packet.
-
-    deviation_ns: `uniform`: half the range; else the unit of netem's table, > 0.
-    overtake: packets with less delay overtake others; else they leave in order.
-    """
-
-    deviation_ns: int
-    distribution: JitterDistribution
-    overtake: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """New values of a link from `at_ns` on, ns after the start of the cell; None: unchanged.
-
-    rate_bps: 0: packets wait.
-    is_up: whether packets get across; if not, they are lost.
-    """
-
-    at_ns: int
-    rate_bps: int | None = None
-    delay_ns: int | None = None
-    loss: float | None = None
-    bursts: GilbertElliott | None = None
-    is_up: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +57,9 @@ class Direction:
     """One direction of a link. A packet meets its queue and rate, then loss, then delay.
 
     rate_bps: bit/s on the wire, > 0, or None for a link that is not shaped.
-    delay_ns: one-way delay, ns, >= 0.
-    loss: loss probability, 0 <= loss < 1: independent for each packet (Bernoulli), or the
-    stationary one of `bursts`.
-    reorder: probability that a packet skips the delay.
-    duplicate: probability that it arrives twice.
-    changes: in chronological order.
+    impairment: its delay and losses, without the limit and the seed of a netem.
+    rates: changes of the rate in chronological order; 0 bit/s: packets wait.
+    changes: those of the impairment, likewise; a link that is down loses everything.
     trace: what the rate follows; rate_bps is then its mean.
     mtu: the largest IP packet, bytes; the same both ways.
     policer: in front of the queue.
@@ -101,19 +68,26 @@ class Direction:
     """
 
     rate_bps: int | None
-    delay_ns: int
-    loss: float
+    impairment: Impairment
     queue: Queue
     span: Span
-    bursts: GilbertElliott | None = None
-    jitter: Jitter | None = None
-    reorder: float = 0.0
-    duplicate: float = 0.0
+    rates: tuple[Change, ...] = ()
     changes: tuple[Change, ...] = ()
     trace: Trace | None = None
     mtu: int = MTU
     policer: Policer | None = None
     transmit: Transmit = "frames"
+
+    @property
+    def impairments(self) -> list[Impairment]:
+        """What it does to packets at first, and after each change."""
+        later = [change.impairment for change in self.changes]
+        return [self.impairment, *(state for state in later if state is not None)]
+
+    @property
+    def delay_ns(self) -> int:
+        """The one-way delay before any change, ns."""
+        return self.impairment.delay_ns
 
     @property
     def frame_bytes(self) -> int:

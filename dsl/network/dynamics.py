@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
+from fairc.cell.links import Change, GilbertElliott, Impairment
 from fairc.dsl import model
 from fairc.dsl.blocks import Block
 from fairc.dsl.core.diagnostics import Label
@@ -18,15 +20,29 @@ from fairc.dsl.text import syntax
 from fairc.words.blocks import change as keys
 from fairc.words.losses import loss_of
 
-from .impairments import Impairments
-
 CHANGE_LIMIT = 10_000
 """More changes than this belong in a trace."""
 
 
+@dataclass(frozen=True, slots=True)
+class LinkChange:
+    """New values of a link from `at_ns` on, ns after the start of the cell; None: unchanged.
+
+    rate_bps: 0: packets wait.
+    is_up: whether packets get across; if not, they are lost.
+    """
+
+    at_ns: int
+    rate_bps: int | None = None
+    delay_ns: int | None = None
+    loss: float | None = None
+    bursts: GilbertElliott | None = None
+    is_up: bool | None = None
+
+
 class _TimedChange(NamedTuple):
     at_ns: int
-    change: model.Change
+    change: LinkChange
     span: Span
 
 
@@ -38,8 +54,8 @@ def changes(
     statements: Dynamics,
     rate: Quantity | None,
     trace: model.Trace | None,
-    impaired: Impairments,
-) -> tuple[model.Change, ...]:
+    impairment: Impairment,
+) -> tuple[LinkChange, ...]:
     """Return the changes of a link in chronological order. Raises CompileError."""
     gather = Gather()
     found: list[_TimedChange] = []
@@ -49,7 +65,7 @@ def changes(
             if isinstance(statement, syntax.Outage):
                 outages.append(_outage(statement, scope))
             elif isinstance(statement, syntax.Change):
-                found.append(_change(statement, scope, rate, trace, impaired))
+                found.append(_change(statement, scope, rate, trace, impairment))
     gather.finish()
     if len(statements) > CHANGE_LIMIT:
         fail("too-many", f"a link has at most {CHANGE_LIMIT} changes", statements[-1][0].span)
@@ -57,8 +73,36 @@ def changes(
     _refuse_overlap(outages)
     for begin_ns, end_ns, span in outages:
         for at_ns, is_up in ((begin_ns, False), (end_ns, True)):
-            found.append(_TimedChange(at_ns, model.Change(at_ns, is_up=is_up), span))
+            found.append(_TimedChange(at_ns, LinkChange(at_ns, is_up=is_up), span))
     return _merged(found)
+
+
+def rates(found: Sequence[LinkChange]) -> tuple[Change, ...]:
+    """Return the rate of a link after each change of it, bit/s; 0: packets wait."""
+    return tuple(Change(c.at_ns, c.rate_bps) for c in found if c.rate_bps is not None)
+
+
+def with_changes(
+    impairment: Impairment, found: Sequence[LinkChange]
+) -> tuple[Impairment, tuple[Change, ...]]:
+    """Return what a link does to packets before and after its changes of delay, loss or state.
+
+    Where its delay changes, packets stay in order, unless its jitter lets them overtake.
+    """
+    if not impairment.jitter_ns and any(change.delay_ns is not None for change in found):
+        impairment = replace(impairment, in_order=True)
+    states, now, is_up = [], impairment, True
+    for change in found:
+        if change.delay_ns is None and change.loss is None and change.is_up is None:
+            continue
+        if change.delay_ns is not None:
+            now = replace(now, delay_ns=change.delay_ns)
+        if change.loss is not None:
+            now = replace(now, loss=change.loss, bursts=change.bursts)
+        is_up = change.is_up if change.is_up is not None else is_up
+        shown = now if is_up else replace(now, loss=1.0, bursts=None)
+        states.append(Change(change.at_ns, impairment=shown))
+    return impairment, tuple(states)
 
 
 def _time(node: syntax.Expr, scope: Scope, kind: Kind[Quantity], use: str) -> int:
@@ -70,7 +114,7 @@ def _change(
     scope: Scope,
     rate: Quantity | None,
     trace: model.Trace | None,
-    impaired: Impairments,
+    impairment: Impairment,
 ) -> _TimedChange:
     block = Block(statement.span, statement.settings.items, keys.CHANGE, "`at`")
     gather = Gather()
@@ -86,8 +130,8 @@ def _change(
         fail("missing-key", "this changes nothing", statement.span, help=f"known: {known}")
     new_rate, delay = settings.given(keys.RATE), settings.given(keys.DELAY)
     _check_rate(new_rate, rate, trace)
-    if impaired.jitter and delay is not None:
-        _check_delay(delay, impaired.jitter)
+    if delay is not None:
+        _check_delay(delay, impairment.jitter_ns)
     lost = settings.given(keys.LOSS)
     loss = None if lost is None else loss_of(lost)
     if loss is not None and loss.both is not None:
@@ -97,7 +141,7 @@ def _change(
             loss.span,
             help="give each direction its own `at`, or write the link with `--`",
         )
-    if loss is not None and impaired.duplicate and loss.bursts:
+    if loss is not None and impairment.duplicate and loss.bursts:
         fail(
             "conflicting-loss",
             "one link cannot have both duplicates and bursty losses",
@@ -105,7 +149,7 @@ def _change(
         )
     own = None if loss is None or loss.own is None else float(loss.own)
     bursts = loss.bursts if loss else None
-    change = model.Change(
+    change = LinkChange(
         at_ns,
         rate_bps=None if new_rate is None else round(new_rate.number),
         delay_ns=None if delay is None else delay.ns,
@@ -129,8 +173,8 @@ def _check_rate(new: Quantity | None, rate: Quantity | None, trace: model.Trace 
         )
 
 
-def _check_delay(delay: Quantity, jitter: model.Jitter) -> None:
-    if delay.number * 10**9 < jitter.deviation_ns:
+def _check_delay(delay: Quantity, jitter_ns: int) -> None:
+    if delay.number * 10**9 < jitter_ns:
         fail(
             "jitter-above-delay",
             "the jitter of this link is larger than this delay",
@@ -172,12 +216,12 @@ def _refuse_overlap(outages: Iterable[tuple[int, int, Span]]) -> None:
             )
 
 
-def _merged(found: Iterable[_TimedChange]) -> tuple[model.Change, ...]:
+def _merged(found: Iterable[_TimedChange]) -> tuple[LinkChange, ...]:
     """Return one change for each time: an `at` and the end of a `down` may coincide."""
-    merged: dict[int, model.Change] = {}
+    merged: dict[int, LinkChange] = {}
     for at_ns, change, _ in found:
-        other = merged.get(at_ns, model.Change(at_ns))
-        merged[at_ns] = model.Change(
+        other = merged.get(at_ns, LinkChange(at_ns))
+        merged[at_ns] = LinkChange(
             at_ns,
             _either(change.rate_bps, other.rate_bps),
             _either(change.delay_ns, other.delay_ns),

@@ -1,37 +1,26 @@
-"""Impairments of a link besides delay and losses: jitter, reordering, duplicates."""
+"""Impairments of a link besides losses: delay, jitter, reordering, duplicates."""
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import NamedTuple
+from dataclasses import replace
 
-from fairc.cell.links import GilbertElliott
-from fairc.dsl import model
+from fairc.cell.links import GilbertElliott, Impairment
 from fairc.dsl.blocks import Settings
 from fairc.dsl.core.problems import Gather, fail
 from fairc.words.blocks import link as keys
-from fairc.words.jitter import jitter_of
+from fairc.words.jitter import delayed
 
 
-class Impairments(NamedTuple):
-    """Jitter, reordering and duplicates, in the order of `model.Direction`."""
-
-    jitter: model.Jitter | None
-    reorder: float
-    duplicate: float
-
-
-def impairments_of(settings: Settings, bursts: GilbertElliott | None) -> Impairments:
-    """Return what the settings of a link define besides rate, delay, loss and queue.
+def impairment_of(settings: Settings, bursts: GilbertElliott | None) -> Impairment:
+    """Return what the settings of a link define besides rate, loss and queue.
 
     Raises CompileError for jitter larger than the delay, reordering without a delay to skip, and
     duplicates together with bursty losses.
     """
     gather = Gather()
-    jitter = None
-    delay, varied = settings[keys.DELAY], settings.given(keys.JITTER)
+    delay, impairment = settings[keys.DELAY], Impairment()
     with gather.attempt():
-        jitter = None if varied is None else jitter_of(varied, Fraction(delay.number))
+        impairment = delayed(delay, settings.given(keys.JITTER))
     reorder, duplicate = settings[keys.REORDER], settings[keys.DUPLICATE]
     with gather.attempt():
         if reorder.number and not delay.number:
@@ -51,4 +40,4 @@ def impairments_of(settings: Settings, bursts: GilbertElliott | None) -> Impairm
                 help="put one of them on a separate link, behind a router",
             )
     gather.finish()
-    return Impairments(jitter, float(reorder.number), float(duplicate.number))
+    return replace(impairment, reorder=float(reorder.number), duplicate=float(duplicate.number))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple, NoReturn
 
+from fairc.cell.links import Impairment
 from fairc.dsl import model
 from fairc.dsl.blocks import Block, Settings
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
@@ -25,8 +26,8 @@ from fairc.words.policers import policer_of
 from fairc.words.queues.discipline import queue_of
 from fairc.words.trace import load_trace
 
-from .dynamics import Dynamics, changes
-from .impairments import Impairments, impairments_of
+from .dynamics import Dynamics, LinkChange, changes, rates, with_changes
+from .impairments import impairment_of
 from .peps import peps
 from .policers import place_policers
 
@@ -50,10 +51,9 @@ class _LinkSide:
     settings: Settings
     dynamics: Dynamics
     rate: Quantity | None
-    delay: Quantity
     loss: Loss | None
-    impaired: Impairments
-    changes: tuple[model.Change, ...]
+    impairment: Impairment
+    changes: tuple[LinkChange, ...]
     trace: model.Trace | None
     queue: model.Queue
     mtu: Quantity | None
@@ -242,15 +242,14 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
     if chosen is not None:
         _check_queue(chosen, rate)
     policed = settings.given(keys.POLICER)
-    impairments = impairments_of(settings, loss.bursts if loss else None)
+    impairment = impairment_of(settings, loss.bursts if loss else None)
     return _LinkSide(
         settings=settings,
         dynamics=dynamics,
         rate=rate,
-        delay=settings[keys.DELAY],
         loss=loss,
-        impaired=impairments,
-        changes=changes(dynamics, rate, trace, impairments),
+        impairment=impairment,
+        changes=changes(dynamics, rate, trace, impairment),
         trace=trace,
         queue=chosen or queue_of(keys.QUEUE.fallback, statement),
         mtu=settings.given(keys.MTU),
@@ -316,19 +315,19 @@ def _direction(way: _LinkSide, opposite: _LinkSide) -> model.Direction:
     given += [other.both] if other else []
     share = next((each for each in given if each is not None), Fraction(0))
     bursts = loss.bursts if loss else None
+    lossy = replace(way.impairment, loss=bursts.loss if bursts else float(share), bursts=bursts)
+    impairment, states = with_changes(lossy, way.changes)
     return model.Direction(
-        max(1, round(way.rate.number)) if way.rate else None,
-        way.delay.ns,
-        bursts.loss if bursts else float(share),
-        way.queue,
-        way.statement,
-        bursts,
-        *way.impaired,
-        way.changes,
-        way.trace,
-        mtu_of(way.mtu, opposite.mtu, traced=way.trace is not None),
-        way.policer,
-        way.transmit,
+        rate_bps=max(1, round(way.rate.number)) if way.rate else None,
+        impairment=impairment,
+        queue=way.queue,
+        span=way.statement,
+        rates=rates(way.changes),
+        changes=states,
+        trace=way.trace,
+        mtu=mtu_of(way.mtu, opposite.mtu, traced=way.trace is not None),
+        policer=way.policer,
+        transmit=way.transmit,
     )
 
 

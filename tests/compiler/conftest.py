@@ -14,7 +14,7 @@ import pytest
 from fairc.compiler import Cell, compile
 from fairc.compiler.cells.lowering import Lowering
 from fairc.compiler.passes.report import Report
-from fairc.compiler.plan import Axis, FigureRequest, Precision
+from fairc.compiler.plan import Axis, FigureRequest, Impairment, Precision
 from fairc.dsl.core.diagnostics import Diagnostic, Diagnostics
 from fairc.dsl.core.source import Source, Span
 from fairc.dsl.core.units import BDP, DATA, PACKETS, TIME
@@ -63,7 +63,8 @@ def way(
     place = span(line)
     given = Queue("fifo", queue, queue.span) if queue else Queue("fifo", size(1000), place)
     delay_ns = int(delay_ms * 1e6)
-    return Direction(rate_bps, delay_ns, loss, given, place, transmit=transmit)
+    impairment = Impairment(delay_ns=delay_ns, loss=loss)
+    return Direction(rate_bps, impairment, given, place, transmit=transmit)
 
 
 def link(a: str, b: str, forward: Direction, backward: Direction | None = None) -> Link:

@@ -10,9 +10,8 @@ import pytest
 
 from fairc.cell.links import bucket_bytes
 from fairc.compiler.passes.hops import netem_packets
-from fairc.compiler.plan import Cell, Interface
+from fairc.compiler.plan import Cell, Change, Impairment, Interface
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
-from fairc.dsl.model import Change
 from fairc.words.workloads import Bulk, File
 
 S = 10**9
@@ -178,7 +177,7 @@ def test_a_path_on_which_no_time_passes_is_refused(make: SimpleNamespace) -> Non
         way = make.way(rate_bps, delay_ms)
         if fastest_bps:
             change = Change(at_ns=10**9, rate_bps=fastest_bps)
-            way = replace(way, changes=(change,))
+            way = replace(way, rates=(change,))
         links = [make.link("s1", "r1", make.way(None, 0)), make.link("r1", "c1", way)]
         network = make.network(["s1", "c1"], ["r1"], links)
         diagnostics: dict[str, Diagnostic] = make.found(make.scenario(network, [make.flow("f")]))
@@ -306,7 +305,11 @@ def test_a_flow_that_never_starts_is_not_short(make: SimpleNamespace) -> None:
 
 def test_a_change_after_the_end_is_said(make: SimpleNamespace) -> None:
     def made(*changes: Change) -> dict[str, Diagnostic]:
-        slow = replace(make.way(1_000_000, 5), changes=changes)
+        slow = replace(
+            make.way(1_000_000, 5),
+            rates=tuple(change for change in changes if change.rate_bps),
+            changes=tuple(change for change in changes if change.impairment),
+        )
         links = [make.link("s1", "r1", make.way()), make.link("r1", "c1", slow)]
         net = make.network(["s1", "c1"], ["r1"], links)
         flows = [make.flow("f", workload=Bulk())]
@@ -317,4 +320,6 @@ def test_a_change_after_the_end_is_said(make: SimpleNamespace) -> None:
     assert warning.severity is Severity.WARNING
     assert "from `r1` to `c1`" in warning.message
     assert "late-change" not in made(Change(10 * S - 1, rate_bps=5))
-    assert "late-change" not in made(Change(S, is_up=False), Change(20 * S, is_up=True))
+    down, up = Change(S, impairment=Impairment(loss=1.0)), Impairment(delay_ns=5_000_000)
+    assert "late-change" in made(replace(down, at_ns=10 * S))
+    assert "late-change" not in made(down, replace(down, at_ns=20 * S, impairment=up))

@@ -46,7 +46,7 @@ def test_a_swept_topology_of_a_let_is_shown_by_its_name(build: Build, experiment
     ]
     links = [c.scenario.network.links[1] for c in found]
     assert [link.forward.queue.kind for link in links] == ["fifo", "fifo", "fq_codel", "fq_codel"]
-    assert [link.forward.loss for link in links] == [0.1, 0.2, 0.1, 0.2]
+    assert [link.forward.impairment.loss for link in links] == [0.1, 0.2, 0.1, 0.2]
     rates = [(link.forward.rate_bps, link.backward.rate_bps) for link in links[:2]]
     assert rates == [(8_000_000, 4_000_000), (20_000_000, 10_000_000)]
     air = experiment(*AIRS, before=RADIO).axes[1]

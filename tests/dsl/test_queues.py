@@ -53,10 +53,10 @@ def test_what_is_not_written_is_not_there() -> None:
 
 def test_a_chain_has_its_stationary_loss() -> None:
     way = direction("rate = 1Mbit/s  loss = gilbert_elliott(p: 1%, r: 30%)")
-    assert way.bursts == GilbertElliott(0.01, 0.3, 0, 1)
-    assert way.loss == pytest.approx(1 / 31)
+    assert way.impairment.bursts == GilbertElliott(0.01, 0.3, 0, 1)
+    assert way.impairment.loss == pytest.approx(1 / 31)
     way = direction("rate = 1Mbit/s  loss = gilbert_elliott(p: 10%, r: 30%, h: 50%, k: 98%)")
-    assert way.loss == pytest.approx(0.25 * 0.5 + 0.75 * 0.02)
+    assert way.impairment.loss == pytest.approx(0.25 * 0.5 + 0.75 * 0.02)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def link(build: Build, statements: str) -> Link:
 
 
 def numbers(direction: Direction) -> tuple[int | None, int, float]:
-    return direction.rate_bps, direction.delay_ns, direction.loss
+    return direction.rate_bps, direction.delay_ns, direction.impairment.loss
 
 
 def test_both_ways_get_every_attribute(build: Build) -> None:
@@ -48,9 +48,9 @@ def test_two_ways_of_a_pair_are_one_link(build: Build, second: str) -> None:
 
 def test_loss_of_both(build: Build) -> None:
     made = link(build, "link server -> client { loss = loss(both: 1%) }  link client -> server")
-    assert made.forward.loss == made.backward.loss == 0.01
+    assert made.forward.impairment.loss == made.backward.impairment.loss == 0.01
     made = link(build, "link server -- client { loss = loss(3%) }")
-    assert made.forward.loss == made.backward.loss == 0.03
+    assert made.forward.impairment.loss == made.backward.impairment.loss == 0.03
 
 
 def test_a_queue_that_is_not_given_holds_1000_packets(build: Build) -> None:
@@ -94,7 +94,10 @@ def test_bottleneck_with_loss_both_ways(build: Build) -> None:
         "sweep { loss = [1%] }",
         "topology = bottleneck(rate: 1Mbit/s, loss: loss(both: loss))",
     )
-    assert (made.links[2].forward.loss, made.links[2].backward.loss) == (0.01, 0.01)
+    assert (made.links[2].forward.impairment.loss, made.links[2].backward.impairment.loss) == (
+        0.01,
+        0.01,
+    )
 
 
 def test_a_preset_does_not_see_the_names_of_the_file(build: Build) -> None:

@@ -37,6 +37,11 @@ def ways(configuration: Configuration) -> dict[tuple[str, str], Direction]:
     }
 
 
+def losses(way: Direction) -> list[tuple[int, float]]:
+    """Return the loss after each change of a direction."""
+    return [(c.at_ns, c.impairment.loss) for c in way.changes if c.impairment]
+
+
 def test_a_direction_of_a_preset_is_changed_and_keeps_the_rest(build: Build) -> None:
     (found,) = build(
         "topology = geo(pep: split) with {"
@@ -46,10 +51,13 @@ def test_a_direction_of_a_preset_is_changed_and_keeps_the_rest(build: Build) -> 
     )
     (plain,) = build("topology = geo(pep: split)")
     way, before = ways(found)["gateway", "terminal"], ways(plain)["gateway", "terminal"]
-    assert (way.loss, [(c.at_ns, c.rate_bps) for c in way.changes]) == (0.01, [(10**10, 5_000_000)])
+    assert (way.impairment.loss, [(c.at_ns, c.rate_bps) for c in way.rates]) == (
+        0.01,
+        [(10**10, 5_000_000)],
+    )
     assert (way.rate_bps, way.delay_ns) == (before.rate_bps, before.delay_ns)
     assert way.queue.size.canonical == before.queue.size.canonical
-    assert ways(found)["terminal", "gateway"].loss == 0
+    assert ways(found)["terminal", "gateway"].impairment.loss == 0
     assert len(found.scenario.network.peps) == 1
 
 
@@ -63,11 +71,10 @@ def test_both_directions_nested_over_a_topology_of_the_file(build: Build) -> Non
     )
     there, back = (ways(found)[ends] for ends in (("left", "right"), ("right", "left")))
     assert (there.delay_ns, back.delay_ns) == (20_000_000, 10_000_000)
-    assert (there.loss, back.loss) == (0.01, 0.02)
-    assert [(c.at_ns, c.loss) for c in back.changes] == [(10**9, 0.03), (2 * 10**9, 0.04)]
-    assert [(c.at_ns, c.loss) for c in there.changes] == [(10**9, 0.03)]
-    assert there.jitter == back.jitter and there.jitter is not None
-    assert there.jitter.deviation_ns == 2_000_000
+    assert (there.impairment.loss, back.impairment.loss) == (0.01, 0.02)
+    assert losses(back) == [(10**9, 0.03), (2 * 10**9, 0.04)]
+    assert losses(there) == [(10**9, 0.03)]
+    assert there.impairment.jitter_ns == back.impairment.jitter_ns == 2_000_000
 
 
 def test_names_are_looked_up_where_with_stands(build: Build) -> None:
@@ -77,8 +84,9 @@ def test_names_are_looked_up_where_with_stands(build: Build) -> None:
         "topology = own(5%) with { link left -> right { loss = loss } }",
         before=OWN,
     )
-    losses = [(ways(c)["left", "right"].loss, ways(c)["right", "left"].loss) for c in found]
-    assert losses == [(0.01, 0.05), (0.02, 0.05)]
+    both = (("left", "right"), ("right", "left"))
+    lost = [tuple(ways(c)[ends].impairment.loss for ends in both) for c in found]
+    assert lost == [(0.01, 0.05), (0.02, 0.05)]
 
 
 def test_further_nodes_links_and_devices(build: Build) -> None:
@@ -112,7 +120,7 @@ def test_the_text_of_a_swept_topology_has_the_values_of_its_names(build: Build) 
         "geo",
         "geo with { link gateway -> terminal { loss = 2% / 2 } }",
     ]
-    assert [ways(c)["gateway", "terminal"].loss for c in found] == [0, 0.005, 0, 0.01]
+    assert [ways(c)["gateway", "terminal"].impairment.loss for c in found] == [0, 0.005, 0, 0.01]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +158,7 @@ def test_a_preset_takes_what_a_link_takes(tmp_path: Path, name: str) -> None:
     made, found = load(Source(str(tmp_path / "file.fexp"), text))
     assert [d.message for d in found.errors] == [] and made is not None
     (configuration,) = made.configurations()
-    slow = [way for way in ways(configuration).values() if way.trace and way.bursts]
+    slow = [way for way in ways(configuration).values() if way.trace and way.impairment.bursts]
     assert slow and {way.rate_bps for way in slow} == {6 * 1514 * 8 * 5}
 
 
