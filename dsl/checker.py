@@ -10,7 +10,6 @@ from typing import ParamSpec, TypeVar
 from fairc.dsl.model.base import within_bounds
 from fairc.dsl.model.requests import FigureRequest
 from fairc.words.blocks import experiment as keys
-from fairc.words.blocks.flow import USERS
 from fairc.words.blocks.hosts import HOSTS, OFFLOAD, TCP_METRICS_SAVE
 from fairc.words.repetitions import Repeat
 
@@ -35,7 +34,7 @@ from .results.facts import Facts, condition
 from .results.figures import FigureChecker
 from .results.goals import check_precision
 from .results.measures import build_measures
-from .scenarios import Builder, Parts
+from .scenarios import Builder, Parts, TrafficNames
 from .text import syntax
 from .traffic.services import Services
 from .unbuilt import refusals
@@ -43,15 +42,8 @@ from .unbuilt import refusals
 P = ParamSpec("P")
 T = TypeVar("T")
 N = TypeVar("N", bound=syntax.Node)
-Named = TypeVar(
-    "Named",
-    bound=syntax.Let
-    | syntax.Service
-    | syntax.Topology
-    | syntax.Experiment
-    | syntax.Flow
-    | syntax.Users,
-)
+Named = TypeVar("Named", bound=syntax.Let | syntax.Service | syntax.Topology | syntax.Experiment)
+Indexed = TypeVar("Indexed", syntax.Flow, syntax.Users)
 
 _ONE = Fraction(1)
 
@@ -69,9 +61,9 @@ class TooManyErrors(Exception):
     """So many errors were found that the search ends."""
 
 
-def on_users(flow: syntax.Flow, services: Services) -> bool:
-    """Return whether a flow runs on a group of users."""
-    return any(setting.key.text == USERS.name for setting in services.settings(flow))
+def _may_differ(item: syntax.Flow | syntax.Users) -> bool:
+    """Return whether a statement may declare other names than another one with its name."""
+    return bool(item.name.index) or item.when is not None
 
 
 class Checker:
@@ -143,7 +135,7 @@ class Checker:
         given = self._try(block.get, keys.REPEAT, static)
         repeat = given or Repeat(1, 1)
         flows = self._flows(experiment)
-        users = self._unique(syntax.Users, "users")
+        users = self._several(syntax.Users, "users")
         declared = {
             service.name.text: service for service in self._unique(syntax.Service, "service")
         }
@@ -161,7 +153,8 @@ class Checker:
         self._hosts(hosts, grid)
         axes = self._try(grid.axes) or ()
         symbols = self._conditions(grid, excludes)
-        measure, places = self._measure(experiment, block, flows, lets) or (None, {})
+        names = builder.names
+        measure, places = self._measure(experiment, block, names, lets) or (None, {})
         precision = check_precision(
             self._statements,
             block,
@@ -180,9 +173,10 @@ class Checker:
             lets=lets,
             symbols=symbols,
             measured=measure,
-            flows=[flow.name.text for flow in flows if not on_users(flow, services)],
-            on_users=[flow.name.text for flow in flows if on_users(flow, services)],
-            users=[group.name.text for group in users],
+            flows=[*names.flows],
+            on_users=[*names.on_users],
+            users=[*names.users],
+            groups=[*names.groups],
             loads=loads,
             present=builder.present,
         )
@@ -235,7 +229,7 @@ class Checker:
         )
 
     def _flows(self, experiment: syntax.Experiment) -> list[syntax.Flow]:
-        flows = self._unique(syntax.Flow, "flow")
+        flows = self._several(syntax.Flow, "flow")
         if not flows:
             self._error(
                 "no-flow",
@@ -368,7 +362,7 @@ class Checker:
         self,
         experiment: syntax.Experiment,
         block: Block,
-        flows: Sequence[syntax.Flow],
+        names: TrafficNames,
         lets: Mapping[str, syntax.Expr],
     ) -> tuple[tuple[model.MetricRequest, ...], Mapping[str, Span]] | None:
         """Return the metrics and where each is written, or None if something is wrong with them."""
@@ -381,11 +375,8 @@ class Checker:
                 "for example `measure = [goodput, fairness]`",
             )
             return (), {}
-        names = [flow.name.text for flow in flows]
-        names += [
-            group.name.text for group in self._of(syntax.Users) if group.name.text not in names
-        ]
-        return self._try(build_measures, setting.value, names, lets)
+        known = dict.fromkeys(name for several in names for name in several)
+        return self._try(build_measures, setting.value, known, lets)
 
     def _figures(self, checker: FigureChecker) -> tuple[FigureRequest, ...]:
         calls = [figure for report in self._of(syntax.Report) for figure in report.figures]
@@ -398,6 +389,35 @@ class Checker:
         """Return the declarations or statements of one kind."""
         everything: list[syntax.Node] = [*self._declarations, *self._statements]
         return [item for item in everything if isinstance(item, kind)]
+
+    def _several(self, kind: type[Indexed], word: str) -> list[Indexed]:
+        """Return the statements of one kind, of which several may have one name if each has an
+        index or a condition: then configurations show whether one is declared twice.
+        """
+        found: dict[str, Indexed] = {}
+        kept: list[Indexed] = []
+        for item in self._of(kind):
+            first = found.setdefault(item.name.text, item)
+            if first is item or (_may_differ(first) and _may_differ(item)):
+                if len(first.name.index) != len(item.name.index):
+                    self._error(
+                        f"duplicate-{word}",
+                        f"`{item.name.text}` has as many indexes everywhere",
+                        item.name.span,
+                        labels=(Label(first.name.span, "first occurrence"),),
+                        help="rename one of them",
+                    )
+                    continue
+                kept.append(item)
+            else:
+                self._error(
+                    f"duplicate-{word}",
+                    f"`{word} {item.name.text}` is declared twice",
+                    item.name.span,
+                    labels=(Label(first.name.span, "first occurrence"),),
+                    help="rename one of them",
+                )
+        return kept
 
     def _unique(self, kind: type[Named], word: str) -> list[Named]:
         """Return the first item of each name among one kind; report the others."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Generic, Literal, NoReturn, ParamSpec, TypeVar
+from functools import cached_property
+from typing import Generic, Literal, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 from fairc.words.blocks import experiment as keys
 from fairc.words.blocks import hosts as host_keys
@@ -21,16 +23,21 @@ from .core.registry import refuse_unknown
 from .core.source import Span
 from .core.units import Dimension
 from .core.values import Amended, Applied, Quantity, Symbol, Value
-from .expressions.evaluate import Changes, Scope, evaluate_with
+from .expressions.evaluate import Changes, Scope, evaluate, evaluate_with
+from .expressions.instances import label, scopes
 from .expressions.names import used_names
 from .grid.sampling import Bindings
 from .grid.sweeps import Grid
+from .model.names import base
 from .network.groups import (
     Group,
-    build_group,
+    build_groups,
     check_users,
     expand,
+    flow_on_machine,
     flows_of,
+    hosts_of_pairs,
+    network_on_machine,
     pair_up,
     paired,
 )
@@ -98,11 +105,11 @@ class Builder:
         hosts = [setting.value for setting in parts.hosts.settings.values()]
         given = [(flow, list(parts.services.settings(flow))) for flow in parts.flows]
         bases = [flow.base for flow in parts.flows if flow.base is not None]
-        counts = [s.value for _, items in given for s in items if s.key.text == "count"]
-        counts += [s.value for u in parts.users for s in u.settings.items if s.key.text == "count"]
-        self._deciding = self._depends(counts)
+        deciding = [*bases, *(node for flow, items in given for node in _decides(flow, items))]
+        deciding += [node for u in parts.users for node in _decides(u, u.settings.items)]
+        self._deciding = self._depends(deciding)
         ends: list[syntax.Node] = [s for _, items in given for s in items if s.key.text in ENDS]
-        ends += bases
+        ends += deciding
         self._network = self._memo(self._build_network, topology)
         self._timing = self._memo(self._build_timing, timing)
         self._costs = self._memo(self._build_costs, hosts)
@@ -111,9 +118,10 @@ class Builder:
             (flow, self._memo(self._flow_builder(flow), [*parts.services.parts(flow), *hosts]))
             for flow in parts.flows
         ]
+        self._names = self._memo(self._build_names, deciding)
         self._whole = self._memo(_with_hosts_of_flows, [*topology, *parts.users, *ends])
         trips = [s.value for _, items in given for s in items if s.key.text in TRIP]
-        self._trips = self._memo(self._build_trips, [*topology, *trips, *bases])
+        self._trips = self._memo(self._build_trips, [*topology, *trips, *deciding])
         self._is_sizing = False
 
     def _memo(self, build: Callable[P, T], nodes: Iterable[syntax.Node]) -> _Memo[P, T]:
@@ -156,9 +164,15 @@ class Builder:
         scope = self._grid.scope(bound)
         network = self._network(bound, scope)
         hosts = {node.name for node in network.nodes if node.kind == "host"}
-        flows = (self._parts.services.complete(flow, scope) for flow in self._parts.flows)
-        trips = (trip_of(flow, scope, hosts) for flow in flows)
-        return network, [trip for trip in trips if trip is not None]
+        trips = [
+            trip
+            for flow in self._parts.flows
+            for inner in scopes(flow, scope)
+            if (trip := trip_of(self._parts.services.complete(flow, inner), inner, hosts))
+        ]
+        if network.pairs:  # the hosts of each flow are copies of these
+            trips = [t._replace(server=base(t.server), client=base(t.client)) for t in trips]
+        return network, trips
 
     def build(self, bound: Bindings) -> model.Scenario:
         """Return the scenario of a configuration.
@@ -176,14 +190,14 @@ class Builder:
         if self._parts.topology is not None:
             with gather.attempt():
                 network = self._network(bound, scope)
-        flows, groups = self._traffic(bound, scope, gather)
+        statements, flows, groups = self._traffic(bound, scope, gather)
         if self._flows and not flows and not gather.found:
             with gather.attempt():
                 self._refuse_nothing(bound)
         with gather.attempt():
             timing = self._timing(bound, scope)
         if network is not None:
-            flows = self._between_hosts(flows, network, groups, scope, gather)
+            flows = self._between_hosts(flows, statements, network, groups, gather)
             with gather.attempt():
                 flows = with_feedback(network, flows)
         gather.finish()
@@ -200,36 +214,70 @@ class Builder:
         attached = [group for name, group in groups.items() if name in used]
         whole = self._whole(bound, network, flows, attached)
         every = [flows_of(flow, groups[flow.users]) if flow.users else [flow] for flow in flows]
-        flat = tuple(flow for several in every for flow in several)
+        flat = tuple(flow_on_machine(flow) for several in every for flow in several)
         return model.Scenario(whole, flat, *timing, *self._costs(bound, scope))
 
     def _traffic(
         self, bound: Bindings, scope: Scope, gather: Gather
-    ) -> tuple[list[model.Flow], Mapping[str, Group]]:
-        """Return the flows and the groups of users that a configuration has; those of which there
-        are none are absent.
+    ) -> tuple[Mapping[str, syntax.Flow], list[model.Flow], Mapping[str, Group]]:
+        """Return the statement of each flow, and the flows and the groups of users that a
+        configuration has; those of which there are none are absent.
         """
-        flows, groups = list[model.Flow](), dict[str, Group]()
+        statements, flows = dict[str, syntax.Flow](), dict[str, model.Flow]()
+        groups = dict[str, Group]()
         for _, build in self._flows:
             if len(gather.found) >= MOST_FOUND:
                 break
             with gather.attempt():
-                flows.append(build(bound, scope))
+                for statement, flow in build(bound, scope):
+                    first = flows.setdefault(flow.name, flow)
+                    if first is not flow:
+                        _refuse_second("flow", flow, first)
+                    statements[flow.name] = statement
         with gather.attempt():
             groups.update(self._groups(bound, scope))
         empty = {name for name, group in groups.items() if not group.count}
-        present = [flow for flow in flows if flow.connections and flow.users not in empty]
-        return present, {name: group for name, group in groups.items() if group.count}
+        present = [f for f in flows.values() if f.connections and f.users not in empty]
+        attached = {name: group for name, group in groups.items() if group.count}
+        return statements, present, attached
 
     def present(self, bound: Bindings) -> frozenset[str]:
-        """Return the names of the flows and the groups of users that a configuration has.
-
-        Raises CompileError.
+        """Return the names of the flows and the groups that a configuration has: those of users,
+        and those of flows with an index. Raises CompileError.
         """
-        gather = Gather()
-        flows, groups = self._traffic(bound, self._grid.scope(bound), gather)
-        gather.finish()
-        return frozenset((*(flow.name for flow in flows), *groups))
+        names = self._names(bound, self._grid.scope(bound))
+        return frozenset((*names.flows, *names.on_users, *names.users, *names.groups))
+
+    @cached_property
+    def names(self) -> TrafficNames:
+        """The names in any configuration; what cannot be evaluated is left out."""
+        found = TrafficNames({}, {}, {}, {})
+        for bound in self._grid.projected(self._deciding):
+            with suppress(CompileError):
+                here = self._names(bound, self._grid.scope(bound))
+                for known, names in zip(found, here, strict=True):
+                    known.update(names)
+        return found
+
+    def _build_names(self, scope: Scope) -> TrafficNames:
+        """Return the names of what a configuration has, without building it."""
+        names = TrafficNames({}, {}, {}, {})
+        empty = set()
+        for users in self._parts.users:
+            for group in build_groups(users, scope):
+                if group.count:
+                    names.users[group.name] = None
+                else:
+                    empty.add(group.name)
+        for flow in self._parts.flows:
+            for inner in scopes(flow, scope):
+                runs_on = _presence(self._parts.services.complete(flow, inner), inner)
+                if runs_on is None or runs_on in empty:
+                    continue
+                (names.on_users if runs_on else names.flows)[label(flow.name, inner)] = None
+                if flow.name.index:
+                    names.groups[flow.name.text] = None
+        return names
 
     def _refuse_nothing(self, bound: Bindings) -> NoReturn:
         """Raise CompileError for a configuration in which every flow is absent."""
@@ -246,36 +294,36 @@ class Builder:
     def _between_hosts(
         self,
         built: Sequence[model.Flow],
+        statements: Mapping[str, syntax.Flow],
         network: model.Network,
         groups: Mapping[str, Group],
-        scope: Scope,
         gather: Gather,
     ) -> list[model.Flow]:
         """Return flows with their ends as nodes; `gather` collects what is wrong with these."""
-        hosts = {node.name for node in network.nodes if node.kind == "host"}
-        names = {flow.name for flow in built}
-        declared = {
-            flow.name.text: self._parts.services.complete(flow, scope)
-            for flow, _ in self._flows
-            if flow.name.text in names
-        }
-        flows = [named_ends(declared[flow.name], flow, hosts) for flow in built]
+        hosts = [node.name for node in network.nodes if node.kind == "host"]
+        if network.pairs:
+            hosts += hosts_of_pairs(built)
+        known = frozenset(hosts)
+        flows = [named_ends(statements[flow.name], flow, known) for flow in built]
         for flow in flows:
             if len(gather.found) >= MOST_FOUND:
                 break
             with gather.attempt():
                 if flow.users:
-                    check_users(declared[flow.name], flow, groups, network)
+                    check_users(statements[flow.name], flow, groups, network)
                 else:
-                    check_ends(declared[flow.name], flow, network)
+                    check_ends(statements[flow.name], flow, network, known)
         return flows
 
     def _build_groups(self, scope: Scope) -> Mapping[str, Group]:
         gather = Gather()
-        groups = {}
+        groups = dict[str, Group]()
         for users in self._parts.users:
             with gather.attempt():
-                groups[users.name.text] = build_group(users, scope)
+                for group in build_groups(users, scope):
+                    first = groups.setdefault(group.name, group)
+                    if first is not group:
+                        _refuse_second("users", group, first)
         gather.finish()
         return groups
 
@@ -344,12 +392,20 @@ class Builder:
     def _known(self) -> list[str]:
         return sorted({*TOPOLOGIES.names(), *self._parts.topologies})
 
-    def _flow_builder(self, flow: syntax.Flow) -> Callable[[Scope], model.Flow]:
-        """Return what builds a flow in a scope."""
+    def _flow_builder(
+        self, flow: syntax.Flow
+    ) -> Callable[[Scope], list[tuple[syntax.Flow, model.Flow]]]:
+        """Return what builds the flows that a statement declares, each with the statement and what
+        its service adds.
+        """
 
-        def build(scope: Scope) -> model.Flow:
-            whole = self._parts.services.complete(flow, scope)
-            return build_flow(whole, scope, self._hosts(scope), self._report)
+        def build(scope: Scope) -> list[tuple[syntax.Flow, model.Flow]]:
+            found = []
+            for inner in scopes(flow, scope):
+                whole = self._parts.services.complete(flow, inner)
+                built = build_flow(whole, inner, self._hosts(inner), self._report)
+                found.append((whole, replace(built, name=label(flow.name, inner))))
+            return found
 
         return build
 
@@ -393,6 +449,56 @@ class Builder:
             stop,
             captures,
         )
+
+
+class TrafficNames(NamedTuple):
+    """Names of what there may be, in the order of the file; as keys.
+
+    flows: those without users. on_users: the other flows. users: the groups of users. groups: what
+    all flows with an index of one statement are called.
+    """
+
+    flows: dict[str, None]
+    on_users: dict[str, None]
+    users: dict[str, None]
+    groups: dict[str, None]
+
+
+def _decides(
+    statement: syntax.Flow | syntax.Users, settings: Iterable[syntax.Setting]
+) -> Iterator[syntax.Node]:
+    """Yield what decides which flows or groups a statement declares."""
+    yield from statement.loops
+    yield statement.name
+    if statement.when is not None:
+        yield statement.when
+    for setting in settings:
+        if setting.key.text in ("count", "users"):
+            yield setting.value
+
+
+def _presence(flow: syntax.Flow, scope: Scope) -> str | None:
+    """Return the users that a flow runs on, empty for none; None if it has no connections."""
+    settings = {setting.key.text: setting.value for setting in flow.settings.items}
+    if "count" in settings:
+        count = evaluate(settings["count"], scope)
+        if isinstance(count, Quantity) and not count.number:
+            return None
+    return evaluate(settings["users"], scope).canonical if "users" in settings else ""
+
+
+def _refuse_second(word: str, second: model.Flow | Group, first: model.Flow | Group) -> NoReturn:
+    """Raise CompileError for a name that a configuration has twice."""
+    same = first.span == second.span
+    fail(
+        f"duplicate-{word}",
+        f"`{word} {second.name}` is declared twice",
+        second.span,
+        labels=() if same else (Label(first.span, "first occurrence"),),
+        help="give each a value of its own as its index: `f[i] for i in [1, 2]`"
+        if same
+        else "rename one of them",
+    )
 
 
 def _check_captures(flows: Sequence[model.Flow], timing: Timing) -> None:
@@ -448,7 +554,9 @@ def _with_hosts_of_flows(
     """Return the network with the pairs of hosts that flows have to themselves, and all users."""
     if network.pairs:
         network = pair_up(network, flows)
-    return expand(network, groups, [f for f in flows if not f.users]) if groups else network
+    if groups:
+        network = expand(network, groups, [f for f in flows if not f.users])
+    return network_on_machine(network)
 
 
 class _Memo(Generic[P, T]):

@@ -34,13 +34,6 @@ def _of(node: syntax.Node) -> Iterator[tuple[str, syntax.Node]]:
 _Rule = tuple[type[syntax.Node], str, Callable[[Any], syntax.Node | None]]
 
 _UNBUILT: tuple[_Rule, ...] = (
-    (syntax.Loop, "`for ... in`", lambda node: node),
-    (syntax.Reference, "an index", lambda node: node if node.index else None),
-    (syntax.Name, "an index", lambda node: node if node.index else None),
-    *(
-        (kind, "`when`", lambda node: node.when)
-        for kind in (syntax.Flow, syntax.Users, syntax.Nodes, syntax.Link, syntax.Device)
-    ),
     (syntax.Metric, "`metric`", lambda node: node.name),
     (syntax.Experiment, "`template`", lambda node: node.name if node.is_template else None),
     (syntax.Experiment, "`extends`", lambda node: node.extends),

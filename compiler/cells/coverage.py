@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.source import Span
 from fairc.dsl.model import Flow, MetricRequest, Scenario
+from fairc.dsl.model.names import called
 from fairc.words.metrics import METRICS, Need
 
 
@@ -54,4 +55,4 @@ def _need(request: MetricRequest) -> Need:
 
 
 def _named(flow: Flow, sessions: Sequence[str]) -> bool:
-    return bool({flow.name, flow.declared, flow.users} & set(sessions))
+    return not called(flow).isdisjoint(sessions)

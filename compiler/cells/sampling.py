@@ -12,6 +12,7 @@ from fairc.compiler.plan import SAMPLE_EVERY_NS
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic
 from fairc.dsl.core.source import Span
+from fairc.dsl.model.names import called
 from fairc.words.metrics import METRICS, MeasuredFlow
 
 
@@ -61,6 +62,4 @@ def _measured(
 
 
 def _of(request: model.MetricRequest, flow: model.Flow) -> bool:
-    return not request.sessions or bool(
-        {flow.name, flow.declared, flow.users} & set(request.sessions)
-    )
+    return not request.sessions or not called(flow).isdisjoint(request.sessions)

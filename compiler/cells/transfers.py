@@ -13,6 +13,7 @@ from fairc.compiler.passes.routing import Traffic
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.source import Span
+from fairc.dsl.model.names import called, users_of
 from fairc.words.distributions import mean
 from fairc.words.metrics import METRICS
 from fairc.words.workloads.file import File
@@ -63,9 +64,9 @@ def report_few(
     """Report a percentile that flows, or groups of users, have too few transfers for."""
     counts: dict[str, Fraction] = defaultdict(Fraction)
     for flow, _ in traffic:
-        if request.sessions and not {flow.name, flow.declared, flow.users} & set(request.sessions):
+        if request.sessions and called(flow).isdisjoint(request.sessions):
             continue
-        count, name = expected(scenario, flow), flow.users if grouped else flow.name
+        count, name = expected(scenario, flow), users_of(flow) if grouped else flow.label
         if count is not None and name is not None:
             counts[name] += count
     least = needed(percent)

@@ -111,7 +111,7 @@ def _ingresses(
             else:
                 report.warn(
                     "no-entry-capture",
-                    f"the flow `{flow.name}` starts at a bottleneck's own node",
+                    f"the flow `{flow.label}` starts at a bottleneck's own node",
                     flow.span,
                     "its packets can be captured only after the queue, not before it",
                     "put a router between the host and the slowest link",

@@ -62,7 +62,7 @@ def _later(way: Direction, delay_ns: int) -> Direction:
 def _refuse(report: Report, flow: Flow) -> None:
     report.reject(
         "shared-host",
-        f"the `rtt` of the flow `{flow.declared or flow.name}` has no link of its own",
+        f"the `rtt` of the flow `{flow.without_user}` has no link of its own",
         flow.span,
         "it is added to the only link of a host that no other flow uses",
         "give the flow a node of its own (`from`, `to` or `users`), or the link a `delay`",

@@ -37,7 +37,7 @@ def check_bottlenecks(traffic: Traffic, report: Report) -> None:
             continue
         report.reject(
             "no-bottleneck",
-            f"no link on the path of the flow `{flow.name}` has a rate",
+            f"no link on the path of the flow `{flow.label}` has a rate",
             flow.span,
             "its data would take no time, and a virtual clock would stand still",
             "give a link between its server and its client a `rate`, such as `rate = 1Gbit/s`",
@@ -57,7 +57,7 @@ def _refuse_timeless(flow: Flow, path: RoutedPath, bottleneck: Egress, report: R
     report(
         Diagnostic(
             code="no-time-passes",
-            message=f"the path of the flow `{flow.name}` takes no time",
+            message=f"the path of the flow `{flow.label}` takes no time",
             span=bottleneck.way.span,
             notes=(
                 (
@@ -90,7 +90,7 @@ def size_buffers(
             reason = f"twice the BDP and the queue is {2 * needed} bytes"
             report.reject(
                 "buffer-too-large",
-                f"the flow `{flow.name}` needs larger buffers than Linux allows",
+                f"the flow `{flow.label}` needs larger buffers than Linux allows",
                 flow.span,
                 f"{reason}, but a socket takes at most {MAX_BUFFER_BYTES}",
                 "reduce the rate, the RTT or the queue of the bottleneck",

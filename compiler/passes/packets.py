@@ -27,7 +27,7 @@ def check_packets(traffic: Traffic, report: Report) -> None:
         if least and path.mtu < least + UDP_IP_BYTES:
             report.reject(
                 "mtu-below-quic",
-                f"QUIC cannot run over the path of the flow `{flow.name}`",
+                f"QUIC cannot run over the path of the flow `{flow.label}`",
                 flow.span,
                 f"{smallest}; QUIC here needs {least} for a datagram and {UDP_IP_BYTES} for its"
                 " headers",
@@ -36,7 +36,7 @@ def check_packets(traffic: Traffic, report: Report) -> None:
         elif least and path.mtu > MTU:
             report.warn(
                 "quic-below-mtu",
-                f"the packets of `{flow.name}` are smaller than its path allows",
+                f"the packets of `{flow.label}` are smaller than its path allows",
                 flow.span,
                 f"{smallest}, and QUIC sends IP packets of at most {MTU} bytes here",
                 "TCP uses the whole MTU: the report lists this as a confounder",
@@ -47,7 +47,7 @@ def check_packets(traffic: Traffic, report: Report) -> None:
             if packet is not None and packet > path.mtu:
                 report.reject(
                     "packet-above-mtu",
-                    f"the packets of the flow `{flow.name}` do not fit its path",
+                    f"the packets of the flow `{flow.label}` do not fit its path",
                     flow.span,
                     f"`packet` is {packet} bytes, {smallest}",
                     "reduce `packet`, or leave it out to use what the path allows",

@@ -110,7 +110,7 @@ def _plan(
 def _report_iperf3(report: Report, pep: Pep, flow: Flow) -> None:
     report.reject(
         "iperf3-over-pep",
-        f"iperf3 of the flow `{flow.name}` cannot run over the proxies of `{pep.name}`",
+        f"iperf3 of the flow `{flow.label}` cannot run over the proxies of `{pep.name}`",
         flow.span,
         "they would also split its control connection, so its data could not be identified",
         "use `bulk` or `file`, or check the link without its `pep`",

@@ -61,7 +61,7 @@ def _warn_short(
     if lasts_ns < FEW_RTTS * path.base_rtt_ns:
         report.warn(
             "short-duration",
-            f"the flow `{flow.name}` runs for less than {FEW_RTTS} base RTTs",
+            f"the flow `{flow.label}` runs for less than {FEW_RTTS} base RTTs",
             flow.span,
             f"{lasts_ns / 1e9:g} s, and a base RTT of {path.base_rtt_ns / 1e6:g} ms",
             "increase the duration",
@@ -73,7 +73,7 @@ def _warn_short(
         what, share = flow.workload.noun, path.rate_bps / sharing / 1e6
         report.warn(
             "short-duration",
-            f"the duration is too short for the {what} of `{flow.name}`",
+            f"the duration is too short for the {what} of `{flow.label}`",
             flow.span,
             f"{total} bytes at {share:g} Mbit/s take {moving_ns / 1e9:.1f} s"
             if moving_ns >= own_ns
@@ -107,7 +107,7 @@ def _warn_limits(report: Report, flow: Flow, path: RoutedPath, buffer_bytes: int
     if isinstance(workload, Video) and workload.plan.bitrate_bps > path.rate_bps:
         report.warn(
             "video-too-fast",
-            f"the video of `{flow.name}` has a higher bit rate than its bottleneck",
+            f"the video of `{flow.label}` has a higher bit rate than its bottleneck",
             flow.span,
             (
                 f"{workload.plan.bitrate_bps / 1e6:g} Mbit/s over a bottleneck of"
@@ -119,7 +119,7 @@ def _warn_limits(report: Report, flow: Flow, path: RoutedPath, buffer_bytes: int
     if cca in CCAS and CCAS[cca].needs_ecn and not flow.options.ecn:
         report.warn(
             "dctcp-without-ecn",
-            f"without ECN, {cca.upper()} in `{flow.name}` behaves as Reno",
+            f"without ECN, {cca.upper()} in `{flow.label}` behaves as Reno",
             flow.span,
             "Linux falls back where the other end has not agreed to ECN",
             "write `ecn = accurate`, and give the queue `ecn: on`",
@@ -134,7 +134,7 @@ def _warn_limits(report: Report, flow: Flow, path: RoutedPath, buffer_bytes: int
         most_mbps = window * flow.connections * 8e3 / path.base_rtt_ns
         report.warn(
             "window-below-bdp",
-            f"the windows of `{flow.name}` are too small to fill its bottleneck",
+            f"the windows of `{flow.label}` are too small to fill its bottleneck",
             flow.span,
             (
                 f"{window} bytes per connection, and a BDP of {bdp} bytes: at most {most_mbps:.3g}"
@@ -153,7 +153,7 @@ def _warn_overload(report: Report, traffic: Traffic) -> None:
             if offered[path.bottleneck] > path.rate_bps:
                 report.warn(
                     "udp-overload",
-                    f"with `{flow.name}`, UDP sends more than its bottleneck carries",
+                    f"with `{flow.label}`, UDP sends more than its bottleneck carries",
                     flow.span,
                     f"{offered[path.bottleneck] / 1e6:g} Mbit/s on average over a bottleneck of"
                     f" {path.rate_bps / 1e6:g} Mbit/s",

@@ -84,7 +84,7 @@ def _refuse_quic(report: Report, policer: Policer, crossing: Traffic, users: boo
             refused = True
             report.reject(
                 "policed-quic",
-                f"the policer cannot read the flow `{flow.declared or flow.name}`: QUIC encrypts",
+                f"the policer cannot read the flow `{flow.without_user}`: QUIC encrypts",
                 flow.span,
                 labels=(Label(policer.span, "it learns of losses and marks from TCP's headers"),),
                 help="run it over TCP, or write `policer = none`",
@@ -131,7 +131,7 @@ def _check_marks(
             why = "packets are lost at random behind it" if lossy else "another queue is behind it"
             report.reject(
                 "inexact-marks",
-                f"the policer cannot count all marks of `{flow.name}`",
+                f"the policer cannot count all marks of `{flow.label}`",
                 policer.span,
                 "it sees marks as packets leave its own queue",
                 "police the last queue, with no losses behind it, or write `feedback: classic`",
@@ -150,7 +150,7 @@ def _check_way_back(report: Report, policer: Policer, back: Egress, ours: Traffi
         if back not in path.acks:
             report.reject(
                 "unseen-feedback",
-                f"the policer does not see the acknowledgements of `{flow.name}`",
+                f"the policer does not see the acknowledgements of `{flow.label}`",
                 policer.span,
                 note=f"`{policer.feedback}` feedback is in them, but they return by another path",
                 help="let them return over the same link, or leave `feedback` out",

@@ -23,8 +23,8 @@ def assign_ports(traffic: Traffic, report: Report) -> dict[str, int]:
     for flow, _ in traffic:
         if flow.image is not None:
             ports[flow.name] = IMAGE_PORT
-            other = serving.setdefault(flow.server, flow.name)
-            if other != flow.name:
+            other = serving.setdefault(flow.server, flow.label)
+            if other != flow.label:
                 _refuse_shared(report, flow, other)
             continue
         while flow.transport == "web" and port in NO_WEB:
@@ -46,7 +46,7 @@ def assign_ports(traffic: Traffic, report: Report) -> dict[str, int]:
 def _refuse_shared(report: Report, flow: Flow, other: str) -> None:
     report.reject(
         "shared-image-port",
-        f"`{other}` and `{flow.name}` run their images on the same server",
+        f"`{other}` and `{flow.label}` run their images on the same server",
         flow.span,
         f"every image serves port {IMAGE_PORT}",
         "give each its own server (`from`)",

@@ -26,6 +26,7 @@ from fairc.dsl.core.values import (
     TupleValue,
     Value,
 )
+from fairc.dsl.model.names import indexed
 from fairc.dsl.text import syntax
 
 from . import arithmetic, functions
@@ -222,6 +223,8 @@ def _text(node: syntax.Text, scope: Scope) -> Value:
 
 
 def _name(node: syntax.Name, scope: Scope) -> Value:
+    if node.index:
+        return _indexed(node, scope)
     if node.rest:
         if scope.dotted:
             return Symbol(".".join((node.text, *node.rest)), node.span)
@@ -232,6 +235,21 @@ def _name(node: syntax.Name, scope: Scope) -> Value:
             help="names with a dot are used in `measure` and in `report`",
         )
     return scope.get(node.text) or Symbol(node.text, node.span, scope.names)
+
+
+def _indexed(node: syntax.Name, scope: Scope) -> Value:
+    """Return the name of a flow or a node with an index, as a word."""
+    named = scope.get(node.text)
+    if node.rest or isinstance(named, ListValue | TupleValue):
+        what = "is a list" if named is not None else "with an index has no values"
+        fail(
+            "wrong-type",
+            f"`{node.text}` {what}: an index chooses one of several flows, nodes or users",
+            node.span,
+            help="a loop takes the items of a list: `flow f[x] for x in LIST { ... }`",
+        )
+    text = named.name if isinstance(named, Symbol) else node.text
+    return Symbol(indexed(text, [item.canonical for item in _items(node.index, scope)]), node.span)
 
 
 def _call(node: syntax.Call, scope: Scope) -> Value:

@@ -8,9 +8,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from fairc.cell.numbers import Real
-from fairc.cell.text import FlowName, MetricName, Nothing, Text, Word
+from fairc.cell.text import MetricName, Nothing, Text, Word
 
 from .base import Model
+from .names import FlowLabel
 
 Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
 Load = Annotated[int, Field(ge=0, le=10_000)]
@@ -36,7 +37,7 @@ class ClaimTerm(Model):
 
     statistic: Statistic
     metric: MetricName
-    flow: FlowName | Nothing = ""
+    flow: FlowLabel | Nothing = ""
     load: Load = 0
     share: Share = 0.5
     relation: Tested = ""

@@ -9,6 +9,7 @@ from typing import Literal
 from fairc.cell.model import TransportOptions
 from fairc.dsl.core.source import Span
 
+from .names import flow_of_group, label_of
 from .workloads import Distribution, Workload
 
 Transport = Literal["tcp", "quic", "udp", "web"]
@@ -72,3 +73,13 @@ class Flow:
     quic_parameters: Mapping[str, int | float | bool] = field(default_factory=dict)
     image: str | None = None
     ecn_given: Span | None = None
+
+    @property
+    def without_user(self) -> str:
+        """Its name in the language, of a user's flow that of all users' flows."""
+        return flow_of_group(self)
+
+    @property
+    def label(self) -> str:
+        """Its name in the language: `f[2]` for `f-2`."""
+        return label_of(self)

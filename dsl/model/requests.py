@@ -8,10 +8,11 @@ from pydantic import AfterValidator, Field
 
 from fairc.cell.numbers import Above, Real, Repetition
 from fairc.cell.part import absent, empty, off
-from fairc.cell.text import Document, FlowName, MetricName, Nothing, Sha256, Text, Word
+from fairc.cell.text import Document, MetricName, Nothing, Sha256, Text, Word
 
 from .base import Model
 from .claims import ClaimUnit, Combination
+from .names import FlowLabel
 
 
 def _below(path: str) -> str:
@@ -45,7 +46,7 @@ class MetricRequest(Model):
     """
 
     name: MetricName
-    sessions: tuple[FlowName, ...] = ()
+    sessions: tuple[FlowLabel, ...] = ()
     options: dict[Word, Real | Text] = {}
     values: Annotated[tuple[MetricName, ...], Field(exclude_if=empty)] = ()
 
@@ -127,7 +128,7 @@ class FigureRequest(Model):
 
     kind: Word
     metric: MetricName | None = None
-    flow: Annotated[FlowName | Nothing, Field(exclude_if=_blank)] = ""
+    flow: Annotated[FlowLabel | Nothing, Field(exclude_if=_blank)] = ""
     expression: Annotated[Expression | None, Field(exclude_if=absent)] = None
     options: dict[Word, Text | Real | tuple[Text, ...]] = {}
     where: Selection | None = None

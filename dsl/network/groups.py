@@ -3,48 +3,56 @@
 A user of the group `heavy` is a copy of the node `client` (`heavy-1`, `heavy-2`, ...), with
 copies of its links, and a copy of the node `server` (`heavy-1-server`) as its peer. No name in
 the language has a hyphen, so these collide with none.
+
+Presets with a pair of hosts for each flow get them here, too: `client[a]` and `server[a]` of the
+flow `a`, on the machine `a-client` and `a-server`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairc.dsl import model
 from fairc.dsl.blocks import Block
+from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import refuse_unknown
 from fairc.dsl.core.source import Span
 from fairc.dsl.expressions.evaluate import Scope
+from fairc.dsl.expressions.instances import label, scopes
+from fairc.dsl.model.names import base, indexed, on_machine
 from fairc.dsl.text import syntax
 from fairc.words.blocks import users as keys
-
-from .networks import NODE_LIMIT
 
 CLIENT, SERVER = "client", "server"
 
 
 @dataclass(frozen=True)
 class Group:
-    """A group of users; `span` is where their number is written."""
+    """A group of users; span: of its name."""
 
     name: str
     count: int
     span: Span
 
 
-def build_group(users: syntax.Users, scope: Scope) -> Group:
-    """Return a group with its number of users. Raises CompileError."""
-    block = Block(users.name.span, users.settings.items, keys.USERS, "`users`")
-    gather = Gather()
-    with gather.attempt():
-        block.checked()
-    count = None
-    with gather.attempt():
-        count = block.given(keys.COUNT, scope)
-    gather.finish()
-    assert count is not None
-    return Group(users.name.text, count.whole, count.span)
+def build_groups(users: syntax.Users, scope: Scope) -> Iterator[Group]:
+    """Yield the groups that a statement declares, with their numbers of users.
+
+    Raises CompileError.
+    """
+    for inner in scopes(users, scope):
+        block = Block(users.name.span, users.settings.items, keys.USERS, "`users`")
+        gather = Gather()
+        with gather.attempt():
+            block.checked()
+        count = None
+        with gather.attempt():
+            count = block.given(keys.COUNT, inner)
+        gather.finish()
+        assert count is not None
+        yield Group(label(users.name, inner), count.whole, users.name.span)
 
 
 def check_users(
@@ -78,7 +86,6 @@ def expand(
     """Return the network with every user in it.
 
     plain: the flows without users; a `client` or `server` that none of them needs is left out.
-    Raises CompileError if there are too many nodes.
     """
     needed = {name for flow in plain for name in (flow.client, flow.server)}
     gone = {CLIENT, SERVER} - needed
@@ -86,51 +93,62 @@ def expand(
     added: list[model.Node] = []
     links = [link for link in network.links if not {link.a, link.b} & gone]
     for group in groups:
-        if len(nodes) + len(added) + 2 * group.count > NODE_LIMIT:
-            fail("too-many", f"a topology has at most {NODE_LIMIT} nodes", group.span)
         for number in range(1, group.count + 1):
             names = {CLIENT: user(group, number), SERVER: peer(group, number)}
             added += [replace(nodes[old], name=new) for old, new in names.items()]
-            links += [
-                replace(link, a=names.get(link.a, link.a), b=names.get(link.b, link.b))
-                for link in network.links
-                if {link.a, link.b} & names.keys()
-            ]
+            links += _copies(network, names)
     kept = [node for node in network.nodes if node.name not in gone]
     return model.Network((*kept, *added), tuple(links), network.span, network.peps)
 
 
-def pair_up(network: model.Network, flows: Sequence[model.Flow]) -> model.Network:
-    """Return the network with a pair of hosts for each flow without users.
+def _copies(network: model.Network, names: Mapping[str, str]) -> Iterator[model.Link]:
+    """Yield copies of the links of some nodes, with other names for these."""
+    for link in network.links:
+        if {link.a, link.b} & names.keys():
+            yield replace(link, a=names.get(link.a, link.a), b=names.get(link.b, link.b))
 
-    `client` and `server` stay if users are still to be copied from them. Raises CompileError if
-    there are too many nodes.
+
+def pair_up(network: model.Network, flows: Sequence[model.Flow]) -> model.Network:
+    """Return the network with a pair of hosts for each flow without users, of those that are used.
+
+    flows: as of `paired`. `client` and `server` stay if users are still to be copied from them.
     """
     plain = [flow for flow in flows if flow.users is None]
     kept = len(plain) < len(flows)
     nodes = {node.name: node for node in network.nodes}
-    if len(nodes) + 2 * len(plain) > NODE_LIMIT:
-        fail("too-many", f"a topology has at most {NODE_LIMIT} nodes", network.span)
     ends = {CLIENT, SERVER}
+    used = {name for flow in plain for name in (flow.client, flow.server)}
     added: list[model.Node] = []
     links = [link for link in network.links if kept or not {link.a, link.b} & ends]
     for flow in plain:
-        names = {end: f"{flow.name}-{end}" for end in (CLIENT, SERVER)}
+        pair = {end: f"{on_machine(flow.name)}-{end}" for end in (CLIENT, SERVER)}
+        names = {end: host for end, host in pair.items() if host in used}
         added += [replace(nodes[old], name=new) for old, new in names.items()]
-        links += [
-            replace(link, a=names.get(link.a, link.a), b=names.get(link.b, link.b))
-            for link in network.links
-            if {link.a, link.b} & ends
-        ]
+        links += _copies(network, names)
     others = [node for node in network.nodes if kept or node.name not in ends]
     return replace(network, nodes=(*others, *added), links=tuple(links), pairs=False)
 
 
+def hosts_of_pairs(flows: Iterable[model.Flow]) -> list[str]:
+    """Return what hosts are called where each flow has a pair of its own: `client[a]`."""
+    plain = [flow.name for flow in flows if flow.users is None]
+    return [indexed(end, [name]) for name in plain for end in (CLIENT, SERVER)]
+
+
 def paired(flow: model.Flow) -> model.Flow:
-    """Return a flow between its own pair of hosts; one of users has those of each user."""
+    """Return a flow between its own pair of hosts, or those that it names (`client[a]`), by their
+    names on the machine; one of users has those of each user.
+    """
     if flow.users is not None:
         return flow
-    return replace(flow, client=f"{flow.name}-{flow.client}", server=f"{flow.name}-{flow.server}")
+
+    def host(end: str) -> str:
+        kind, _, index = end.partition("[")
+        if kind not in (CLIENT, SERVER):
+            return end
+        return f"{on_machine(index[:-1] if index else flow.name)}-{kind}"
+
+    return replace(flow, client=host(flow.client), server=host(flow.server))
 
 
 def flows_of(flow: model.Flow, group: Group) -> list[model.Flow]:
@@ -152,6 +170,63 @@ def flows_of(flow: model.Flow, group: Group) -> list[model.Flow]:
             )
         )
     return copies
+
+
+def network_on_machine(network: model.Network) -> model.Network:
+    """Return the network with the names that its nodes and devices have on the machine.
+
+    Raises CompileError for two nodes with one name.
+    """
+    names = {node.name: on_machine(node.name) for node in network.nodes}
+    if all(name == label for label, name in names.items()):
+        return network
+    first: dict[str, model.Node] = {}
+    for node in network.nodes:
+        other = first.setdefault(names[node.name], node)
+        if other is not node:
+            fail(
+                "duplicate-node",
+                f"`{node.name}` and `{other.name}` would be one: on the machine both are called"
+                f" `{names[node.name]}`",
+                node.span,
+                labels=(Label(other.span, f"`{other.name}`"),),
+                help="rename one of them",
+            )
+    return replace(
+        network,
+        nodes=tuple(replace(node, name=names[node.name]) for node in network.nodes),
+        links=tuple(_link_on_machine(link, names) for link in network.links),
+        peps=tuple(
+            replace(
+                pep,
+                name=on_machine(pep.name),
+                terminal=names[pep.terminal],
+                gateway=names[pep.gateway],
+            )
+            for pep in network.peps
+        ),
+    )
+
+
+def _link_on_machine(link: model.Link, names: Mapping[str, str]) -> model.Link:
+    ways = (
+        way
+        if way.policer is None
+        else replace(way, policer=replace(way.policer, name=on_machine(way.policer.name)))
+        for way in (link.forward, link.backward)
+    )
+    forward, backward = ways
+    return replace(link, a=names[link.a], b=names[link.b], forward=forward, backward=backward)
+
+
+def flow_on_machine(flow: model.Flow) -> model.Flow:
+    """Return a flow with its names on the machine."""
+    names = flow.name, flow.server, flow.client, flow.users or ""
+    if not any("[" in name for name in names):
+        return flow
+    name, server, client, _ = map(on_machine, names)
+    users = flow.users and base(flow.users)
+    return replace(flow, name=name, server=server, client=client, users=users)
 
 
 def user(group: Group, number: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import NamedTuple, NoReturn
+from typing import Literal, NamedTuple, NoReturn
 
 from fairc.cell.links import Impairment
 from fairc.dsl import model
@@ -18,6 +18,7 @@ from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import BDP, TIME
 from fairc.dsl.core.values import Applied, Quantity, Symbol
 from fairc.dsl.expressions.evaluate import Scope
+from fairc.dsl.expressions.instances import label, scopes
 from fairc.dsl.text import syntax
 from fairc.words.blocks import link as keys
 from fairc.words.losses import Loss, loss_of
@@ -32,9 +33,6 @@ from .peps import peps
 from .policers import place_policers
 
 Report = Callable[[Diagnostic], None]
-
-NODE_LIMIT = 250
-"""More nodes than this are more than one machine emulates well."""
 
 
 Layer = tuple[syntax.Body, Scope]
@@ -74,12 +72,16 @@ def build_network(layers: Sequence[Layer], report: Report) -> model.Network:
     ways: dict[tuple[str, str], _LinkSide] = {}
     for body, scope in layers:
         before = Before(frozenset(nodes), {})
-        _nodes(body, nodes, gather)
+        _nodes(body, scope, nodes, gather)
         for element in body.elements:
             if len(gather.found) >= MOST_FOUND:
                 break
             if isinstance(element, syntax.Link):
-                _link(element, scope, nodes, ways, before, gather)
+                with gather.attempt():
+                    for inner in scopes(element, scope):
+                        if len(gather.found) >= MOST_FOUND:
+                            break
+                        _link(element, inner, nodes, ways, before, gather)
     links = () if gather.found else _pair(ways, gather, report)
     pairs: tuple[model.Pep, ...] = ()
     if not gather.found:
@@ -107,12 +109,16 @@ class Before(NamedTuple):
 
 
 def _devices(layers: Sequence[Layer], kind: str) -> list[tuple[syntax.Device, Scope]]:
-    """Return the devices of one kind, each with where its names are looked up."""
+    """Return the devices of one kind, each with where its names are looked up.
+
+    Raises CompileError.
+    """
     return [
-        (element, scope)
+        (element, inner)
         for body, scope in layers
         for element in body.elements
         if isinstance(element, syntax.Device) and element.kind == kind
+        for inner in scopes(element, scope)
     ]
 
 
@@ -136,22 +142,35 @@ def _with_lets(body: syntax.Body, scope: Scope, gather: Gather) -> Scope:
     return Scope({}, {name: let.value for name, let in lets.items()}, scope) if lets else scope
 
 
-def _nodes(body: syntax.Body, nodes: dict[str, model.Node], gather: Gather) -> None:
+def _nodes(body: syntax.Body, scope: Scope, nodes: dict[str, model.Node], gather: Gather) -> None:
     for element in body.elements:
         if not isinstance(element, syntax.Nodes):
             continue
-        for word in element.names:
-            with gather.attempt():
-                if word.text in nodes:
-                    fail(
-                        "duplicate-node",
-                        f"two nodes are called `{word.text}`",
-                        word.span,
-                        labels=(Label(nodes[word.text].span, "the first one"),),
-                    )
-                nodes[word.text] = model.Node(word.text, element.kind, word.span)
-                if len(nodes) == NODE_LIMIT + 1:  # reported once; further nodes may have links
-                    fail("too-many", f"a topology has at most {NODE_LIMIT} nodes", word.span)
+        with gather.attempt():
+            for inner in scopes(element, scope):
+                if len(gather.found) >= MOST_FOUND:
+                    break
+                for reference in element.names:
+                    with gather.attempt():
+                        _node(reference, element.kind, inner, nodes)
+
+
+def _node(
+    reference: syntax.Reference,
+    kind: Literal["host", "router"],
+    scope: Scope,
+    nodes: dict[str, model.Node],
+) -> None:
+    name = label(reference, scope)
+    if name in nodes:
+        first = nodes[name].span
+        fail(
+            "duplicate-node",
+            f"two nodes are called `{name}`",
+            reference.span,
+            labels=() if first == reference.span else (Label(first, "the first one"),),
+        )
+    nodes[name] = model.Node(name, kind, reference.span)
 
 
 def _link(
@@ -168,12 +187,13 @@ def _link(
     settings = block.read(scope, gather)
     for ends in link.ends:
         with gather.attempt():
-            for word in (ends.left, ends.right):
-                if word.text not in nodes:
-                    refuse_unknown("node", "node", word.text, nodes, word.span)
-            if ends.left.text == ends.right.text:
-                fail("self-link", f"this links `{ends.left.text}` to itself", ends.span)
-            pair = (ends.left.text, ends.right.text)
+            left, right = (label(end, scope) for end in (ends.left, ends.right))
+            for name, end in ((left, ends.left), (right, ends.right)):
+                if name not in nodes:
+                    refuse_unknown("node", "node", name, nodes, end.span)
+            if left == right:
+                fail("self-link", f"this links `{left}` to itself", ends.span)
+            pair = (left, right)
             ordered = {"--": (pair, pair[::-1]), "->": (pair,), "<-": (pair[::-1],)}[ends.arrow]
             if before.nodes >= set(pair) and pair not in ways:
                 _refuse_unlinked(pair, ends.span, ways)
@@ -183,7 +203,9 @@ def _link(
                         "duplicate-link",
                         f"the link from `{key[0]}` to `{key[1]}` is described twice",
                         ends.span,
-                        labels=(Label(before.described[key], "first here"),),
+                        labels=()
+                        if before.described[key] == ends.span
+                        else (Label(before.described[key], "first here"),),
                         help="two links between one pair of nodes need a router on one of them",
                     )
                 before.described[key] = ends.span

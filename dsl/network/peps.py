@@ -12,6 +12,7 @@ from fairc.dsl.core.entries import Entry, Use
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.values import Symbol
 from fairc.dsl.expressions.evaluate import Scope
+from fairc.dsl.expressions.instances import label
 from fairc.dsl.text import syntax
 from fairc.dsl.traffic.transports import kernel_control
 from fairc.words.blocks import pep as keys
@@ -70,7 +71,9 @@ def _pep(
     mode = settings[keys.MODE]
     if keys.MODE not in settings:
         mode = replace(mode, span=device.span)
-    return None if mode.entry is NONE else _split(mode, device, terminal, gateway)
+    if mode.entry is NONE:
+        return None
+    return replace(_split(mode, device, terminal, gateway), name=label(device.name, scope))
 
 
 def _split(use: Use[Entry], device: syntax.Device, terminal: str, gateway: str) -> model.Pep:

@@ -11,6 +11,8 @@ from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.expressions.evaluate import Scope
+from fairc.dsl.expressions.instances import label
+from fairc.dsl.model.names import on_machine
 from fairc.dsl.text import syntax
 from fairc.words.blocks import policer as keys
 from fairc.words.policers import policer_of
@@ -37,15 +39,16 @@ def place_policers(
     }
     for place, way in ways.items():
         if way.policer is not None:
-            named = replace(way.policer, name=way.policer.name or "-".join(place))
+            named = replace(way.policer, name=way.policer.name or "-".join(map(on_machine, place)))
             ways[place] = replace(way, policer=named)
             with gather.attempt():
                 require_router(place[0], way.policer.span, nodes, "policers run")
     names: dict[str, Span] = {}
     for device, scope in devices:
         with gather.attempt():
-            _unlike(device, names)
-            _place(device, nodes, ways, scope)
+            name = label(device.name, scope)
+            _unlike(name, device.name.span, names)
+            _place(device, name, nodes, ways, scope)
     for pep in peps:
         for place in ((pep.gateway, pep.terminal), (pep.terminal, pep.gateway)):
             policer = ways[place].policer
@@ -68,6 +71,7 @@ def place_policers(
 
 def _place(
     device: syntax.Device,
+    name: str,
     nodes: Mapping[str, model.Node],
     ways: dict[tuple[str, str], model.Direction],
     scope: Scope,
@@ -80,16 +84,16 @@ def _place(
     ends: list[str] = []
     for key in (keys.AT, keys.TO):
         with gather.attempt():
-            name = settings.given(key)
-            if name is not None:
+            end = settings.given(key)
+            if end is not None:
                 span = block.settings[key.name].value.span
                 if key is keys.AT:
-                    require_router(name.name, span, nodes, "policers run")
+                    require_router(end.name, span, nodes, "policers run")
                 else:
-                    require_node(name.name, span, nodes)
-                ends.append(name.name)
+                    require_node(end.name, span, nodes)
+                ends.append(end.name)
     gather.finish()
-    policer = policer_of(settings[keys.MODE], device.name.text)
+    policer = policer_of(settings[keys.MODE], name)
     place = ends[0], ends[1]
     if place not in ways:
         fail(
@@ -112,16 +116,15 @@ def _place(
     ways[place] = replace(ways[place], policer=policer)
 
 
-def _unlike(device: syntax.Device, names: dict[str, Span]) -> None:
-    name = device.name.text
+def _unlike(name: str, at: Span, names: dict[str, Span]) -> None:
     if name in names:
         fail(
             "duplicate-name",
             f"two policers are called `{name}`",
-            device.name.span,
-            labels=(Label(names[name], "the other one"),),
+            at,
+            labels=() if names[name] == at else (Label(names[name], "the other one"),),
         )
-    names[name] = device.name.span
+    names[name] = at
 
 
 def with_feedback(network: model.Network, flows: Sequence[model.Flow]) -> list[model.Flow]:

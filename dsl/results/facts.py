@@ -23,6 +23,7 @@ class Facts:
     flows: those without users.
     on_users: the other flows.
     users: the groups of users.
+    groups: what all flows with an index of one statement are called.
     loads: the most page loads of any cell; 0: no flow loads pages.
     present: returns the names of the flows and the groups that a configuration has.
     """
@@ -36,6 +37,7 @@ class Facts:
     flows: Sequence[str]
     on_users: Sequence[str]
     users: Sequence[str]
+    groups: Sequence[str]
     loads: int
     present: Callable[[Bindings], Collection[str]]
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import NoReturn
 
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.entries import Entry, bind
 from fairc.dsl.core.problems import Gather, fail
-from fairc.dsl.core.registry import refuse_unknown, suggest
+from fairc.dsl.core.registry import listed, refuse_unknown, suggest
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import DATA, FREQUENCY, NUMBER, PACKETS, RATE, TIME, Dimension, in_si
 from fairc.dsl.core.values import ListValue, Quantity, Symbol, Value
 from fairc.dsl.expressions.evaluate import Scope, evaluate
+from fairc.dsl.model.names import base
 from fairc.dsl.text import syntax
 from fairc.words.metrics import METRICS
 
@@ -141,7 +143,7 @@ def _metric(item: Value, flows: Collection[str]) -> model.MetricRequest:
             met.setdefault(session.name, session.span)
         if isinstance(session, Symbol) and session.name not in flows:
             with gather.attempt():
-                refuse_unknown("flow", "flow", session.name, flows, session.span)
+                refuse_flow(session.name, session.span, flows)
     gather.finish()
     sessions = tuple(v.name for v in use.repeated if isinstance(v, Symbol))
     repeated = {p.name for p in use.entry.parameters if p.repeated}
@@ -152,6 +154,19 @@ def _metric(item: Value, flows: Collection[str]) -> model.MetricRequest:
     return model.MetricRequest(
         name=use.entry.name, sessions=sessions, options=options, values=values
     )
+
+
+def refuse_flow(name: str, span: Span, known: Collection[str]) -> NoReturn:
+    """Raise CompileError for an unknown flow. known: those that may be named."""
+    group = [flow for flow in known if base(flow) == base(name) != flow]
+    if group and name != base(name):
+        fail(
+            "unknown-flow",
+            f"`{base(name)}` has no index `{name[len(base(name)) + 1 : -1]}`",
+            span,
+            help=f"there are {listed(group)}",
+        )
+    refuse_unknown("flow", "flow", name, known, span)
 
 
 def _option(value: Value) -> float | str:

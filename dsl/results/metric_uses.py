@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairc.dsl.core.problems import fail
-from fairc.dsl.core.registry import refuse_unknown
+from fairc.dsl.core.registry import listed
 from fairc.dsl.core.source import Span
+from fairc.dsl.core.values import Symbol
+from fairc.dsl.expressions.evaluate import Scope, evaluate
+from fairc.dsl.model.names import base
 from fairc.dsl.text import syntax
 from fairc.words.metrics import METRICS, MetricEntry
 
 from .facts import Facts
-from .measures import check_sub_values
+from .measures import check_sub_values, refuse_flow
 
 OF_USERS = ("user", "group")
 
@@ -119,14 +122,34 @@ def flow_named(use: MetricUse, node: syntax.Expr, facts: Facts, more: Sequence[s
     known = [*flows_with(use, facts), *more]
     if not isinstance(node, syntax.Name) or node.rest:
         fail("wrong-type", "this must be the name of a flow", node.span)
-    if node.text not in known:
-        refuse_unknown("flow", "flow", node.text, known, node.span)
-    return node.text
+    name = flow_label(node, facts)
+    if name not in known:
+        if name in facts.groups:
+            fail(
+                "unknown-flow",
+                f"`{name}` means several flows, and here one is needed",
+                node.span,
+                help=f"there are {listed([flow for flow in facts.flows if base(flow) == name])}",
+            )
+        refuse_flow(name, node.span, known)
+    return name
+
+
+def flow_label(node: syntax.Name, facts: Facts) -> str:
+    """Return the name of a flow with its index, if it has one. Raises CompileError."""
+    if not node.index:
+        return node.text
+    own = {node.text: Symbol(node.text, node.span)}
+    return evaluate(node, Scope(own, facts.lets)).canonical
 
 
 def flows_with(use: MetricUse, facts: Facts) -> list[str]:
     """Return the flows, or the groups of users, that a metric has values for."""
     requests = [r for r in facts.measured or () if r.name == use.metric.name]
     sessions = [name for r in requests for name in r.sessions]
-    every = facts.users if use.is_grouped else facts.flows
-    return [name for name in every if not sessions or name in sessions or use.is_grouped]
+    every = [*facts.users, *facts.groups] if use.is_grouped else facts.flows
+    return [
+        name
+        for name in every
+        if not sessions or {name, base(name)} & set(sessions) or use.is_grouped
+    ]

@@ -11,6 +11,7 @@ from fairc.dsl.blocks import Block, Settings
 from fairc.dsl.core.diagnostics import Diagnostic, Label
 from fairc.dsl.core.entries import Use
 from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.core.registry import listed
 from fairc.dsl.core.values import Quantity
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.network.paths import Trip
@@ -206,16 +207,17 @@ def _ends(flow: syntax.Flow, server: str, client: str, hosts: Collection[str]) -
     ends = {"from": server, "to": client}
     for setting in flow.settings.items:
         key, value = setting.key.text, setting.value
-        bare = isinstance(value, syntax.Name) and not value.rest
+        bare = isinstance(value, syntax.Name) and not value.rest and not value.index
         if key in ends and ends[key] not in hosts and bare and value.span.text in hosts:
             ends[key] = value.span.text
     return ends["from"], ends["to"]
 
 
-def check_ends(flow: syntax.Flow, built: model.Flow, network: model.Network) -> None:
+def check_ends(
+    flow: syntax.Flow, built: model.Flow, network: model.Network, hosts: Collection[str]
+) -> None:
     """Raise CompileError unless the ends of a flow are two different hosts of the network."""
     gather = Gather()
-    hosts = {node.name for node in network.nodes if node.kind == "host"}
     for key, default, name in (("from", "server", built.server), ("to", "client", built.client)):
         setting = next((s for s in flow.settings.items if s.key.text == key), None)
         span = setting.value.span if setting else flow.name.span
@@ -226,10 +228,10 @@ def check_ends(flow: syntax.Flow, built: model.Flow, network: model.Network) -> 
             if setting is None:
                 fail(
                     "missing-key",
-                    f"the flow `{flow.name.text}` needs `{key}`: this topology has no node "
+                    f"the flow `{built.name}` needs `{key}`: this topology has no node "
                     f"called `{default}`",
                     span,
-                    help=f"nodes: {', '.join(sorted(hosts))}",
+                    help=f"nodes: {listed(sorted(hosts))}",
                 )
             fail(
                 "unknown-node",
@@ -237,13 +239,13 @@ def check_ends(flow: syntax.Flow, built: model.Flow, network: model.Network) -> 
                 if router
                 else f"this topology has no node called `{name}`",
                 span,
-                help=f"nodes: {', '.join(sorted(hosts))}",
+                help=f"nodes: {listed(sorted(hosts))}",
             )
     if built.server == built.client and not gather.found:
         with gather.attempt():
             fail(
                 "same-ends",
-                f"the flow `{flow.name.text}` goes from `{built.server}` to itself",
+                f"the flow `{built.name}` goes from `{built.server}` to itself",
                 flow.name.span,
                 note="traffic inside a host takes no time: a virtual clock would stand still",
                 help="data that never leaves a host measures no network: give it another `to`",

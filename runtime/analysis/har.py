@@ -32,7 +32,7 @@ _NO_SIZE = -1
 def archives(measurement: Measurement) -> dict[str, str]:
     """Return the archives of all loads of a cell: file name (`web.load-1.har`) -> JSON."""
     return {
-        f"{flow.name}.load-{load.number}.har": json.dumps(
+        f"{flow.plan.name}.load-{load.number}.har": json.dumps(
             archive(flow, load), indent=1, ensure_ascii=False
         )
         + "\n"

@@ -20,6 +20,7 @@ from fairc.compiler.plan import (
     RequestsWorkload,
     VideoWorkload,
 )
+from fairc.dsl.model.names import called, label_of
 
 from . import (
     arrivals,
@@ -116,8 +117,8 @@ class FlowRecord:
 
     @property
     def name(self) -> str:
-        """The flow's name."""
-        return self.plan.name
+        """The flow's name in the language; its files have `plan.name`."""
+        return label_of(self.plan)
 
     @property
     def start_s(self) -> float:
@@ -313,16 +314,11 @@ class Measurement:
         """Return the flows with these names, or all flows if there are no names.
 
         The name of a flow that runs on users, or that of the users, stands for the flow of each
-        user.
+        user, and the name of flows with an index for all of them.
         """
         if not names:
             return self.flows
-        return tuple(
-            flow
-            for name in names
-            for flow in self.flows
-            if name in (flow.plan.name, flow.plan.declared, flow.plan.users)
-        )
+        return tuple(flow for name in names for flow in self.flows if name in called(flow.plan))
 
     def split(self, flow: FlowRecord) -> bool:
         """Return whether proxies split the TCP connections of a flow."""

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from fairc.dsl.model.names import group_of, users_of
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 
@@ -21,23 +22,28 @@ class Group:
 
 
 def named(measurement: Measurement, name: str) -> Group:
-    """Return the group that a name means, of users or of a flow; each client host is a user."""
+    """Return the group that a name means, of users or of flows; each client host of users, or each
+    other flow, is a user.
+    """
     return _group(name, measurement.sessions((name,)))
 
 
 def of_users(flows: Iterable[FlowRecord]) -> tuple[Group, ...]:
-    """Return the groups of users that flows run on, in the order of the flows."""
+    """Return the groups of users that flows run on, and those of flows with an index, in the order
+    of the flows.
+    """
     found: dict[str, list[FlowRecord]] = defaultdict(list)
     for flow in flows:
-        if flow.plan.users is not None:
-            found[flow.plan.users].append(flow)
+        name = users_of(flow.plan) or group_of(flow.plan)
+        if name is not None:
+            found[name].append(flow)
     return tuple(_group(name, members) for name, members in found.items())
 
 
 def _group(name: str, flows: Iterable[FlowRecord]) -> Group:
     users: dict[str, list[FlowRecord]] = defaultdict(list)
     for flow in flows:
-        users[flow.plan.client].append(flow)
+        users[flow.plan.client if flow.plan.users else flow.name].append(flow)
     return Group(name, tuple(tuple(members) for members in users.values()))
 
 

@@ -58,7 +58,7 @@ Floats = NDArray[np.float64]
 def policer_of(measurement: Measurement, flow: FlowRecord) -> PolicerRecord | None:
     """Return the first policer that reads a flow; None if it is not policed."""
     for policer in measurement.policers:
-        if policer.of_flow(flow.name) is not None:
+        if policer.of_flow(flow.plan.name) is not None:
             return policer
     return None
 
@@ -70,14 +70,14 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
         others = (value for value in VALUES if value is not SMALL)
         reason = "it is not policed" if measurement.policers else "no flow is policed"
         return (small, *(value.of(None, flow.name, reason) for value in others))
-    ours = policer.of_flow(flow.name)
+    ours = policer.of_flow(flow.plan.name)
     assert ours is not None
     counted = ours & (policer.arrival_s >= measurement.warmup_s)
     length_s = measurement.ended_s - measurement.warmup_s
     _, levels = _levels(measurement, flow, policer)
     queue = next((q for q in measurement.seen_queues if q.place == policer.place), None)
     losses = unexposed_losses(policer, queue, ours)
-    owed = None if losses is None else float(losses + policer.unexposed_marks(flow.name))
+    owed = None if losses is None else float(losses + policer.unexposed_marks(flow.plan.name))
     short = "the cell ends with its warm-up"
     return (
         TOKENS.of(
@@ -106,7 +106,7 @@ def policed_loss(measurement: Measurement, flow: FlowRecord) -> float:
     """
     passed = 1.0
     for policer in measurement.policers:
-        ours = policer.of_flow(flow.name)
+        ours = policer.of_flow(flow.plan.name)
         if ours is not None:
             passed *= 1 - _share(policer, ours & (policer.arrival_s >= measurement.warmup_s))
     return 1 - passed
@@ -125,7 +125,7 @@ def _levels(
     """Return times, s, and levels of a flow's bucket at the ends of the slots after the warm-up."""
     edges = measurement.edges(SLOT_S)[1:]
     edges = edges[(edges > measurement.warmup_s) & (edges <= measurement.ended_s + 1e-9)]
-    return edges, policer.levels(edges)[policer.bucket_of(flow.name)]
+    return edges, policer.levels(edges)[policer.bucket_of(flow.plan.name)]
 
 
 def traces(measurement: Measurement, request: MetricRequest) -> tuple[Trace, ...]:

@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING
 from fairc.cell.queues import Queue
 from fairc.compiler.estimate import length, rates_bps
 from fairc.compiler.plan import Cell, Flow, LoadWorkload
+from fairc.dsl.model.names import called, group_of, label_of, users_of
 from fairc.runtime.formatting import counted, quantity
 from fairc.runtime.statistics.paired import comparisons_decided, pairs_needed
 from fairc.words.ccas import CCAS
@@ -125,7 +126,7 @@ def _measures(
     """Yield the values that the report compares: the first of each metric, or those that `measure`
     names.
     """
-    users = dict.fromkeys(flow.users for flow in cell.flows if flow.users)
+    users = dict.fromkeys(name for f in cell.flows if (name := users_of(f) or group_of(f)))
     able = {flow.name: flow for flow in declared}
     for request in requests:
         entry = METRICS[request.name]
@@ -133,7 +134,7 @@ def _measures(
         flows = [
             flow
             for flow in cell.flows
-            if not sessions or sessions & {flow.name, flow.declared, flow.users}
+            if not sessions or sessions & called(flow)
             if _applies(entry, flow, able)
         ]
         for name in request.values or (request.name,):
@@ -147,7 +148,7 @@ def _measures(
                         flow.workload.protocols if isinstance(flow.workload, LoadWorkload) else ()
                     )
                     numbers = range(1, len(loads) + 1) if entry.per_load else (0,)
-                    yield from ((name, flow.name, number) for number in numbers)
+                    yield from ((name, label_of(flow), number) for number in numbers)
 
 
 def _applies(entry: MetricEntry, flow: Flow, declared: dict[str, Declared]) -> bool:
@@ -217,7 +218,7 @@ def _settling(cell: Cell) -> Settling | None:
     return Settling(
         warmup_s,
         duration_s,
-        flow.declared or flow.name,
+        label_of(flow),
         flow.cca or "",
         cell.warmup_ns / 1e9,
         lasts_s,

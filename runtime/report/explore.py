@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairc.dsl.model.names import label_of
 from fairc.runtime.formatting import counted, number, one_line
 from fairc.runtime.measurement import SLOT_S
 from fairc.runtime.repetitions.reading import Measure, Outcome
@@ -270,7 +271,7 @@ Lines = dict[int, dict[str, list[float | None]]]
 
 def _of_cell(run: Run, chosen: ChartedCell, place: int, lines: Mapping[str, Lines]) -> list[Chart]:
     scene = run.scenes[chosen.configuration.id]
-    flows = [flow.name for flow in scene.flows][:MAX_FLOWS]
+    flows = [label_of(flow) for flow in scene.flows][:MAX_FLOWS]
 
     def of_flows(kind: str, title: str, unit: str) -> Chart:
         own = lines[kind].get(place, {})

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from statistics import median
 
+from fairc.dsl.model.names import label_of
 from fairc.runtime.formatting import counted, listed, one_line
 
 from .run import Run
@@ -86,14 +87,14 @@ def _percent(share: float) -> str:
 def _greedy(run: Run, name: str) -> bool:
     """Whether a flow always has data to send until everything has been sent."""
     flows = (flow for scene in run.scenes.values() for flow in scene.flows)
-    return all(flow.workload.greedy for flow in flows if flow.name == name)
+    return all(flow.workload.greedy for flow in flows if label_of(flow) == name)
 
 
 def _of(run: Run, name: str, limit: str) -> str:
     """Describe a cap with its size."""
     if limit != "window_cap":
         return ""
-    flows = [f for scene in run.scenes.values() for f in scene.flows if f.name == name]
+    flows = [f for scene in run.scenes.values() for f in scene.flows if label_of(f) == name]
     caps = {
         cap
         for f in flows

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from fairc.compiler.plan import Cell, Queue, parse_cell
+from fairc.dsl.model.names import flow_of_group, group_of, label_of, users_of
 from fairc.runtime.metrics.registry import full_name, presentation
 from fairc.runtime.repetitions.reading import Outcome, StoredMeasurements
 from fairc.runtime.store.columns import TABLES
@@ -135,14 +136,14 @@ class Run:
         """Names of the flows in the order in which the experiment declares them."""
         names: dict[str, None] = {}
         for scene in self.scenes.values():
-            names.update(dict.fromkeys(flow.name for flow in scene.flows))
+            names.update(dict.fromkeys(label_of(flow) for flow in scene.flows))
         return tuple(names)
 
     @cached_property
     def origins(self) -> dict[str, tuple[str, str]]:
-        """Each flow's declared name and its group of users (or an empty text), by flow."""
+        """Each flow's name without its user, and its group of users (or an empty text), by flow."""
         return {
-            flow.name: (flow.declared or flow.name, flow.users or "")
+            label_of(flow): (flow_of_group(flow), users_of(flow) or "")
             for scene in self.scenes.values()
             for flow in scene.flows
         }
@@ -152,8 +153,19 @@ class Run:
         """The sessions that fairness compares: the flows that `measure` names, else all flows."""
         for request in self.plan.measure:
             if presentation(full_name(request.name)).has_sides and request.sessions:
-                return request.sessions
+                return self._each(request.sessions)
         return self.flows
+
+    def _each(self, sessions: Iterable[str]) -> tuple[str, ...]:
+        """Return names of flows, with those of all its indexes for the name of a group."""
+        flows = [flow for scene in self.scenes.values() for flow in scene.flows]
+        return tuple(
+            dict.fromkeys(
+                label
+                for name in sessions
+                for label in ([label_of(f) for f in flows if group_of(f) == name] or [name])
+            )
+        )
 
     def queue_of(self, configuration: str, node: str, interface: str) -> Queue | None:
         """Return the queue at an interface of a configuration, or None where there is none."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from fairc.compiler.plan import Cell, Flow, Interface, Iperf3Workload, LoadWorkload, Queue
+from fairc.dsl.model.names import label_of
 from fairc.runtime.engines import ENGINES
 from fairc.runtime.formatting import count, counted, listed, one_line, quantity
 
@@ -72,19 +73,21 @@ def _several(texts: Iterable[str], otherwise: str) -> str:
 
 def _flows(scenes: list[Cell]) -> str:
     """Describe each flow; if configurations change it, say so."""
-    names = {tuple(flow.name for flow in scene.flows) for scene in scenes}
+    names = {tuple(label_of(flow) for flow in scene.flows) for scene in scenes}
     if len(names) != 1:
         return "which ones depends on the configuration"
     flows = zip(*(scene.flows for scene in scenes), strict=True)
     changes = "{} (depends on the configuration)"
-    return listed([_several(map(_flow, f), changes.format(one_line(f[0].name))) for f in flows])
+    return listed(
+        [_several(map(_flow, f), changes.format(one_line(label_of(f[0])))) for f in flows]
+    )
 
 
 def _flow(flow: Flow) -> str:
     kind = flow.workload.kind
     what = _WORKLOADS[kind](flow.workload) if kind in _WORKLOADS else kind
     times = f"{flow.connections} connections, " if flow.connections > 1 else ""
-    return f"{one_line(flow.name)} ({times}{what}, {_control(flow)})"
+    return f"{one_line(label_of(flow))} ({times}{what}, {_control(flow)})"
 
 
 def _page_loads(load: LoadWorkload) -> str:

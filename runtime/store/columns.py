@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fairc.compiler.plan import Cell, LoadWorkload
+from fairc.dsl.model.names import label_of
 from fairc.runtime.measurement.results import CellResult, MetricValue
 from fairc.runtime.measurement.schema import CELL, FLOW, TRANSPORT, Column, Columns, Table
 from fairc.runtime.measurement.series import SERIES
@@ -45,7 +46,7 @@ def _cells(stored: Stored) -> Columns:
 def _metrics(stored: Stored) -> Columns:
     metrics = stored.result.metrics
     protocols = {
-        flow.name: flow.workload.protocols
+        label_of(flow): flow.workload.protocols
         for flow in stored.cell.flows
         if isinstance(flow.workload, LoadWorkload)
     }

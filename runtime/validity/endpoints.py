@@ -42,7 +42,7 @@ def congestion_control(measurement: Measurement) -> Iterator[Finding]:
                 "invalid",
                 f"flow {flow.name} used {', '.join(sorted(used)) or 'no CCA'},"
                 f" not {planned or 'none'}: the program, or the kernel, replaced it;"
-                f" {see(f'{flow.name}.server.err')}",
+                f" {see(f'{flow.plan.name}.server.err')}",
             )
 
 
@@ -56,7 +56,7 @@ def processes(measurement: Measurement) -> Iterator[Finding]:
             yield Finding("invalid", f"{name} {how}: {see(f'{name}.err')}")
     for flow in measurement.flows:
         for side in SIDES:
-            if f"{flow.name}.{side}" not in measurement.ending.processes:
+            if f"{flow.plan.name}.{side}" not in measurement.ending.processes:
                 yield Finding(
                     "invalid",
                     f"{flow.name}.{side} is not among the processes that ran: the cell ended"
@@ -68,7 +68,7 @@ def processes(measurement: Measurement) -> Iterator[Finding]:
                 "invalid",
                 f"the client of flow {flow.name} did not report how {flow.endpoints.unended} of"
                 f" {flow.plan.connections} connections ended: it failed, or was ended;"
-                f" {see(f'{flow.name}.client.err')}",
+                f" {see(f'{flow.plan.name}.client.err')}",
             )
         for error in flow.endpoints.errors:
             yield Finding("invalid", error)
@@ -90,7 +90,7 @@ def unfinished_tests(measurement: Measurement) -> Iterator[Finding]:
                 "flagged",
                 f"iperf3 of flow {flow.name} did not finish: it was stopped at the deadline,"
                 f" or hung;"
-                f" raise `deadline`, or {see(f'{flow.name}.client.err')}",
+                f" raise `deadline`, or {see(f'{flow.plan.name}.client.err')}",
             )
 
 

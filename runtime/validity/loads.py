@@ -28,7 +28,8 @@ def page_loads(measurement: Measurement) -> Iterator[Finding]:
             if flow.endpoints.unended:
                 yield Finding(
                     "invalid",
-                    f"{count}, and its client did not report why; {see(f'{flow.name}.client.err')}",
+                    f"{count}, and its client did not report why; "
+                    f"{see(f'{flow.plan.name}.client.err')}",
                 )
             else:
                 yield Finding(
@@ -56,7 +57,7 @@ def page_loads(measurement: Measurement) -> Iterator[Finding]:
                     "invalid",
                     f"{name}: load {load.number} used {load.protocol}, not {load.wanted}: the"
                     f" handshake of"
-                    f" {load.wanted} failed; {see(f'{flow.name}.client.ndjson')}",
+                    f" {load.wanted} failed; {see(f'{flow.plan.name}.client.ndjson')}",
                 )
         if loads and all(load.error for load in loads):
             yield Finding("flagged", f"{name}: every load failed; the first: {loads[0].error}")

@@ -14,6 +14,7 @@ from dataclasses import replace
 from math import ceil
 
 from fairc.compiler.plan import FigureRequest
+from fairc.dsl.model.names import label_of
 from fairc.runtime.formatting import Cell, Number, count, decimals_for, number, one_line
 from fairc.runtime.repetitions.samples import Sample
 from fairc.runtime.report.run import Run
@@ -135,7 +136,7 @@ def sessions_of(run: Run, metric: str) -> tuple[str, ...]:
 
 def pair_of(run: Run, configuration: str, sessions: Iterable[str]) -> str:
     """Name the CCAs of the sessions of a configuration, in the order of the sessions."""
-    flows = {flow.name: flow for flow in run.scenes[configuration].flows}
+    flows = {label_of(flow): flow for flow in run.scenes[configuration].flows}
     ccas = (flows[name].cca or flows[name].transport for name in sessions if name in flows)
     return " and ".join(map(one_line, ccas))
 

@@ -1,0 +1,105 @@
+"""What is declared with an index, loops or a condition: its instances in a configuration.
+
+    flow f[i] for i in 1..n when n > 1 { ... }
+
+Each instance has a scope with the names of its loops, and a name with the values of its index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from fairc.dsl.core.problems import fail
+from fairc.dsl.core.values import ListValue
+from fairc.dsl.model.names import indexed
+from fairc.dsl.text import syntax
+
+from .evaluate import Scope, evaluate, truth
+from .names import mentioned
+
+INSTANCE_LIMIT = 10_000
+"""How often a statement may be declared with its loops: more flows or nodes than any machine has
+room for.
+"""
+
+
+class Looped(Protocol):
+    """A statement that may have loops and a condition."""
+
+    @property
+    def loops(self) -> tuple[syntax.Loop, ...]:
+        """Its loops, the outermost first."""
+        ...
+
+    @property
+    def when(self) -> syntax.Expr | None:
+        """Its condition."""
+        ...
+
+
+def scopes(statement: Looped, scope: Scope) -> Iterator[Scope]:
+    """Yield the scope of each instance of a statement, in the order of its loops.
+
+    A condition that names no loop is asked first. Raises CompileError.
+    """
+    loops, when = statement.loops, statement.when
+    if when is not None and not mentioned(when) & {loop.name.text for loop in loops}:
+        if not truth(evaluate(when, scope), when.span):
+            return
+        when = None
+    if not loops:
+        yield scope
+        return
+    _refuse_equal(loops)
+    for number, inner in enumerate(_within(loops, scope)):
+        if number == INSTANCE_LIMIT:
+            fail(
+                "too-many",
+                f"these loops declare more than {INSTANCE_LIMIT:,} of one kind",
+                loops[0].span,
+                help="one machine emulates a few thousand at most: use fewer values",
+            )
+        if when is None or truth(evaluate(when, inner), when.span):
+            yield inner
+
+
+def label(reference: syntax.Reference, scope: Scope) -> str:
+    """Return the name of an instance: `f[2]`, or `f` without an index. Raises CompileError."""
+    if not reference.index:
+        return reference.text
+    return indexed(reference.text, [evaluate(i, scope).canonical for i in reference.index])
+
+
+def _within(loops: Sequence[syntax.Loop], scope: Scope) -> Iterator[Scope]:
+    """Yield the scopes inside loops; the values of one may depend on the names of those before."""
+    loop, *inner = loops
+    values = evaluate(loop.values, scope)
+    if not isinstance(values, ListValue):
+        fail(
+            "wrong-type",
+            f"a loop is over a list or a range, not {values.phrase}",
+            loop.values.span,
+            help=f"for example `for {loop.name.text} in 1..4`, or"
+            f" `for {loop.name.text} in [10ms, 50ms]`",
+        )
+    if not values.items:
+        fail(
+            "empty-list",
+            "this loop is over nothing, so it declares nothing",
+            loop.values.span,
+            help="for what only some configurations have, write `when` and a condition",
+        )
+    for value in values.items:
+        bound = Scope({loop.name.text: value}, parent=scope)
+        if inner:
+            yield from _within(inner, bound)
+        else:
+            yield bound
+
+
+def _refuse_equal(loops: Sequence[syntax.Loop]) -> None:
+    names = [loop.name.text for loop in loops]
+    for number, loop in enumerate(loops):
+        if loop.name.text in names[:number]:
+            fail("duplicate-name", f"two loops have the name `{loop.name.text}`", loop.name.span)

@@ -1,0 +1,137 @@
+"""Names of what is declared with an index: in the language `f[2]`, on the machine `f-2`.
+
+On the machine names become those of files, network namespaces and containers, so there only
+letters, digits, `_` and `-` are in them: `down[50ms]` is `down-50ms`, `s[1, 2]` is `s-1-2`, and any
+other character of an index is `_` and its bytes in hexadecimal, `f[0.5]` is `f-0_2e5`. Names
+without an index are the same in both. Plans hold names of the machine, except where they name what
+the file names: in `measure`, claims and figures.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Annotated, Protocol
+
+from fairc.cell.text import Pattern
+
+FlowLabel = Annotated[
+    str,
+    Pattern(
+        r"^[A-Za-z_][A-Za-z0-9_]*(?:\[[^\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069"
+        r"\ufeff]+\])?(?:-[A-Za-z0-9_]+)*$",
+        200,
+    ),
+]
+"""A flow as the language names it, or a group: `cubic`, `heavy-1`, `down[50ms]`."""
+
+SEPARATOR = ", "
+_PLAIN = re.compile(r"[A-Za-z0-9]")
+_ESCAPED = re.compile(r"(?:_[0-9a-f]{2})+")
+
+
+class Named(Protocol):
+    """A flow of a scenario or of a plan, with the fields that make up its names."""
+
+    @property
+    def name(self) -> str:
+        """The name on the machine."""
+        ...
+
+    @property
+    def server(self) -> str:
+        """The node that sends, on the machine."""
+        ...
+
+    @property
+    def client(self) -> str:
+        """The node that receives, on the machine."""
+        ...
+
+    @property
+    def declared(self) -> str:
+        """The name of the statement, without index."""
+        ...
+
+    @property
+    def users(self) -> str | None:
+        """The group of users, without index."""
+        ...
+
+
+def indexed(name: str, index: Iterable[str]) -> str:
+    """Return a name with an index; index: its values in canonical text."""
+    return f"{name}[{SEPARATOR.join(index)}]"
+
+
+def base(label: str) -> str:
+    """Return a name of the language without its index."""
+    return label.partition("[")[0]
+
+
+def on_machine(label: str) -> str:
+    """Return a name of the language as it is on the machine."""
+    if "[" not in label:
+        return label
+    name, _, rest = label.partition("[")
+    index, _, after = rest.rpartition("]")
+    return f"{name}-{'-'.join(map(_escaped, index.split(SEPARATOR)))}{after}"
+
+
+def label_of(flow: Named) -> str:
+    """Return a flow's name in the language: `f[2]`; of a user's flow `heavy-1`, `web[2]-1`."""
+    if not flow.declared or flow.name == flow.declared:
+        return flow.name
+    if flow.users is None:
+        return _label(flow.name, flow.declared)
+    name, _, number = flow.name.rpartition("-")
+    return f"{_label(name, flow.declared)}-{number}"
+
+
+def flow_of_group(flow: Named) -> str:
+    """Return a flow's name, of a user's flow without its user: `heavy`, `web[2]`."""
+    return label_of(flow) if flow.users is None else label_of(flow).rpartition("-")[0]
+
+
+def users_of(flow: Named) -> str | None:
+    """Return the group of users that a flow belongs to, `heavy` or `heavy[2]`; None if to none."""
+    if flow.users is None:
+        return None
+    host = flow.server if flow.client.endswith("-server") else flow.client
+    name = host.rpartition("-")[0]
+    return _label(name, flow.users) if name.startswith(f"{flow.users}-") else flow.users
+
+
+def called(flow: Named) -> frozenset[str]:
+    """Return every name by which the file may mean a flow: its own, that of all with other indexes,
+    that of all users' flows of the statement, that of its group.
+    """
+    label, users = label_of(flow), users_of(flow)
+    if users is None:
+        return frozenset((label, flow.declared or flow.name))
+    names = (label, label.rpartition("-")[0], flow.declared, users, base(users))
+    return frozenset(names)
+
+
+def group_of(flow: Named) -> str | None:
+    """Return the name that means a flow with an index and all others of its statement; None for
+    one without an index, or of users.
+    """
+    return flow.declared if flow.users is None and flow.name != flow.declared else None
+
+
+def _label(name: str, declared: str) -> str:
+    index = name.removeprefix(f"{declared}-")
+    if index == name:
+        return name
+    return indexed(declared, map(_unescaped, index.split("-")))
+
+
+def _escaped(text: str) -> str:
+    return "".join(
+        c if _PLAIN.match(c) else "".join(f"_{byte:02x}" for byte in c.encode()) for c in text
+    )
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPED.sub(lambda m: bytes.fromhex(m[0].replace("_", "")).decode(), text)
