@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 
 from fairc.cell import frames
 from fairc.compiler import estimate
@@ -13,6 +14,7 @@ from fairc.compiler.plan import (
     Interface,
     VideoWorkload,
 )
+from fairc.runtime.host import faults
 from fairc.runtime.vm import recipe
 
 # Estimates leave out small or rare contributions: small packets, events, output of programs.
@@ -58,6 +60,25 @@ def machine_bytes(cell: Cell, variant: recipe.Variant) -> int:
         return SMALL_BYTES
     needed_bytes = max(files_bytes / FILES_SHARE, files_bytes + system_bytes)
     return max(variant.memory_bytes, math.ceil(needed_bytes / STEP_BYTES) * STEP_BYTES)
+
+
+def require(cell: Cell, memory_bytes: int, there_bytes: int | None = None) -> None:
+    """Check that this host has the memory of a cell's machine; there_bytes: what it has.
+
+    Raises MachineFault.
+    """
+    if there_bytes is None:
+        there_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if memory_bytes > there_bytes:
+        needs, has = (f"{each / 2**30:.1f} GiB" for each in (memory_bytes, there_bytes))
+        why = (
+            f"the machine of the cell {cell.id} needs {needs} of memory for {len(cell.nodes)}"
+            f" nodes and {len(cell.flows)} flows, and this computer has {has}"
+        )
+        raise faults.MachineFault(
+            (why,),
+            "use fewer nodes or flows, lower rates, or a computer with more memory",
+        )
 
 
 def is_steady(cell: Cell) -> bool:
