@@ -13,7 +13,7 @@ from socket import inet_aton
 from fairc.cell.links import Interface
 from fairc.cell.model import Cell, Flow, Node
 from fairc.cell.workloads import LoadWorkload
-from fairc.words.ccas import QUIC_CCAS, TCP_CCAS, Knob
+from fairc.words.ccas import QUIC_CCAS, TCP_CCAS, CcaParameter
 
 Place = tuple[str, str]
 
@@ -141,11 +141,11 @@ def _stack(flow: Flow) -> str:
         return f"the BPF program of `{flow.name}` is a CCA of the kernel's TCP"
     why = ""
     if flow.cca_parameters:
-        knobs = _knobs("quic" if transport == "quic" else "tcp", flow.cca or "")
-        why = _settings(knobs, flow.cca_parameters, flow.name)
+        parameters = _parameters("quic" if transport == "quic" else "tcp", flow.cca or "")
+        why = _settings(parameters, flow.cca_parameters, flow.name)
     if isinstance(workload, LoadWorkload) and workload.quic_parameters:
-        knobs = _knobs("quic", flow.cca or "")
-        why = why or _settings(knobs, workload.quic_parameters, flow.name)
+        parameters = _parameters("quic", flow.cca or "")
+        why = why or _settings(parameters, workload.quic_parameters, flow.name)
     return why
 
 
@@ -168,7 +168,7 @@ def _peps(cell: Cell, parts: Parts) -> str:
         ):
             return f"the two ends of the proxy `{pep.name}` have no route to each other"
         if pep.cca_parameters:
-            why = _settings(_knobs("tcp", pep.cca), pep.cca_parameters, pep.name)
+            why = _settings(_parameters("tcp", pep.cca), pep.cca_parameters, pep.name)
             if why:
                 return why
     return ""
@@ -261,20 +261,22 @@ def _number(address: str) -> int:
 # ---- Parameters of CCAs ----------------------------------------------------------------------
 
 
-def _settings(knobs: Mapping[str, Knob], given: Mapping[str, float | bool], user: str) -> str:
+def _settings(
+    parameters: Mapping[str, CcaParameter], given: Mapping[str, float | bool], user: str
+) -> str:
     """Report what is wrong with parameters of a CCA: those of a kernel apply to the whole
     machine.
     """
     for name, value in given.items():
-        knob = knobs.get(name)
-        if knob is None or isinstance(value, bool) != isinstance(knob.initial, bool):
+        parameter = parameters.get(name)
+        if parameter is None or isinstance(value, bool) != isinstance(parameter.initial, bool):
             return f"the CCA of `{user}` has no such parameter: `{name}`"
-        if not isinstance(value, bool) and not knob.admits(value):
+        if not isinstance(value, bool) and not parameter.admits(value):
             return f"`{name}` of the CCA of `{user}` is beyond its limits"
     return ""
 
 
-def _knobs(transport: str, cca: str) -> Mapping[str, Knob]:
+def _parameters(transport: str, cca: str) -> Mapping[str, CcaParameter]:
     """Return the parameters of a CCA of the language by their names in the plan."""
     ccas = QUIC_CCAS if transport == "quic" else TCP_CCAS
-    return ccas[cca].knobs if cca in ccas else {}
+    return ccas[cca].fields if cca in ccas else {}

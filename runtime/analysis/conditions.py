@@ -159,10 +159,10 @@ def _packet(side: Side) -> str:
 
 def _hystart(side: Side) -> str:
     known, cca = CCAS_OVER[side.transport], side.flow.plan.cca or ""
-    knob = known[cca].knobs.get("hystart") if cca in known else None
-    if knob is None:
+    parameter = known[cca].fields.get("hystart") if cca in known else None
+    if parameter is None:
         return "none"
-    return _switch(bool(side.parameters.get("hystart", knob.initial)))
+    return _switch(bool(side.parameters.get("hystart", parameter.initial)))
 
 
 def _window_cap(side: Side) -> str:

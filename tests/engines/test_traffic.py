@@ -10,7 +10,7 @@ from pathlib import Path
 from left_behind import events
 
 from fairc.compiler import Cell
-from fairc.words.ccas import TCP_CCAS, Knob
+from fairc.words.ccas import TCP_CCAS
 
 ASKED: dict[str, dict[str, str]] = {
     "bic": {
@@ -89,10 +89,10 @@ def test_every_parameter_is_written_and_its_default_is_the_kernels(
     planned = {f.cca: f.cca_parameters for f in cell.flows if f.cca in ASKED and f.name in ASKED}
     for cca, parameters in planned.items():
         assert cca is not None
-        knobs = {k.field: k for k in TCP_CCAS._entries[cca].parameters if isinstance(k, Knob)}
-        assert parameters.keys() == knobs.keys()
+        declared = TCP_CCAS[cca].fields
+        assert parameters.keys() == declared.keys()
         for name, value in parameters.items():
-            initial = knobs[name].initial
+            initial = declared[name].initial
             assert initial is not None
             assert modules[f"tcp_{cca}"][name] == {
                 "before": text(initial),

@@ -1,6 +1,6 @@
 """The CCAs by transport.
 
-knobs   their declaration, and that of their parameters
+cca     their declaration, and that of their parameters
 kernel  those of Linux; quic: those of the endpoints, listed in `quic.json`
 bpf     user-defined ones
 """
@@ -17,8 +17,8 @@ from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Applied, Symbol, Value
 
 from .bpf import BPF
+from .cca import Cca, CcaParameter, Setting
 from .kernel import KERNEL
-from .knobs import Cca, Knob, Setting
 from .quic import QUIC
 
 TCP_CCAS: Registry[Cca] = Registry("CCA over TCP", "cca", [*KERNEL, BPF])
@@ -80,6 +80,6 @@ __all__ = [
     "TCP_CCAS",
     "AnyCca",
     "Cca",
-    "Knob",
+    "CcaParameter",
     "Setting",
 ]

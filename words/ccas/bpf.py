@@ -14,8 +14,8 @@ from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Text
 from fairc.dsl.model import OwnCca
 
+from .cca import Cca
 from .kernel import KERNEL
-from .knobs import Cca
 
 LIMIT_BYTES = 256 << 10
 EM_BPF = 247  # a value of e_machine (elf.h)

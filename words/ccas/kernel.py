@@ -15,11 +15,11 @@ from typing import Any
 from fairc.dsl.core.kinds import Quantities
 from fairc.dsl.core.units import TIME
 
-from .knobs import Cca, Knob, flag, switch, whole
+from .cca import Cca, CcaParameter, flag, switch, whole
 
 
-def _cca(name: str, summary: str, *knobs: Knob, **known: Any) -> Cca:
-    return Cca(name=name, summary=summary, parameters=knobs, **known)
+def _cca(name: str, summary: str, *parameters: CcaParameter, **known: Any) -> Cca:
+    return Cca(name=name, summary=summary, parameters=parameters, **known)
 
 
 _DETECT = "1: by trains of acks, 2: by the delay, 3: by both"
@@ -84,7 +84,7 @@ KERNEL = [
     _cca(
         "hybla",
         "TCP Hybla, for satellite links",
-        Knob(
+        CcaParameter(
             "rtt0",
             Quantities((TIME,), low=Fraction(1, 1000), high=1000),
             "reference round-trip time, whole ms",

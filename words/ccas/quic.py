@@ -14,10 +14,10 @@ from typing import Any
 from fairc.dsl.core.kinds import Quantities
 from fairc.dsl.core.units import PACKETS, TIME
 
-from .knobs import Cca, Knob, flag, real, whole
+from .cca import Cca, CcaParameter, flag, real, whole
 
 
-def _knob(exported: Mapping[str, Any]) -> Knob:
+def _parameter(exported: Mapping[str, Any]) -> CcaParameter:
     name, summary, default = exported["name"], exported["summary"], exported["default"]
     if exported["kind"] == "switch":
         return flag(name, summary, default)
@@ -26,7 +26,7 @@ def _knob(exported: Mapping[str, Any]) -> Knob:
         packets = Quantities((PACKETS,), low=low, high=high, whole=True)
         short = name.removesuffix("_packets")
         shown = "" if default is None else f"{default}pkt"
-        return Knob(
+        return CcaParameter(
             short,
             packets,
             summary,
@@ -38,7 +38,7 @@ def _knob(exported: Mapping[str, Any]) -> Knob:
     if name.endswith("_ms"):
         time = Quantities((TIME,), low=low / 1000, high=high / 1000)
         short, shown = name.removesuffix("_ms"), f"{float(default):g}ms"
-        return Knob(
+        return CcaParameter(
             short, time, summary, shown, field=name, convert=lambda q: float(q.number) * 1000
         )
     if exported["kind"] == "whole":
@@ -53,6 +53,10 @@ def _exported() -> list[Mapping[str, Any]]:
 
 
 QUIC = [
-    Cca(name=cca["name"], summary=cca["summary"], parameters=tuple(map(_knob, cca["parameters"])))
+    Cca(
+        name=cca["name"],
+        summary=cca["summary"],
+        parameters=tuple(map(_parameter, cca["parameters"])),
+    )
     for cca in _exported()
 ]

@@ -17,7 +17,7 @@ Setting = int | float | bool
 
 
 @dataclass(frozen=True)
-class Knob(Parameter[Any]):
+class CcaParameter(Parameter[Any]):
     """A parameter of a CCA. field: its name in the plan; convert: its value as the CCA takes it."""
 
     field: str = ""
@@ -61,43 +61,53 @@ class Cca(Entry):
     runs: bool = True
 
     @cached_property
-    def knobs(self) -> Mapping[str, Knob]:
+    def fields(self) -> Mapping[str, CcaParameter]:
         """Its parameters by their names in the plan."""
-        return {knob.field: knob for knob in self.parameters if isinstance(knob, Knob)}
+        return {each.field: each for each in self.parameters if isinstance(each, CcaParameter)}
 
     def given(self, use: Use[Cca]) -> dict[str, Setting]:
         """Return the parameters that are given."""
         return {
-            name: knob.convert(use[knob])
-            for name, knob in self.knobs.items()
-            if knob.name in use.arguments
+            name: parameter.convert(use[parameter])
+            for name, parameter in self.fields.items()
+            if parameter.name in use.arguments
         }
 
     def complete(self, given: Mapping[str, Setting]) -> dict[str, Setting]:
         """Return all parameters: those given, and the defaults of the others."""
-        settings = {name: given.get(name, knob.initial) for name, knob in self.knobs.items()}
+        settings = {
+            name: given.get(name, parameter.initial) for name, parameter in self.fields.items()
+        }
         return {name: value for name, value in settings.items() if value is not None}
 
 
-def whole(name: str, summary: str, initial: int, low: int, high: int) -> Knob:
+def whole(name: str, summary: str, initial: int, low: int, high: int) -> CcaParameter:
     """Describe a whole number."""
     kind = Quantities((NUMBER,), low=low, high=high, whole=True)
-    return Knob(name, kind, summary, str(initial), field=name, convert=lambda q: int(q.number))
+    return CcaParameter(
+        name, kind, summary, str(initial), field=name, convert=lambda q: int(q.number)
+    )
 
 
-def real(name: str, summary: str, initial: Fraction | float, low: Fraction, high: Fraction) -> Knob:
+def real(
+    name: str, summary: str, initial: Fraction | float, low: Fraction, high: Fraction
+) -> CcaParameter:
     """Describe a number."""
     kind = Quantities((NUMBER,), low=low, high=high)
-    return Knob(
+    return CcaParameter(
         name, kind, summary, f"{float(initial):g}", field=name, convert=lambda q: float(q.number)
     )
 
 
-def flag(name: str, summary: str, initial: bool) -> Knob:
+def flag(name: str, summary: str, initial: bool) -> CcaParameter:
     """Describe a switch."""
-    return Knob(name, A_SWITCH, summary, "on" if initial else "off", field=name, convert=bool)
+    return CcaParameter(
+        name, A_SWITCH, summary, "on" if initial else "off", field=name, convert=bool
+    )
 
 
-def switch(name: str, summary: str, initial: int) -> Knob:
+def switch(name: str, summary: str, initial: int) -> CcaParameter:
     """Describe a switch that the kernel keeps as a number."""
-    return Knob(name, A_SWITCH, summary, "on" if initial else "off", field=name, convert=int)
+    return CcaParameter(
+        name, A_SWITCH, summary, "on" if initial else "off", field=name, convert=int
+    )
