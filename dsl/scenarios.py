@@ -250,8 +250,15 @@ class Builder:
 
     @cached_property
     def names(self) -> TrafficNames:
-        """The names in any configuration; what cannot be evaluated is left out."""
+        """The names in any configuration, and those of flows without an index that are in none;
+        what cannot be evaluated is left out.
+        """
         found = TrafficNames({}, {}, {}, {})
+        for flow in self._parts.flows:
+            if not flow.name.index:
+                settings = self._parts.services.settings(flow)
+                on_users = any(setting.key.text == "users" for setting in settings)
+                (found.on_users if on_users else found.flows)[flow.name.text] = None
         for bound in self._grid.projected(self._deciding):
             with suppress(CompileError):
                 here = self._names(bound, self._grid.scope(bound))

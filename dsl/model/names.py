@@ -117,7 +117,9 @@ def group_of(flow: Named) -> str | None:
     """Return the name that means a flow with an index and all others of its statement; None for
     one without an index, or of users.
     """
-    return flow.declared if flow.users is None and flow.name != flow.declared else None
+    if flow.users is not None or flow.declared in ("", flow.name):
+        return None
+    return flow.declared
 
 
 def _label(name: str, declared: str) -> str:
