@@ -133,11 +133,14 @@ class Grid:
         Raises CompileError if an `exclude` then depends on too much.
         """
         self._sizes, self._path = units, names
-        self._excludes = [
-            (condition, used | names if self._asks(condition, used) else used)
-            for condition, used in self._excludes
-        ]
+        self._excludes = [(condition, self.names_of(condition)) for condition, _ in self._excludes]
         self._limit()
+
+    def names_of(self, condition: syntax.Expr) -> frozenset[str]:
+        """Return the names on which a condition depends, also through the sizes of a path."""
+        used = used_names([condition], self._lets)
+        asks = self._sizes is not None and self._asks(condition, used)
+        return used | self._path if asks else used
 
     def _asks(self, condition: syntax.Expr, used: frozenset[str]) -> bool:
         """Return whether a condition compares sizes of different units for any values."""

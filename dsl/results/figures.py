@@ -26,7 +26,6 @@ from fairc.dsl.core.values import (
     shown,
 )
 from fairc.dsl.expressions.evaluate import Scope, evaluate, truth
-from fairc.dsl.expressions.names import used_names
 from fairc.dsl.grid.sampling import Bindings
 from fairc.dsl.model.requests import Axis, Expression, FigureRequest, Selection
 from fairc.dsl.text import syntax
@@ -255,7 +254,7 @@ class FigureChecker:
     def _selection(self, node: syntax.Expr) -> Selection:
         """Return the values of the names in a condition for which it holds."""
         facts = self._facts
-        used = used_names([node], facts.lets)
+        used = facts.grid.names_of(node)
         names = tuple(axis.name for axis in facts.axes if axis.name in used)
         counted = {"repetition": facts.grid.repeat, LOAD: facts.loads}
         extra = tuple(name for name in counted if name in used)

@@ -39,13 +39,15 @@ BOMB_S = 15.0
 HEAD = re.compile(r"(error|warning)\[[a-z0-9-]+\]: ")
 SHORT = """fexp 1
 topology t(x = 1ms) { node a  router r  node b
-  link a -- r { rate = 2Mbit/s  delay = x  queue = fifo(20pkt) }
+  link a -- r { rate = 2Mbit/s  delay = x  queue = fifo(max(20pkt, 1bdp + 1kB)) }
   link r -- b { rate = 20Mbit/s  loss = 1% } }
 let y = [1ms, 2ms]
 experiment e {
-  topology = t(x: z)
+  topology = net
+  let net = t(x: half) with { link a -> r { loss = 1%  at 2s { rate = 1Mbit/s } } }
+  let half = z / 2
   sweep { z = y  n = [1, 2, 4] }
-  exclude z == 1ms and n > 2
+  exclude z == 1ms and n > 2 and 1bdp < 9pkt
   flow f { from = a  to = b  cca = cubic  workload = file(100kB) }
   flow g { from = b  to = a  over = quic  cca = cubic(connections: n)  workload = bulk  start = uniform(0s, 1s) }
   duration = 10s
@@ -110,6 +112,8 @@ SAMPLES = {
         "uniform(",
         "min(",
         "logspace(",
+        "sqrt(",
+        "peak(",
         "pairs(",
         "file(",
         "t(",
