@@ -16,7 +16,7 @@ from .cells.coverage import MetricCoverage
 from .cells.grid import Lowered
 from .cells.lowering import Lowering
 from .cells.variation import PAIRED, WITHOUT_LOSSES, in_order, variations
-from .engine_choice import Choice, Requirements
+from .engine_choice import Choice, Requirement
 from .passes.report import Report
 from .plan import Cell, Input, Plan
 
@@ -45,7 +45,7 @@ class Compilation:
         self._engine = engine
         self._variations: frozenset[str] = frozenset()
         self._inputs: dict[str, Input] = {}
-        self._asks: dict[Requirements, None] = {}
+        self._required: dict[Requirement, None] = {}
         self._processing_ns: set[int] = set()
         self._seen_all = False
         self._found: dict[tuple[str, str, int], Diagnostic] = {}
@@ -116,7 +116,7 @@ class Compilation:
             return False
         if engine_choice.may_matter(None, self._experiment.mentions):
             self._note_all()
-        return not engine_choice.chosen_anyway(self.choice.engine, self._asks)
+        return not engine_choice.chosen_anyway(self.choice.engine, self._required)
 
     @cached_property
     def choice(self) -> Choice:
@@ -135,8 +135,8 @@ class Compilation:
         Raises CompileError like `choice`.
         """
         if self._engine is None:
-            return engine_choice.choose(self._asks)
-        return engine_choice.given(self._engine, self._asks)
+            return engine_choice.choose(self._required)
+        return engine_choice.given(self._engine, self._required)
 
     def cells(self) -> Iterator[Cell]:
         """Yield every cell: all configurations of repetition 1, then of repetition 2, ...
@@ -241,8 +241,7 @@ class Compilation:
         self._variations |= variations(configuration.scenario)
         if configuration.scenario.processing_ns is not None:
             self._processing_ns.add(configuration.scenario.processing_ns)
-        asked = engine_choice.of_scenario(configuration.scenario)
-        self._asks |= dict.fromkeys(asks for asks in asked if asks.special)
+        self._required |= dict.fromkeys(engine_choice.of_scenario(configuration.scenario))
         self._inputs |= {file.path: file for file in configuration.scenario.inputs}
 
 

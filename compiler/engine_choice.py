@@ -4,16 +4,15 @@ The plan alone decides, not the machine on which it is compiled, nor `--where`, 
 are missing. So an experiment has one engine wherever it is run, and its header records it. An
 engine itself reports what a machine lacks for it when it prepares to run there.
 
-A word of the language that an engine cannot run is a field of `Requirements` and a `Limit` of
-that engine: nothing else compares names of engines. (No word of the language says yet that the
-hosts' processors matter.)
+A word of the language that an engine cannot run is a `Feature` that it is `LACKING`, and what
+requires it yields a `Requirement`: nothing else compares names of engines. (No word of the language
+says yet that the hosts' processors matter.)
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass
 
 from fairc.cell.workloads import BROWSER as BROWSER_PROGRAM
 from fairc.cell.workloads import IPERF3 as IPERF3_PROGRAM
@@ -38,148 +37,85 @@ KERNEL = ("tcp", "web")
 
 
 @dataclass(frozen=True, slots=True)
-class Requirements:
-    """What a flow, a pair of proxies or a link requires that not every engine has.
+class Feature:
+    """Something that not every engine has.
 
-    who: its name in messages. line: of the file, or 0. bpf: whether its CCA is a BPF program.
-    image: the container image that it runs. browser: whether it loads pages in a browser.
-    parameters: whether its CCA has parameters that are those of a whole kernel. iperf3: whether it
-    runs that program. syscall_cost: whether system calls take a virtual time of their own.
-    queue: the discipline of a link's queue, where not every engine's kernel has it.
-    """
-
-    who: str
-    line: int
-    bpf: bool = False
-    image: str | None = None
-    browser: bool = False
-    parameters: bool = False
-    iperf3: bool = False
-    syscall_cost: bool = False
-    queue: str = ""
-
-    @property
-    def special(self) -> bool:
-        """Whether it requires anything of the engine."""
-        return (
-            self.bpf
-            or self.image is not None
-            or self.browser
-            or self.parameters
-            or self.iperf3
-            or self.syscall_cost
-            or bool(self.queue)
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """Why an engine cannot run something: what requires it, what it does, what the engine lacks.
-
-    image: the container image, if that is why.
-    """
-
-    engine: str
-    who: str
-    does: str
-    line: int
-    cannot: str
-    image: str | None = field(default=None, compare=False)
-
-    def __str__(self) -> str:
-        """Return it as a sentence without the full stop."""
-        where = f" (line {self.line})" if self.line else ""
-        return f"{self.who} {self.does}{where}, which {self.engine} cannot {self.cannot}"
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """Something that an engine cannot do: what it is, when it is required, how to report it.
-
-    word: of the language, without which nothing asks for it; empty where no single word does.
+    what: its name in tables. word: of the language, without which nothing requires it; empty where
+    no single word does. does: what somebody does with it; `{image}` is the image. cannot: what an
+    engine without it cannot do with it.
     """
 
     what: str
     word: str
-    asked: Callable[[Requirements], bool]
     does: str
     cannot: str
 
-    def against(self, engine: str, asks: Requirements) -> Reason | None:
-        """Return why the engine cannot do what is required, or None."""
-        if not self.asked(asks):
-            return None
-        does = self.does.format(image=asks.image)
-        return Reason(engine, asks.who, does, asks.line, self.cannot, asks.image)
 
-
-IPERF3 = Limit(
+IPERF3 = Feature(
     "iperf3",
     "iperf3",
-    lambda asks: asks.iperf3,
     "runs iperf3",
     "run (its threads wait for a clock that stands still while they compute)",
 )
-BPF = Limit(
-    "CCAs in BPF",
-    "bpf",
-    lambda asks: asks.bpf,
-    "uses a BPF congestion controller",
-    "load",
+BPF = Feature("CCAs in BPF", "bpf", "uses a BPF congestion controller", "load")
+IMAGE = Feature("third-party images", "image", "runs the image `{image}`", "run")
+BROWSER = Feature("loads in a browser", "chromium", "loads pages in a browser", "start")
+PARAMETERS = Feature(
+    "parameters of the kernel's CCAs", "", "sets parameters of its CCA for the whole kernel", "do"
 )
-IMAGE = Limit(
-    "third-party images",
-    "image",
-    lambda asks: asks.image is not None,
-    "runs the image `{image}`",
-    "run",
-)
-BROWSER = Limit(
-    "loads in a browser",
-    "chromium",
-    lambda asks: asks.browser,
-    "loads pages in a browser",
-    "start",
-)
-PARAMETERS = Limit(
-    "parameters of the kernel's CCAs",
-    "",
-    lambda asks: asks.parameters,
-    "sets parameters of its CCA for the whole kernel",
-    "do",
-)
-SYSCALL_COST = Limit(
+SYSCALL_COST = Feature(
     "`syscall_cost`",
     "syscall_cost",
-    lambda asks: asks.syscall_cost,
     "set `syscall_cost`",
     "do (computing takes its own time there)",
 )
-
-
-def _has_queue(name: str, asks: Requirements) -> bool:
-    return asks.queue == name
-
-
-QUEUES_BEYOND_DEBIAN = tuple(
-    Limit(
+QUEUES_BEYOND_DEBIAN = {
+    queue.name: Feature(
         queue.name,
         queue.name,
-        partial(_has_queue, queue.name),
         f"has the queue `{queue.name}`",
         "offer (Debian's kernel is built without it)",
     )
     for queue in QUEUES
     if not queue.in_debian
-)
+}
 
-LIMITS: dict[str, tuple[Limit, ...]] = {
+LACKING: dict[str, tuple[Feature, ...]] = {
     "uml": (BPF, IMAGE, IPERF3),
-    "vm": (IMAGE, SYSCALL_COST, *QUEUES_BEYOND_DEBIAN),
+    "vm": (IMAGE, SYSCALL_COST, *QUEUES_BEYOND_DEBIAN.values()),
     "mininet": (IMAGE, SYSCALL_COST),
     "docker": (BPF, BROWSER, PARAMETERS, SYSCALL_COST),
 }
-"""What engines cannot do. One that is not named here can do everything."""
+"""What engines lack. One that is not named here lacks nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """A feature that a flow, a pair of proxies, a link or the hosts require.
+
+    who: its name in messages. line: of the file, or 0. image: the container image, if that is it.
+    """
+
+    who: str
+    line: int
+    feature: Feature
+    image: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why an engine cannot run something: it lacks a feature that is required."""
+
+    engine: str
+    requirement: Requirement
+
+    def __str__(self) -> str:
+        """Return it as a sentence without the full stop."""
+        needs = self.requirement
+        does = needs.feature.does.format(image=needs.image)
+        where = f" (line {needs.line})" if needs.line else ""
+        return f"{needs.who} {does}{where}, which {self.engine} cannot {needs.feature.cannot}"
+
 
 CONCERN = {"fast-link": "vm"}
 """Codes of warnings that concern one engine alone: only there is the processor emulated."""
@@ -195,72 +131,69 @@ class Choice:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The reasons as sentences; one that applies to several engines is given once."""
-        engines: dict[Reason, list[str]] = {}
+        engines: dict[Requirement, list[str]] = {}
         for reason in self.reasons:
-            engines.setdefault(replace(reason, engine=""), []).append(reason.engine)
-        return tuple(str(replace(r, engine=" and ".join(e))) for r, e in engines.items())
+            engines.setdefault(reason.requirement, []).append(reason.engine)
+        return tuple(str(Reason(" and ".join(e), needs)) for needs, e in engines.items())
 
 
-def of_cell(cell: Cell) -> Iterator[Requirements]:
+def of_cell(cell: Cell) -> Iterator[Requirement]:
     """Yield what the flows, proxies and links of a cell require."""
     for flow in cell.flows:
-        yield _of_flow(flow, _line(flow), flow.cca_object is not None)
+        yield from _of_flow(flow, _line(flow), flow.cca_object is not None)
     if cell.syscall_cost_ns is not None:
-        yield Requirements("the hosts", 0, syscall_cost=True)
+        yield Requirement("the hosts", 0, SYSCALL_COST)
     for pep in cell.peps:
-        yield _of_pep(pep, _line(pep))
+        yield from _of_pep(pep, _line(pep))
     for node in cell.nodes:
         for interface in node.interfaces:
             if interface.queue is not None:
                 yield from _of_queue(node.name, interface.queue.kind, _line(interface))
 
 
-def of_scenario(scenario: model.Scenario) -> Iterator[Requirements]:
+def of_scenario(scenario: model.Scenario) -> Iterator[Requirement]:
     """Yield the same before anything has been lowered; proxies count even where they split
     nothing.
     """
     for flow in scenario.flows:
-        yield _of_flow(flow, flow.span.line, flow.own_cca is not None)
+        yield from _of_flow(flow, flow.span.line, flow.own_cca is not None)
     if scenario.syscall_cost_ns is not None:
-        yield Requirements("the hosts", 0, syscall_cost=True)
+        yield Requirement("the hosts", 0, SYSCALL_COST)
     for pep in scenario.network.peps:
-        yield _of_pep(pep, pep.span.line)
+        yield from _of_pep(pep, pep.span.line)
     for link in scenario.network.links:
         for node, way in ((link.a, link.forward), (link.b, link.backward)):
             yield from _of_queue(node, way.queue.kind, way.span.line)
 
 
-def _of_flow(flow: Flow | model.Flow, line: int, bpf: bool) -> Requirements:
-    programs = flow.workload.programs
-    return Requirements(
-        f"flow `{flow.declared or flow.name}`",
-        line,
-        bpf,
-        flow.image,
-        BROWSER_PROGRAM in programs,
-        bool(flow.transport in KERNEL and flow.cca_parameters),
-        IPERF3_PROGRAM in programs,
-    )
+def _of_flow(flow: Flow | model.Flow, line: int, bpf: bool) -> Iterator[Requirement]:
+    who, programs = f"flow `{flow.declared or flow.name}`", flow.workload.programs
+    if bpf:
+        yield Requirement(who, line, BPF)
+    if flow.image is not None:
+        yield Requirement(who, line, IMAGE, flow.image)
+    if BROWSER_PROGRAM in programs:
+        yield Requirement(who, line, BROWSER)
+    if flow.transport in KERNEL and flow.cca_parameters:
+        yield Requirement(who, line, PARAMETERS)
+    if IPERF3_PROGRAM in programs:
+        yield Requirement(who, line, IPERF3)
 
 
-def _of_pep(pep: Pep | model.Pep, line: int) -> Requirements:
-    return Requirements(f"pep `{pep.name}`", line, parameters=bool(pep.cca_parameters))
+def _of_pep(pep: Pep | model.Pep, line: int) -> Iterator[Requirement]:
+    if pep.cca_parameters:
+        yield Requirement(f"pep `{pep.name}`", line, PARAMETERS)
 
 
-def _of_queue(node: str, kind: str, line: int) -> Iterator[Requirements]:
-    if kind in QUEUES and not QUEUES[kind].in_debian:
-        yield Requirements(f"a link of `{node}`", line, queue=kind)
+def _of_queue(node: str, kind: str, line: int) -> Iterator[Requirement]:
+    if kind in QUEUES_BEYOND_DEBIAN:
+        yield Requirement(f"a link of `{node}`", line, QUEUES_BEYOND_DEBIAN[kind])
 
 
-def cannot(engine: str, asked: Iterable[Requirements]) -> Iterator[Reason]:
-    """Yield why an engine cannot do what is required, each reason once."""
-    seen: set[Reason] = set()
-    for asks in asked:
-        for limit in LIMITS.get(engine, ()):
-            reason = limit.against(engine, asks)
-            if reason is not None and reason not in seen:
-                seen.add(reason)
-                yield reason
+def cannot(engine: str, required: Iterable[Requirement]) -> list[Reason]:
+    """Return why an engine cannot do what is required, each reason once."""
+    lacking = LACKING.get(engine, ())
+    return [Reason(engine, each) for each in dict.fromkeys(required) if each.feature in lacking]
 
 
 def may_matter(engine: str | None, mentions: Callable[[str], bool]) -> bool:
@@ -273,19 +206,19 @@ def may_matter(engine: str | None, mentions: Callable[[str], bool]) -> bool:
         looked_at = [CHOICES[0]]
     else:
         looked_at = [*CHOICES[: CHOICES.index(engine) if engine in CHOICES else 0], engine]
-    limits = (limit for name in looked_at for limit in LIMITS.get(name, ()))
-    return any(not limit.word or mentions(limit.word) for limit in limits)
+    lacking = (feature for name in looked_at for feature in LACKING.get(name, ()))
+    return any(not feature.word or mentions(feature.word) for feature in lacking)
 
 
-def choose(asked: Iterable[Requirements]) -> Choice:
+def choose(required: Iterable[Requirement]) -> Choice:
     """Return the first engine of `CHOICES` that can do everything.
 
     Raises CompileError if none can.
     """
-    everything = tuple(asked)
+    everything = tuple(required)
     reasons: list[Reason] = []
     for engine in CHOICES:
-        against = tuple(cannot(engine, everything))
+        against = cannot(engine, everything)
         if not against:
             return Choice(engine, tuple(reasons))
         reasons.extend(against)
@@ -301,25 +234,25 @@ def choose(asked: Iterable[Requirements]) -> Choice:
     )
 
 
-def chosen_anyway(engine: str, asked: Iterable[Requirements]) -> bool:
+def chosen_anyway(engine: str, required: Iterable[Requirement]) -> bool:
     """Whether an engine is the one chosen by default."""
     try:
-        return choose(asked).engine == engine
+        return choose(required).engine == engine
     except CompileError:
         return False
 
 
-def given(engine: str, asked: Iterable[Requirements]) -> Choice:
+def given(engine: str, required: Iterable[Requirement]) -> Choice:
     """Return the requested engine, and why each engine preferred to it cannot run this.
 
     Raises CompileError if it cannot run everything.
     """
-    everything = tuple(asked)
-    if against := tuple(cannot(engine, everything)):
+    everything = tuple(required)
+    if against := cannot(engine, everything):
         raise CompileError([refusal(engine, against)])
     if engine not in CHOICES:
         return Choice(engine)
-    before = [tuple(cannot(other, everything)) for other in CHOICES[: CHOICES.index(engine)]]
+    before = [cannot(other, everything) for other in CHOICES[: CHOICES.index(engine)]]
     # If one of them could, the user chose the engine, and nothing in the file is the reason for it.
     return Choice(engine, tuple(r for found in before for r in found) if all(before) else ())
 
@@ -327,7 +260,8 @@ def given(engine: str, asked: Iterable[Requirements]) -> Choice:
 def refusal(engine: str, reasons: Iterable[Reason]) -> Diagnostic:
     """Describe why a requested engine cannot run an experiment."""
     found = tuple(reasons)
-    images = sorted({f"`{reason.image}`" for reason in found if reason.image})
+    needed = [reason.requirement for reason in found]
+    images = sorted({f"`{needs.image}`" for needs in needed if needs.image})
     if images:
         return Diagnostic(
             code="engine-cannot",

@@ -10,7 +10,7 @@ from specs import compilation_of, only_cell_of
 
 from fairc.compiler import Cell, Compilation, compile, emit
 from fairc.compiler.costs import COSTS, UML, VM
-from fairc.compiler.engine_choice import CHOICES, LIMITS, VIRTUAL_TIME, of_cell, of_scenario
+from fairc.compiler.engine_choice import CHOICES, LACKING, VIRTUAL_TIME, of_cell, of_scenario
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.plan import Plan
 from fairc.compiler.targets.containers import obstacles
@@ -75,7 +75,7 @@ def test_one_configuration_decides_for_all_cells() -> None:
     sweep = 'sweep { cca = [cubic, bpf("gentle.bpf.o")] }  repeat = 2'
     made = compiled(flow, rest=sweep)
     assert made.plan.engine == "vm"
-    assert [reason.line for reason in made.choice.reasons] == [4]
+    assert [reason.requirement.line for reason in made.choice.reasons] == [4]
     assert sum(cell.flows[0].cca_object is not None for cell in made.cells()) == 2
     without = compiled(flow, rest=sweep + ' exclude cca == bpf("gentle.bpf.o")')
     assert without.plan.engine == "uml"
@@ -168,7 +168,7 @@ def test_containers_refuse_what_their_engine_cannot(flow: str) -> None:
 
 def test_every_engine_says_what_it_cannot() -> None:
     named = {engine.like or engine.name for engine in ENGINES}
-    assert named == LIMITS.keys() == COSTS.keys() >= set(CHOICES)
+    assert named == LACKING.keys() == COSTS.keys() >= set(CHOICES)
     (cell,) = compiled(IMAGE).cells()
     for engine in ENGINES:
         found = [str(reason) for reason in engine.cannot(cell)]
