@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -28,6 +28,8 @@ from .packs import is_pack, run_of
 from .phase import check_phases
 from .sources import offering, requested_engine, selection, show_choice
 from .targets import check, on_engine, read_target
+
+T = TypeVar("T")
 
 
 @click.command()
@@ -138,17 +140,26 @@ def prepared(name: str, allow_image: bool, of_strangers: bool) -> Engine:
     if isinstance(engine, ConfiningEngine):
         engine.of_strangers = of_strangers
     try:
-        while True:
-            try:
-                engine.prepare()
-                return engine
-            except NotBuilt as lack:
-                if not console.agreed(f"{lack}: build it now ({lack.cost})?"):
-                    raise
-                lack.build(console.say)
+        with_images(engine.prepare)
     except BaseException:
         engine.close()
         raise
+    return engine
+
+
+def with_images(attempt: Callable[[], T]) -> T:
+    """Return what an attempt does, made again for each image that it lacks and that the user has
+    built now.
+
+    Raises NotBuilt where the user does not agree, or nobody is at the terminal.
+    """
+    while True:
+        try:
+            return attempt()
+        except NotBuilt as lack:
+            if not console.agreed(f"{lack}: build it now ({lack.cost})?"):
+                raise
+            lack.build(console.say)
 
 
 def sweep(
@@ -172,7 +183,8 @@ def sweep(
         raise UsageError("no cell of the plan meets the --where condition")
     interruption.keeps("finished cells are kept; the same command resumes")
     record = history.carried(store, asked)
-    store.write_json(LOCK, {**lock.describe(store.path, engine), **record})
+    described = with_images(lambda: lock.describe(store.path, engine))  # one with Chromium, say
+    store.write_json(LOCK, {**described, **record})
     counts = rounds.run(store, engine, console.progress(), jobs, wanted, fresh, console.say)
     checked = check_phases(store, engine, jobs, wanted, fresh) if phases else None
     return conclude(store, counts, checked, strict=strict)

@@ -27,7 +27,7 @@ from fairc.runtime.vm.foreign import ProgramsFailed, of_folder
 from . import console
 from .failures import Status
 from .results import aligned
-from .run import prepared
+from .run import prepared, with_images
 
 
 def verify_pack(
@@ -112,6 +112,7 @@ def _run_again(
         checks.add("cells", "not done", why)
     else:
         with closing(prepared(store.plan.engine, allow_image=False, of_strangers=True)) as engine:
+            with_images(lambda: {engine.identity_for(cell) for cell in store.cells()})
             _again(store, again, engine, sample, jobs, checks)
             if (store.path / phase.FOLDER).is_dir():
                 check = Store(store.path / phase.FOLDER)

@@ -26,6 +26,7 @@ from typing import Any
 import pytest
 
 from fairc.cli import console
+from fairc.compiler.plan import Cell
 from fairc.compiler.targets.binary import NAME, find_endpoints
 from fairc.runtime.host.faults import EngineUnavailable, NotBuilt
 from fairc.runtime.uml import kernel, source, sources
@@ -247,6 +248,36 @@ def test_what_an_engine_needs_is_built_after_one_question(
     monkeypatch.setattr(console, "agreed", agreed)
     assert fairc("run", "tiny.fexp").status == 0
     assert told == ["no image: build it now (7 MB)?", "built"]
+
+
+def test_what_a_cell_needs_is_built_after_one_question(
+    fairc: Fairc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    identity_for = FakeEngine.identity_for
+
+    def machine_of(engine: FakeEngine, cell: Cell) -> str:
+        if "built" not in told:
+            raise NotBuilt(
+                "no browser",
+                "fairc image build --browser",
+                "930 MB",
+                lambda say: told.append("built"),
+            )
+        return identity_for(engine, cell)
+
+    monkeypatch.setattr(FakeEngine, "identity_for", machine_of)
+    refused = fairc("run", "tiny.fexp")  # nobody is at the terminal
+    assert (refused.status, told) == (3, [])
+    assert "help: fairc image build --browser" in refused.err
+
+    def agreed(question: str) -> bool:
+        told.append(question)
+        return True
+
+    monkeypatch.setattr(console, "agreed", agreed)
+    assert fairc("run", "tiny.fexp").status == 0
+    assert told == ["no browser: build it now (930 MB)?", "built"]
 
 
 def test_a_library_of_the_system_that_is_missing_is_named(
