@@ -42,9 +42,4 @@ _UNBUILT: tuple[_Rule, ...] = (
     (syntax.Cycle, "`every`", lambda node: node),
     (syntax.Outage, "`down` without `to`", lambda node: node if node.end is None else None),
     (syntax.Outages, "`down every`", lambda node: node),
-    (
-        syntax.Call,
-        "a value of a metric with arguments",
-        lambda node: node.name if "." in node.name.text else None,
-    ),
 )

@@ -36,7 +36,8 @@ class Conditions:
         return Texts().take(value, use, at)
 
 
-METRIC = P("metric", AnyName("a metric"), "the metric shown", required=True)
+A_METRIC = AnyName("a metric")
+METRIC = P("metric", A_METRIC, "the metric shown", required=True)
 _BY = P("by", NAMES, "one group for each value of these")
 FACET = P("facet", NAMES, "one panel for each value of these")
 WHERE = P("where", Conditions(), "only cells for which this holds")
@@ -47,9 +48,9 @@ _CI = P("ci", _LEVEL, "confidence level of intervals", "95%")
 _STAT = P("stat", Words("statistic", ("median", "mean")), "how cells are summarised", "median")
 _A_PERCENT = Quantities((NUMBER,), low=0, high=100)
 _PERCENTILE = P("percentile", _A_PERCENT, "which percentile of each group, instead of `stat`")
-_LOG = P(
-    "log", Words("axes", ("x", "y", "xy")), "logarithmic axes, which take positive values only"
-)
+_AXES = Words("axes", ("x", "y", "xy"))
+_SIGMAS = Quantities((NUMBER,), low=0, high=5, open_low=True)
+_LOG = P("log", _AXES, "logarithmic axes, which take positive values only")
 _LOG_X = P("log", Words("axis", ("x",)), "a logarithmic axis, which takes positive values only")
 
 
@@ -69,6 +70,7 @@ class FigureEntry(Entry):
     over_time: its parameter that can be `time`; empty: none.
     has_panels: whether `facet` makes panels.
     over_sweep: whether it shows a statistic of the cells at each value of its `x`.
+    of_pairs: whether its axes are the two names of `pairs(...)`.
     shows_statistics: whether it can show an expression of statistics instead of a metric.
     """
 
@@ -81,6 +83,7 @@ class FigureEntry(Entry):
     has_panels: bool = True
     over_sweep: bool = False
     shows_statistics: bool = False
+    of_pairs: bool = False
     runs: bool = True
 
 
@@ -146,6 +149,29 @@ FIGURES: Registry[FigureEntry] = Registry(
             most=(24, 2000),
             over_sweep=True,
             shows_statistics=True,
+        ),
+        _figure(
+            "matrix",
+            "A metric of every pair, with both of its names as axes",
+            METRIC,
+            P("other", A_METRIC, "the metric at the mirrored places; without it, the same one"),
+            _X,
+            _Y,
+            _STAT,
+            most=(24, 2000),
+            of_pairs=True,
+        ),
+        _figure(
+            "scatter",
+            "One metric against another, a point for each repetition",
+            METRIC,
+            P("x", A_METRIC, "the metric of the horizontal axis", required=True),
+            _BY,
+            P("ellipse", _SIGMAS, "an ellipse of so many standard deviations for each group"),
+            P("reverse", _AXES, "axes whose larger values are at the left, or below"),
+            _LOG,
+            most=(12, 12 * 12),
+            lines=MAX_LINES,
         ),
         _figure(
             "boxplot",
@@ -217,6 +243,12 @@ FIGURES: Registry[FigureEntry] = Registry(
         ),
     ],
 )
+
+
+def takes_names(parameter: Parameter[Any]) -> bool:
+    """Return whether the value of an option is one name, or several, by which cells differ."""
+    return parameter.kind in (A_NAME, NAMES)
+
 
 GROUP = "fairc.figures"
 """Entry points of other packages' figures."""

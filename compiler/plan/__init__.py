@@ -68,6 +68,7 @@ from fairc.dsl.model.requests import (
     Precision,
     Selection,
     Setting,
+    Shown,
 )
 
 from .cells import CheckedCell, cell_json, check, check_drawn, parse_cell
@@ -127,6 +128,7 @@ __all__ = [
     "Sfq",
     "Shaper",
     "SharedArrivals",
+    "Shown",
     "TransportOptions",
     "VideoWorkload",
     "Workload",

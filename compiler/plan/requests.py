@@ -9,16 +9,10 @@ from typing import TYPE_CHECKING
 from fairc.dsl.core.kinds import Quantities, Words
 from fairc.dsl.model import claims
 from fairc.dsl.model.requests import Axis, FigureRequest
-from fairc.words.figures import ALWAYS, FIGURES
+from fairc.words.figures import A_METRIC, ALWAYS, FIGURES, WHERE, takes_names
 
 if TYPE_CHECKING:
     from .header import Plan
-
-APART = frozenset({"metric", "where"})
-"""Parameters of a figure that are no options of it in a plan."""
-
-NAMING = ("x", "y", "by", "facet")
-"""Options whose values are swept names, or what every cell has."""
 
 Option = str | float | tuple[str, ...]
 
@@ -77,7 +71,7 @@ def _figure(figure: FigureRequest, names: set[str]) -> str:
     if figure.kind not in FIGURES:
         return ""  # of another version: the report says that it cannot draw it
     entry = FIGURES[figure.kind]
-    parameters = {p.name: p for p in entry.parameters if p.name not in APART}
+    parameters = {p.name: p for p in entry.parameters if p.kind is not A_METRIC and p is not WHERE}
     if (figure.metric is None) == (figure.expression is None):
         return "shows no metric, or a metric and an expression"
     for name, parameter in parameters.items():
@@ -92,10 +86,8 @@ def _figure(figure: FigureRequest, names: set[str]) -> str:
                 return f"has an invalid number for its option `{name}`"
         elif isinstance(kind, Words) and value not in kind.choices:
             return f"has an unknown word for its option `{name}`"
-        if name in NAMING and not {value if isinstance(value, str) else "", *_several(value)} <= {
-            "",
-            *names,
-        }:
+        given = {value if isinstance(value, str) else "", *_several(value)}
+        if takes_names(parameters[name]) and not given <= {"", *names}:
             return f"names something that is not an axis in its option `{name}`"
     chosen = figure.where
     if chosen is not None and (

@@ -117,11 +117,19 @@ def _blank(name: object) -> bool:
     return name == ""
 
 
+class Shown(Model):
+    """A metric that a figure shows beside its first one; flow: whose, empty for all."""
+
+    metric: MetricName
+    flow: Annotated[FlowLabel | Nothing, Field(exclude_if=_blank)] = ""
+
+
 class FigureRequest(Model):
     """An entry of `report`: kind of figure, the metric shown (`fairness.F`), its options.
 
     flow: whose values of the metric, or of which group of users; empty, and left out: all.
-    expression: what it shows instead of a metric; left out where there is none.
+    expression: what it shows instead of a metric; second: another metric that it shows; left out
+    where there is none.
     options: complete, defaults written out; quantities in SI base units. where: the cells that it
     shows, or None for all.
     """
@@ -129,6 +137,7 @@ class FigureRequest(Model):
     kind: Word
     metric: MetricName | None = None
     flow: Annotated[FlowLabel | Nothing, Field(exclude_if=_blank)] = ""
+    second: Annotated[Shown | None, Field(exclude_if=absent)] = None
     expression: Annotated[Expression | None, Field(exclude_if=absent)] = None
     options: dict[Word, Text | Real | tuple[Text, ...]] = {}
     where: Selection | None = None

@@ -27,16 +27,19 @@ from fairc.dsl.core.values import (
 )
 from fairc.dsl.expressions.evaluate import Scope, evaluate, truth
 from fairc.dsl.grid.sampling import Bindings
-from fairc.dsl.model.requests import Axis, Expression, FigureRequest, Selection
+from fairc.dsl.model.requests import Axis, Expression, FigureRequest, Selection, Shown
 from fairc.dsl.text import syntax
-from fairc.words.figures import FIGURES, LOAD, FigureEntry
+from fairc.words.figures import A_METRIC, FIGURES, LOAD, FigureEntry, takes_names
 from fairc.words.metrics import METRICS
 
 from .facts import Facts, condition
 from .figure_expressions import check_axes, expression, is_expression
-from .metric_uses import check_measured, flow_named, metric_use
+from .metric_uses import MetricUse, check_measured, check_together, flow_named, metric_use
+from .pairs import check_mirrored, check_pairs
 
 _SHOWS = "this figure shows"
+
+Option = str | float | tuple[str, ...]
 
 SUMMARIES = ("stat", "percentile")
 """The options that say how the values of a group are summarised."""
@@ -55,12 +58,13 @@ class FigureChecker:
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
-        self._flow = ""
+        self._shows: dict[str, MetricUse] = {}
+        self._flows: dict[str, str] = {}
         self._expression: syntax.Expr | None = None
 
     def build(self, figure: syntax.Call | syntax.Name) -> FigureRequest:
         """Return the figure. Raises CompileError with everything wrong in it."""
-        self._flow, self._expression = "", None
+        self._shows, self._flows, self._expression = {}, {}, None
         head = figure.name if isinstance(figure, syntax.Call) else figure
         entry = FIGURES.get(head.text, head.span)
         gather = Gather()
@@ -96,6 +100,7 @@ class FigureChecker:
         given_options = {name: _canonical(value) for name, value in use.arguments.items()}
         metric = given_options.pop("metric", None)
         assert metric is None or isinstance(metric, str)
+        second = self._second(entry, given_options, figure.span)
         if metric is None:
             metric = entry.name
         given_options.pop("where", None)
@@ -105,7 +110,8 @@ class FigureChecker:
         return FigureRequest(
             kind=entry.name,
             metric=metric,
-            flow=self._flow,
+            flow=self._flows.get("metric", ""),
+            second=second,
             expression=shown,
             options={**filled, **given_options},
             where=selection,
@@ -113,8 +119,11 @@ class FigureChecker:
 
     def _value(self, entry: FigureEntry, argument: syntax.Argument) -> Value:
         key, node = argument.key, argument.value
-        if key is None or key.text == "metric":
-            return self._metric(entry, node)
+        metrics = [p.name for p in entry.parameters if p.kind is A_METRIC]
+        if key is None or key.text in metrics:
+            waiting = [name for name in metrics if name not in self._shows]
+            place = key.text if key else (waiting or metrics or [""])[0]
+            return self._metric(entry, place, node)
         if key.text == "where":
             self._check_load(entry, node)
             condition(node, self._facts.first, self._facts.symbols)
@@ -122,9 +131,12 @@ class FigureChecker:
         own = {name: Symbol(name, node.span) for name in self._facts.names}
         return evaluate(node, Scope(own, self._facts.lets))
 
-    def _metric(self, entry: FigureEntry, node: syntax.Expr) -> Symbol:
-        """Return the name of the metric that a figure shows, and remember of which flow."""
-        if not any(p.name == "metric" for p in entry.parameters):
+    def _metric(self, entry: FigureEntry, place: str, node: syntax.Expr) -> Symbol:
+        """Return the name of the metric that a figure shows, and remember of which flow.
+
+        place: its parameter; empty: the figure has none.
+        """
+        if not place:
             fail("too-many-arguments", f"`{entry.name}` shows no metric", node.span)
         if is_expression(node, self._facts):
             self._expression = node
@@ -137,9 +149,27 @@ class FigureChecker:
                 node.span,
                 help="its arguments are given in `measure`",
             )
+        self._shows[place] = use
         if use.flow is not None:
-            self._flow = flow_named(use, use.flow, self._facts, self._facts.on_users)
+            named = flow_named(use, use.flow, self._facts, self._facts.on_users)
+            self._flows[place] = named
         return Symbol(use.name, node.span)
+
+    def _second(self, entry: FigureEntry, options: dict[str, Option], at: Span) -> Shown | None:
+        """Take the second metric out of a figure's options. Raises CompileError."""
+        places = [p.name for p in entry.parameters if p.kind is A_METRIC and p.name != "metric"]
+        if not places or "metric" not in self._shows:
+            return None
+        if entry.of_pairs:
+            check_pairs(str(options["x"]), str(options["y"]), self._facts, at)
+        metric = options.pop(places[0], None)
+        first, second = self._shows["metric"], self._shows.get(places[0])
+        if entry.of_pairs:
+            check_mirrored(first, second, self._flows, self._facts)
+        if metric is None or second is None:
+            return None
+        check_together(first, second, self._flows, self._facts)
+        return Shown(metric=str(metric), flow=self._flows.get(places[0], ""))
 
     def _shown(
         self,
@@ -161,7 +191,7 @@ class FigureChecker:
                 )
         shown = expression(entry, self._expression, where, self._facts)
         named = [
-            s for p in entry.parameters if _takes_names(p) for s in _symbols(arguments.get(p.name))
+            s for p in entry.parameters if takes_names(p) for s in _symbols(arguments.get(p.name))
         ]
         check_axes(shown, named, self._facts, at)
         return shown
@@ -188,7 +218,7 @@ class FigureChecker:
         seen: dict[str, Span] = {}
         for parameter in entry.parameters:
             value = arguments.get(parameter.name)
-            if value is None or not _takes_names(parameter):
+            if value is None or not takes_names(parameter):
                 continue
             for item in _symbols(value):
                 with gather.attempt():
@@ -302,7 +332,8 @@ class FigureChecker:
         """Raise CompileError for more panels, lines or groups than anyone can read."""
         in_panels = ("facet",) if entry.has_panels else ()
         panels = [s for p in in_panels for s in _symbols(arguments.get(p))]
-        of_groups = tuple(n for n in ("facet", "x", "y", "by") if n in arguments)
+        naming = {p.name for p in entry.parameters if takes_names(p)}
+        of_groups = tuple(n for n in ("facet", "x", "y", "by") if n in arguments and n in naming)
         if entry.lines:
             of_groups = tuple(n for n in of_groups if n != "x")
         groups = [s for p in of_groups for s in _symbols(arguments[p])]
@@ -366,10 +397,6 @@ def _check_curves(entry: FigureEntry, metric: Value | None) -> None:
         )
 
 
-def _takes_names(parameter: Parameter[Any]) -> bool:
-    return parameter.name in ("x", "y", "by", "facet")
-
-
 def _symbols(value: Value | None) -> list[Symbol]:
     """Return the names that an argument gives."""
     items = value.items if isinstance(value, ListValue | TupleValue) else (value,)
@@ -386,7 +413,7 @@ def _values_of(axes: Sequence[Axis], names: Collection[str]) -> str:
     return "; ".join(listed()) or "write a condition on swept names, `repetition` or `load`"
 
 
-def _canonical(value: Value) -> str | float | tuple[str, ...]:
+def _canonical(value: Value) -> Option:
     """Return an option as the plan holds it."""
     if isinstance(value, ListValue | TupleValue):
         return tuple(item.canonical for item in value.items)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fairc.dsl.core.problems import fail
@@ -153,3 +153,25 @@ def flows_with(use: MetricUse, facts: Facts) -> list[str]:
         for name in every
         if not sessions or {name, base(name)} & set(sessions) or use.is_grouped
     ]
+
+
+def check_together(
+    first: MetricUse, second: MetricUse, flows: Mapping[str, str], facts: Facts
+) -> None:
+    """Raise CompileError where two metrics have no flow in common, and neither is of one flow.
+
+    flows: those that are named, by the parameters of the figure.
+    """
+    if flows or first.metric.of_cell or second.metric.of_cell:
+        return
+    if not set(flows_with(first, facts)) & set(flows_with(second, facts)) and not facts.on_users:
+        fail(
+            "no-common-flow",
+            f"no flow has both `{first.name}` and `{second.name}`",
+            second.span,
+            note="each point needs both",
+            help="name the flows, as in "
+            + " and ".join(
+                f"`{u.name}({f})`" for u in (first, second) for f in flows_with(u, facts)[:1]
+            ),
+        )

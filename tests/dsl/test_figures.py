@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from fairc.compiler import compile
@@ -93,6 +95,89 @@ def test_an_expression_has_a_value_for_each_configuration_that_its_statistics_sh
     assert other.expression is not None
     assert (other.expression.name, other.expression.text) == ("gain", GAIN)
     assert other.expression.units == shown.units
+
+
+PAIRS = """fexp 1
+experiment e {
+  sweep { (first, second) = pairs(cubic, bbr, reno)  n = [1, 2]  also = [cubic, bbr] }
+  topology = dumbbell(rate: 1Mbit/s, rtt: 50ms)
+  flow a { cca = first   count = n  workload = bulk }
+  flow b { cca = second  workload = bulk }
+  flow c { cca = also    workload = bulk }
+  duration = 20s
+  repeat   = 3
+  measure  = [goodput, rtt(b), srtt(a), fairness(a, b)]
+  report { FIGURE }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("report", "shown", "second", "options"),
+    [
+        (
+            "matrix(goodput(a), goodput(b), x: first, y: second, facet: [n, also])",
+            ("goodput", "a"),
+            ("goodput", "b"),
+            {"x": "first", "y": "second", "facet": ("n", "also"), "stat": "median"},
+        ),
+        (
+            "matrix(fairness.jain_session, x: second, y: first)",
+            ("fairness.jain_session", ""),
+            None,
+            {"x": "second", "y": "first", "stat": "median"},
+        ),
+        (
+            "scatter(goodput(a), x: rtt.p95(b), by: [first], ellipse: 1, reverse: x)",
+            ("goodput", "a"),
+            ("rtt.p95", "b"),
+            {"by": ("first",), "ellipse": 1.0, "reverse": "x"},
+        ),
+        ("scatter(goodput, x: srtt)", ("goodput", ""), ("srtt", ""), {}),
+    ],
+)
+def test_a_figure_of_two_metrics(
+    report: str, shown: tuple[str, str], second: tuple[str, str] | None, options: dict[str, Any]
+) -> None:
+    experiment, found = load(Source("e.fexp", PAIRS.replace("FIGURE", report)))
+    assert experiment is not None, render_full(found)
+    plan = compile(experiment).plan
+    (made,) = plan.figures
+    assert (made.metric, made.flow) == shown
+    assert (made.second and (made.second.metric, made.second.flow)) == second
+    assert made.options == options
+    assert Plan.model_validate_json(plan.model_dump_json()) == plan
+
+
+@pytest.mark.parametrize(
+    ("report", "code"),
+    [
+        ("matrix(goodput(a), goodput(b), x: first, y: also)", "not-pairs"),
+        ("matrix(goodput(a), goodput(b), x: first, y: flow)", "not-pairs"),
+        ("matrix(goodput, x: first, y: second)", "missing-argument"),
+        ("matrix(goodput(a), x: first, y: second)", "missing-argument"),
+        ("matrix(goodput(a), goodput, x: first, y: second)", "missing-argument"),
+        ("matrix(goodput(a), goodput(b), x: first)", "missing-argument"),
+        ("matrix(goodput(a), loss_rate(b), x: first, y: second)", "not-measured"),
+        ("scatter(goodput(a))", "missing-argument"),
+        ("scatter(goodput(a), x: n)", "unknown-metric"),
+        ("scatter(srtt, x: rtt)", "no-common-flow"),
+        ("scatter(goodput(a), x: rtt(a))", "unknown-flow"),
+        ("scatter(goodput(a), x: rtt, ellipse: 0)", "out-of-range"),
+        ("scatter(goodput(a), x: rtt, reverse: z)", "unknown-word"),
+        ("scatter(median(goodput(a)), x: rtt)", "wrong-type"),
+    ],
+)
+def test_what_two_metrics_cannot_show_is_refused(report: str, code: str) -> None:
+    _, diagnostics = load(Source("e.fexp", PAIRS.replace("FIGURE", report)))
+    assert {d.code for d in diagnostics} == {code}
+
+
+def test_a_matrix_has_each_pair_once() -> None:
+    twice = PAIRS.replace("pairs(cubic, bbr, reno)", "[(cubic, bbr), (bbr, cubic)]")
+    report = "matrix(goodput(a), goodput(b), x: first, y: second)"
+    _, diagnostics = load(Source("e.fexp", twice.replace("FIGURE", report)))
+    assert [d.code for d in diagnostics] == ["not-pairs"]
 
 
 def test_one_statistic_is_an_expression_too() -> None:

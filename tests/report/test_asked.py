@@ -10,8 +10,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asked_figures import SWEEP, Maker, asked, planned, run_of, texts_of, values_of
+from asked_figures import (
+    SWEEP,
+    Maker,
+    asked,
+    planned,
+    run_of,
+    subject_of,
+    texts_of,
+    values_of,
+)
 
+from fairc.compiler.plan import FigureRequest, Shown
 from fairc.runtime.formatting import Number
 from fairc.runtime.report.build import build
 from fairc.runtime.report.figures import (
@@ -21,8 +31,13 @@ from fairc.runtime.report.figures import (
     convergence,
     histogram,
     line,
+    matrix,
+    scatter,
     style,
 )
+from fairc.runtime.report.figures.chart import Axis, Chart
+from fairc.runtime.report.figures.heatmap import Heat
+from fairc.runtime.report.figures.marks import Line
 from fairc.runtime.report.figures.query import Summing, load
 from fairc.runtime.report.figures.style import VARIABLES
 from fairc.runtime.report.render import render
@@ -119,6 +134,59 @@ def test_an_expression_is_what_a_claim_about_it_would_find(make_run: Maker) -> N
         assert found.n == len(ratios)
         assert found.value is not None and min(ratios) < found.value < max(ratios)
         assert found.n < 6 or (found.low, found.high) == pytest.approx((min(ratios), max(ratios)))
+
+
+def test_each_point_of_a_scatter_plot_is_a_repetition(make_run: Maker) -> None:
+    path = run_of(
+        make_run,
+        "scatter(goodput(bbr), x: fairness.F, by: n, facet: loss, ellipse: 2, reverse: x)",
+        undefined={(0, 2): "no time together"},
+    )
+    subject, drawing = asked(path)
+    assert isinstance(drawing, Drawing)
+    assert drawing.title == "goodput of bbr against fairness.F by n and loss"
+    assert "Each small point is a repetition, 5 to 6 in a group" in drawing.caption
+    assert "which holds 86 % of it" in drawing.caption
+    assert "Reversed: larger values are at the left." in drawing.caption
+    chart = drawing.picture
+    assert isinstance(chart, Chart) and isinstance(chart.x, Axis)
+    assert chart.x.low is not None and chart.x.high is not None and chart.x.low > chart.x.high
+    first = [mark for mark in chart.panels[0].marks if isinstance(mark, Line)]
+    points, mean, ring = first[:3]
+    f = values_of(subject, F, n="1", loss="0%")[None]
+    assert points.x == pytest.approx(f) and len(f) == 5
+    assert mean.x == pytest.approx([np.mean(f)])
+    assert len(ring.x) == len(ring.y) == 73  # type: ignore[arg-type]
+
+
+def test_the_ellipse_is_a_contour_of_the_fitted_normal_distribution() -> None:
+    rng = np.random.default_rng(1)
+    x, y = rng.standard_normal(200), rng.standard_normal(200)
+    y = 0.5 * x + y
+    ring = np.stack(scatter.ellipse(x, y, 2.0)) - np.array([[x.mean()], [y.mean()]])
+    inverse = np.linalg.inv(np.cov(x, y, bias=True))
+    distances = np.sqrt(np.einsum("in,ij,jn->n", ring, inverse, ring))
+    assert distances == pytest.approx(np.full(73, 2.0))
+
+
+def test_a_matrix_shows_each_pair_at_both_of_its_places(make_run: Maker) -> None:
+    path = run_of(make_run, "heatmap(goodput, x: loss, y: n)")
+    subject = subject_of(path)
+    request = FigureRequest(
+        kind="matrix",
+        metric="goodput",
+        flow="cubic",
+        second=Shown(metric="goodput", flow="bbr"),
+        options={"x": "loss", "y": "n", "stat": "median"},
+    )
+    drawing = matrix.KIND.make(subject, request)
+    assert isinstance(drawing, Drawing) and isinstance(drawing.picture, Heat)
+    (found,) = drawing.picture.maps
+    one = values_of(subject, "goodput", loss="1%", n="2")
+    factor = drawing.picture.query.scale.factor
+    assert found.tiles["2", "1%"].value * factor == pytest.approx(np.median(one["cubic"]))
+    assert found.tiles["1%", "2"].value * factor == pytest.approx(np.median(one["bbr"]))
+    assert drawing.title == "goodput of cubic and goodput of bbr for each pair of loss and n"
 
 
 def test_f_is_shown_as_colour_and_side(make_run: Maker) -> None:

@@ -32,6 +32,7 @@ _CELL = 0.22  # inches
 _BOTTOM, _TOP, _BETWEEN, _BAR = 0.36, 0.2, 0.14, 0.42
 _FIRST, _SECOND = "s", "o"  # the dominant side: first declared session, second
 _HATCH = "////"
+HATCHED = "Hatched: cells ran, but none has a value that counts."
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ def _maps(query: Query, axes: Place, facet: Names, signed: bool) -> list[Map]:
                 tiles[place[0], place[1]] = Tile(value, e.n, side, sure, only(members))
         left_out: dict[Place, int] = {}
         for gap in query.gaps:
-            if _belongs(gap, facet, key):
+            if belongs(gap, facet, key):
                 for place in _places_of(gap, axes, query):
                     if place not in tiles:
                         left_out[place] = left_out.get(place, 0) + 1
@@ -114,7 +115,7 @@ def _maps(query: Query, axes: Place, facet: Names, signed: bool) -> list[Map]:
     return maps
 
 
-def _belongs(gap: Gap, facet: Names, key: Names) -> bool:
+def belongs(gap: Gap, facet: Names, key: Names) -> bool:
     return all(gap.keys.get(n, v) == v for n, v in zip(facet, key, strict=True))
 
 
@@ -134,7 +135,20 @@ def _caption(query: Query, maps: list[Map], names: Names, sides: tuple[str, ...]
         n = between(sizes)
         of = f"Each tile is the {query.option('stat')} of {n} cells"
     shown = "" if query.definition and not query.scale.unit else f"; {query.label}"
-    parts = [f"{of}{shown}.{Summing(query).remark(names)}"]
+    parts = [f"{of}{shown}.{Summing(query).remark(names)}", colouring(query, maps, sides, sizes)]
+    if any(m.left_out for m in maps):
+        parts.append(HATCHED)
+    rows, columns = (len(query.orders[n]) for n in (names[1], names[0]))
+    if any(len(m.tiles) + len(m.left_out) < rows * columns for m in maps):
+        parts.append("Empty: no cell there.")
+    return " ".join([*parts, query.basis(names)])
+
+
+def colouring(
+    query: Query, maps: Sequence[Map], sides: tuple[str, ...], sizes: Sequence[int]
+) -> str:
+    """Say what colours and markers mean; sizes: the numbers of cells of a tile."""
+    parts = []
     if sides:
         symbol = query.metric.rpartition(".")[2]
         first, second = map(one_line, sides)
@@ -153,12 +167,7 @@ def _caption(query: Query, maps: list[Map], names: Names, sides: tuple[str, ...]
         parts.append("Red is above 0, blue below; the darker, the further from it.")
     else:
         parts.append("Darker is more.")
-    if any(m.left_out for m in maps):
-        parts.append("Hatched: cells ran, but none has a value that counts.")
-    rows, columns = (len(query.orders[n]) for n in (names[1], names[0]))
-    if any(len(m.tiles) + len(m.left_out) < rows * columns for m in maps):
-        parts.append("Empty: no cell there.")
-    return " ".join([*parts, query.basis(names)])
+    return " ".join(parts)
 
 
 def _sides_text(tiles: list[Tile], sides: tuple[str, ...]) -> str:
@@ -171,12 +180,16 @@ def _sides_text(tiles: list[Tile], sides: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """Maps with a scale below them and a legend above; names: of the axes, y and x."""
+    """Maps with a scale below them and a legend above.
+
+    names: of the axes, y and x. label: of the scale; empty: the metric's.
+    """
 
     query: Query
     names: Place
     maps: list[Map]
     sides: tuple[str, ...]
+    label: str = ""
 
     def draw(self, width: Width) -> Figure:
         """Draw it at one of the two widths, inside `paper_style`."""
@@ -206,7 +219,7 @@ class Heat:
             if lowest:
                 axes.set_xlabel(short(self.names[1]))
         symbol = f"|{query.metric.rpartition('.')[2]}|"
-        _bar(figure, paint, norm, symbol if signed else query.label)
+        _bar(figure, paint, norm, symbol if signed else self.label or query.label)
         draw_keys(figure, keys, width)
         return fitted(figure)
 
@@ -222,7 +235,7 @@ def _across(width: Width, maps: int, columns: int) -> int:
     return min(most, maps)
 
 
-def _is_diverging(query: Query, maps: list[Map]) -> bool:
+def _is_diverging(query: Query, maps: Sequence[Map]) -> bool:
     """Return whether an expression, such as a gain, has values on both sides of zero."""
     known = [t.value for m in maps for t in m.tiles.values()]
     return query.expression is not None and min(known) < 0 < max(known)
