@@ -151,7 +151,8 @@ class FigureChecker:
             )
         self._shows[place] = use
         if use.flow is not None:
-            named = flow_named(use, use.flow, self._facts, self._facts.on_users)
+            several = (*self._facts.on_users, *self._facts.groups)
+            named = flow_named(use, use.flow, self._facts, several)
             self._flows[place] = named
         return Symbol(use.name, node.span)
 

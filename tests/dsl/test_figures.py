@@ -173,6 +173,15 @@ def test_what_two_metrics_cannot_show_is_refused(report: str, code: str) -> None
     assert {d.code for d in diagnostics} == {code}
 
 
+def test_a_figure_may_be_of_all_flows_of_an_index_or_of_one() -> None:
+    indexed = PAIRS.replace("flow c { ", "flow c[i] for i in 1..2 { ")
+    for flow in ("c", "c[2]"):
+        text = indexed.replace("FIGURE", f"line(goodput({flow}), x: time, by: flow)")
+        experiment, found = load(Source("e.fexp", text))
+        assert experiment is not None, render_full(found)
+        assert experiment.figures[0].flow == flow
+
+
 def test_a_matrix_has_each_pair_once() -> None:
     twice = PAIRS.replace("pairs(cubic, bbr, reno)", "[(cubic, bbr), (bbr, cubic)]")
     report = "matrix(goodput(a), goodput(b), x: first, y: second)"

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from math import fsum, isfinite
 
 from fairc.compiler.plan import ClaimUnit, Expression, FigureRequest
+from fairc.dsl.model.names import base
 from fairc.runtime.claims.intervals import of_unit
 from fairc.runtime.claims.values import Values
 from fairc.runtime.formatting import Cell, Scale, counted, listed, one_line, scale_for
@@ -419,8 +420,10 @@ def _estimate(unit: ClaimUnit, form: str, values: Values, level: float, run: Run
 
 
 def _is_of(wanted: str, run: Run, flow: str) -> bool:
-    """Whether a flow, by its own name, belongs to the one that is asked for; empty: to any."""
-    return not wanted or wanted in (flow, *run.origins.get(flow, ()))
+    """Whether a flow, by its own name, belongs to the one that is asked for, or to those of all its
+    indexes; empty: to any.
+    """
+    return not wanted or wanted in (flow, base(flow), *run.origins.get(flow, ()))
 
 
 def _condition(request: FigureRequest) -> Where:
