@@ -32,6 +32,7 @@ from .model.names import base
 from .network.groups import (
     Group,
     build_groups,
+    check_own_hosts,
     check_users,
     expand,
     flow_on_machine,
@@ -203,6 +204,9 @@ class Builder:
         gather.finish()
         assert timing is not None
         if network is not None and network.pairs:
+            with gather.attempt():
+                check_own_hosts(network, [*self.names.flows, *self.names.groups])
+            gather.finish()
             flows = [paired(flow) for flow in flows]
         check_sharing(flows, network.peps if network else ())
         check_arrivals(flows, {name: group.count for name, group in groups.items()})
@@ -362,8 +366,7 @@ class Builder:
             refuse_unknown("topology", "topology", value.name, self._known(), span)
         bind(TOPOLOGIES, value, "`topology`")
         declared = preset(value.name)
-        network = self.own_network(declared, value, None, changes)
-        return replace(network, pairs=value.name in PAIRS)
+        return self.own_network(declared, value, None, changes, value.name in PAIRS)
 
     def _inside(self, value: Symbol | Applied, build: Callable[[], model.Network]) -> model.Network:
         """Build a topology; errors in its text also show where it is used."""
@@ -384,15 +387,16 @@ class Builder:
         value: Symbol | Applied,
         scope: Scope | None,
         changes: Sequence[Layer] = (),
+        has_pairs: bool = False,
     ) -> model.Network:
         """Return the network of a topology, with changes; scope: where it is declared.
 
-        Raises CompileError.
+        has_pairs: whether each flow has hosts of its own. Raises CompileError.
         """
 
         def build() -> model.Network:
             inner = argument_scope(topology, value, scope)
-            return build_network([(topology.body, inner), *changes], self._report)
+            return build_network([(topology.body, inner), *changes], self._report, has_pairs)
 
         return self._inside(value, build)
 

@@ -57,6 +57,8 @@ class Network:
     """Nodes and links of one configuration.
 
     pairs: whether each flow between `client` and `server` gets copies of them as hosts of its own.
+    own: links of such hosts that differ from those of the others: of `client[a]`, or `server[a]`,
+    for the flow `a`.
     """
 
     nodes: tuple[Node, ...]
@@ -64,3 +66,4 @@ class Network:
     span: Span
     peps: tuple[Pep, ...] = ()
     pairs: bool = False
+    own: tuple[Link, ...] = ()

@@ -10,7 +10,7 @@ flow `a`, on the machine `a-client` and `a-server`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairc.dsl import model
@@ -124,9 +124,40 @@ def pair_up(network: model.Network, flows: Sequence[model.Flow]) -> model.Networ
         pair = {end: f"{on_machine(flow.name)}-{end}" for end in (CLIENT, SERVER)}
         names = {end: host for end, host in pair.items() if host in used}
         added += [replace(nodes[old], name=new) for old, new in names.items()]
-        links += _copies(network, names)
+        links += _copies(_with_own(network, flow), names)
     others = [node for node in network.nodes if kept or node.name not in ends]
-    return replace(network, nodes=(*others, *added), links=tuple(links), pairs=False)
+    return replace(network, nodes=(*others, *added), links=tuple(links), pairs=False, own=())
+
+
+def _with_own(network: model.Network, flow: model.Flow) -> model.Network:
+    """Return the network with the links that a flow's own hosts have in it."""
+    own = {ends: link for link in network.own for ends in ((link.a, link.b), (link.b, link.a))}
+    links = []
+    for link in network.links:
+        several = (own.get(_of_flow(link, name)) for name in (flow.name, flow.declared))
+        found = next(filter(None, several), None)
+        links.append(replace(found, a=base(found.a), b=base(found.b)) if found else link)
+    return replace(network, links=tuple(links))
+
+
+def _of_flow(link: model.Link, flow: str) -> tuple[str, str]:
+    """Return the ends of a link where a flow has hosts of its own."""
+    a, b = (indexed(end, [flow]) if end in (CLIENT, SERVER) else end for end in (link.a, link.b))
+    return a, b
+
+
+def check_own_hosts(network: model.Network, flows: Collection[str]) -> None:
+    """Raise CompileError for changed links of own hosts of a flow that there never is; flows: the
+    names of all flows and of their groups.
+    """
+    gather = Gather()
+    for link in network.own:
+        for end in (link.a, link.b):
+            kind, _, rest = end.partition("[")
+            if kind in (CLIENT, SERVER) and rest and rest[:-1] not in flows:
+                with gather.attempt():
+                    refuse_unknown("flow", "flow", rest[:-1], flows, link.forward.span)
+    gather.finish()
 
 
 def hosts_of_pairs(flows: Iterable[model.Flow]) -> list[str]:

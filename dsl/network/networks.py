@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, NamedTuple, NoReturn
@@ -19,6 +19,7 @@ from fairc.dsl.core.units import BDP, TIME
 from fairc.dsl.core.values import Applied, Quantity, Symbol
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.expressions.instances import label, scopes
+from fairc.dsl.model.names import base, indexed
 from fairc.dsl.text import syntax
 from fairc.words.blocks import link as keys
 from fairc.words.losses import Loss, loss_of
@@ -28,6 +29,7 @@ from fairc.words.queues.discipline import queue_of
 from fairc.words.trace import load_trace
 
 from .dynamics import Dynamics, LinkChange, changes, rates, with_changes
+from .groups import CLIENT, SERVER
 from .impairments import impairment_of
 from .peps import peps
 from .policers import place_policers
@@ -61,17 +63,24 @@ class _LinkSide:
     ends: Span
 
 
-def build_network(layers: Sequence[Layer], report: Report) -> model.Network:
+Ways = dict[tuple[str, str], _LinkSide]
+"""Directions of links by their ends, origin first."""
+
+
+def build_network(
+    layers: Sequence[Layer], report: Report, has_pairs: bool = False
+) -> model.Network:
     """Return the network that a topology's body describes, with the changes of each `with` in turn.
 
-    Raises CompileError with everything wrong in it; warnings go to `report`.
+    has_pairs: whether each flow has copies of `client` and `server` as its own hosts, whose links a
+    `with` may change. Raises CompileError with everything wrong in it; warnings go to `report`.
     """
     gather = Gather()
     layers = [(body, _with_lets(body, scope, gather)) for body, scope in layers]
     nodes: dict[str, model.Node] = {}
-    ways: dict[tuple[str, str], _LinkSide] = {}
+    ways: Ways = {}
     for body, scope in layers:
-        before = Before(frozenset(nodes), {})
+        before = Before(frozenset(nodes), {}, has_pairs)
         _nodes(body, scope, nodes, gather)
         for element in body.elements:
             if len(gather.found) >= MOST_FOUND:
@@ -82,7 +91,11 @@ def build_network(layers: Sequence[Layer], report: Report) -> model.Network:
                         if len(gather.found) >= MOST_FOUND:
                             break
                         _link(element, inner, nodes, ways, before, gather)
-    links = () if gather.found else _pair(ways, gather, report)
+    paired = () if gather.found else _pair(_both_ways(ways), gather, report)
+    links = tuple(link for link in paired if {link.a, link.b} <= nodes.keys())
+    own = tuple(link for link in paired if link not in links)
+    with gather.attempt():
+        _refuse_policed(own)
     pairs: tuple[model.Pep, ...] = ()
     if not gather.found:
         with gather.attempt():
@@ -94,7 +107,54 @@ def build_network(layers: Sequence[Layer], report: Report) -> model.Network:
         with gather.attempt():
             fail("empty-topology", "this topology has no nodes", body.span)
     gather.finish()
-    return model.Network(tuple(nodes.values()), links, body.span, pairs)
+    return model.Network(tuple(nodes.values()), links, body.span, pairs, has_pairs, own)
+
+
+def _refuse_policed(own: Sequence[model.Link]) -> None:
+    """Refuse a policer on the link of a flow's own host: no other flow is there to compare with."""
+    for link in own:
+        policer = link.forward.policer or link.backward.policer
+        if policer is not None:
+            fail(
+                "impossible-pair",
+                "a policer is on the link of one flow's own host",
+                policer.span,
+                help="police the link between the routers",
+            )
+
+
+def _general(way: tuple[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield a direction, and those of which it is a copy for a flow's own host, up to the
+    topology's: `server[f[2]]` to `left`, `server[f]` to `left`, `server` to `left`.
+    """
+    yield way
+    a, b = (_less(end) for end in way)
+    if (a, b) != way:
+        yield from _general((a, b))
+
+
+def _less(end: str) -> str:
+    """Return the name of a flow's own host without its flow's index, or without its flow."""
+    kind, _, rest = end.partition("[")
+    if kind not in (CLIENT, SERVER) or not rest:
+        return end
+    flow = rest[:-1]
+    return indexed(kind, [base(flow)]) if "[" in flow else kind
+
+
+def _known(way: tuple[str, str], ways: Ways) -> _LinkSide | None:
+    """Return a direction as it is, or that of which it is to be a copy; None: there is no link."""
+    return next((ways[each] for each in _general(way) if each in ways), None)
+
+
+def _both_ways(ways: Ways) -> Ways:
+    """Return the directions, and where a flow's own host has one, the opposite one as well."""
+    whole = dict(ways)
+    for a, b in ways:
+        opposite = _known((b, a), ways)
+        if opposite is not None:
+            whole[b, a] = opposite
+    return whole
 
 
 class Before(NamedTuple):
@@ -102,10 +162,12 @@ class Before(NamedTuple):
 
     nodes: those of the layers below.
     described: direction of a link -> where this layer describes it.
+    has_pairs: whether flows have hosts of their own.
     """
 
     nodes: frozenset[str]
     described: dict[tuple[str, str], Span]
+    has_pairs: bool
 
 
 def _devices(layers: Sequence[Layer], kind: str) -> list[tuple[syntax.Device, Scope]]:
@@ -177,7 +239,7 @@ def _link(
     link: syntax.Link,
     scope: Scope,
     nodes: Mapping[str, model.Node],
-    ways: dict[tuple[str, str], _LinkSide],
+    ways: Ways,
     before: Before,
     gather: Gather,
 ) -> None:
@@ -188,14 +250,17 @@ def _link(
     for ends in link.ends:
         with gather.attempt():
             left, right = (label(end, scope) for end in (ends.left, ends.right))
-            for name, end in ((left, ends.left), (right, ends.right)):
-                if name not in nodes:
+            below = left, right
+            if before.has_pairs and before.nodes:
+                *_, below = _general(below)
+            for name, one, end in zip((left, right), below, (ends.left, ends.right), strict=True):
+                if one not in nodes:
                     refuse_unknown("node", "node", name, nodes, end.span)
             if left == right:
                 fail("self-link", f"this links `{left}` to itself", ends.span)
             pair = (left, right)
             ordered = {"--": (pair, pair[::-1]), "->": (pair,), "<-": (pair[::-1],)}[ends.arrow]
-            if before.nodes >= set(pair) and pair not in ways:
+            if before.nodes >= set(below) and below not in ways:
                 _refuse_unlinked(pair, ends.span, ways)
             for key in ordered:
                 if key in before.described:
@@ -212,16 +277,35 @@ def _link(
             if not gather.found:
                 written = link.settings.changes if link.settings else ()
                 dynamics = tuple((change, scope) for change in written)
-                olds = [ways.get(key) for key in ordered]
-                if olds[0] is None:
+                if _known(ordered[0], ways):
+                    _change(ways, ordered, settings, dynamics, (link.span, ends.span))
+                else:
                     way = _way(settings, dynamics, link.span, ends.span)
                     ways.update(dict.fromkeys(ordered, way))
-                    continue
-                first = _changed(olds[0], settings, dynamics)
-                for key, old in zip(ordered, olds, strict=True):
-                    assert old is not None, "a link has both directions"
-                    same = old is olds[0]
-                    ways[key] = first if same else _changed(old, settings, dynamics)
+
+
+def _change(
+    ways: Ways,
+    chosen: Sequence[tuple[str, str]],
+    settings: Settings,
+    dynamics: Dynamics,
+    at: tuple[Span, Span],
+) -> None:
+    """Change directions of links, with their copies for flows' own hosts.
+
+    at: the statement and the ends that do so, which describe an own host's link from then on.
+    """
+    copies = [way for way in ways if way not in chosen and {*_general(way)} & {*chosen}]
+    made: list[tuple[_LinkSide, _LinkSide]] = []  # directions that are one stay one
+    for key in (*chosen, *copies):
+        old = _known(key, ways)
+        assert old is not None, "a link that is not there is not changed"
+        new = next((new for known, new in made if known is old), None)
+        if new is None:
+            place = (old.statement, old.ends) if key in ways else at
+            new = _changed(old, settings, dynamics, place)
+            made.append((old, new))
+        ways[key] = new
 
 
 def _refuse_unlinked(
@@ -243,14 +327,16 @@ def _refuse_unlinked(
     )
 
 
-def _changed(old: _LinkSide, settings: Settings, dynamics: Dynamics) -> _LinkSide:
-    """Return one direction of a link with what a `with` says of it."""
+def _changed(
+    old: _LinkSide, settings: Settings, dynamics: Dynamics, place: tuple[Span, Span]
+) -> _LinkSide:
+    """Return one direction of a link with what a `with` says; place: its statement and ends."""
     everything = Settings(
         settings.block,
         {**old.settings.typed, **settings.typed},
         {**old.settings.values, **settings.values},
     )
-    return _way(everything, (*old.dynamics, *dynamics), old.statement, old.ends)
+    return _way(everything, (*old.dynamics, *dynamics), *place)
 
 
 def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) -> _LinkSide:

@@ -56,6 +56,14 @@ def size_units(
             labels=(Label(drawn.span, "its `rtt` is drawn"),),
             help="compare bytes or packets",
         )
+    if BDP in wanted and network.own:
+        fail(
+            "ambiguous-size",
+            "`bdp` has no single size here: flows have hosts with links of their own",
+            at,
+            labels=(Label(network.own[0].forward.span, "one of them"),),
+            help="compare bytes or packets",
+        )
     found = _bottlenecks(network, trips)
     if not found:
         fail(

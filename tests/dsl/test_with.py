@@ -149,6 +149,62 @@ def test_only_topologies_have_changes(check: Check, base: str) -> None:
     assert [d.code for d in found.errors] == [expected]
 
 
+PAIRS = (
+    "flow even { cca = cubic  workload = bulk }",
+    "flow f[i] for i in 1..2 { cca = cubic  workload = bulk }",
+    "duration = 5s",
+)
+
+
+def test_hosts_of_flows_have_links_of_their_own(build: Build) -> None:
+    """Of one flow, of all with an index, of one of these; other hosts keep theirs."""
+    (found,) = build(
+        "topology = dumbbell(rate: 10Mbit/s, rtt: 20ms) with {"
+        "  link server[even] -> left { delay = 1ms  at 1s { delay = 2ms } }"
+        "  link client[f[2]] -- right { loss = 1% }"
+        "  link client[f] -- right { rate = 50Mbit/s }"
+        "  link server -- left { rate = 900Mbit/s }"
+        " }",
+        *PAIRS,
+    )
+    links = ways(found)
+    even = links["even-server", "left"]
+    assert (even.delay_ns, [c.at_ns for c in even.changes]) == (1_000_000, [10**9])
+    assert links["left", "even-server"].delay_ns == links["f-1-server", "left"].delay_ns == 0
+    assert {way.rate_bps for (a, _), way in links.items() if "-server" in a} == {900_000_000}
+    clients = {
+        a: (w.rate_bps, w.impairment.loss) for (a, _), w in links.items() if a.endswith("-client")
+    }
+    assert clients == {
+        "even-client": (100_000_000, 0),
+        "f-1-client": (50_000_000, 0),
+        "f-2-client": (50_000_000, 0.01),
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ("link server[odd] -> left { delay = 1ms }", "unknown-flow"),
+        ("link server[f[3]] -> left { delay = 1ms }", "unknown-flow"),
+        ("link server[even] -> right { delay = 1ms }", "unknown-link"),
+        ("link left[even] -> right { delay = 1ms }", "unknown-node"),
+        ("link left -> client[even] { policer = conex(5pkt/s, 45pkt) }", "unknown-link"),
+        ("link right -> client[even] { policer = conex(5pkt/s, 45pkt) }", "impossible-pair"),
+    ],
+)
+def test_what_hosts_of_flows_refuse(check: Check, changes: str, code: str) -> None:
+    network = f"topology = dumbbell(rate: 10Mbit/s, rtt: 20ms) with {{ {changes} }}"
+    assert [d.code for d in check(network, *PAIRS).errors] == [code]
+
+
+def test_only_presets_with_pairs_of_hosts_have_them(check: Check) -> None:
+    network = (
+        "topology = bottleneck(rate: 1Mbit/s) with { link server[even] -> left { loss = 1% } }"
+    )
+    assert [d.code for d in check(network, *PAIRS).errors] == ["unknown-node"]
+
+
 @pytest.mark.parametrize("name", ["bottleneck", "dumbbell", "access", "parking_lot", "geo", "4g"])
 def test_a_preset_takes_what_a_link_takes(tmp_path: Path, name: str) -> None:
     (tmp_path / "a.trace").write_text("1\n2\n3\n4\n100\n200\n")
