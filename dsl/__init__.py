@@ -6,7 +6,9 @@ core          sources and spans, diagnostics, units, values, kinds, registries, 
               everything else builds on
 text          a file's bytes to a syntax tree, and the canonical layout of `fairc fmt`
 loading       source to experiment: what `load` does; imports: what other files declare
+inheritance   an experiment with what it inherits (`extends`)
 checker       tree to experiment, part by part, collecting every error
+unbuilt       what the grammar has and the checker does not understand yet
 grid          axes, cross product, `exclude`, `sample`, `order`, `--where`, `--set`
 expressions   expressions to values, with exact arithmetic
 blocks        the settings of a block, checked against its keys
@@ -21,7 +23,7 @@ from .core.diagnostics import CompileError, Diagnostic, Diagnostics, Label, Seve
 from .core.render import render_concise, render_full, render_json, runnable
 from .core.source import Source, Span
 from .grid.conditions import Condition, condition
-from .loading import load
+from .loading import load, load_all
 from .text.reading import read
 
 __all__ = [
@@ -35,6 +37,7 @@ __all__ = [
     "Span",
     "condition",
     "load",
+    "load_all",
     "read",
     "render_concise",
     "render_full",

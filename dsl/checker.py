@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import ParamSpec, TypeVar
 
@@ -17,7 +17,8 @@ from . import model
 from .blocks import Block
 from .core.diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
 from .core.entries import Parameter
-from .core.problems import MOST_FOUND, Gather, not_yet
+from .core.problems import MOST_FOUND, Gather, fail, not_yet
+from .core.registry import suggest
 from .core.source import Span
 from .core.units import NUMBER
 from .core.values import Quantity, Symbol, Text
@@ -28,6 +29,7 @@ from .grid.grid_checks import Draws, draw_sample, draws, excluded, occurring
 from .grid.settings import Overrides
 from .grid.sweeps import RESERVED, Grid
 from .imports import imported
+from .inheritance import whole
 from .results.claim_forms import statistical
 from .results.claims import check_claims
 from .results.facts import Facts, condition
@@ -66,15 +68,36 @@ def _may_differ(item: syntax.Flow | syntax.Users) -> bool:
     return bool(item.name.index) or item.when is not None
 
 
-class Checker:
-    """Checks one file, and collects what is wrong in `diagnostics`."""
+def _settable(statement: syntax.Statement) -> Iterator[str]:
+    """Yield the names that a statement gives values to."""
+    if isinstance(statement, syntax.Let):
+        yield statement.name.text
+    elif isinstance(statement, syntax.Sweep):
+        yield from (word.text for binding in statement.bindings for word in binding.names)
 
-    def __init__(self, file: syntax.File, overrides: Overrides) -> None:
+
+class Checker:
+    """Checks one experiment of a file, and collects what is wrong in `diagnostics`.
+
+    name: of the experiment; None if the file has only one. others: the experiments that are checked
+    besides; names that are set may be theirs.
+    """
+
+    def __init__(
+        self,
+        file: syntax.File,
+        overrides: Overrides,
+        name: str | None = None,
+        others: Collection[str] = (),
+    ) -> None:
         self._file = file
+        self._name = name
+        self._others = others
         self._overrides = overrides
         self.diagnostics = Diagnostics()
         self._silent: set[str] = set()
         self._statements: tuple[syntax.Statement, ...] = ()
+        self._elsewhere: set[str] = set()
 
     def check(self) -> Experiment | None:
         """Return the experiment, or None if there are errors."""
@@ -96,29 +119,61 @@ class Checker:
         self._version()
         declared, self._imported = self._try(imported, self._file) or ([], [])
         self._declarations = (*declared, *self._file.declarations)
-        if unbuilt := list(refusals(self._declarations)):
-            self._warn_all(unbuilt)
-            return None
         self._topologies = {t.name.text: t for t in self._unique(syntax.Topology, "topology")}
-        experiments = self._unique(syntax.Experiment, "experiment")
+        found = {e.name.text: e for e in self._unique(syntax.Experiment, "experiment")}
+        chosen = self._try(self._chosen, found)
+        result = self._try(self._whole, chosen, found) if chosen else None
+        return None if self.diagnostics.errors else result
+
+    def _chosen(self, declared: Mapping[str, syntax.Experiment]) -> syntax.Experiment:
+        """Return the experiment to check: the one that is asked for, or the file's only one."""
+        last = self._file.declarations[-1:]
+        experiments = [e for e in declared.values() if not e.is_template]
+        named = declared.get(self._name or "")
+        if named is not None and named.is_template:
+            fail(
+                "template-run",
+                f"`{named.name.text}` is a template, which is not run",
+                named.name.span,
+                help="write `experiment` instead of `template`, or extend it: `experiment NAME"
+                f" extends {named.name.text} {{ ... }}`",
+            )
         if not experiments:
-            last = self._file.declarations[-1:]
-            self._error(
+            fail(
                 "no-experiment",
-                "this file has no experiment",
+                "this file has only templates, which are not run"
+                if declared
+                else "this file has no experiment",
                 last[0].span if last else None,
                 help="add `experiment NAME { ... }`; see examples/quickstart.fexp",
             )
-        for extra in experiments[1:]:
-            self._error(
-                "second-experiment",
-                "a file holds one experiment",
-                extra.name.span,
-                labels=(Label(experiments[0].name.span, "the first one"),),
-                help="put this one into a file of its own, or sweep over what differs",
+        if self._name is not None and named is None:
+            known = ", ".join(e.name.text for e in experiments)
+            near = suggest(self._name, [e.name.text for e in experiments])
+            fail(
+                "unknown-experiment",
+                f"this file has no experiment `{self._name}`",
+                None,
+                note=f"did you mean `{near}`?" if near else "",
+                help=f"known: {known}",
             )
-        result = self._try(self._experiment, experiments[0]) if experiments else None
-        return None if self.diagnostics.errors else result
+        return named or experiments[0]
+
+    def _whole(
+        self, chosen: syntax.Experiment, declared: Mapping[str, syntax.Experiment]
+    ) -> Experiment | None:
+        experiment = whole(chosen, declared)
+        self._elsewhere = {
+            name
+            for other in (self._others if self._overrides.names else ())
+            for statement in whole(declared[other], declared).statements
+            for name in _settable(statement)
+        }
+        others = (d for d in self._declarations if not isinstance(d, syntax.Experiment))
+        if unbuilt := list(refusals([*others, experiment])):
+            self._warn_all(unbuilt)
+            return None
+        return self._experiment(experiment)
 
     # the parts, in order
 
@@ -129,7 +184,7 @@ class Checker:
         block = Block(
             experiment.name.span, self._of(syntax.Setting), keys.EXPERIMENT, "an experiment"
         )
-        self._try(self._overrides.apply, bindings, lets, block)
+        self._try(self._overrides.apply, bindings, lets, block, self._elsewhere)
         self._try(block.checked)
         static = Scope({}, lets)
         given = self._try(block.get, keys.REPEAT, static)

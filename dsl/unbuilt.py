@@ -35,8 +35,6 @@ _Rule = tuple[type[syntax.Node], str, Callable[[Any], syntax.Node | None]]
 
 _UNBUILT: tuple[_Rule, ...] = (
     (syntax.Metric, "`metric`", lambda node: node.name),
-    (syntax.Experiment, "`template`", lambda node: node.name if node.is_template else None),
-    (syntax.Experiment, "`extends`", lambda node: node.extends),
     (syntax.Device, "`tunnel`", lambda node: node.name if node.kind == "tunnel" else None),
     (syntax.Change, "`over`", lambda node: node.over),
     (syntax.Cycle, "`every`", lambda node: node),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from fairc.dsl.blocks import Block
@@ -49,11 +49,22 @@ class Overrides:
         )
 
     def apply(
-        self, bindings: list[syntax.Binding], lets: dict[str, syntax.Expr], block: Block
+        self,
+        bindings: list[syntax.Binding],
+        lets: dict[str, syntax.Expr],
+        block: Block,
+        elsewhere: Collection[str] = (),
     ) -> None:
-        """Replace values in place. Raises CompileError for unknown names."""
+        """Replace values in place.
+
+        elsewhere: names that other experiments have, which need not be here. Raises CompileError
+        for unknown names.
+        """
         gather = Gather()
+        here = {*lets, *EXPERIMENT.names(), *(w.text for b in bindings for w in b.names)}
         for name, (word, value) in self._values.items():
+            if name in elsewhere and name not in here:
+                continue
             with gather.attempt():
                 self._one(name, word, value, bindings, lets, block)
         gather.finish()

@@ -46,9 +46,13 @@ def check(files: tuple[Path, ...], form: str) -> int:
 def diagnose(path: Path) -> Diagnostics:
     """Return every diagnostic of a file: the front end's and the compiler's."""
     try:
-        return compiled(*load(path, {}))
+        experiments, found = load(path, {})
     except CompileError as error:
         return Diagnostics(error.diagnostics)
+    if len(experiments) < 2:
+        return compiled(experiments[0] if experiments else None, found)
+    every = [d for each in experiments for d in compiled(each, each.diagnostics)]
+    return Diagnostics(dict.fromkeys([*found, *every]))
 
 
 def compiled(experiment: Experiment | None, found: Diagnostics) -> Diagnostics:

@@ -49,12 +49,15 @@ def compile(
     if single_file and not any(target.begin_alone for target in find(targets)):
         alone = " or ".join(target.name for target in TARGETS if target.begin_alone)
         raise UsageError(f"--single-file is for programs of {alone}", f"add --target {alone}")
-    compilation = compiled(file, settings, engine)
-    try:
-        emit(compilation, output, targets, single_file)
-    except (FileExistsError, NotADirectoryError) as error:
-        raise UsageError(str(error), "name another folder with -o") from None
-    show_warnings(compilation)
-    show_choice(compilation.plan)
-    cells = compilation.plan.cells
-    console.outcome(f"{output}: {cells} {'cell' if cells == 1 else 'cells'}")
+    compilations = compiled(file, settings, engine)
+    for compilation in compilations:
+        alone = len(compilations) == 1
+        folder = output if alone else output / compilation.experiment.name
+        try:
+            emit(compilation, folder, targets, single_file)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise UsageError(str(error), "name another folder with -o") from None
+        show_warnings(compilation)
+        show_choice(compilation.plan)
+        cells = compilation.plan.cells
+        console.outcome(f"{folder}: {cells} {'cell' if cells == 1 else 'cells'}")

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from fairc.cell.expansion import PROCESSING_NS
+from fairc.compiler import Compilation
 from fairc.compiler.estimate import Estimate
 from fairc.runtime.engines import kind_of
 from fairc.runtime.formatting import size
@@ -49,7 +50,28 @@ LABELS = (
 @quiet()
 def plan(file: Path, settings: dict[str, str], jobs: int, form: str, engine: str | None) -> None:
     """Show cells, estimated time and disk, and warnings; run nothing."""
-    compilation = compiled(file, settings, engine)
+    compilations = compiled(file, settings, engine)
+    found = [_outlook(compilation, jobs) for compilation in compilations]
+    documents = [document for document, _ in found]
+    if form == "json":
+        whole = documents[0] if len(found) == 1 else {"experiments": documents}
+        console.result(console.as_json(whole))
+        return
+    for compilation, (_, lines) in zip(compilations, found, strict=True):
+        for line in lines:
+            console.result(line)
+        show_warnings(compilation)
+        if len(found) > 1:
+            console.result("")
+    if len(found) > 1:
+        cells, wall_s = (
+            sum(document[key] for document in documents) for key in ("cells", "wall_s")
+        )
+        console.result(f"{len(found)} experiments: {cells} cells, about {duration(wall_s)}")
+
+
+def _outlook(compilation: Compilation, jobs: int) -> tuple[dict[str, Any], list[str]]:
+    """Return what an experiment would do and cost, as a document and as lines."""
     experiment = compilation.experiment
     count = experiment.count()
     cells = list(compilation.representatives(LOOKED_AT))
@@ -99,9 +121,6 @@ def plan(file: Path, settings: dict[str, str], jobs: int, form: str, engine: str
             "wall_s": round(least.wall_s, 1),
             "disk_bytes": round(least.disk_bytes),
         }
-    if form == "json":
-        console.result(console.as_json(document))
-        return
     both = [least, estimate] if ends else [estimate]
     shown = {
         **document,
@@ -115,21 +134,17 @@ def plan(file: Path, settings: dict[str, str], jobs: int, form: str, engine: str
             compilation.processing_ns, kind_of(choice.engine).computing_is_free
         ),
     }
-    for key, label in LABELS:
-        if key in shown:
-            console.result(f"{label:<18}{shown[key]}")
-    for reason in choice.sentences:
-        console.result(f"engine {choice.engine}: {reason}")
+    lines = [f"{label:<18}{shown[key]}" for key, label in LABELS if key in shown]
+    lines += [f"engine {choice.engine}: {reason}" for reason in choice.sentences]
     if ends:
         few = (
             [*map(str, taken)] if len(taken) <= 8 else [*map(str, taken[:4]), "...", str(taken[-1])]
         )
-        console.result(f"precision checked after {', '.join(few)} repetitions")
-    for sentence in advice:
-        console.result(sentence)
+        lines.append(f"precision checked after {', '.join(few)} repetitions")
+    lines += advice
     if count.configurations > len(cells):
-        console.result(f"estimated from {len(cells)} configurations, evenly spread")
-    show_warnings(compilation)
+        lines.append(f"estimated from {len(cells)} configurations, evenly spread")
+    return document, lines
 
 
 def span(ends: list[str]) -> str:

@@ -93,7 +93,7 @@ def run(
         raise UsageError("--machine needs --collect: it chooses whose results to collect")
     packed = is_pack(target)
     target = run_of(target, output)
-    what, requested = read_target(target, settings), requested_engine(engine)
+    (what, *_), requested = read_target(target, settings), requested_engine(engine)
     wanted = selection(where, what.axes)
     with Store(output or default_run(what.experiment)) as store:
         store.keep_experiment(what.experiment)

@@ -22,29 +22,41 @@ from .failures import UsageError
 SHOWN_REASONS = 3
 
 
-def load(path: Path, settings: Mapping[str, str]) -> tuple[Experiment | None, Diagnostics]:
-    """Read and check a file; the experiment is None if the file is wrong. Raises CompileError."""
-    return dsl.load(dsl.read(path), settings)
+def chosen(target: Path) -> tuple[Path, str | None]:
+    """Return the file that a command names, and its experiment in `FILE.fexp:NAME`, else None."""
+    file, colon, name = str(target).rpartition(":")
+    if colon and name.isidentifier() and file.endswith(".fexp") and not target.exists():
+        return Path(file), name
+    return target, None
 
 
-def runnable(path: Path, settings: Mapping[str, str]) -> Experiment:
-    """Return the experiment in a file, ready to run. Raises CompileError if it is not.
+def load(target: Path, settings: Mapping[str, str]) -> tuple[tuple[Experiment, ...], Diagnostics]:
+    """Read and check the experiments of a file; none if something is wrong. Raises CompileError."""
+    file, name = chosen(target)
+    return dsl.load_all(dsl.read(file), settings, name)
+
+
+def runnable(target: Path, settings: Mapping[str, str]) -> tuple[Experiment, ...]:
+    """Return the experiments of a file, ready to run. Raises CompileError if one of them is not.
 
     Warnings are shown later, by `show_warnings`: the compiler has some of its own.
     """
-    experiment, found = load(path, settings)
+    experiments, found = load(target, settings)
     dsl.runnable(found).raise_if_errors()
-    if experiment is None:
+    if not experiments:
         raise CompileError(found)
-    return experiment
+    return experiments
 
 
-def compiled(path: Path, settings: Mapping[str, str], engine: str | None) -> Compilation:
-    """Return the compilation of a file that can run. Raises CompileError, UsageError.
+def compiled(
+    target: Path, settings: Mapping[str, str], engine: str | None
+) -> tuple[Compilation, ...]:
+    """Return a compilation of each experiment of a file. Raises CompileError, UsageError.
 
     engine: the value of `--engine`; None: FAIRC_ENGINE decides or, without it, the plan.
     """
-    return compiler.compile(runnable(path, settings), requested_engine(engine))
+    requested = requested_engine(engine)
+    return tuple(compiler.compile(each, requested) for each in runnable(target, settings))
 
 
 def requested_engine(engine: str | None) -> str | None:

@@ -13,6 +13,7 @@ from fairc.compiler.engine_choice import CHOICES, Reason, refusal
 from fairc.compiler.plan import Plan
 from fairc.compiler.targets.images import names
 from fairc.dsl.core.diagnostics import CompileError
+from fairc.dsl.experiment import Experiment
 from fairc.runtime.engines import kind_of
 from fairc.runtime.store.copying import copy_plan
 from fairc.runtime.store.folder import LOCK, PLAN, Store, read_cells, read_plan
@@ -38,13 +39,16 @@ class RunTarget:
     on: Callable[[str | None], Written]
 
 
-def read_target(target: Path, settings: dict[str, str]) -> RunTarget:
-    """Read a file or a compiled plan. Raises CompileError, StoreError, UsageError."""
+def read_target(target: Path, settings: dict[str, str]) -> list[RunTarget]:
+    """Read the experiments of a file, or a compiled plan.
+
+    Raises CompileError, StoreError, UsageError.
+    """
     if not target.is_dir():
-        return _file(target, settings)
+        return [_of_file(experiment) for experiment in runnable(target, settings)]
     if settings:
         _refuse_settings(target)
-    return _folder(target)
+    return [_folder(target)]
 
 
 def _refuse_settings(target: Path) -> NoReturn:
@@ -59,8 +63,7 @@ def _refuse_settings(target: Path) -> NoReturn:
     )
 
 
-def _file(file: Path, settings: dict[str, str]) -> RunTarget:
-    experiment = runnable(file, settings)
+def _of_file(experiment: Experiment) -> RunTarget:
     experiment.count()
 
     def on(engine: str | None) -> Written:

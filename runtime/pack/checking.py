@@ -96,7 +96,7 @@ def plan_again(folder: Path, checks: Checks) -> compiler.Compilation | None:
     plan = read_plan(folder)
     settings = {setting.name: setting.value for setting in plan.settings}
     try:
-        experiment, found = dsl.load(dsl.read(folder / SPEC / plan.file), settings)
+        experiment, found = dsl.load(dsl.read(folder / SPEC / plan.file), settings, plan.experiment)
         if experiment is None:
             raise CompileError(found)
         compilation = compiler.compile(experiment, plan.engine)
