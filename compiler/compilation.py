@@ -107,6 +107,7 @@ class Compilation:
             common=self._common(),
             claims=experiment.claims,
             precision=experiment.precision,
+            experiments=experiment.beside if len(experiment.beside) > 1 else (),
         )
 
     @property

@@ -98,6 +98,7 @@ class Checker:
         self._silent: set[str] = set()
         self._statements: tuple[syntax.Statement, ...] = ()
         self._elsewhere: set[str] = set()
+        self._beside: tuple[str, ...] = ()
 
     def check(self) -> Experiment | None:
         """Return the experiment, or None if there are errors."""
@@ -129,6 +130,7 @@ class Checker:
         """Return the experiment to check: the one that is asked for, or the file's only one."""
         last = self._file.declarations[-1:]
         experiments = [e for e in declared.values() if not e.is_template]
+        self._beside = tuple(e.name.text for e in experiments)
         named = declared.get(self._name or "")
         if named is not None and named.is_template:
             fail(
@@ -148,14 +150,13 @@ class Checker:
                 help="add `experiment NAME { ... }`; see examples/quickstart.fexp",
             )
         if self._name is not None and named is None:
-            known = ", ".join(e.name.text for e in experiments)
-            near = suggest(self._name, [e.name.text for e in experiments])
+            names = [e.name.text for e in experiments]
+            near = suggest(self._name, names)
             fail(
                 "unknown-experiment",
                 f"this file has no experiment `{self._name}`",
                 None,
-                note=f"did you mean `{near}`?" if near else "",
-                help=f"known: {known}",
+                help=f"did you mean `{near}`?" if near else f"known: {', '.join(names)}",
             )
         return named or experiments[0]
 
@@ -260,6 +261,7 @@ class Checker:
         grid.work.most = sys.maxsize
         return Experiment(
             name=experiment.name.text,
+            beside=self._beside,
             title=title,
             citation=citation,
             deviates=tuple(text.value for text in deviates),

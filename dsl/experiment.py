@@ -34,6 +34,7 @@ class Experiment:
     settings: what `--set` replaced, by name.
     deviates: what differs from the publication that `citation` names.
     measured_at: where `measure` has each metric.
+    beside: the names of all experiments of the file, this one's among them.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Experiment:
     settings: tuple[Setting, ...] = ()
     claims: tuple[Claim, ...] = ()
     deviates: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
 
     def configurations(self, repetition: int = 1) -> Iterator[model.Configuration]:
         """Yield every configuration that is drawn and keeps a repetition, in the order in which

@@ -48,6 +48,7 @@ class Plan(Model):
     lists none.
     repeat: the number of repetitions; with `precision` the largest one. precision: what can stop
     them earlier; left out where nothing does.
+    experiments: the names of all experiments of the file, in its order; left out where it has one.
     transmission: that frames take their time on links, unless the file says `transmit = bucket`;
     left out in plans of versions in which they never did.
     """
@@ -82,7 +83,13 @@ class Plan(Model):
     claims: Annotated[tuple[Claim, ...], Field(exclude_if=empty)] = ()
     deviates: Annotated[tuple[Text, ...], Field(exclude_if=empty)] = ()
     precision: Annotated[Precision | None, Field(exclude_if=absent)] = None
+    experiments: Annotated[tuple[Word, ...], Field(exclude_if=empty)] = ()
     transmission: Annotated[Literal["frames"] | None, Field(exclude_if=absent)] = None
+
+    @property
+    def target(self) -> str:
+        """The file as a command names it, with the experiment if the file has several."""
+        return f"{self.file}:{self.experiment}" if self.experiments else self.file
 
     @property
     def outdated(self) -> str:

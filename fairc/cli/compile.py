@@ -50,14 +50,16 @@ def compile(
         alone = " or ".join(target.name for target in TARGETS if target.begin_alone)
         raise UsageError(f"--single-file is for programs of {alone}", f"add --target {alone}")
     compilations = compiled(file, settings, engine)
-    for compilation in compilations:
-        alone = len(compilations) == 1
-        folder = output if alone else output / compilation.experiment.name
+    folders = [
+        output / c.experiment.name if len(compilations) > 1 else output for c in compilations
+    ]
+    for compilation, folder in zip(compilations, folders, strict=True):
         try:
             emit(compilation, folder, targets, single_file)
         except (FileExistsError, NotADirectoryError) as error:
             raise UsageError(str(error), "name another folder with -o") from None
-        show_warnings(compilation)
+    show_warnings(*compilations)
+    for compilation, folder in zip(compilations, folders, strict=True):
         show_choice(compilation.plan)
         cells = compilation.plan.cells
         console.outcome(f"{folder}: {cells} {'cell' if cells == 1 else 'cells'}")

@@ -18,9 +18,12 @@ from .phase import phase_lines
 from .results import TABLES, refresh, summary
 
 
-def default_run(experiment: str) -> Path:
-    """Return the run directory of an experiment, unless -o names another."""
-    return Path("results") / experiment
+def default_run(name: str, suite: str = "") -> Path:
+    """Return the run directory of an experiment, unless -o names another.
+
+    suite: the name of its file, if that has several; their folder is that of the file's name.
+    """
+    return Path("results") / suite / name
 
 
 def conclude(

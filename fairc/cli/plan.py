@@ -57,17 +57,16 @@ def plan(file: Path, settings: dict[str, str], jobs: int, form: str, engine: str
         whole = documents[0] if len(found) == 1 else {"experiments": documents}
         console.result(console.as_json(whole))
         return
-    for compilation, (_, lines) in zip(compilations, found, strict=True):
+    for _, lines in found:
         for line in lines:
             console.result(line)
-        show_warnings(compilation)
         if len(found) > 1:
             console.result("")
     if len(found) > 1:
-        cells, wall_s = (
-            sum(document[key] for document in documents) for key in ("cells", "wall_s")
-        )
+        cells = sum(document["cells"] for document in documents)
+        wall_s = sum(document["wall_s"] for document in documents)
         console.result(f"{len(found)} experiments: {cells} cells, about {duration(wall_s)}")
+    show_warnings(*compilations)
 
 
 def _outlook(compilation: Compilation, jobs: int) -> tuple[dict[str, Any], list[str]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from fairc.runtime.report import build
-from fairc.runtime.store.folder import Store
+from fairc.runtime.store.folder import PLAN, Store, read_plan
 
 from . import console
 from .options import quiet, type_path
@@ -36,9 +36,24 @@ from .results import plan_of, refresh
 def report(run: Path, forms: tuple[str, ...], warmup: bool) -> None:
     """Build the report of RUN from what is stored; nothing is run."""
     run = run_of(run)
-    plan_of(run)  # otherwise a mistyped name would become a directory
-    with Store(run) as store:
-        refresh(store)
-        built = build.build(run, forms, warmup=True) if warmup else build.build(run, forms)
-        for path in built:
-            console.outcome(str(path))
+    several = experiments_in(run)
+    for folder in several or [run]:
+        plan_of(folder)  # otherwise a mistyped name would become a directory
+        with Store(folder) as store:
+            refresh(store)
+            warm = {"warmup": True} if warmup else {}
+            for path in build.build(folder, forms, **warm):
+                console.outcome(str(path))
+    if several and "html" in forms:
+        console.outcome(str(build.build_all(run, [folder.name for folder in several])))
+
+
+def experiments_in(folder: Path) -> list[Path]:
+    """Return the run directories of the experiments of one file, in its order; none if the folder
+    is a run directory itself.
+    """
+    if (folder / PLAN).exists():
+        return []
+    found = {path.parent.name: path.parent for path in sorted(folder.glob(f"*/{PLAN}"))}
+    order = read_plan(next(iter(found.values()))).experiments if found else ()
+    return [found[name] for name in order if name in found]

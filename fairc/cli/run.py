@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from fairc.compiler.plan import Cell
+from fairc.dsl.core.diagnostics import CompileError
 from fairc.runtime import engines
 from fairc.runtime.engines.base import ConfiningEngine, Engine, RunsImages
 from fairc.runtime.host.clean import remove_temporary
 from fairc.runtime.host.faults import NotBuilt
+from fairc.runtime.report import build
 from fairc.runtime.run import history, lock, rounds
 from fairc.runtime.run.history import invocation
 from fairc.runtime.store import occupant
-from fairc.runtime.store.folder import LOCK, Store, StoreError, read_cells
+from fairc.runtime.store.folder import LOCK, PLAN, Store, StoreError, read_cells
 
 from . import console, interruption, options
 from .collect import collect
@@ -27,7 +30,7 @@ from .options import jobs, quiet, settings, type_path, where
 from .packs import is_pack, run_of
 from .phase import check_phases
 from .sources import offering, requested_engine, selection, show_choice
-from .targets import check, on_engine, read_target
+from .targets import RunTarget, check, on_engine, read_target
 
 T = TypeVar("T")
 
@@ -93,18 +96,75 @@ def run(
         raise UsageError("--machine needs --collect: it chooses whose results to collect")
     packed = is_pack(target)
     target = run_of(target, output)
-    (what, *_), requested = read_target(target, settings), requested_engine(engine)
-    wanted = selection(where, what.axes)
-    with Store(output or default_run(what.experiment)) as store:
+    asked = Asked(
+        engine, requested_engine(engine), jobs, where, fresh, phases, allow_image, packed, strict
+    )
+    experiments = read_target(target, settings)
+    if len(experiments) > 1:
+        return all_of(experiments, output, asked)
+    (what,) = experiments
+    return one_of(what, output or default_run(what.experiment, what.suite), asked)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The options of a run. engine: as named on the command line; requested: or by FAIRC_ENGINE."""
+
+    engine: str | None
+    requested: str | None
+    jobs: int
+    where: str | None
+    fresh: bool
+    phases: bool
+    allow_image: bool
+    packed: bool
+    strict: bool
+
+
+def all_of(experiments: Sequence[RunTarget], output: Path | None, asked: Asked) -> int:
+    """Run the experiments of a file one after the other, each in a run directory of its own below
+    one folder, and report them on one page; return the exit status.
+    """
+    folder = output or default_run(experiments[0].suite)
+    if (folder / PLAN).exists():
+        raise UsageError(
+            f"{folder} is the run directory of one experiment, and the file has several",
+            "name another folder with -o",
+        )
+    meant = [what for what in experiments if _has_names(asked.where, what)] or experiments
+    statuses: list[int] = []
+    for number, what in enumerate(meant, 1):
+        console.outcome(f"experiment {what.experiment}, {number} of {len(meant)}")
+        statuses.append(one_of(what, folder / what.experiment, asked))
+        console.outcome("")
+    names = [what.experiment for what in experiments]
+    page = build.build_all(folder, [name for name in names if (folder / name / PLAN).exists()])
+    console.outcome(f"report of all: {page}")
+    return max(statuses)
+
+
+def _has_names(where: str | None, what: RunTarget) -> bool:
+    """Return whether an experiment has the names in `--where`; others are left out."""
+    try:
+        selection(where, what.axes)
+    except CompileError:
+        return False
+    return True
+
+
+def one_of(what: RunTarget, folder: Path, asked: Asked) -> int:
+    """Run the missing cells of an experiment, and report; return the exit status."""
+    wanted = selection(asked.where, what.axes)
+    with Store(folder) as store:
         store.keep_experiment(what.experiment)
-        if phases and (obstacle := occupant.obstacle(store.path / occupant.PHASE_CHECK)):
+        if asked.phases and (obstacle := occupant.obstacle(store.path / occupant.PHASE_CHECK)):
             raise StoreError(obstacle)
-        if engine:
-            store.keep_engine(engine)
-        plan, write = on_engine(what, store.engine, engine, requested)
+        if asked.engine:
+            store.keep_engine(asked.engine)
+        plan, write = on_engine(what, store.engine, asked.engine, asked.requested)
         staged = store.stage(write)
         show_choice(plan)
-        check(plan.engine, staged, allow_image)
+        check(plan.engine, staged, asked.allow_image)
 
         def cells() -> Iterator[Cell]:
             return read_cells(staged if staged.exists() else store.path)
@@ -112,19 +172,18 @@ def run(
         again = "`--engine {0}`" + (f" with `-o {store.path}-{{0}}`" if store.engine else "")
         with (
             offering(plan.engine, cells, again),
-            closing(prepared(plan.engine, allow_image, packed)) as prepared_engine,
+            closing(prepared(plan.engine, asked.allow_image, asked.packed)) as prepared_engine,
         ):
             store.adopt(staged)
-            asked = invocation(store, where, phases=phases)
             return sweep(
                 store,
                 prepared_engine,
-                jobs,
+                asked.jobs,
                 wanted,
-                asked,
-                fresh=fresh,
-                phases=phases,
-                strict=strict,
+                invocation(store, asked.where, phases=asked.phases),
+                fresh=asked.fresh,
+                phases=asked.phases,
+                strict=asked.strict,
             )
 
 

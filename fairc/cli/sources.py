@@ -67,10 +67,11 @@ def requested_engine(engine: str | None) -> str | None:
         raise UsageError(error.args[0]) from None
 
 
-def show_warnings(compilation: Compilation) -> None:
+def show_warnings(*compilations: Compilation) -> None:
     """Show what the compiler found, unless quiet; call it once the cells have been compiled."""
-    if len(compilation.diagnostics) and not console.is_quiet():
-        show(compilation.diagnostics)
+    found = dict.fromkeys(d for compilation in compilations for d in compilation.diagnostics)
+    if found and not console.is_quiet():
+        show(Diagnostics(found))
 
 
 def show_choice(plan: Plan) -> None:

@@ -28,12 +28,14 @@ Written = tuple["Plan", Callable[[Path], None]]
 class RunTarget:
     """What to run, before it has an engine.
 
-    axes: the swept names. engine: the one that a compiled plan is for; None for a file. on: an
-    engine, or None for the one that the plan chooses -> the plan's header, and a function that
-    writes the plan into a folder; raises CompileError.
+    suite: the name of its file, if that has several experiments; else empty. axes: the swept names.
+    engine: the one that a compiled plan is for; None for a file. on: an engine, or None for the one
+    that the plan chooses -> the plan's header, and a function that writes the plan into a folder;
+    raises CompileError.
     """
 
     experiment: str
+    suite: str
     axes: tuple[str, ...]
     engine: str | None
     on: Callable[[str | None], Written]
@@ -55,11 +57,12 @@ def _refuse_settings(target: Path) -> NoReturn:
     """Raise UsageError, naming the command that applies settings to the plan's file; StoreError if
     it is no plan.
     """
-    spec = target / "spec" / read_plan(target).file
+    plan = read_plan(target)
+    spec, named = target / "spec" / plan.file, target / "spec" / plan.target
     into = f" -o {target}" if (target / LOCK).is_file() else ""
     raise UsageError(
         f"--set applies to a file, but {target} is a compiled plan",
-        f"its file: fairc run {spec}{into} --set NAME=VALUE" if spec.is_file() else "",
+        f"its file: fairc run {named}{into} --set NAME=VALUE" if spec.is_file() else "",
     )
 
 
@@ -75,7 +78,9 @@ def _of_file(experiment: Experiment) -> RunTarget:
 
         return compilation.plan, write
 
-    return RunTarget(experiment.name, tuple(axis.name for axis in experiment.axes), None, on)
+    suite = Path(experiment.file.name).stem if len(experiment.beside) > 1 else ""
+    axes = tuple(axis.name for axis in experiment.axes)
+    return RunTarget(experiment.name, suite, axes, None, on)
 
 
 def _folder(target: Path) -> RunTarget:
@@ -104,7 +109,7 @@ def _folder(target: Path) -> RunTarget:
 
     axes = tuple(axis.name for axis in header.axes)
     # A run directory is a plan, too; the engine of its results takes precedence.
-    return RunTarget(header.experiment, axes, Store(target).engine or header.engine, on)
+    return RunTarget(header.experiment, "", axes, Store(target).engine or header.engine, on)
 
 
 def on_engine(

@@ -86,7 +86,7 @@ def file_name(run: Run) -> str:
 
 def commands(run: Run) -> tuple[tuple[str, str], ...]:
     """Return the commands that repeat the run and read its results: (command, what it does)."""
-    results = shlex.quote(f"results/{run.plan.experiment}")
+    results = shlex.quote(_results(run.plan))
     again = again_by(run)
     first = "runs what is missing, and writes this report"
     if len(again) > 1:
@@ -103,6 +103,12 @@ def commands(run: Run) -> tuple[tuple[str, str], ...]:
     )
 
 
+def _results(plan: Plan) -> str:
+    """Return the folder in which `fairc run` puts a run of the plan."""
+    suite = f"{PurePath(plan.file).stem}/" if plan.experiments else ""
+    return f"results/{suite}{plan.experiment}"
+
+
 def again_by(run: Run) -> list[str]:
     """Return the commands, in the folder of the `.fexp` file, that together run everything
     again.
@@ -117,7 +123,8 @@ def _of_plan(plan: Plan) -> Mapping[str, Any]:
 
 
 def _command(run: Run, entry: Mapping[str, Any]) -> str:
-    command = ["fairc", "run", file_name(run), "-o", f"results/{run.plan.experiment}"]
+    file = PurePath(run.plan.target).name
+    command = ["fairc", "run", file, "-o", _results(run.plan)]
     for name, value in entry.get("settings", {}).items():
         command += ["--set", f"{name}={value}"]
     if "engine" in entry:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -30,8 +32,16 @@ from .warmup import warmup_sheet
 class _Report:
     """A report while it is built: each part is made once, and only if a format needs it."""
 
-    def __init__(self, path: Path, formats: Collection[str] = (), *, warmup: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        formats: Collection[str] = (),
+        *,
+        warmup: bool = False,
+        prefix: str = "",
+    ) -> None:
         self.warmup = warmup
+        self._prefix = prefix
         self._svg, self._pdf = bool({"html", "svg"} & {*formats}), "pdf" in formats
         self.run = Run(path)
         results = Results(self.run)
@@ -41,7 +51,10 @@ class _Report:
 
     @cached_property
     def figures(self) -> tuple[Drawing | Sheet, ...]:
-        return tuple(with_picture(self.subject, list(self._draw())))
+        found = with_picture(self.subject, list(self._draw()))
+        if not self._prefix:
+            return tuple(found)
+        return tuple(replace(figure, name=f"{self._prefix}{figure.name}") for figure in found)
 
     def _draw(self) -> Iterator[tuple[FigureRequest | None, Drawing | Sheet]]:
         known = {kind.name: kind for kind in FIGURES}
@@ -153,9 +166,35 @@ def build(run: Path, formats: Iterable[str] = ("html",), *, warmup: bool = False
             f"no report format is called '{unknown[0]}'; known: {', '.join(sorted(FORMATS))}"
         )
 
-    try:
+    with _explained():
         report = _Report(run, wanted, warmup=warmup)
         return [path for name in wanted for path in FORMATS[name](report)]
+
+
+def build_all(folder: Path, names: Sequence[str]) -> Path:
+    """Build one page of the experiments of a file, whose run directories are in a folder; return
+    it.
+
+    Each has its claims, its answer and its figures there, and a link to its own report. Raises like
+    `build`.
+    """
+    with _explained():
+        parts = []
+        for name in names:
+            report = _Report(folder / name, ("html",), prefix=f"{name}-")
+            parts.append((name, report.values, report.in_order))
+        scratch = folder / PARTIAL
+        scratch.mkdir(exist_ok=True)
+        record = Record(folder, scratch)
+        text = page.html_of_all(folder.name, parts)
+        return record.write("report.html", text.encode())
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Raise ReportError for what is wrong with a run directory, or with writing into it."""
+    try:
+        yield
     except TableError as error:
         raise ReportError(str(error)) from None
     except OSError as error:

@@ -141,14 +141,7 @@ def html(values: dict[str, Any], figures: Sequence[Rendered | Sheet]) -> str:
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}';{scripts} img-src data:; base-uri 'none'"
     )
-    # The SVGs are our own: every text in them has been escaped by the XML writer.
-    inline: list[tuple[str, Drawing | Sheet, list[Markup] | None]] = []
-    for r in figures:
-        if isinstance(r, Sheet):
-            inline.append((r.section, r, None))
-        else:
-            svgs = [Markup(themed(svg, f"figure {width}")) for width, svg in r.svg.items()]
-            inline.append((r.drawing.section, r.drawing, svgs))
+    inline = _inlined(figures)
     picture = [svg for section, _, svgs in inline if section == SECTION for svg in svgs or ()]
     pickable = any("data-pick" in svg for svg in picture)
     template = _environment(html=True).get_template("report.html.j2")
@@ -159,10 +152,63 @@ def html(values: dict[str, Any], figures: Sequence[Rendered | Sheet]) -> str:
         script=Markup(script),
         explored_json=Markup(data),
         policy=policy,
+        prefix="",
+        own_page="",
         figures=inline,
         pickable=pickable,
     )
     return page
+
+
+def html_of_all(
+    title: str, parts: Sequence[tuple[str, dict[str, Any], Sequence[Rendered | Sheet]]]
+) -> str:
+    """Return the page of several experiments: one file without external requests.
+
+    parts: the name of each, what `context` returned for it, and its figures, whose names are unique
+    on the page.
+    """
+    style = _data("style.css") + _data("claims.css")
+    environment = _environment(html=True)
+    template = environment.get_template("experiment.html.j2")
+    shown = [
+        (
+            name,
+            values,
+            Markup(
+                template.render(
+                    values,
+                    prefix=f"{name}-",
+                    own_page=f"{name}/report.html",
+                    explored=None,
+                    figures=_inlined(figures),
+                )
+            ),
+        )
+        for name, values, figures in parts
+    ]
+    page: str = environment.get_template("all.html.j2").render(
+        title=one_line(title),
+        style=Markup(style),
+        policy=f"default-src 'none'; style-src '{_digest(style)}'; img-src data:; base-uri 'none'",
+        experiments=shown,
+    )
+    return page
+
+
+def _inlined(
+    figures: Sequence[Rendered | Sheet],
+) -> list[tuple[str, Drawing | Sheet, list[Markup] | None]]:
+    """Return the section of each figure, the figure, and its SVGs; a table has none."""
+    # The SVGs are our own: every text in them has been escaped by the XML writer.
+    inline: list[tuple[str, Drawing | Sheet, list[Markup] | None]] = []
+    for r in figures:
+        if isinstance(r, Sheet):
+            inline.append((r.section, r, None))
+        else:
+            svgs = [Markup(themed(svg, f"figure {width}")) for width, svg in r.svg.items()]
+            inline.append((r.drawing.section, r.drawing, svgs))
+    return inline
 
 
 def _digest(text: str) -> str:
