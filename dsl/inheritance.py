@@ -155,7 +155,7 @@ def _swept(
             if word.text not in binder:
                 with gather.attempt():
                     _refuse_half(binding, word, own[numbers[0]])
-        return [waiting.pop(number) for number in dict.fromkeys(numbers) if number in waiting]
+        return [waiting.pop(number) for number in sorted({*numbers}) if number in waiting]
 
     result: list[syntax.Statement] = []
     last = None

@@ -1,0 +1,160 @@
+"""`template` and `extends`: what an experiment inherits; several experiments in one file."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairc.dsl import Source, load, load_all
+from fairc.dsl.experiment import Experiment
+
+BASE = """fexp 1
+
+template base {
+  source = "a study"
+  let size = 1MB
+  service film { cca = reno  workload = file(size) }
+  sweep { (rate, rtt) = [(1Mbit/s, 20ms)]  n = [1, 2]  loss = [0%, 1%] }
+  exclude n == 2 and loss == 1%
+  topology = bottleneck(rate: rate, rtt: rtt, loss: loss, queue: fifo(2bdp))
+  hosts { sack = off  initial_window = 4pkt }
+  flow a { cca = cubic  count = n  workload = file(size) }
+  flow b = film
+  repeat  = 8
+  measure = [goodput]
+  report { line(goodput(a), x: n) }
+  claim "no faster than the link" { holds = median(goodput(a)) <= rate }
+  deviates = "first"
+}
+"""
+
+
+def experiments(more: str, name: str | None = None) -> tuple[Experiment, ...]:
+    found = load_all(Source("file.fexp", BASE + more), name=name)
+    assert not found[1].errors, [d.message for d in found[1]]
+    return found[0]
+
+
+def extended(own: str) -> Experiment:
+    (found,) = experiments(f"experiment e extends base {{ {own} }}")
+    return found
+
+
+def codes(text: str, name: str | None = None) -> list[tuple[str, str]]:
+    found = load_all(Source("file.fexp", text), name=name)
+    assert not found[0]
+    return [(d.code, d.span.text if d.span else "") for d in found[1].errors]
+
+
+def flows(experiment: Experiment) -> list[tuple[object, ...]]:
+    first = next(experiment.configurations())
+    return [(f.name, f.cca, f.connections, f.options.sack) for f in first.scenario.flows]
+
+
+def test_everything_is_inherited() -> None:
+    found = extended("")
+    assert (found.name, found.citation, found.deviates) == ("e", "a study", ("first",))
+    assert [axis.name for axis in found.axes] == ["rate", "rtt", "n", "loss"]
+    assert found.count().configurations == 3 and found.repeat == 8
+    assert flows(found) == [("a", "cubic", 1, False), ("b", "reno", 1, False)]
+    assert len(found.claims) == len(found.figures) == 1
+
+
+def test_keys_replace_and_blocks_merge_key_by_key() -> None:
+    found = extended(
+        "repeat = 9  flow a { cca = bbr }  flow b { count = 3 }  flow c { cca = htcp  workload ="
+        " file(size) }  hosts { sack = on }  let size = 2MB  service film { cca = vegas }"
+    )
+    assert found.repeat == 9
+    assert flows(found) == [
+        ("a", "bbr", 1, True),
+        ("b", "vegas", 3, True),
+        ("c", "htcp", 1, True),
+    ]
+    first = next(found.configurations())
+    assert {getattr(f.workload, "bytes", 0) for f in first.scenario.flows} == {2_000_000}
+    assert {f.options.initial_window_packets for f in first.scenario.flows} == {4}
+
+
+def test_claims_figures_and_differences_add_up() -> None:
+    more = 'claim "another" { holds = median(goodput(b)) <= rate }'
+    found = extended(f'{more}  report {{ line(goodput(b), x: n) }}  deviates = "second"')
+    assert [claim.text for claim in found.claims] == ["no faster than the link", "another"]
+    assert len(found.figures) == 2 and found.deviates == ("first", "second")
+    again = extended('claim "no faster than the link" { holds = median(goodput(a)) < rate }')
+    assert len(again.claims) == 1
+
+
+@pytest.mark.parametrize(
+    ("sweep", "axes", "configurations"),
+    [
+        ("n = [3]", ["rate", "rtt", "n", "loss"], 2),
+        ("rtt = [1ms, 2ms]  rate = [1Mbit/s]", ["rtt", "rate", "n", "loss"], 6),
+        ("(n, loss) = [(1, 0%), (2, 0%)]", ["rate", "rtt", "n", "loss"], 2),
+        ("depth = [1, 2]", ["rate", "rtt", "n", "loss", "depth"], 6),
+    ],
+)
+def test_bindings_replace_those_of_the_same_names(
+    sweep: str, axes: list[str], configurations: int
+) -> None:
+    found = extended(f"sweep {{ {sweep} }}  flow a {{ start = 1ms }}")
+    assert [axis.name for axis in found.axes] == axes
+    assert found.count().configurations == configurations
+
+
+def test_a_topology_replaces_the_other_form() -> None:
+    inline = "topology { node server, client  link server -- client { rate = rate  delay = rtt } }"
+    found = extended(inline + "  sweep { loss = [0%] }")
+    assert len(next(found.configurations()).scenario.network.nodes) == 2
+    # and back
+    (_, last) = experiments(
+        f"experiment e extends base {{ {inline} }}\n"
+        "experiment f extends e { topology = bottleneck(rate: rate, rtt: rtt) }"
+    )
+    assert len(next(last.configurations()).scenario.network.nodes) == 4
+
+
+def test_several_experiments_and_one_of_them() -> None:
+    more = "experiment e extends base {}\nexperiment f extends e { repeat = 10 }\n"
+    found = experiments(more)
+    assert [(each.name, each.repeat) for each in found] == [("e", 8), ("f", 10)]
+    assert [each.beside for each in found] == [("e", "f")] * 2
+    (only,) = experiments(more, "f")
+    assert only.name == "f"
+    assert load(Source("file.fexp", BASE + more))[1].errors[0].code == "several-experiments"
+    made, _ = load(Source("file.fexp", BASE + more), {}, "e")
+    assert made is not None and made.name == "e"
+
+
+def test_what_is_set_need_not_be_in_every_experiment() -> None:
+    more = (
+        "experiment e extends base {}\nexperiment f extends base { let x = 1  sweep { y = [x] } }"
+    )
+    source = Source("file.fexp", BASE + more)
+    found, diagnostics = load_all(source, {"x": "2", "repeat": "7"})
+    assert not diagnostics.errors
+    assert [[s.name for s in each.settings] for each in found] == [["repeat"], ["repeat", "x"]]
+    assert [d.code for d in load_all(source, {"z": "2"})[1].errors] == ["unknown-setting"]
+    assert [d.code for d in load_all(source, {"x": "2"}, "e")[1].errors] == ["unknown-setting"]
+
+
+def test_what_is_wrong() -> None:
+    loop = BASE + "experiment e extends f {}\nexperiment f extends e {}"
+    assert codes(loop) == [("extends-loop", "f"), ("extends-loop", "e")]
+    itself = BASE + "experiment e extends e {}"
+    assert codes(itself) == [("extends-loop", "e")]
+    assert codes(BASE + "experiment e extends bas {}") == [("unknown-experiment", "bas")]
+    assert codes(BASE) == [("no-experiment", BASE[BASE.index("template") :].rstrip())]
+    one = BASE + "experiment e extends base {}"
+    assert codes(one, "base") == [("template-run", "base")]
+    assert codes(one, "f") == [("unknown-experiment", "")]
+    assert codes(f"{one}\nexperiment e extends base {{}}") == [("duplicate-experiment", "e")]
+    half = BASE + "experiment e extends base { sweep { rate = [2Mbit/s] } }"
+    assert codes(half) == [("tuple-name", "rate")]
+    many = "".join(f"experiment e{n} extends base {{}}\n" for n in range(101))
+    assert [code for code, _ in codes(BASE + many)] == ["too-many"]
+
+
+def test_a_mistake_in_a_template_is_said_once() -> None:
+    wrong = BASE.replace("cca = cubic", "cca = cubik")
+    more = "experiment e extends base {}\nexperiment f extends base {}"
+    assert codes(wrong + more) == [("unknown-cca", "cubik")]
