@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fairc.dsl import Source, load
+from fairc.dsl import Source, load_all
 
 PAGE = Path(__file__).parents[2] / "docs/learn/language.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -18,10 +18,10 @@ EXAMPLES = re.findall(r"```fexp\n(.*?)```", TEXT, re.DOTALL)
     "text", EXAMPLES, ids=lambda text: re.findall(r"experiment (\w+)", text)[0]
 )
 def test_example(text: str) -> None:
-    experiment, found = load(Source("docs/learn/language.md", text))
+    experiments, found = load_all(Source("docs/learn/language.md", text))
     assert [d.message for d in found] == []
-    assert experiment is not None
-    assert next(experiment.configurations()).scenario.flows
+    assert experiments
+    assert all(next(each.configurations()).scenario.flows for each in experiments)
 
 
 def test_there_are_examples() -> None:
