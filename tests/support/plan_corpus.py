@@ -39,6 +39,19 @@ experiment image {
   measure = [goodput]
 }
 """
+DRAWN = """fexp 1
+experiment drawn {
+  sweep { packets = [10, 20]  rate = [1Mbit/s, 2Mbit/s] }
+  let gain = median(goodput(a), where: rate == 2Mbit/s) / median(goodput(a), where: rate == 1Mbit/s)
+  topology = bottleneck(rate: rate, rtt: 20ms, queue: fifo(packets * 1pkt))
+  flow a { cca = cubic  workload = bulk }
+  flow b { cca = reno  workload = bulk }
+  duration = 3s
+  repeat = 3
+  measure = [goodput, queue_delay]
+  report { line(gain, x: packets)  scatter(goodput(b), goodput(a)) }
+}
+"""
 DISCIPLINE = {
     "kind": "qdisc",
     "discipline": "hhf",
@@ -55,7 +68,9 @@ def corpus() -> dict[str, tuple[Compilation, Cell]]:
         experiment, problems = dsl.load(dsl.read(EXAMPLES / f"{name}.fexp"))
         assert experiment is not None, dsl.render_full(problems)
         found[name] = _with_cell(compile(experiment))
-    for name, text, settings in (("rest", REST, {"speed": "3Mbit/s"}), ("image", IMAGE, {})):
+    texts = {"rest": REST, "image": IMAGE, "drawn": DRAWN}
+    for name, text in texts.items():
+        settings = {"speed": "3Mbit/s"} if name == "rest" else {}
         found[name] = _with_cell(compilation_of(text, f"{name}.fexp", "fake", settings=settings))
     compilation, cell = found["image"]
     document = json.loads(cell_json(cell))
