@@ -150,7 +150,14 @@ def require_same(left: Form | Quantity, right: Form | Quantity, at: Span) -> Non
     )
 
 
-def _refused(span: Span) -> CompileError:
+_RATIO = "for example `median(plt, where: cca == bbr) / median(plt, where: cca == cubic) < 0.9`"
+_PART = (
+    "a share of two flows is a metric of each cell, `metric part = goodput(a) / (goodput(a) +"
+    " goodput(b))`, and then `median(part)`"
+)
+
+
+def _refused(span: Span, example: str = _RATIO) -> CompileError:
     return CompileError(
         [
             Diagnostic(
@@ -158,9 +165,7 @@ def _refused(span: Span) -> CompileError:
                 "this has no confidence interval that could decide a claim",
                 span,
                 SHAPES,
-                help="for example `median(plt, where: cca == bbr) / median(plt, where: cca =="
-                " cubic)"
-                " < 0.9`",
+                help=example,
             )
         ]
     )
@@ -193,9 +198,11 @@ def _over(a: Form, b: Form, span: Span) -> Form:
             fail("division-by-zero", "this divides by zero", b.span, note="this is zero")
         return _scaled(a, 1 / _factor(b), span)
     if len(a.factors) != 1 or len(b.factors) != 1 or a.shift or b.shift:
-        raise _refused(span)
+        raise _refused(span, _PART if len(b.factors) > 1 else _RATIO)
     require_same(a, b, span)
     ((top, above),), ((bottom, below),) = a.parts.items(), b.parts.items()
+    if top == bottom:  # of a `let` that stands on both sides
+        return Form({}, above / below, NUMBER, span)
     return Form({top: above / below}, Fraction(0), NUMBER, span, bottom)
 
 

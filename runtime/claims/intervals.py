@@ -138,7 +138,7 @@ def by_repetition(
     if form == "ratio":
         top, bottom = values
         if min(*top.values(), *bottom.values()) <= 0:
-            return "a ratio needs positive values, and some are not"
+            return "a ratio needs positive values, and some are not; a share, A / (A + B), may be 0"
         return {r: unit.shift + unit.terms[0].factor * top[r] / bottom[r] for r in shared}
     return {
         r: unit.shift + _sum([t.factor * v[r] for t, v in zip(unit.terms, values, strict=True)])

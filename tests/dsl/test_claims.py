@@ -118,6 +118,21 @@ def test_a_metric_may_be_called_with_its_flow() -> None:
     assert counted.units[0].terms[0].flow == "b"
 
 
+def test_a_ratio_of_a_let_with_itself_contains_no_statistic() -> None:
+    body = "where = n == 1  holds = both / both > 1"
+    text = FILE.replace("let most", "let both = median(fairness.F)  let most")
+    text = text.format(claims=f'claim "x" {{ {body} }}', repeat=12, more="")
+    experiment, found = load(Source("f.fexp", text))
+    assert experiment is None and [d.code for d in found] == ["claim-form"]
+
+
+def test_a_share_of_two_medians_is_refused_with_a_metric_that_is_one() -> None:
+    _, found = checked(
+        'claim "x" { holds = median(goodput(a)) / (median(goodput(a)) + median(goodput(b))) > 1 }'
+    )
+    assert [code for code, _ in found] == ["claim-form"]
+
+
 def test_a_trend_orders_the_configurations_of_a_name() -> None:
     found = claim("where = cca == cubic  holds = increasing(median(goodput(a)), over: n)")
     assert (found.form, found.relation, found.unit, found.pairs) == ("trend", ">", "1", 4)
