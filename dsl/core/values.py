@@ -144,27 +144,39 @@ def extreme(operation: Literal["max", "min"], sizes: Iterable[Size], span: Span)
         same = isinstance(size, Mixture) and size.operation == operation
         for part in size.parts if isinstance(size, Mixture) and same else (size,):
             listed.setdefault(part.canonical, part)
-    kept: list[Size] = []
+    kept: list[tuple[Size, tuple[Fraction, ...] | None]] = []
     for size in listed.values():
-        if any(_decided(operation, other, size) for other in kept):
+        totals = _totals(size)
+        if any(_decided(operation, other, totals) for _, other in kept):
             continue
-        kept = [other for other in kept if not _decided(operation, size, other)] + [size]
+        kept = [known for known in kept if not _decided(operation, totals, known[1])]
+        kept.append((size, totals))
     if len(kept) == 1:
-        return replace(kept[0], span=span)
-    return Mixture(operation, tuple(sorted(kept, key=lambda size: size.canonical)), span)
+        return replace(kept[0][0], span=span)
+    sizes = sorted((size for size, _ in kept), key=lambda size: size.canonical)
+    return Mixture(operation, tuple(sizes), span)
 
 
-def _decided(operation: Literal["max", "min"], chosen: Size, other: Size) -> bool:
+def _totals(size: Size) -> tuple[Fraction, ...] | None:
+    """Return the amounts of a sum by unit, in the order of SIZES; None for another mixture."""
+    if isinstance(size, Mixture) and size.operation != "sum":
+        return None
+    totals = dict.fromkeys(SIZES, Fraction(0))
+    for part in _terms(size):
+        totals[part.dimension] += part.number
+    return tuple(totals.values())
+
+
+def _decided(
+    operation: Literal["max", "min"],
+    chosen: tuple[Fraction, ...] | None,
+    other: tuple[Fraction, ...] | None,
+) -> bool:
     """Return whether one sum is chosen over another one, whatever path and MTU."""
-    for size in (chosen, other):
-        if isinstance(size, Mixture) and size.operation != "sum":
-            return False
+    if chosen is None or other is None:
+        return False
     larger, smaller = (chosen, other) if operation == "max" else (other, chosen)
-    rest = dict.fromkeys(SIZES, Fraction(0))
-    for sign, size in ((1, larger), (-1, smaller)):
-        for part in _terms(size):
-            rest[part.dimension] += sign * part.number
-    return all(number >= 0 for number in rest.values())
+    return all(a >= b for a, b in zip(larger, smaller, strict=True))
 
 
 def _terms(size: Size) -> tuple[Quantity, ...]:

@@ -26,7 +26,7 @@ from fairc.dsl.core.values import (
 NUMBER_BITS = 2048
 """The most bits of a numerator or denominator: beyond this, a file is an attack or a slip."""
 
-MIXTURE_PARTS = 1000
+MIXTURE_PARTS = 32
 """The most parts that the sum of two sizes may have, each with several: it has one for each pair.
 """
 

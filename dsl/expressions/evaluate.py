@@ -393,7 +393,7 @@ def _chain(node: syntax.Chain, scope: Scope) -> Value:
     first, *others = _items(node.operands, scope)
     result = first
     for operator, other in zip(node.operators, others, strict=True):
-        scope.work.add(max(result.weight, other.weight), node.span)
+        scope.work.add(result.weight * other.weight, node.span)
         result = arithmetic.apply(operator, result, other, node.span, scope.names)
     return result
 
