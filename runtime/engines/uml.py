@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
@@ -31,6 +32,13 @@ CONFINED = {"bubblewrap": "yes", "namespaces": "yes", "container": "by its conta
 _NO_PROCESS = re.compile(r"clone failed, errno = (11|12)\b")
 
 
+class Initrd(NamedTuple):
+    """An initramfs and its hash."""
+
+    content: bytes
+    sha256: str
+
+
 class UmlEngine:
     """Runs a cell under User-Mode Linux in virtual time. Needs no root.
 
@@ -48,8 +56,7 @@ class UmlEngine:
         self._endpoints = Path()
         self._kernel: kernel.Kernel | None = None
         self._tracing = ""  # as of `trial.boot`
-        self._initrds: dict[tuple[str, bool], bytes] = {}  # by variant, and whether with `cell/`
-        self._initrd_hashes: dict[str, str] = {}  # by variant, without `cell/`
+        self._initrds: dict[tuple[str, bool], Initrd] = {}  # by variant, and whether with `cell/`
         self._identities: dict[tuple[str, int | None], str] = {}  # by variant, and memory in bytes
         self._lock = threading.Lock()
         self._closed = threading.Event()
@@ -79,7 +86,7 @@ class UmlEngine:
             parts = {
                 "kernel": self._kernel.sha256,
                 "image": image.require(variant).digest,
-                "initramfs": self._initrd_sha256(variant),
+                "initramfs": self._initrd(variant, runner=False).sha256,
                 "arguments": machine.kernel_arguments(variant, memory_bytes=memory_bytes),
                 "programs": runner.identity(),
             }
@@ -119,23 +126,19 @@ class UmlEngine:
         self._initrd(recipe.UML)
         self._tracing = trial.boot(self._kernel, image.require(recipe.UML))
 
-    def _initrd(self, variant: recipe.Variant, runner: bool = True) -> bytes:
-        """Return the initramfs of a variant; runner: with `cell/` in it."""
+    def _initrd(self, variant: recipe.Variant, runner: bool = True) -> Initrd:
+        """Return the initramfs of a variant; runner: with `cell/` in it.
+
+        The hash of the one without is part of every cell's key.
+        """
         with self._lock:
             if (variant.name, runner) not in self._initrds:
                 files = initramfs.guest_files(variant, self._endpoints, "machine_uml.py", runner)
                 busybox = image.require(variant).busybox.read_bytes()
-                self._initrds[variant.name, runner] = initramfs.pack(
-                    initramfs.guest_entries("init-uml", busybox, [], files)
-                )
+                content = initramfs.pack(initramfs.guest_entries("init-uml", busybox, [], files))
+                digest = hashlib.sha256(content).hexdigest()
+                self._initrds[variant.name, runner] = Initrd(content, digest)
             return self._initrds[variant.name, runner]
-
-    def _initrd_sha256(self, variant: recipe.Variant) -> str:
-        """Return the hash of the initramfs without `cell/`, which is part of every cell's key."""
-        if variant.name not in self._initrd_hashes:
-            content = self._initrd(variant, runner=False)
-            self._initrd_hashes[variant.name] = hashlib.sha256(content).hexdigest()
-        return self._initrd_hashes[variant.name]
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
         """Boot a machine, run the cell's program in it, and fetch its artefacts."""
@@ -153,7 +156,7 @@ class UmlEngine:
             memory.require(cell, memory_bytes)
             device = folder / machine.EXCHANGE
             guest_job.write(cell, device, computing_is_free=True, memory_bytes=memory_bytes)
-            (folder / machine.INITRD).write_bytes(self._initrd(variant))
+            (folder / machine.INITRD).write_bytes(self._initrd(variant).content)
             arguments = machine.kernel_arguments(variant, cell.syscall_cost_ns, memory_bytes)
             limits = guest_job.limits(cell)
             error = self._boot(variant, arguments, memory_bytes, folder, limits, core)

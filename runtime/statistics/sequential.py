@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
 
 from fairc.words.repetitions import LOOKS
 
@@ -36,7 +35,6 @@ def at_any_time(values: Sequence[float], q: float = 0.5, level: float = CONFIDEN
     return of_ranks(values, q, (kept[0], kept[1] + 1), "")
 
 
-@cache
 def kept_counts(n: int, q: float, level: float = CONFIDENCE) -> tuple[int, int]:
     """Return the least and the largest k for which a q-quantile with k of n values up to it is
     kept.

@@ -14,6 +14,8 @@ import pytest
 from fairc.runtime.ranges.cells import endings
 from fairc.runtime.store.folder import Store, StoreError, read_plan
 
+pytestmark = pytest.mark.usefixtures("without_report")
+
 Fairc = Callable[..., Any]  # conftest.py
 
 FILE = """fexp 1
@@ -58,7 +60,6 @@ def verdicts(fairc: Fairc, run: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.usefixtures("without_report")
 def test_it_ends_early_when_the_claims_are_decided(fairc: Fairc) -> None:
     """Two pairs are at 97.5 % each, which takes 9 values: the look at 12 decides, that at 8
     cannot.
@@ -73,7 +74,6 @@ def test_it_ends_early_when_the_claims_are_decided(fairc: Fairc) -> None:
     assert found["verdict"] == "holds" and [r["n"] for r in found["configurations"]] == [12, 12]
 
 
-@pytest.mark.usefixtures("without_report")
 def test_it_does_not_end_while_a_claim_is_undecided(fairc: Fairc) -> None:
     assert fairc("run", write("1kbit/s", precision="goodput = 1%  claims = decided")).status == 0
     assert cells("results/until") == [20, 20]
@@ -87,7 +87,6 @@ def test_it_does_not_end_while_a_claim_is_undecided(fairc: Fairc) -> None:
     assert fairc("run", "until.fexp", "-o", "one", "--strict").status == 1
 
 
-@pytest.mark.usefixtures("without_report")
 def test_values_and_claims_must_both_be_reached(fairc: Fairc) -> None:
     called = fairc("run", write("1kbit/s", precision="goodput = 90%  claims = decided"))
     assert "after 8 repetitions: 2 of 2 configurations are precise enough, the claim is und" in (
@@ -96,7 +95,6 @@ def test_values_and_claims_must_both_be_reached(fairc: Fairc) -> None:
     assert cells("results/until") == [12, 12]
 
 
-@pytest.mark.usefixtures("without_report")
 def test_verdicts_of_looks_and_of_the_end_are_of_the_same_intervals(fairc: Fairc) -> None:
     """Whatever the bound is: where the range ended early, every claim is decided; used up, one is
     not.
@@ -110,7 +108,6 @@ def test_verdicts_of_looks_and_of_the_end_are_of_the_same_intervals(fairc: Fairc
         assert decided == (ending.why == "reached"), share
 
 
-@pytest.mark.usefixtures("without_report")
 def test_the_cells_of_a_cluster_end_where_the_run_ends(
     fairc: Fairc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -138,7 +135,6 @@ def test_a_pack_of_it_is_verified(fairc: Fairc) -> None:
     assert found["claims"]["verdict"] == "holds"
 
 
-@pytest.mark.usefixtures("without_report")
 def test_a_fixed_number_ends_nothing_and_has_ordinary_intervals(fairc: Fairc) -> None:
     called = fairc("run", write("1kbit/s"), "-o", "one", "--set", "repeat=8")
     assert "precision-ignored" in called.err and cells("one") == [8, 8]
@@ -152,7 +148,6 @@ def test_a_fixed_number_ends_nothing_and_has_ordinary_intervals(fairc: Fairc) ->
         ({"claims": False, "goals": []}, "nothing ends its repetitions"),
     ],
 )
-@pytest.mark.usefixtures("without_report")
 def test_a_plan_that_contradicts_itself_is_refused(
     fairc: Fairc, change: dict[str, Any], words: str
 ) -> None:

@@ -22,6 +22,8 @@ from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.run import cluster
 from fairc_fake.engine import FakeEngine
 
+pytestmark = pytest.mark.usefixtures("without_report")
+
 Fairc = Callable[..., Any]  # conftest.py
 
 
@@ -268,10 +270,9 @@ def test_an_engine_that_lacks_something(plan: Fairc, monkeypatch: pytest.MonkeyP
 
 
 def test_processes_that_write_at_once(plan: Fairc) -> None:
-    """Eight at the same folder, several of them at the same cell."""
+    """Five at the same folder, each cell in two of them or more."""
     processes = [
-        started("cell", "plan", "--index", indices)
-        for indices in ("0", "0", "0-1", "1,0", "2-5", "5", "3", "0")
+        started("cell", "plan", "--index", indices) for indices in ("0", "0", "1,0", "1-5", "0,2-5")
     ]
     for process in processes:
         _, err = process.communicate(timeout=120)

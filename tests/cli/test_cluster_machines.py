@@ -12,6 +12,8 @@ from cluster_runs import BUT_TIME, CELLS, lock_but_time, table
 
 from fairc_fake.engine import FakeEngine
 
+pytestmark = pytest.mark.usefixtures("without_report")
+
 Fairc = Callable[..., Any]  # conftest.py
 
 

@@ -90,7 +90,7 @@ def test_the_same_bytes_on_another_cpu(
     artefacts.mkdir()
     guest_job.write(only, device, computing_is_free=True)
 
-    console = cpu_machine.run(cpu, device, engine._initrd(recipe.UML), tmp_path)
+    console = cpu_machine.run(cpu, device, engine._initrd(recipe.UML).content, tmp_path)
 
     error, virtual_s = guest_job.read(device, artefacts, "")
     assert error == "", console
