@@ -28,6 +28,7 @@ HELP = {
     errno.EAGAIN: "a higher limit of processes (ulimit -u), or fewer cells at once: --jobs 1",
     errno.EROFS: "a writable place: TMPDIR, or -o",
     errno.EIO: "a disk that works",
+    errno.ENOLCK: "a file system with locks, which NFS may lack: -o, or XDG_CACHE_HOME",
 }
 # Needs of every cell in virtual time: open files of a kernel and its programs, space for
 # their artefacts.

@@ -71,13 +71,18 @@ class Store:
             raise StoreError(f"{self.path} cannot be written: {error.strerror}") from None
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             owner = os.pread(self._lock, 20, 0).decode(errors="replace").strip()
             self.__exit__(None, None, None)
             raise StoreError(
                 f"{self.path} is being written by another fairc (process {owner or 'unknown'});"
                 " wait for it, or give this run its own directory with -o"
             ) from None
+        except OSError as error:  # NFS without a lock manager
+            self.__exit__(None, None, None)
+            if fault := faults.of(error):
+                raise fault from error
+            raise StoreError(f"{self.path} cannot be locked: {error.strerror}") from None
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
         try:

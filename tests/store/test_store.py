@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import io
 import json
+import os
 import tarfile
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from specs import compilation_of
 
 from fairc.compiler import Cell, emit, files
 from fairc.runtime.host import archive
+from fairc.runtime.host.faults import MachineFault
 from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.ranges.cells import finished
 from fairc.runtime.store.cell_folder import RAW
@@ -101,6 +105,17 @@ def test_two_writers_are_refused(store: Store) -> None:
     with store, pytest.raises(StoreError, match="another fairc"), Store(store.path):
         pass
     with Store(store.path):  # the lock is free again
+        pass
+
+
+def test_a_file_system_without_locks_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flock(file: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(MachineFault, match="no locks available"), Store(tmp_path / "run"):
         pass
 
 
