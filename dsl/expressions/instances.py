@@ -8,8 +8,10 @@ Each instance has a scope with the names of its loops, and a name with the value
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Protocol
 
+from fairc.dsl.core.diagnostics import CompileError
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.values import ListValue
 from fairc.dsl.model.names import indexed
@@ -22,6 +24,8 @@ INSTANCE_LIMIT = 10_000
 """How often a statement may be declared with its loops: more flows or nodes than any machine has
 room for.
 """
+
+FOR_SOME = "for what only some configurations have, write `when` and a condition: `when n > 0`"
 
 
 class Looped(Protocol):
@@ -74,7 +78,12 @@ def label(reference: syntax.Reference, scope: Scope) -> str:
 def _within(loops: Sequence[syntax.Loop], scope: Scope) -> Iterator[Scope]:
     """Yield the scopes inside loops; the values of one may depend on the names of those before."""
     loop, *inner = loops
-    values = evaluate(loop.values, scope)
+    try:
+        values = evaluate(loop.values, scope)
+    except CompileError as error:
+        raise CompileError(
+            replace(d, help=FOR_SOME) if d.code == "empty-range" else d for d in error.diagnostics
+        ) from None
     if not isinstance(values, ListValue):
         fail(
             "wrong-type",
@@ -88,7 +97,7 @@ def _within(loops: Sequence[syntax.Loop], scope: Scope) -> Iterator[Scope]:
             "empty-list",
             "this loop is over nothing, so it declares nothing",
             loop.values.span,
-            help="for what only some configurations have, write `when` and a condition",
+            help=FOR_SOME,
         )
     for value in values.items:
         bound = Scope({loop.name.text: value}, parent=scope)

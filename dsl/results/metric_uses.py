@@ -129,7 +129,8 @@ def flow_named(use: MetricUse, node: syntax.Expr, facts: Facts, more: Sequence[s
                 "unknown-flow",
                 f"`{name}` means several flows, and here one is needed",
                 node.span,
-                help=f"there are {listed([flow for flow in facts.flows if base(flow) == name])}",
+                help=f"there are {listed([flow for flow in facts.flows if base(flow) == name])}"
+                + (f"; their sum is `{metric.name}.group`" if "group" in metric.values else ""),
             )
         refuse_flow(name, node.span, known)
     return name

@@ -120,6 +120,18 @@ def test_presets(build: Build, preset: str, down_bps: int, up_bps: int, rtt_ms: 
     assert all(down >= down_bps for down, _ in rates if down is not None)
 
 
+def test_a_chain_has_any_number_of_bottlenecks(build: Build) -> None:
+    (configuration,) = build(
+        "topology = chain(hops: 5, rate: 5Mbit/s, hop: 20ms)",
+        "flow all { cca = cubic  workload = file(1MB) }",
+        "flow cross[i] for i in 1..5 { from = s[i]  to = c[i]  cca = cubic  workload = file(1MB) }",
+    )
+    links = configuration.scenario.network.links
+    slow = [(link.a, link.b) for link in links if link.forward.rate_bps == 5_000_000]
+    assert slow == [(f"r-{i}", f"r-{i + 1}") for i in range(1, 6)]
+    assert rtt_ns(configuration.scenario) == 5 * 2 * 20_000_000
+
+
 def test_a_parking_lot_has_three_bottlenecks(build: Build) -> None:
     (configuration,) = build("topology = parking_lot(rate: 5Mbit/s, hop: 20ms)")
     slow = [

@@ -14,7 +14,7 @@ from importlib import resources
 from typing import Any
 
 from fairc.dsl.core.entries import Entry, Parameter
-from fairc.dsl.core.kinds import A_RATE, A_TIME, Kind
+from fairc.dsl.core.kinds import A_COUNT, A_RATE, A_TIME, Kind
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Source
 from fairc.dsl.text import syntax
@@ -27,6 +27,7 @@ from fairc.words.queues import A_QUEUE
 from fairc.words.trace import A_LINK_RATE
 
 KINDS: Mapping[str, Kind[Any]] = {
+    "count": A_COUNT,
     "rate": A_RATE,
     "link rate": A_LINK_RATE,
     "time": A_TIME,
