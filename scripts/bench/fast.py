@@ -74,6 +74,23 @@ def guests_memory() -> int:
     return total
 
 
+LARGE_FIGURE = "uml: 502 nodes (500 servers of which 8 send 20 Mbit/s in all), 2 s, CPU s"
+LARGE = """fexp 1
+experiment large {
+  topology {
+    node client
+    node server[i] for i in 1..500
+    router switch
+    link server[i] -- switch for i in 1..500 { rate = 1Gbit/s }
+    link switch -- client { rate = 20Mbit/s  delay = 10ms }
+  }
+  flow f[i] for i in 1..8 { from = server[i * 10]  cca = cubic  workload = bulk }
+  duration = 2s
+  measure = [goodput]
+}
+"""
+
+
 def fast(engine: UmlEngine) -> Iterator[Figure]:
     """Measure the engine, except the scenarios of `scenarios.py`."""
     empty = only_cell(CELL.format(rate="1Mbit/s", workload="file(1kB)", rest=""))
@@ -102,6 +119,8 @@ def fast(engine: UmlEngine) -> Iterator[Figure]:
     )
     value = cpu_s(engine, only_cell(MANY))
     yield Figure("uml: 450 flows over 100 Mbit/s, 100 s, CPU s", f"{value:.0f} s", "90 s")
+    value = cpu_s(engine, only_cell(LARGE))
+    yield Figure(LARGE_FIGURE, f"{value:.0f} s", "")
     yield from page_loads(engine)
 
 
