@@ -132,12 +132,15 @@ def test_every_table_of_the_page_is_there_in_both_forms(reported: Path) -> None:
 
 
 def test_sections_draw_their_tables_with_one_template() -> None:
-    """Except the answer with its explorer, and the claims with their pictures."""
+    """Except the answer with its explorer, the claims with their pictures, and the page of several
+    experiments, which links to theirs.
+    """
     import fairc.runtime.report
 
     folder = Path(fairc.runtime.report.__file__).parent / "templates"
     tags = {p.name: re.findall(r"<table\b[^>]*>", p.read_text("utf-8")) for p in folder.glob("*")}
     assert {name for name, found in tags.items() if found} == {
+        "all.html.j2",
         "answer.html.j2",
         "claims.html.j2",
         "macros.html.j2",
