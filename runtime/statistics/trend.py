@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,11 +78,12 @@ def jonckheere_terpstra(samples: Sequence[Sequence[float]]) -> Trend:
     """
     sizes = [len(sample) for sample in samples]
     above = below = pairs = 0
-    for first, second in combinations(samples, 2):
-        a, b = np.array(first, float)[:, None], np.array(second, float)[None, :]
-        above += int((b > a).sum())
-        below += int((b < a).sum())
-        pairs += a.size * b.size
+    before = np.empty(0)  # in ascending order
+    for sample in (np.array(values, float) for values in samples):
+        above += int(np.searchsorted(before, sample, "left").sum())
+        below += int((before.size - np.searchsorted(before, sample, "right")).sum())
+        pairs += before.size * sample.size
+        before = np.sort(np.concatenate([before, sample]))
     tau = (above - below) / pairs
     if sum(sizes) <= EXACT_VALUES:
         chances = np.ones(1)
@@ -99,8 +99,10 @@ def jonckheere_terpstra(samples: Sequence[Sequence[float]]) -> Trend:
 
 def _tau(values: Sequence[float]) -> float:
     """Return Kendall's tau-a of values with their order."""
-    signs = [(b > a) - (b < a) for a, b in combinations(values, 2)]
-    return sum(signs) / len(signs)
+    column = np.array(values, float)
+    later, earlier = np.triu_indices(len(column), 1)[::-1]
+    up, down = column[later] > column[earlier], column[later] < column[earlier]
+    return (int(up.sum()) - int(down.sum())) / len(later)
 
 
 @lru_cache(maxsize=64)
