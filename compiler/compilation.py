@@ -50,7 +50,7 @@ class Compilation:
         self._seen_all = False
         self._found: dict[tuple[str, str, int], Diagnostic] = {}
         self._lowering = Lowering(experiment, Report(self._report))
-        self._measured = MetricCoverage(experiment.measure, experiment.measured_at)
+        self._measured = MetricCoverage(experiment.requests.metrics, experiment.measured_at)
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -95,6 +95,8 @@ class Compilation:
             unsampled=unsampled,
             cells=cells,
             measure=experiment.measure,
+            implied=experiment.implied,
+            formulas=experiment.formulas,
             figures=experiment.figures,
             varied=self._varied(),
             engine=self.choice.engine,

@@ -30,11 +30,14 @@ from .grid.settings import Overrides
 from .grid.sweeps import RESERVED, Grid
 from .imports import imported
 from .inheritance import whole
+from .results.amounts import Sweep
 from .results.claim_forms import statistical
 from .results.claims import check_claims
 from .results.facts import Facts, condition
 from .results.figures import FigureChecker
+from .results.formulas import Formulas
 from .results.goals import check_precision
+from .results.instances import Namer
 from .results.measures import build_measures
 from .scenarios import Builder, Parts, TrafficNames
 from .text import syntax
@@ -44,12 +47,14 @@ from .unbuilt import refusals
 P = ParamSpec("P")
 T = TypeVar("T")
 N = TypeVar("N", bound=syntax.Node)
-Named = TypeVar("Named", bound=syntax.Let | syntax.Service | syntax.Topology | syntax.Experiment)
+Named = TypeVar(
+    "Named", bound=syntax.Let | syntax.Metric | syntax.Service | syntax.Topology | syntax.Experiment
+)
 Indexed = TypeVar("Indexed", syntax.Flow, syntax.Users)
 
 _ONE = Fraction(1)
 
-NAMING = (syntax.InlineTopology, syntax.Users, syntax.Hosts, syntax.Claim)
+NAMING = (syntax.InlineTopology, syntax.Users, syntax.Hosts, syntax.Metric, syntax.Claim)
 """Statements that may use swept names, besides flows, conditions and topologies."""
 
 ALWAYS_OFF = (OFFLOAD, TCP_METRICS_SAVE)
@@ -210,7 +215,12 @@ class Checker:
         axes = self._try(grid.axes) or ()
         symbols = self._conditions(grid, excludes)
         names = builder.names
-        measure, places = self._measure(experiment, block, names, lets) or (None, {})
+        namer = self._namer(experiment, block, names, grid, lets)
+        formulas = Formulas(self._unique(syntax.Metric, "metric"), namer, [*names.flows])
+        if (own := self._try(formulas.entries)) is not None:
+            namer.metrics = namer.metrics.extended(own)
+        measure = None if own is None else self._measure(experiment, block, namer)
+        computed = self._try(formulas.build, [request.name for request in measure or ()]) or ()
         precision = check_precision(
             self._statements,
             block,
@@ -219,6 +229,7 @@ class Checker:
             grid,
             lets,
             self._overrides.names,
+            namer.metrics,
             self.diagnostics,
         )
         one = Quantity(_ONE, NUMBER, self._file.span)
@@ -229,6 +240,7 @@ class Checker:
             lets=lets,
             symbols=symbols,
             measured=measure,
+            namer=namer,
             flows=[*names.flows],
             on_users=[*names.on_users],
             users=[*names.users],
@@ -243,6 +255,7 @@ class Checker:
             nodes: list[syntax.Node] = [s.value for s in block.settings.values()]
             nodes += [*flows, *declared.values(), *excludes, *self._topologies.values()]
             nodes += [n for kind in NAMING for n in self._of(kind)]
+            self._warn_all(formulas.unused())
             self._warn_all(unused(bindings, nodes, flows, users, declared.values(), lets))
         if not self.diagnostics.errors and grid.upper_bound() <= COUNT_LIMIT:
             self._warn_all(self._try(lambda: list(excluded(grid, excludes))) or ())
@@ -274,7 +287,9 @@ class Checker:
             common=common,
             is_shuffled=self._try(block.given, keys.ORDER, static) == "shuffled",
             measure=measure or (),
-            measured_at=places,
+            implied=namer.implied,
+            formulas=computed,
+            measured_at=namer.places,
             figures=figures,
             claims=claims,
             diagnostics=self.diagnostics,
@@ -415,14 +430,23 @@ class Checker:
                 self._try(condition, exclude.condition, scope, symbols)
         return symbols
 
-    def _measure(
+    def _namer(
         self,
         experiment: syntax.Experiment,
         block: Block,
         names: TrafficNames,
+        grid: Grid,
         lets: Mapping[str, syntax.Expr],
-    ) -> tuple[tuple[model.MetricRequest, ...], Mapping[str, Span]] | None:
-        """Return the metrics and where each is written, or None if something is wrong with them."""
+    ) -> Namer:
+        """Return what reads the names of metrics."""
+        known = [*dict.fromkeys(name for several in names for name in several)]
+        swept = [name for group in grid.groups for name in group.names]
+        return Namer(known, Sweep(grid, swept, lets), block, experiment.name.span)
+
+    def _measure(
+        self, experiment: syntax.Experiment, block: Block, namer: Namer
+    ) -> tuple[model.MetricRequest, ...] | None:
+        """Return the metrics of `measure`, or None if something is wrong with them."""
         setting = block.settings.get("measure")
         if setting is None:
             self._warn(
@@ -431,9 +455,8 @@ class Checker:
                 experiment.name.span,
                 "for example `measure = [goodput, fairness]`",
             )
-            return (), {}
-        known = dict.fromkeys(name for several in names for name in several)
-        return self._try(build_measures, setting.value, known, lets)
+            return ()
+        return self._try(build_measures, setting.value, namer)
 
     def _figures(self, checker: FigureChecker) -> tuple[FigureRequest, ...]:
         calls = [figure for report in self._of(syntax.Report) for figure in report.figures]

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from fairc.dsl.model.claims import Claim
-from fairc.dsl.model.requests import Axis, FigureRequest, Precision, Setting
+from fairc.dsl.model.requests import Axis, FigureRequest, Formula, Precision, Requests, Setting
 
 from . import model
 from .core.diagnostics import CompileError, Diagnostics
@@ -33,7 +33,8 @@ class Experiment:
     diagnostics: warnings so far; making configurations may add to them.
     settings: what `--set` replaced, by name.
     deviates: what differs from the publication that `citation` names.
-    measured_at: where `measure` has each metric.
+    implied: what is measured besides; formulas: the metrics of the file's own.
+    measured_at: where each request is written, by its label.
     beside: the names of all experiments of the file, this one's among them.
     """
 
@@ -60,6 +61,13 @@ class Experiment:
     claims: tuple[Claim, ...] = ()
     deviates: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
+    implied: tuple[model.MetricRequest, ...] = ()
+    formulas: tuple[Formula, ...] = ()
+
+    @property
+    def requests(self) -> Requests:
+        """What is computed of each cell."""
+        return Requests(measure=self.measure, implied=self.implied, formulas=self.formulas)
 
     def configurations(self, repetition: int = 1) -> Iterator[model.Configuration]:
         """Yield every configuration that is drawn and keeps a repetition, in the order in which

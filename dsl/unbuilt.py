@@ -34,7 +34,6 @@ def _of(node: syntax.Node) -> Iterator[tuple[str, syntax.Node]]:
 _Rule = tuple[type[syntax.Node], str, Callable[[Any], syntax.Node | None]]
 
 _UNBUILT: tuple[_Rule, ...] = (
-    (syntax.Metric, "`metric`", lambda node: node.name),
     (syntax.Device, "`tunnel`", lambda node: node.name if node.kind == "tunnel" else None),
     (syntax.Change, "`over`", lambda node: node.over),
     (syntax.Cycle, "`every`", lambda node: node),

@@ -16,6 +16,7 @@ from fairc.dsl.core.entries import Entry, Parameter
 from fairc.dsl.core.kinds import (
     A_POSITIVE_SHARE,
     A_POSITIVE_TIME,
+    A_TIME,
     AnyName,
     Quantities,
     Words,
@@ -31,7 +32,7 @@ P = Parameter
 
 A_FLOW = AnyName("a flow")
 _FLOWS = P("flows", A_FLOW, "sessions that are compared; all flows if none is named", repeated=True)
-_FLOW = P("flow", A_FLOW, "only this flow; each flow if none is named", repeated=True)
+FLOW = P("flow", A_FLOW, "only this flow; each flow if none is named", repeated=True)
 _SLOT = P("slot", A_POSITIVE_TIME, "length of a slot", "100ms")
 _TWO = P(
     "groups", A_FLOW, "the two groups, of users or flows", repeated=True, required=True, count=2
@@ -42,6 +43,11 @@ _PERCENTILES = ("p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99")
 _TRANSFERS = ("mean", *_PERCENTILES, "count", "unfinished")
 # The shortest period of the endpoints (SHORTEST_PERIOD in endpoints/src/description.rs).
 A_SAMPLE_TIME = Quantities((TIME,), low=Fraction(1, 10_000))
+
+FROM = P("from", A_TIME, "when measuring begins, instead of after the warm-up")
+TO = P("to", A_POSITIVE_TIME, "when measuring ends, instead of with the cell")
+WINDOW = (FROM, TO)
+"""The parameters of the metrics that can be measured in a part of a cell's time."""
 
 _CWND_EVERY = P("every", A_SAMPLE_TIME, "time between samples, at least 100us", "100ms")
 
@@ -115,6 +121,9 @@ class MetricEntry(Entry):
     packets: which captured packets it is computed from: those of each flow at its bottleneck
     (`flow`), those of all flows together (`all`), or none.
     from_packets: the values of another metric that are, by their names in `measure`.
+    is_own: whether a file defines it (`metric NAME = ...`); then flows are those that it has values
+    of; empty: all, or the cell.
+    outside_windows: the sub-values that no window of time can limit.
     check: yields what is wrong with a request in a configuration, given the flows that it is of;
     its place is added.
     """
@@ -134,7 +143,15 @@ class MetricEntry(Entry):
     of_transfers: bool = False
     packets: Literal["flow", "all", "none"] = "none"
     from_packets: frozenset[str] = frozenset()
+    outside_windows: frozenset[str] = frozenset()
+    is_own: bool = False
+    flows: tuple[str, ...] = ()
     check: Callable[[MetricRequest, Sequence[MeasuredFlow]], Iterable[Diagnostic]] | None = None
+
+    @property
+    def takes_window(self) -> bool:
+        """Whether it can be measured in a part of a cell's time."""
+        return FROM in self.parameters
 
     def unit_of(self, value: str) -> str:
         """Return the SI unit of a sub-value by its name; of the first value for an empty one."""
@@ -164,7 +181,8 @@ METRICS: Registry[MetricEntry] = Registry(
             "goodput",
             "bit/s",
             "Application bytes delivered per second",
-            _FLOW,
+            FLOW,
+            *WINDOW,
             values=_OF_USERS,
             over_time=True,
             is_level=True,
@@ -173,7 +191,8 @@ METRICS: Registry[MetricEntry] = Registry(
             "throughput",
             "bit/s",
             "Frame bytes per second at the bottleneck's exit",
-            _FLOW,
+            FLOW,
+            *WINDOW,
             values=_OF_USERS,
             is_level=True,
             packets="flow",
@@ -182,6 +201,7 @@ METRICS: Registry[MetricEntry] = Registry(
             "utilization",
             "1",
             "Share of the bottleneck's rate that was used",
+            *WINDOW,
             of_cell=True,
             is_level=True,
             packets="all",
@@ -190,27 +210,32 @@ METRICS: Registry[MetricEntry] = Registry(
             "rtt",
             "s",
             "Round-trip times of packets",
-            _FLOW,
+            FLOW,
+            *WINDOW,
             values=("mean", "min", "base", *_PERCENTILES),
             over_time=True,
             is_level=True,
             not_levels=frozenset({"rtt.min", "rtt.base"}),
+            outside_windows=frozenset({"base"}),
         ),
         _metric(
             "srtt",
             "s",
             "Round-trip time as the sender smooths it",
-            _FLOW,
+            FLOW,
+            *WINDOW,
             values=("mean", "min", *_PERCENTILES),
             need=_ACKED,
+            outside_windows=frozenset({"min"}),
             over_time=True,
         ),
         _metric(
             "cwnd",
             "packets",
             "Congestion window over time",
-            _FLOW,
+            FLOW,
             _CWND_EVERY,
+            *WINDOW,
             values=("mean", *_PERCENTILES, "min", "max"),
             need=_WINDOW,
             over_time=True,
@@ -221,7 +246,8 @@ METRICS: Registry[MetricEntry] = Registry(
             "loss_rate",
             "1",
             "Share of packets lost",
-            _FLOW,
+            FLOW,
+            *WINDOW,
             values=("total", "queue", "random"),
             is_level=True,
             packets="flow",
@@ -230,7 +256,8 @@ METRICS: Registry[MetricEntry] = Registry(
             "retransmissions",
             "packets",
             "Retransmitted packets",
-            _FLOW,
+            FLOW,
+            *WINDOW,
             values=("share",),
             need=_RESENDS,
             units={"share": "1"},
@@ -240,7 +267,8 @@ METRICS: Registry[MetricEntry] = Registry(
             "limited",
             "1",
             "Share of time limited by something other than the network and the CCA",
-            _FLOW,
+            FLOW,
+            *WINDOW,
             values=("window_cap", "receiver", "send_buffer", "application"),
             need=_WINDOW,
         ),
@@ -248,7 +276,8 @@ METRICS: Registry[MetricEntry] = Registry(
             "queue_delay",
             "s",
             "Time packets wait at the bottleneck",
-            _FLOW,
+            FLOW,
+            *WINDOW,
             values=("mean", *_PERCENTILES, "max"),
             is_level=True,
             packets="flow",
@@ -259,6 +288,7 @@ METRICS: Registry[MetricEntry] = Registry(
             "Session fairness F, Jain's index, dominance",
             _FLOWS,
             _SLOT,
+            *WINDOW,
             values=(
                 *("F", "dominance", "jain_session", "jain_slots", "floor", "competition_time"),
                 *("product", "epsilon_fairness"),
@@ -297,6 +327,7 @@ METRICS: Registry[MetricEntry] = Registry(
             "1",
             "Ratio between what users of two groups get",
             _TWO,
+            *WINDOW,
             of_cell=True,
             is_level=True,
             packets="flow",
@@ -305,9 +336,11 @@ METRICS: Registry[MetricEntry] = Registry(
             "policing",
             "1/s",
             "Tokens, drops and level of a user's bucket, and windows that are too small",
-            _FLOW,
+            FLOW,
+            *WINDOW,
             values=("tokens", "loss", "drops", "level", "empty", "small_window", "unexposed"),
             signed=frozenset({"policing.level"}),
+            outside_windows=frozenset({"unexposed"}),
             units={
                 **dict.fromkeys(("loss", "empty", "small_window"), "1"),
                 **dict.fromkeys(("drops", "unexposed"), "packets"),
@@ -332,36 +365,33 @@ METRICS: Registry[MetricEntry] = Registry(
             "stationarity",
             "1",
             "Whether throughput is stationary after the warm-up",
-            _FLOW,
+            FLOW,
             _SLOT,
+            *WINDOW,
             values=("statistic", "p", "autocorrelation"),
             signed=frozenset({"stationarity.autocorrelation"}),
             packets="flow",
         ),
-        _metric("plt", "s", "Page load time: loadEventEnd", _FLOW, need=_LOAD, per_load=True),
-        _metric("ttr", "s", "Time to response: responseStart", _FLOW, need=_LOAD, per_load=True),
+        _metric("plt", "s", "Page load time: loadEventEnd", FLOW, need=_LOAD, per_load=True),
+        _metric("ttr", "s", "Time to response: responseStart", FLOW, need=_LOAD, per_load=True),
         _metric(
             "connect",
             "s",
             "Time to connect for a page: connectEnd",
-            _FLOW,
+            FLOW,
             need=_LOAD,
             per_load=True,
         ),
+        _metric("fcp", "s", "First contentful paint of a page", FLOW, need=_BROWSER, per_load=True),
         _metric(
-            "fcp", "s", "First contentful paint of a page", _FLOW, need=_BROWSER, per_load=True
+            "lcp", "s", "Largest contentful paint of a page", FLOW, need=_BROWSER, per_load=True
         ),
-        _metric(
-            "lcp", "s", "Largest contentful paint of a page", _FLOW, need=_BROWSER, per_load=True
-        ),
-        _metric(
-            "sequence", "B", "Bytes of a page load over time", _FLOW, need=_LOAD, per_load=True
-        ),
+        _metric("sequence", "B", "Bytes of a page load over time", FLOW, need=_LOAD, per_load=True),
         _metric(
             "cpu",
             "1",
             "Load of the machine's CPU during page loads",
-            _FLOW,
+            FLOW,
             need=_LOAD,
             per_load=True,
         ),
@@ -369,28 +399,28 @@ METRICS: Registry[MetricEntry] = Registry(
             "fct",
             "s",
             "Flow completion times of requests and files",
-            _FLOW,
+            FLOW,
             values=(*_TRANSFERS, *(f"group_{value}" for value in _TRANSFERS)),
             need=_TRANSFER,
             of_transfers=True,
             units=dict.fromkeys(("count", "unfinished", "group_count", "group_unfinished"), "1"),
         ),
-        _metric("qoe", "1", "Quality of experience of a video", _FLOW, need=_VIDEO),
+        _metric("qoe", "1", "Quality of experience of a video", FLOW, need=_VIDEO),
         _metric(
             "stalls",
             "1",
             "Interruptions of a video",
-            _FLOW,
+            FLOW,
             values=("count", "time"),
             need=_VIDEO,
             units={"time": "s"},
         ),
-        _metric("startup", "s", "Time until a video first plays", _FLOW, need=_VIDEO),
+        _metric("startup", "s", "Time until a video first plays", FLOW, need=_VIDEO),
         _metric(
             "datagrams",
             "1",
             "Loss, reordering, duplicates and jitter of UDP datagrams",
-            _FLOW,
+            FLOW,
             values=("lost", "reordered", "duplicates", "jitter"),
             need=_UDP,
             units={"jitter": "s"},

@@ -42,7 +42,7 @@ class MetricCoverage:
             yield Diagnostic(
                 code="nothing-to-measure",
                 message=f"no flow{of} {need.activity}, so `{request.name}` has no values",
-                span=self._places[request.name],
+                span=self._places[request.label],
                 help=f"remove `{request.name}` from `measure`, or add a flow that it can measure",
                 severity=Severity.WARNING,
             )

@@ -81,11 +81,12 @@ class Lowering:
         peps = split(routed.wiring, routed.queues, traffic, ports, report)
         policers = police(routed.wiring, routed.queues, traffic, report)
         warn(scenario, routed.wiring, traffic, routed.buffers, report)
-        check_requests(scenario, traffic, experiment.measure, experiment.measured_at, report)
-        check_transfers(scenario, traffic, experiment.measure, experiment.measured_at, report)
+        bindings = dict(configuration.bindings)
+        metrics = [request.at(bindings) for request in experiment.requests.metrics]
+        check_requests(scenario, traffic, metrics, experiment.measured_at, report)
+        check_transfers(scenario, traffic, metrics, experiment.measured_at, report)
         if report.failed:
             return None
-        bindings = dict(configuration.bindings)
         shared = plan.Cell(
             id="0" * 16,  # the hash of a whole cell
             experiment=experiment.name,
@@ -95,7 +96,10 @@ class Lowering:
             seed=0,
             nodes=routed.nodes,
             cables=tuple(routed.wiring.cables),
-            flows=tuple(self._flow(flow, path, ports[flow.name], routed) for flow, path in traffic),
+            flows=tuple(
+                self._flow(flow, path, ports[flow.name], routed, sample_every_ns(flow, metrics))
+                for flow, path in traffic
+            ),
             captures=routed.captures if scenario.captures == "full" else (),
             captured=scenario.captures,
             peps=peps,
@@ -126,8 +130,10 @@ class Lowering:
         self._count += 1
         return routed
 
-    def _flow(self, flow: Flow, path: RoutedPath, port: int, routed: RoutedNetwork) -> plan.Flow:
-        """Return a flow, but for what seeds change."""
+    def _flow(
+        self, flow: Flow, path: RoutedPath, port: int, routed: RoutedNetwork, every_ns: int
+    ) -> plan.Flow:
+        """Return a flow, but for what seeds change. every_ns: the interval of its samples."""
         assert path.bottleneck is not None
         own = flow.own_cca
         return plan.Flow(
@@ -158,7 +164,7 @@ class Lowering:
             qlog=flow.qlog,
             cca_object=None if own is None else _text(own.content),
             image=flow.image,
-            sample_every_ns=sample_every_ns(flow, self._experiment.measure),
+            sample_every_ns=every_ns,
         )
 
 

@@ -45,7 +45,7 @@ def check_requests(
                 if _of(request, flow)
             ]
             for found in check(request, asked):
-                report(replace(found, span=places[request.name]))
+                report(replace(found, span=places[request.label]))
 
 
 def _measured(

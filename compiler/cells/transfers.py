@@ -45,7 +45,7 @@ def check_transfers(
         for value in request.values:
             found = _PERCENTILE.fullmatch(value.partition(".")[2])
             if found is not None:
-                at = places[request.name]
+                at = places[request.label]
                 report_few(
                     scenario, traffic, request, at, value, bool(found[1]), int(found[2]), report
                 )

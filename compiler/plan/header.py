@@ -12,7 +12,16 @@ from fairc.cell.part import absent, empty, off
 from fairc.cell.text import Document, EngineName, FileName, Sha256, Text, Word
 from fairc.dsl.model.base import Model
 from fairc.dsl.model.claims import Claim
-from fairc.dsl.model.requests import Axis, FigureRequest, Input, MetricRequest, Precision, Setting
+from fairc.dsl.model.requests import (
+    Axis,
+    FigureRequest,
+    Formula,
+    Input,
+    MetricRequest,
+    Precision,
+    Requests,
+    Setting,
+)
 
 from .requests import contradiction
 
@@ -44,6 +53,8 @@ class Plan(Model):
     that they are compared repetition by repetition; left out where there is none: with one
     configuration, or with `draws = own`.
     claims: the hypotheses that the run decides, in file order; left out where there are none.
+    implied: what is measured besides `measure`, because claims, figures or formulas are about it;
+    formulas: the metrics of the file's own; each left out where there is none.
     deviates: the differences from the publication that `citation` names; left out where the file
     lists none.
     repeat: the number of repetitions; with `precision` the largest one. precision: what can stop
@@ -69,6 +80,8 @@ class Plan(Model):
     unsampled: Number = 0
     cells: Number
     measure: tuple[MetricRequest, ...]
+    implied: Annotated[tuple[MetricRequest, ...], Field(exclude_if=empty)] = ()
+    formulas: Annotated[tuple[Formula, ...], Field(exclude_if=empty)] = ()
     figures: tuple[FigureRequest, ...]
     varied: tuple[Text, ...]
     inputs: tuple[Input, ...] = ()
@@ -90,6 +103,11 @@ class Plan(Model):
     def target(self) -> str:
         """The file as a command names it, with the experiment if the file has several."""
         return f"{self.file}:{self.experiment}" if self.experiments else self.file
+
+    @property
+    def requests(self) -> Requests:
+        """What is computed of each cell."""
+        return Requests(measure=self.measure, implied=self.implied, formulas=self.formulas)
 
     @property
     def outdated(self) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fairc.dsl.core.kinds import Quantities, Words
 from fairc.dsl.model import claims
+from fairc.dsl.model.metric_names import metric_of
 from fairc.dsl.model.requests import Axis, FigureRequest
 from fairc.words.figures import A_METRIC, ALWAYS, FIGURES, WHERE, takes_names
 
@@ -51,7 +52,7 @@ def _precision(plan: Plan, axes: set[str]) -> str:
     if ends.claims and ends.per:
         return "claims end the repetitions of all configurations together, not `per` value"
     measured = {request.name for request in plan.measure}
-    if not {goal.metric.partition(".")[0] for goal in ends.goals} <= measured:
+    if not {metric_of(goal.metric) for goal in ends.goals} <= measured:
         return "a precision is of a metric that is not measured"
     if len({goal.metric for goal in ends.goals}) != len(ends.goals):
         return "a value has two precisions"

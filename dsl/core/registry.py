@@ -93,6 +93,10 @@ class Registry(Generic[T]):
         """Also take other packages' entries: a group of entry points, loaded on first use."""
         self._group = group
 
+    def extended(self, entries: Iterable[T]) -> Registry[T]:
+        """Return a registry with more entries. Raises ValueError if one of their names is taken."""
+        return Registry(self.word, self.code, (*self, *entries), self._slips)
+
     def _all(self) -> dict[str, T]:
         group, self._group = self._group, ""
         if group:

@@ -8,9 +8,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from fairc.cell.numbers import Real
-from fairc.cell.text import MetricName, Nothing, Text, Word
+from fairc.cell.text import Nothing, Text, Word
 
 from .base import Model
+from .metric_names import ValueName
 from .names import FlowLabel
 
 Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
@@ -36,7 +37,7 @@ class ClaimTerm(Model):
     """
 
     statistic: Statistic
-    metric: MetricName
+    metric: ValueName
     flow: FlowLabel | Nothing = ""
     load: Load = 0
     share: Share = 0.5

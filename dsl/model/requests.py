@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -12,6 +14,7 @@ from fairc.cell.text import Document, MetricName, Nothing, Sha256, Text, Word
 
 from .base import Model
 from .claims import ClaimUnit, Combination
+from .metric_names import ValueName
 from .names import FlowLabel
 
 
@@ -21,8 +24,16 @@ def _below(path: str) -> str:
     return path
 
 
+def _nothing(value: object) -> bool:
+    return not value
+
+
 Below = Annotated[Text, AfterValidator(_below)]
 """The path of a file in or below the folder of the experiment."""
+
+
+Operator = Literal["+", "-", "*", "/"]
+Index = Annotated[int, Field(ge=0, le=1000)]
 
 
 class Axis(Model):
@@ -38,22 +49,128 @@ class Axis(Model):
     unit: Text = ""
 
 
+class Amount(Model):
+    """A number that may depend on the configuration.
+
+    text: as written. names: the swept names that it depends on; rows: their values in canonical
+    text; numbers: one for each row.
+    """
+
+    text: Text
+    names: tuple[Word, ...] = ()
+    rows: Annotated[tuple[tuple[Text, ...], ...], Field(min_length=1)] = ((),)
+    numbers: Annotated[tuple[Real, ...], Field(min_length=1)]
+
+    @cached_property
+    def _of(self) -> dict[tuple[str, ...], float]:
+        return dict(zip(self.rows, self.numbers, strict=True))
+
+    def of(self, bindings: Mapping[str, str]) -> float:
+        """Return the number of a configuration, given its swept values. Raises KeyError."""
+        return self._of[tuple(bindings[name] for name in self.names)]
+
+
+class Window(Model):
+    """The part of a cell's time in which a metric is measured, s after the epoch; its end is no
+    longer in it.
+
+    begin: None: the end of the warm-up. end: None: that of the cell.
+    """
+
+    begin: Annotated[Amount | None, Field(exclude_if=absent)] = None
+    end: Annotated[Amount | None, Field(exclude_if=absent)] = None
+
+
 class MetricRequest(Model):
-    """An entry of `measure`: metric name, flows named by position, keyword options (SI units).
+    """A metric that is measured: its name, flows named by position, keyword options (SI units), and
+    its window, left out where it has none.
 
     values: the sub-values named in the file, such as `queue_delay.p95`; the metric's own name
     stands for its first value. Left out where only that is named. All values are computed.
+    varied: options that depend on the configuration; left out where there are none.
+    mark: what the names of its values end with, `(from: 5s)`, where one name has several requests.
     """
 
     name: MetricName
     sessions: tuple[FlowLabel, ...] = ()
     options: dict[Word, Real | Text] = {}
     values: Annotated[tuple[MetricName, ...], Field(exclude_if=empty)] = ()
+    window: Annotated[Window | None, Field(exclude_if=absent)] = None
+    varied: Annotated[dict[Word, Amount], Field(exclude_if=_nothing)] = {}
+    mark: Annotated[Text, Field(exclude_if=_nothing)] = ""
 
     @property
     def shown(self) -> tuple[str, ...]:
         """The names of the requested values."""
-        return self.values or (self.name,)
+        return tuple(f"{name}{self.mark}" for name in self.values or (self.name,))
+
+    @property
+    def label(self) -> str:
+        """Its name among all requests of an experiment: `goodput`, `goodput(from: 5s)`."""
+        return f"{self.name}{self.mark}"
+
+    def at(self, bindings: Mapping[str, str]) -> MetricRequest:
+        """Return the request with the options of a configuration, given its swept values."""
+        if not self.varied:
+            return self
+        varied = {name: amount.of(bindings) for name, amount in self.varied.items()}
+        return self.model_copy(update={"options": {**self.options, **varied}, "varied": {}})
+
+
+class Operand(Model):
+    """A value of a metric in a formula.
+
+    flows: whose; empty: each flow's. is_each: whether it is that of the flow which the result is
+    of; else the only one there is.
+    """
+
+    metric: ValueName
+    flows: tuple[FlowLabel, ...] = ()
+    is_each: Annotated[bool, Field(exclude_if=off)] = False
+
+
+class Formula(Model):
+    """A metric of one's own: what each cell has of it follows from other values of that cell.
+
+    unit: SI unit of its values. flows: whose values it has; empty: each flow's; None: the cell's.
+    steps: in reverse Polish notation: the number of an operand, an amount, or an operator, which
+    takes the two values before it. All are in base units: bit, s, packets.
+    """
+
+    name: Word
+    text: Text
+    unit: Text
+    flows: tuple[FlowLabel, ...] | None = None
+    operands: Annotated[tuple[Operand, ...], Field(min_length=1)]
+    steps: Annotated[tuple[Index | Amount | Operator, ...], Field(min_length=1)]
+
+
+class Requests(Model):
+    """What is computed of each cell.
+
+    measure: what the file names there, metrics of its own among them. implied: what else claims,
+    figures and formulas are about: of these nothing but the named values is kept. formulas: the
+    metrics of its own, each after those that it needs.
+    """
+
+    measure: tuple[MetricRequest, ...] = ()
+    implied: tuple[MetricRequest, ...] = ()
+    formulas: tuple[Formula, ...] = ()
+
+    @property
+    def metrics(self) -> tuple[MetricRequest, ...]:
+        """Those of `measure` and the implied ones, without metrics of the file's own."""
+        own = {formula.name for formula in self.formulas}
+        return tuple(r for r in (*self.measure, *self.implied) if r.name not in own)
+
+    def behind(self, name: str) -> tuple[Formula, ...]:
+        """Return the formula of a name, and those that it needs; none for a built-in metric."""
+        needed, found = {name}, list[Formula]()
+        for formula in reversed(self.formulas):
+            if formula.name in needed:
+                needed |= {operand.metric for operand in formula.operands}
+                found.append(formula)
+        return tuple(found[::-1])
 
 
 class Goal(Model):
@@ -64,7 +181,7 @@ class Goal(Model):
     its SI unit.
     """
 
-    metric: MetricName
+    metric: ValueName
     within: Above
     relative: bool
 
@@ -113,15 +230,11 @@ class Expression(Model):
     units: Annotated[tuple[ClaimUnit, ...], Field(min_length=1, max_length=1000)]
 
 
-def _blank(name: object) -> bool:
-    return name == ""
-
-
 class Shown(Model):
     """A metric that a figure shows beside its first one; flow: whose, empty for all."""
 
-    metric: MetricName
-    flow: Annotated[FlowLabel | Nothing, Field(exclude_if=_blank)] = ""
+    metric: ValueName
+    flow: Annotated[FlowLabel | Nothing, Field(exclude_if=_nothing)] = ""
 
 
 class FigureRequest(Model):
@@ -135,8 +248,8 @@ class FigureRequest(Model):
     """
 
     kind: Word
-    metric: MetricName | None = None
-    flow: Annotated[FlowLabel | Nothing, Field(exclude_if=_blank)] = ""
+    metric: ValueName | None = None
+    flow: Annotated[FlowLabel | Nothing, Field(exclude_if=_nothing)] = ""
     second: Annotated[Shown | None, Field(exclude_if=absent)] = None
     expression: Annotated[Expression | None, Field(exclude_if=absent)] = None
     options: dict[Word, Text | Real | tuple[Text, ...]] = {}

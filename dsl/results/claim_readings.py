@@ -19,7 +19,7 @@ from fairc.words.figures import LOAD
 from fairc.words.metrics import MetricEntry
 
 from .facts import Facts, condition
-from .measures import DIMENSIONS
+from .measures import dimension_of
 from .metric_uses import MetricUse, flow_named, flows_with, metric_use
 
 TESTS = ("<", "<=", ">", ">=")
@@ -53,7 +53,7 @@ class Reading:
     @property
     def of_metric(self) -> Dimension:
         """The dimension of the metric's values."""
-        return DIMENSIONS.get(self.unit, NUMBER)
+        return dimension_of(self.unit) or NUMBER
 
 
 def read(call: syntax.Call, facts: Facts) -> Reading:

@@ -12,6 +12,8 @@ from fairc.dsl.model.requests import Axis, MetricRequest
 from fairc.dsl.text import syntax
 from fairc.words.figures import ALWAYS
 
+from .instances import Namer
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -24,6 +26,7 @@ class Facts:
     on_users: the other flows.
     users: the groups of users.
     groups: what all flows with an index of one statement are called.
+    namer: reads the names of metrics.
     loads: the most page loads of any cell; 0: no flow loads pages.
     present: returns the names of the flows and the groups that a configuration has.
     """
@@ -39,6 +42,7 @@ class Facts:
     users: Sequence[str]
     groups: Sequence[str]
     loads: int
+    namer: Namer
     present: Callable[[Bindings], Collection[str]]
 
     @property

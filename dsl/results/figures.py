@@ -27,6 +27,7 @@ from fairc.dsl.core.values import (
 )
 from fairc.dsl.expressions.evaluate import Scope, evaluate, truth
 from fairc.dsl.grid.sampling import Bindings
+from fairc.dsl.model.metric_names import metric_of
 from fairc.dsl.model.requests import Axis, Expression, FigureRequest, Selection, Shown
 from fairc.dsl.text import syntax
 from fairc.words.figures import A_METRIC, FIGURES, LOAD, FigureEntry, takes_names
@@ -246,8 +247,8 @@ class FigureChecker:
         if name in (LOAD, "protocol"):
             self._refuse_load(use, item.span)
             metric = arguments.get("metric")
-            per_load = [known.name for known in METRICS if known.per_load]
-            if isinstance(metric, Symbol) and metric.name.partition(".")[0] not in per_load:
+            per_load = [known.name for known in self._facts.namer.metrics if known.per_load]
+            if isinstance(metric, Symbol) and metric_of(metric.name) not in per_load:
                 fail(
                     "not-an-axis",
                     f"`{metric.name}` has no value for each load",

@@ -9,6 +9,7 @@ from fairc.dsl.blocks import Block
 from fairc.dsl.core.diagnostics import Diagnostic, Diagnostics, Label, Severity
 from fairc.dsl.core.kinds import A_POSITIVE_SHARE, Quantities, Words
 from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, PACKETS, SHARE, TIME, in_si
 from fairc.dsl.core.values import Quantity, Value
@@ -19,10 +20,11 @@ from fairc.dsl.grid.sweeps import Grid
 from fairc.dsl.model.requests import Goal, Precision
 from fairc.dsl.text import syntax
 from fairc.words.blocks.experiment import REPEAT
-from fairc.words.metrics import METRICS, MetricEntry
+from fairc.words.metrics import MetricEntry
 from fairc.words.repetitions import LEAST, Repeat
 
-from .measures import DIMENSIONS, check_sub_values
+from .instances import check_sub_values
+from .measures import dimension_of
 
 EXAMPLE = "precision { goodput = 5% }"
 
@@ -40,6 +42,7 @@ def check_precision(
     grid: Grid,
     lets: Mapping[str, syntax.Expr],
     overridden: Collection[str],
+    metrics: Registry[MetricEntry],
     found: Diagnostics,
 ) -> Precision | None:
     """Return what ends a range of repetitions; None for a fixed number, or on errors, which go to
@@ -48,7 +51,8 @@ def check_precision(
     Whether claims can end it is checked with the claims (claims.py).
 
     statements: of the experiment. repeat: None if it is itself wrong, which has been reported.
-    measure: None if something in it is wrong. overridden: the names that `--set` replaces.
+    measure: None if something in it is wrong. metrics: the built-in ones and the
+    file's own. overridden: the names that `--set` replaces.
     """
     setting = settings.settings.get(REPEAT.name)
     at = setting.value.span if setting else None
@@ -73,9 +77,9 @@ def check_precision(
             Diagnostic("precision-ignored", message, at, help=help, severity=Severity.WARNING)
         )
     elif blocks:
-        names = None if measure is None else [request.name for request in measure]
+        names = None if measure is None else [request.label for request in measure]
         with gather.attempt():
-            precision = build_precision(blocks[0], repeat, at, names, grid, lets)
+            precision = build_precision(blocks[0], repeat, at, names, metrics, grid, lets)
         with gather.attempt():
             _refuse_nothing_claimed(blocks[0], statements)
     for diagnostic in gather.found:
@@ -88,6 +92,7 @@ def build_precision(
     repeat: Repeat,
     at: Span | None,
     measured: Sequence[str] | None,
+    metrics: Registry[MetricEntry],
     grid: Grid,
     lets: Mapping[str, syntax.Expr],
 ) -> Precision:
@@ -117,7 +122,7 @@ def build_precision(
             if name == CLAIMS:
                 DECIDED.take(evaluate(goal.value, Scope({}, lets)), "`claims`", goal.value.span)
             else:
-                goals.append(_goal(name, goal, measured, lets))
+                goals.append(_goal(name, goal, measured, metrics, lets))
             if name in seen:
                 fail(
                     "duplicate-key",
@@ -168,11 +173,12 @@ def _goal(
     name: str,
     goal: syntax.Setting,
     measured: Sequence[str] | None,
+    metrics: Registry[MetricEntry],
     lets: Mapping[str, syntax.Expr],
 ) -> Goal:
     span = goal.key.span
     first, *rest = name.split(".")
-    metric = METRICS.get(first, Span(span.source, span.start, span.start + len(first)))
+    metric = metrics.get(first, Span(span.source, span.start, span.start + len(first)))
     check_sub_values(metric, rest, span)
     if measured is not None and first not in measured:
         fail(
@@ -192,7 +198,7 @@ def _relative(metric: MetricEntry, name: str, value: Quantity) -> Goal:
     """Return a goal in per cent of the value. Raises CompileError if that is meaningless."""
     within = A_POSITIVE_SHARE.take(value, f"the precision of `{name}`")
     if name in metric.signed:
-        unit = DIMENSIONS.get(metric.unit_of(name.partition(".")[2]))
+        unit = dimension_of(metric.unit_of(name.partition(".")[2]))
         example = {NUMBER: "0.02", TIME: "1ms", PACKETS: "1pkt"}.get(unit or NUMBER, "0.02")
         fail(
             "unreachable-precision",
@@ -206,7 +212,7 @@ def _relative(metric: MetricEntry, name: str, value: Quantity) -> Goal:
 
 def _absolute(metric: MetricEntry, name: str, value: Value) -> Goal:
     """Return a goal in the unit of the value. Raises CompileError for any other quantity."""
-    dimension = DIMENSIONS.get(metric.unit_of(name.partition(".")[2]))
+    dimension = dimension_of(metric.unit_of(name.partition(".")[2]))
     dimensions = (SHARE,) if dimension is None else (dimension, SHARE)
     taken = Quantities(dimensions, open_low=True).take(value, f"the precision of `{name}`")
     (number,), _ = in_si([taken.number], taken.dimension)

@@ -10,12 +10,13 @@ from fairc.dsl.core.registry import listed
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Symbol
 from fairc.dsl.expressions.evaluate import Scope, evaluate
+from fairc.dsl.model.metric_names import request_label, unmarked
 from fairc.dsl.model.names import base
 from fairc.dsl.text import syntax
-from fairc.words.metrics import METRICS, MetricEntry
+from fairc.words.metrics import MetricEntry
 
 from .facts import Facts
-from .measures import check_sub_values, refuse_flow
+from .instances import check_sub_values, refuse_flow
 
 OF_USERS = ("user", "group")
 
@@ -26,17 +27,20 @@ class MetricUse:
 
     value: the sub-value; empty: none is named.
     flow: whose value, as written in parentheses.
+    mark: what distinguishes it from others of the metric, such as its window.
     """
 
     metric: MetricEntry
     value: str
     flow: syntax.Expr | None
     span: Span
+    mark: str = ""
 
     @property
     def name(self) -> str:
-        """Its full name as written: `fairness.F`."""
-        return f"{self.metric.name}.{self.value}" if self.value else self.metric.name
+        """Its full name: `fairness.F`, `goodput(from: 5s)`."""
+        path = f"{self.metric.name}.{self.value}" if self.value else self.metric.name
+        return f"{path}{self.mark}"
 
     @property
     def unit(self) -> str:
@@ -55,20 +59,21 @@ def metric_use(node: syntax.Expr, facts: Facts, what: str) -> MetricUse | None:
     what: that is about it, such as `this claim`.
     Raises CompileError for an unknown metric or value, or one that is not measured.
     """
-    flow: syntax.Expr | None = None
     if isinstance(node, syntax.Call):
         path, place = node.name.text, node.name.span
-        flow = _only(node)
     elif isinstance(node, syntax.Name):
         path, place = ".".join((node.text, *node.rest)), node.span
     else:
         return None
     word, *rest = path.split(".")
-    metric = METRICS.get(word, Span(place.source, place.start, place.start + len(word)))
+    namer = facts.namer
+    metric = namer.metrics.get(word, Span(place.source, place.start, place.start + len(word)))
     check_sub_values(metric, rest, place)
-    use = MetricUse(metric, rest[0] if rest else "", flow, node.span)
     check_measured(word, path, node.span, facts, what)
-    return use
+    flow = _flow(node, metric, facts) if isinstance(node, syntax.Call) else None
+    name = namer.name(namer.read(node, "a metric"))
+    mark = name.removeprefix(unmarked(name))
+    return MetricUse(metric, rest[0] if rest else "", flow, node.span, mark)
 
 
 def check_measured(metric: str, path: str, at: Span, facts: Facts, what: str) -> None:
@@ -85,25 +90,45 @@ def check_measured(metric: str, path: str, at: Span, facts: Facts, what: str) ->
         )
 
 
-def _only(call: syntax.Call) -> syntax.Expr:
-    """Return the flow that a metric is called with. Raises CompileError for anything else."""
-    for argument in call.arguments:
-        if argument.key is not None:
+def _flow(call: syntax.Call, metric: MetricEntry, facts: Facts) -> syntax.Expr | None:
+    """Return the flow that a metric is called with, if it is of one. Raises CompileError for
+    several.
+    """
+    flows = [argument.value for argument in call.arguments if argument.key is None]
+    for key in (argument.key for argument in call.arguments if argument.key is not None):
+        if any(p.repeated and p.name == key.text for p in metric.parameters):
             fail(
                 "unknown-argument",
-                f"`{call.name.text}` takes no argument called `{argument.key.text}` here",
-                argument.key.span,
-                help="options of a metric are given in `measure`; here it is of one flow, as in"
-                " `goodput(bbr)`",
+                f"`{call.name.text}` takes no argument called `{key.text}` here",
+                key.span,
+                help="the flow is named without it, as in `goodput(bbr)`",
             )
-    if len(call.arguments) != 1:
+    if metric.of_cell:
+        if len(flows) == 1 and flows[0].span.text in facts.flows:
+            fail(
+                "unknown-argument",
+                f"`{metric.name}` is of all flows together, not of one",
+                flows[0].span,
+                help="leave the flow out, or name all that it compares",
+            )
+        return None
+    if not call.arguments:
         fail(
-            "too-many-arguments" if call.arguments else "missing-argument",
+            "missing-argument",
             f"here `{call.name.text}` is of one flow",
             call.span,
-            help=f"for example `{call.name.text}(bbr)`; what it compares is given in `measure`",
+            help=f"for example `{call.name.text}(bbr)`",
         )
-    return call.arguments[0].value
+    if not flows:
+        return None
+    if len(flows) > 1:
+        fail(
+            "too-many-arguments",
+            f"here `{call.name.text}` is of one flow",
+            flows[1].span,
+            help=f"for example `{call.name.text}({flows[0].span.text})`",
+        )
+    return flows[0]
 
 
 def flow_named(use: MetricUse, node: syntax.Expr, facts: Facts, more: Sequence[str] = ()) -> str:
@@ -146,8 +171,8 @@ def flow_label(node: syntax.Name, facts: Facts) -> str:
 
 def flows_with(use: MetricUse, facts: Facts) -> list[str]:
     """Return the flows, or the groups of users, that a metric has values for."""
-    requests = [r for r in facts.measured or () if r.name == use.metric.name]
-    sessions = [name for r in requests for name in r.sessions]
+    requests = [r for r in facts.measured or () if r.label == request_label(use.name)]
+    sessions = [name for r in requests for name in r.sessions if not use.mark]
     every = [*facts.users, *facts.groups] if use.is_grouped else facts.flows
     return [
         name

@@ -104,7 +104,7 @@ def _outlook(compilation: Compilation, jobs: int) -> tuple[dict[str, Any], list[
         document["unsampled"] = count.unsampled
     representatives = [cell for cell, _ in cells]
     compared = comparing(experiment, representatives)
-    settled = settling(representatives, experiment.measure)
+    settled = settling(representatives, experiment.requests)
     advice = [found.sentence for found in (compared, settled) if found and found.sentence]
     if compared:
         document["comparisons"] = asdict(compared)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from fairc.compiler.plan import Cell, MetricRequest
+from fairc.compiler.plan import Cell, Requests
 from fairc.runtime import validity
 from fairc.runtime.measurement import ArtefactError, FlowRecord, Measurement, load
 from fairc.runtime.measurement.results import FlowCondition, FlowLimit, FlowResult, MetricValue
 from fairc.runtime.measurement.series import Series, collect
 from fairc.runtime.metrics import METRICS, goodput, limited, stationarity
-from fairc.runtime.metrics.split import known_traces, known_values
+from fairc.runtime.metrics.split import known_traces
 
 from . import har
 from .conditions import conditions
+from .values import present, values
 
 __all__ = ["Analysis", "ArtefactError", "analyse", "write_files"]
 
@@ -34,26 +36,23 @@ class Analysis(NamedTuple):
     files: Mapping[str, str]
 
 
-def analyse(cell: Cell, folder: Path, requests: Iterable[MetricRequest]) -> Analysis:
+def analyse(cell: Cell, folder: Path, requests: Requests) -> Analysis:
     """Measure one cell from its raw artefacts; only they and the plan are needed.
 
-    requests: the metrics that the plan asks for, all of them registered. Raises ArtefactError
+    requests: what the plan asks for, all of it registered. Raises ArtefactError
     when an artefact is missing or broken: then the cell has failed. Raises KeyError for a metric
     or a flow that does not exist.
     """
     measurement = load(cell, folder)
-    requests = tuple(request for request in requests if _is_of_something(measurement, request))
-    metrics = {metric.name: metric for metric in METRICS}
+    drawn = [
+        (request.at(cell.bindings), METRICS[request.name])
+        for request in present(measurement, requests)
+        if request.window is None and request not in requests.implied
+    ]
     verdict, reasons = validity.judge(measurement)
     return Analysis(
         flows=tuple(_flow(measurement, flow) for flow in measurement.flows),
-        metrics=tuple(
-            value
-            for request in requests
-            for value in known_values(
-                measurement, request, metrics[request.name].compute(measurement, request)
-            )
-        ),
+        metrics=values(measurement, requests),
         conditions=conditions(measurement),
         limits=tuple(
             FlowLimit(flow=flow.name, limit=value.name.partition(".")[2], share=share)
@@ -66,27 +65,20 @@ def analyse(cell: Cell, folder: Path, requests: Iterable[MetricRequest]) -> Anal
         series=collect(
             measurement,
             tuple(
-                trace
-                for request in requests
-                if (course := metrics[request.name].traces) is not None
+                replace(trace, metric=f"{trace.metric}{request.mark}")
+                for request, metric in drawn
+                if (course := metric.traces) is not None
                 for trace in known_traces(measurement, request, course(measurement, request))
             ),
             tuple(
-                curve
-                for request in requests
-                if (drawn := metrics[request.name].curves) is not None
-                for curve in drawn(measurement, request)
+                replace(curve, metric=f"{curve.metric}{request.mark}")
+                for request, metric in drawn
+                if (curves := metric.curves) is not None
+                for curve in curves(measurement, request)
             ),
         ),
         files=har.archives(measurement),
     )
-
-
-def _is_of_something(measurement: Measurement, request: MetricRequest) -> bool:
-    """Return whether the cell has any of the flows that a request names: of absent ones there are
-    no values.
-    """
-    return not request.sessions or bool(measurement.sessions(request.sessions))
 
 
 def write_files(folder: Path, analysis: Analysis) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -230,9 +230,23 @@ class FlowRecord:
         return np.asarray((edges_s[:-1] >= first) & (edges_s[1:] <= self.end_s), np.bool_)
 
 
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A part of a cell's time, s after the epoch; its end is no longer in it.
+
+    begin_s: None: when the warm-up ends.
+    """
+
+    begin_s: float | None = None
+    end_s: float = math.inf
+
+
 @dataclass(frozen=True)
 class Measurement:
-    """One cell, measured. flows are in the order of the plan, queues by name; times in s."""
+    """One cell, measured. flows are in the order of the plan, queues by name; times in s.
+
+    window: what metrics see of it; None: everything after the warm-up.
+    """
 
     cell: Cell
     ending: Ending
@@ -247,6 +261,15 @@ class Measurement:
     peps: tuple[PepRecord, ...] = ()
     processing: processing.Processing = processing.NONE
     policers: tuple[PolicerRecord, ...] = ()
+    window: Window | None = None
+
+    def within(self, window: Window) -> Measurement:
+        """Return the same cell, of which metrics see a window alone."""
+        seen = replace(self, window=window)
+        # What was computed for the whole cell holds for each of its windows.
+        for name in ("paths", "memo", "data_paths"):
+            seen.__dict__[name] = getattr(self, name)
+        return seen
 
     def round_trips(self, flow: FlowRecord) -> RoundTrips:
         """Return the round trips of a flow's packets.
@@ -283,8 +306,28 @@ class Measurement:
 
     @property
     def warmup_s(self) -> float:
-        """The time that metrics leave out, s after the epoch."""
+        """The warm-up's end, s after the epoch."""
         return self.cell.warmup_ns * NS
+
+    @property
+    def begin_s(self) -> float:
+        """When measuring begins, s after the epoch: with the window, else when the warm-up ends."""
+        begin_s = None if self.window is None else self.window.begin_s
+        return self.warmup_s if begin_s is None else begin_s
+
+    @property
+    def until_s(self) -> float:
+        """When measuring ends, s after the epoch: with the window; else infinite."""
+        return math.inf if self.window is None else self.window.end_s
+
+    @property
+    def when(self) -> str:
+        """What is measured of its time, as text."""
+        return "after the warm-up" if self.window is None else "in the window"
+
+    def counts(self, t_s: Floats) -> Bools:
+        """Return which of some times are measured: from the beginning until before the end."""
+        return np.asarray((t_s >= self.begin_s) & (t_s < self.until_s), np.bool_)
 
     @cached_property
     def paths(self) -> Paths:

@@ -176,7 +176,14 @@ def per_flow(of_flow: Callable[[Measurement, FlowRecord], tuple[MetricValue, ...
 
 
 def window(measurement: Measurement, flow: FlowRecord) -> tuple[float, float]:
-    """Return when a flow is measured, s: from the later of its start and the end of the warm-up to
-    its end.
+    """Return when a flow is measured, s: from the later of its start and the beginning of the
+    measurement to the earlier of their ends.
     """
-    return max(flow.start_s, measurement.warmup_s), flow.end_s
+    return max(flow.start_s, measurement.begin_s), min(flow.end_s, measurement.until_s)
+
+
+def inactive(measurement: Measurement, who: str = "the flow") -> str:
+    """Return the reason where nobody is active while the cell is measured."""
+    if measurement.window is not None:
+        return f"{who} was not active in the window"
+    return f"{who} ended before the warm-up did"

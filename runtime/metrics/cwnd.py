@@ -50,8 +50,10 @@ def sampled(measurement: Measurement, flow: FlowRecord, every_s: float) -> tuple
     connections = samples.connection[known]
     if not len(times):
         return np.empty(0), np.empty(0)
-    first = int(np.ceil(max(times.min(), measurement.warmup_s) / every_s - 1e-6))
+    first = int(np.ceil(max(times.min(), measurement.begin_s) / every_s - 1e-6))
     last = int(np.floor(times.max() / every_s + 1e-6))
+    if times.max() >= measurement.until_s:
+        last = int(np.ceil(measurement.until_s / every_s - 1e-6)) - 1
     at = np.arange(first, last + 1, dtype=np.float64) * every_s
     total, alive = np.zeros(len(at)), np.zeros(len(at), np.bool_)
     for connection in np.unique(connections):

@@ -19,7 +19,7 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Course, Metric, Presentation, Value, window
+from .base import Course, Metric, Presentation, Value, inactive, window
 from .groups import rates
 
 GOODPUT = Value(
@@ -36,7 +36,7 @@ def of_flow(measurement: Measurement, flow: FlowRecord) -> MetricValue:
     """Return the goodput of one flow."""
     begin, end = window(measurement, flow)
     if end <= begin:
-        return GOODPUT.of(None, flow.name, "the flow ended before the warm-up did")
+        return GOODPUT.of(None, flow.name, inactive(measurement))
     delivered = flow.delivered_bytes(np.array([begin, end]))[0]
     return GOODPUT.of(8 * delivered / (end - begin), flow.name)
 

@@ -76,7 +76,7 @@ def shares(measurement: Measurement, flow: FlowRecord) -> Iterator[tuple[Value, 
     over = flow.endpoints.transports
     spans: list[tuple[str, Rows]] = []
     for connection in np.unique(samples.connection):
-        mine = (samples.connection == connection) & (samples.t_s >= measurement.warmup_s)
+        mine = (samples.connection == connection) & measurement.counts(samples.t_s)
         ours = np.flatnonzero(mine)
         if len(ours) > 1 and samples.t_s[ours[-1]] > samples.t_s[ours[0]]:
             spans.append((over.get(int(connection), flow.plan.transport), ours))

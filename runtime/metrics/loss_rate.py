@@ -32,7 +32,7 @@ VALUES = (TOTAL, QUEUE, RANDOM)
 
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
     queue = flow.queue
-    left = flow.left & (queue.left_s >= measurement.warmup_s) & ~queue.behind.pending
+    left = flow.left & measurement.counts(queue.left_s) & ~queue.behind.pending
     if not left.any():
         reason = "no packet of the flow passed the bottleneck"
         return tuple(value.of(None, flow.name, reason) for value in VALUES)
@@ -43,7 +43,7 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
             QUEUE.of(None, flow.name, UNSEEN),
             RANDOM.of(lost, flow.name),
         )
-    entered = flow.entered & (queue.seconds(queue.entered) >= measurement.warmup_s)
+    entered = flow.entered & measurement.counts(queue.seconds(queue.entered))
     entered &= ~queue.through.pending
     dropped = float((entered & queue.through.lost).sum() / max(1, entered.sum()))
     passed = (1 - dropped) * (1 - lost) * (1 - policed_loss(measurement, flow))

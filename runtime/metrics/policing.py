@@ -72,8 +72,8 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
         return (small, *(value.of(None, flow.name, reason) for value in others))
     ours = policer.of_flow(flow.plan.name)
     assert ours is not None
-    counted = ours & (policer.arrival_s >= measurement.warmup_s)
-    length_s = measurement.ended_s - measurement.warmup_s
+    counted = ours & measurement.counts(policer.arrival_s)
+    length_s = min(measurement.ended_s, measurement.until_s) - measurement.begin_s
     _, levels = _levels(measurement, flow, policer)
     queue = next((q for q in measurement.seen_queues if q.place == policer.place), None)
     losses = unexposed_losses(policer, queue, ours)
@@ -108,13 +108,13 @@ def policed_loss(measurement: Measurement, flow: FlowRecord) -> float:
     for policer in measurement.policers:
         ours = policer.of_flow(flow.plan.name)
         if ours is not None:
-            passed *= 1 - _share(policer, ours & (policer.arrival_s >= measurement.warmup_s))
+            passed *= 1 - _share(policer, ours & measurement.counts(policer.arrival_s))
     return 1 - passed
 
 
 def _small(measurement: Measurement, flow: FlowRecord) -> float | None:
     samples = flow.endpoints.samples
-    windows = samples.cwnd_packets[samples.t_s >= measurement.warmup_s]
+    windows = samples.cwnd_packets[measurement.counts(samples.t_s)]
     windows = windows[np.isfinite(windows)]
     return float((windows <= SMALL_PACKETS).mean()) if len(windows) else None
 
@@ -124,7 +124,8 @@ def _levels(
 ) -> tuple[Floats, Floats]:
     """Return times, s, and levels of a flow's bucket at the ends of the slots after the warm-up."""
     edges = measurement.edges(SLOT_S)[1:]
-    edges = edges[(edges > measurement.warmup_s) & (edges <= measurement.ended_s + 1e-9)]
+    last_s = min(measurement.ended_s, measurement.until_s)
+    edges = edges[(edges > measurement.begin_s) & (edges <= last_s + 1e-9)]
     return edges, policer.levels(edges)[policer.bucket_of(flow.plan.name)]
 
 

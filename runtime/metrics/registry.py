@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from fairc.dsl.core import plugins
 from fairc.dsl.core.registry import Registry
+from fairc.dsl.model.metric_names import metric_of, unmarked
 from fairc.words import metrics as words
 
 from .base import Metric, Presentation, Value
@@ -25,14 +27,20 @@ def presentation(value: str) -> Presentation:
     """Return how a value is presented, by its full name; of a plug-in that is not installed here:
     the defaults.
     """
-    return VALUES[value].shown if value in VALUES else Presentation()
+    if value in VALUES:
+        return VALUES[value].shown
+    marked = VALUES.get(unmarked(value))
+    return Presentation() if marked is None else Presentation(rank=marked.shown.rank)
 
 
 def full_name(name: str) -> str:
     """Return the full name of the value that a name means; the name itself if nobody here knows
     it.
     """
-    return METRICS[name].values[0].name if name in METRICS else name
+    base = unmarked(name)
+    if base not in METRICS:
+        return name
+    return f"{METRICS[base].values[0].name}{name.removeprefix(base)}"
 
 
 def title(value: str) -> str:
@@ -45,13 +53,15 @@ def figure_of(value: str) -> str:
 
     value: its full name.
     """
-    metric = value.partition(".")[0]
+    metric = metric_of(value)
     return METRICS[metric].figure if metric in METRICS else ""
 
 
 def value_named(name: str) -> Value:
     """Return the value that a name means: `fairness.F`, or its metric's first one for `fairness`.
 
-    Raises KeyError.
+    A metric of a file's own is none of these. Raises KeyError.
     """
-    return VALUES[full_name(name)]
+    full = full_name(name)
+    value = VALUES[unmarked(full)]
+    return value if full == value.name else replace(value, name=full, shown=presentation(full))

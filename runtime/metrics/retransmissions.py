@@ -36,16 +36,17 @@ def _sent_again(measurement: Measurement, flow: FlowRecord) -> float | None:
     for connection in np.unique(samples.connection[known]):
         ours = known & (samples.connection == connection)
         counted, t_s = samples.retransmits[ours], samples.t_s[ours]
-        before = counted[t_s <= measurement.warmup_s]
-        total += counted[-1] - (before[-1] if len(before) else 0.0)
+        before = counted[t_s <= measurement.begin_s]
+        upto = counted[t_s <= measurement.until_s]
+        total += (upto[-1] if len(upto) else 0.0) - (before[-1] if len(before) else 0.0)
     return total
 
 
 def _sent(measurement: Measurement, flow: FlowRecord) -> int:
     queue = flow.queue
     if queue.blind:
-        return int((flow.left & (queue.left_s >= measurement.warmup_s)).sum())
-    return int((flow.entered & (queue.seconds(queue.entered) >= measurement.warmup_s)).sum())
+        return int((flow.left & measurement.counts(queue.left_s)).sum())
+    return int((flow.entered & measurement.counts(queue.seconds(queue.entered))).sum())
 
 
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:

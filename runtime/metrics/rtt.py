@@ -42,17 +42,17 @@ MEAN = Value("rtt.mean", "s", "mean RTT of the packets")
 MIN = Value("rtt.min", "s", "smallest RTT of a packet")
 BASE = Value("rtt.base", "s", "median round trip of pings on the idle network")
 PERCENTILES = percentile_values("rtt", "s", "the packets' RTTs")
-NONE = "no packet was acknowledged after the warm-up"
 
 
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
     pings = flow.pings.rtts_s if flow.pings else np.empty(0)
     base = BASE.of(float(np.median(pings)) if len(pings) else None, flow.name, "no ping came back")
     trips = measurement.round_trips(flow)
-    rtts = trips.rtt_s[trips.sent_s >= measurement.warmup_s]
+    rtts = trips.rtt_s[measurement.counts(trips.sent_s)]
     if not len(rtts):
+        none = f"no packet was acknowledged {measurement.when}"
         values = (MEAN, MIN, *PERCENTILES)
-        mean, least, *rest = (v.of(None, flow.name, trips.unknown or NONE) for v in values)
+        mean, least, *rest = (v.of(None, flow.name, trips.unknown or none) for v in values)
         return (mean, least, base, *rest)
     numbers = percentiles(rtts)
     return (
@@ -83,9 +83,9 @@ def curves(measurement: Measurement, request: MetricRequest) -> tuple[Curve, ...
     """Return the distribution of each requested flow; none for a flow without packets."""
     trips = ((f.name, measurement.round_trips(f)) for f in measurement.sessions(request.sessions))
     return tuple(
-        distribution("rtt", name, found.rtt_s[found.sent_s >= measurement.warmup_s])
+        distribution("rtt", name, found.rtt_s[measurement.counts(found.sent_s)])
         for name, found in trips
-        if (found.sent_s >= measurement.warmup_s).any()
+        if measurement.counts(found.sent_s).any()
     )
 
 

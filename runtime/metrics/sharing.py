@@ -62,7 +62,11 @@ def share(
         return f"{what} needs two sessions"
     if alone := apart(measurement, sessions):
         return alone
-    time = competition(sessions, slot_s, measurement.warmup_s if warm else 0.0)
+    time = (
+        competition(sessions, slot_s, measurement.begin_s, measurement.until_s)
+        if warm
+        else competition(sessions, slot_s)
+    )
     if isinstance(time, str):
         return time
     whole = normalised(measurement, sessions, np.array([time.begin_s, time.end_s]))
@@ -70,7 +74,10 @@ def share(
 
 
 def competition(
-    sessions: tuple[FlowRecord, ...], slot_s: float, not_before_s: float = 0.0
+    sessions: tuple[FlowRecord, ...],
+    slot_s: float,
+    not_before_s: float = 0.0,
+    until_s: float = math.inf,
 ) -> Competition | str:
     """Return when the sessions compete, or the reason why they never do (measurement.md, rule
     15).
@@ -81,8 +88,10 @@ def competition(
             return f"flow {flow.name} never received data, so the sessions never competed"
         firsts.append(flow.endpoints.first_byte_s)
     begin = max(*firsts, not_before_s)
-    end = min(flow.end_s for flow in sessions)
+    end = min(until_s, *(flow.end_s for flow in sessions))
     if end <= begin:
+        if until_s < math.inf:
+            return "the sessions did not compete in the window"
         return "one session ended before the other had its first data"
     first, last = math.ceil(begin / slot_s - 1e-9), math.floor(end / slot_s + 1e-9)
     return Competition(begin, end, np.arange(first, max(first, last) + 1, dtype=float) * slot_s)

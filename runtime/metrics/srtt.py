@@ -31,7 +31,7 @@ PERCENTILES = percentile_values("srtt", "s", "the sender's smoothed RTT")
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
     samples = flow.endpoints.samples
     # 0 stands for a connection that has measured nothing yet.
-    counted = (samples.t_s >= measurement.warmup_s) & (samples.rtt_s > 0)
+    counted = measurement.counts(samples.t_s) & (samples.rtt_s > 0)
     smallest = samples.min_rtt_s[samples.min_rtt_s > 0]
     none = "the sender has no RTT sample"
     rtts = samples.rtt_s[counted]

@@ -47,8 +47,8 @@ def _series(measurement: Measurement, flow: FlowRecord, slot_s: float) -> Floats
     first_s = flow.endpoints.first_byte_s
     if first_s is None:
         return None
-    begin = math.ceil(max(first_s, measurement.warmup_s) / slot_s - 1e-9)
-    end = max(begin, math.floor(flow.end_s / slot_s + 1e-9))
+    begin = math.ceil(max(first_s, measurement.begin_s) / slot_s - 1e-9)
+    end = max(begin, math.floor(min(flow.end_s, measurement.until_s) / slot_s + 1e-9))
     return flow.ip_bytes(np.arange(begin, end + 1, dtype=np.float64) * slot_s)
 
 

@@ -18,7 +18,7 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Value, window
+from .base import Metric, Value, inactive, window
 from .groups import rates
 
 THROUGHPUT = Value("throughput", "bit/s", "frame bytes at the bottleneck's exit per second")
@@ -29,7 +29,7 @@ GROUP = Value("throughput.group", "bit/s", "of all users of a group")
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> MetricValue:
     begin, end = window(measurement, flow)
     if end <= begin:
-        return THROUGHPUT.of(None, flow.name, "the flow ended before the warm-up did")
+        return THROUGHPUT.of(None, flow.name, inactive(measurement))
     sent = flow.frame_bytes(np.array([begin, end]))[0]
     return THROUGHPUT.of(8 * sent / (end - begin), flow.name)
 

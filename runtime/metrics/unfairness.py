@@ -48,7 +48,7 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     if absent := [group.name for group in (first, second) if not group.users]:
         return (UNFAIRNESS.of(None, None, f"{' and '.join(absent)}: absent"),)
     (begin_a, end_a), (begin_b, end_b) = _span(first), _span(second)
-    begin, end = max(begin_a, begin_b, measurement.warmup_s), min(end_a, end_b)
+    begin, end = max(begin_a, begin_b, measurement.begin_s), min(end_a, end_b, measurement.until_s)
     if end <= begin:
         reason = f"{first.name} and {second.name} are never active at the same time"
         return (UNFAIRNESS.of(None, None, reason),)

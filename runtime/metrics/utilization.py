@@ -20,7 +20,7 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.slots import apportion
 
-from .base import Metric, Value
+from .base import Metric, Value, inactive
 
 UTILIZATION = Value("utilization", "1", "share of the bottleneck's rate that frames took")
 
@@ -29,10 +29,10 @@ def _of_bottleneck(measurement: Measurement, flow: FlowRecord, name: str | None)
     queue = flow.queue
     paths = measurement.paths
     crossing = [f for f in measurement.flows if queue.place in paths.of(f.plan)]
-    begin = max(min(f.start_s for f in crossing), measurement.warmup_s)
-    end = max(f.end_s for f in crossing)
+    begin = max(min(f.start_s for f in crossing), measurement.begin_s)
+    end = min(max(f.end_s for f in crossing), measurement.until_s)
     if end <= begin:
-        return UTILIZATION.of(None, name, "every flow ended before the warm-up did")
+        return UTILIZATION.of(None, name, inactive(measurement, "every flow"))
     frames = queue.left.frame_bytes.astype(np.float64)
     carried = apportion(queue.left_s, queue.serialisation_s, frames, np.array([begin, end]))[0]
     capacity_bits = float(queue.history.capacity_bits(np.array([begin, end]))[0])

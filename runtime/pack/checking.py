@@ -216,7 +216,7 @@ def results(folder: Path, ours: Iterable[Cell], checks: Checks) -> bool:
     elif len(analyses) > 1:
         checks.add(what, "differs", f"{message}; they were analysed by {len(analyses)} versions")
     else:
-        own = analyses == {lock.analysis_identity(store.plan.measure)}
+        own = analyses == {lock.analysis_identity(store.plan.requests)}
         other = "" if own else "; analysed by another version of fairc"
         checks.add(what, "holds", f"{message}, each in its place{other}")
     return not damaged

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fairc.compiler.plan import Goal, Plan
+from fairc.dsl.model.metric_names import request_label
 from fairc.runtime.claims.looks import Looks
 from fairc.runtime.metrics.registry import full_name
 from fairc.runtime.repetitions.reading import CellValues, Measure
@@ -162,8 +163,8 @@ class StoppingRule:
         """Return whether `measure` names the flows of a metric: where these are absent, it has no
         value.
         """
-        name = metric.partition(".")[0]
-        return any(request.name == name and request.sessions for request in self._measured)
+        name = request_label(metric)
+        return any(request.label == name and request.sessions for request in self._measured)
 
 
 def _by_configuration(cells: Iterable[CellValues]) -> dict[str, list[CellValues]]:

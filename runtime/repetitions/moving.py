@@ -12,6 +12,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
+from fairc.dsl.model.metric_names import metric_of, unmarked
 from fairc.words.metrics import METRICS
 
 LEVEL = 0.05
@@ -56,8 +57,8 @@ def is_level(metric: str) -> bool:
 
     metric: full name, or `NAME` for its first value.
     """
-    name = metric.partition(".")[0]
-    return name in METRICS and METRICS[name].is_level and metric not in METRICS[name].not_levels
+    name, value = metric_of(metric), unmarked(metric)
+    return name in METRICS and METRICS[name].is_level and value not in METRICS[name].not_levels
 
 
 def sentence(

@@ -166,8 +166,9 @@ class Measurements(ABC):
 
         Raises UnknownName if there is none, or the run has not measured it.
         """
+        own = next((f for f in self.plan.formulas if f.name == metric), None)
         try:
-            value = value_named(metric)
+            value = own or value_named(metric)
         except KeyError:
             raise UnknownName("metric", metric, self.units) from None
         if self.units and value.name not in self.units:

@@ -39,7 +39,9 @@ from typing import TYPE_CHECKING
 from fairc.cell.queues import Queue
 from fairc.compiler.estimate import length, rates_bps
 from fairc.compiler.plan import Cell, Flow, LoadWorkload
+from fairc.dsl.model.metric_names import unmarked
 from fairc.dsl.model.names import called, group_of, label_of, users_of
+from fairc.dsl.model.requests import Requests
 from fairc.runtime.formatting import counted, quantity
 from fairc.runtime.statistics.paired import comparisons_decided, pairs_needed
 from fairc.words.ccas import CCAS
@@ -50,7 +52,6 @@ from .comparisons import MAX_CONFIGURATIONS, MAX_ROWS, tested_names
 if TYPE_CHECKING:
     from fairc.dsl.experiment import Experiment
     from fairc.dsl.model import Flow as Declared
-    from fairc.dsl.model import MetricRequest
 
 LEFT = 0.05
 """The difference between flows that a warm-up leaves, of the one at its beginning."""
@@ -91,7 +92,7 @@ def comparing(experiment: Experiment, cells: Sequence[Cell]) -> ComparisonCounts
     """Return what the report will compare, or None if nothing. cells: one of each configuration."""
     flows = [configuration.scenario.flows for configuration in experiment.some(len(cells))]
     points = [
-        (cell.bindings, frozenset(_measures(experiment.measure, cell, declared)))
+        (cell.bindings, frozenset(_measures(experiment.requests, cell, declared)))
         for cell, declared in zip(cells, flows, strict=True)
     ]
     by = (
@@ -120,34 +121,35 @@ def _independent(n: int) -> int:
     return math.ceil(round(LEFT * math.comb(2 * n, n) / 2, 9)) - 1
 
 
-def _measures(
-    requests: Iterable[MetricRequest], cell: Cell, declared: Sequence[Declared]
-) -> Iterable[Measure]:
+def _measures(requests: Requests, cell: Cell, declared: Sequence[Declared]) -> Iterable[Measure]:
     """Yield the values that the report compares: the first of each metric, or those that `measure`
     names.
     """
     users = dict.fromkeys(name for f in cell.flows if (name := users_of(f) or group_of(f)))
     able = {flow.name: flow for flow in declared}
-    for request in requests:
-        entry = METRICS[request.name]
+    own = {formula.name: formula for formula in requests.formulas}
+    for request in requests.measure:
+        formula = own.get(request.name)
+        entry = None if formula is not None else METRICS[request.name]
+        of_cell = entry.of_cell if entry is not None else formula and formula.flows is None
         sessions = set(request.sessions)
         flows = [
             flow
             for flow in cell.flows
             if not sessions or sessions & called(flow)
-            if _applies(entry, flow, able)
+            if entry is None or _applies(entry, flow, able)
         ]
-        for name in request.values or (request.name,):
-            if entry.of_cell:
+        for name in request.shown:
+            if of_cell:
                 yield name, "", 0
-            elif name.partition(".")[2].partition("_")[0] in ("user", "group"):
+            elif unmarked(name).partition(".")[2].partition("_")[0] in ("user", "group"):
                 yield from ((name, group, 0) for group in users)
             else:
                 for flow in flows:
                     loads = (
                         flow.workload.protocols if isinstance(flow.workload, LoadWorkload) else ()
                     )
-                    numbers = range(1, len(loads) + 1) if entry.per_load else (0,)
+                    numbers = range(1, len(loads) + 1) if entry and entry.per_load else (0,)
                     yield from ((name, label_of(flow), number) for number in numbers)
 
 
@@ -190,11 +192,11 @@ class Settling:
         )
 
 
-def settling(cells: Iterable[Cell], requests: Iterable[MetricRequest]) -> Settling | None:
+def settling(cells: Iterable[Cell], requests: Requests) -> Settling | None:
     """Return the cell whose bulk flows lack most time; None if no value depends on it, or no flow
     is bulk.
     """
-    if not any(METRICS[request.name].is_level for request in requests):
+    if not any(METRICS[request.name].is_level for request in requests.metrics):
         return None
     found = [s for cell in cells if (s := _settling(cell)) is not None]
     return max(found, key=lambda s: (s.is_short, s.duration_s - s.lasts_s), default=None)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from fairc.dsl.model.metric_names import request_label, unmarked
 from fairc.runtime.formatting import (
     Interval,
     Number,
@@ -136,9 +137,9 @@ def _shown(run: Run, results: Results) -> list[Measure]:
     """
     order: dict[str, int] = {}
     for request in run.plan.measure:
-        order.setdefault(request.name, len(order))
-    requested = [full_name(request.name) for request in run.plan.measure]
-    beside = {presentation(name).beside: name.partition(".")[0] for name in requested[::-1]}
+        order.setdefault(request.label, len(order))
+    requested = [full_name(request.label) for request in run.plan.measure]
+    beside = {presentation(name).beside: request_label(name) for name in requested[::-1]}
     asked = [m for m in results.asked if m.metric not in EVERYWHERE]
     asked += [m for m in results.measures if presentation(m.metric).always and m not in asked]
     alone = not asked
@@ -148,7 +149,7 @@ def _shown(run: Run, results: Results) -> list[Measure]:
             asked += results.select(name)
 
     def place(measure: Measure) -> int:
-        return order.get(measure.metric.partition(".")[0], len(order))
+        return order.get(request_label(measure.metric), len(order))
 
     asked.sort(key=place)
     if len(run.configurations) == 1:
@@ -285,7 +286,7 @@ def _sentences(run: Run, results: Results, groups: Sequence[Group]) -> list[str]
 
 
 def _sides(run: Run, measure: Measure, summaries: Sequence[Summary]) -> str:
-    symbol = measure.metric.rpartition(".")[2]
+    symbol = unmarked(measure.metric).rpartition(".")[2]
     first, second = map(one_line, run.sessions)
     if all(s.low is None for s in summaries):
         below = sum(s.value is not None and s.value < 0 for s in summaries)

@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import Any, Literal
 
 from fairc.compiler.plan import Plan
+from fairc.dsl.model.metric_names import request_label
 from fairc.runtime.formatting import counted, listed, one_line
 from fairc.runtime.run.history import DECLARED, INVOCATIONS, LOCKED, results_before
 
@@ -152,7 +153,7 @@ class Declarations:
 
     def kind(self, metric: str) -> Kind:
         """Return the kind of a value by its full name (`fairness.F`): not named is exploratory."""
-        return self.named.get(metric) or self.named.get(metric.partition(".")[0]) or "exploratory"
+        return self.named.get(metric) or self.named.get(request_label(metric)) or "exploratory"
 
 
 def declared(run: Run) -> Declarations:

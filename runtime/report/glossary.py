@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fairc.dsl.model.metric_names import metric_of
 from fairc.runtime.metrics.registry import METRICS
 from fairc.runtime.metrics.rules import CITED, RULES, cited
 from fairc.runtime.repetitions.reading import Measure
@@ -46,7 +47,7 @@ def glossary(measures: Sequence[Measure]) -> tuple[Definition, ...]:
 
     A metric of a plug-in that is not installed here has no definition, and is left out.
     """
-    present = {m.metric.partition(".")[0] for m in measures}
+    present = {metric_of(m.metric) for m in measures}
     return tuple(
         Definition(
             metric.name,

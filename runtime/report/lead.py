@@ -58,7 +58,7 @@ def leading(results: Results) -> Measure | None:
         m for m in results.asked if any(results.points(m, c) for c in results.run.configurations)
     ]
     for request in results.run.plan.measure[:1]:
-        name = full_name(request.name)
+        name = full_name(request.label)
         if not any(m.metric == name for m in asked):
             asked = [*results.select(presentation(name).stand_in), *asked]
     return next(iter((*asked, *results.measures)), None)
@@ -94,7 +94,7 @@ def _of_one(known: list[Entry], first: list[Entry], results: Results) -> list[En
     A value that has another beside it, as fairness has goodput, comes with that of each of two
     sessions.
     """
-    for name in (full_name(request.name) for request in results.run.plan.measure):
+    for name in (full_name(request.label) for request in results.run.plan.measure):
         beside = presentation(name).beside
         flows = [e for e in known if e.measure.metric == beside]
         if len(flows) == 2 and first[:1] and first[0].measure.metric in (beside, name):

@@ -152,7 +152,7 @@ class Run:
     def sessions(self) -> tuple[str, ...]:
         """The sessions that fairness compares: the flows that `measure` names, else all flows."""
         for request in self.plan.measure:
-            if presentation(full_name(request.name)).has_sides and request.sessions:
+            if presentation(full_name(request.label)).has_sides and request.sessions:
                 return self._each(request.sessions)
         return self.flows
 

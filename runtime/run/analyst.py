@@ -12,17 +12,13 @@ import sys
 import traceback
 from pathlib import Path
 
-from pydantic import TypeAdapter
-
-from fairc.compiler.plan import Cell, MetricRequest
+from fairc.compiler.plan import Cell, Requests
 from fairc.dsl.model.base import Model
 from fairc.runtime.analysis.cells import ArtefactError, analyse, write_files
 from fairc.runtime.host import archive, faults
 from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.store.cell_folder import CONSOLE, RAW
 from fairc.runtime.store.tables import write_series
-
-REQUESTS = TypeAdapter(tuple[MetricRequest, ...])
 
 
 class Job(Model):
@@ -51,7 +47,7 @@ class Answer(Model):
     remedy: str = ""
 
 
-def derive(job: Job, requests: tuple[MetricRequest, ...]) -> CellResult | None:
+def derive(job: Job, requests: Requests) -> CellResult | None:
     """Return a cell's result; its series, other files and raw artefacts go to the job's folder.
 
     None if the stored archive is damaged. Raises MachineFault.
@@ -92,7 +88,7 @@ def _unpacked(stored: Path, job: Job) -> bool:
     return archive.digest(job.artefacts) == job.result.result_sha256
 
 
-def _analysed(job: Job, requests: tuple[MetricRequest, ...]) -> tuple[CellResult, str]:
+def _analysed(job: Job, requests: Requests) -> tuple[CellResult, str]:
     """Return a cell's result, and its console; the series go to the folder."""
     if job.result.error:
         return job.result, job.console
@@ -126,7 +122,7 @@ def main() -> None:
     """Answer jobs until there are no more."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a library prints is no answer
-    requests = REQUESTS.validate_json(sys.stdin.readline())
+    requests = Requests.model_validate_json(sys.stdin.readline())
     for line in sys.stdin:
         try:
             answer = Answer(result=derive(Job.model_validate_json(line), requests))

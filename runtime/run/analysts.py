@@ -8,14 +8,13 @@ from __future__ import annotations
 import queue
 import subprocess
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 
-from fairc.compiler.plan import MetricRequest
+from fairc.compiler.plan import Requests
 from fairc.runtime.host import faults, supervisor
 from fairc.runtime.measurement.results import CellResult
 
-from .analyst import REQUESTS, Answer, Job, derive
+from .analyst import Answer, Job, derive
 
 # The number of cells from which processes pay off: each takes about half a second to start.
 MANY = 40
@@ -29,8 +28,8 @@ class Analysts:
     can be started.
     """
 
-    def __init__(self, number: int, cells: int, requests: Sequence[MetricRequest]) -> None:
-        self._requests = tuple(requests)
+    def __init__(self, number: int, cells: int, requests: Requests) -> None:
+        self._requests = requests
         self._processes: list[Process] = []
         self._free: queue.SimpleQueue[Process] = queue.SimpleQueue()
         if cells < MANY:
@@ -72,13 +71,13 @@ class Analysts:
 class Process:
     """A process that analyses one cell after the other, and ends with this one."""
 
-    def __init__(self, requests: Sequence[MetricRequest]) -> None:
+    def __init__(self, requests: Requests) -> None:
         self._process = supervisor.start(
             [sys.executable, "-P", "-m", PROGRAM],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
-        self._first = REQUESTS.dump_json(tuple(requests))
+        self._first = requests.model_dump_json().encode()
 
     def derive(self, job: Job) -> CellResult | None:
         """Return a cell's result; None if its stored artefacts are not whole.

@@ -97,7 +97,7 @@ def run(
             Sweep(store, engine, NoProgress(), jobs=1).run()
             result = store.result(key)
         assert result is not None, "the sweep has stored it"
-        named = [*map(history.as_declared, plan.measure), *map(history.as_claimed, plan.claims)]
+        named = [*history.declared(plan), *map(history.as_claimed, plan.claims)]
         document = {**lock.provenance(engine), MEASURE: named}
         text = json.dumps(document, indent=2, sort_keys=True) + "\n"
         (store.folder(key) / ORIGIN).write_text(text, encoding="utf-8")

@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from fairc.compiler.plan import Claim, MetricRequest, Plan
+from fairc.compiler.plan import Claim, MetricRequest, Plan, Requests
 from fairc.runtime.store import provenance
 from fairc.runtime.store.folder import LOCK, Store, StoreError
 
@@ -90,7 +90,7 @@ def _declared(
 ) -> list[dict[str, Any]]:
     """Add metrics that the plan is the first to name, with the time and the number of results."""
     known = [entry["request"] for entry in old]
-    new = [r for r in map(as_declared, store.plan.measure) if r not in known]
+    new = [r for r in declared(store.plan) if r not in known]
     if not new:
         return old
     there = store.count_results() if before is None else 0
@@ -142,9 +142,21 @@ def claims_before(plan: Plan, locked: Mapping[str, Any]) -> dict[int, tuple[int,
     }
 
 
-def as_declared(request: MetricRequest) -> dict[str, Any]:
-    """Return a metric as the lock has it."""
-    return request.model_dump(mode="json")
+def declared(plan: Plan) -> list[dict[str, Any]]:
+    """Return the metrics that a plan names, as the lock has them."""
+    return [as_declared(request, plan.requests) for request in plan.measure]
+
+
+def as_declared(request: MetricRequest, among: Requests) -> dict[str, Any]:
+    """Return a metric as the lock has it: of a window, of options that depend on the configuration
+    and of a formula a hash.
+    """
+    found = request.model_dump(mode="json", exclude={"window", "varied"})
+    formulas = among.behind(request.name)
+    if request.window or request.varied or formulas:
+        meaning = [request.model_dump_json(), *(f.model_dump_json() for f in formulas)]
+        found["meaning"] = hashlib.sha256("\n".join(meaning).encode()).hexdigest()
+    return found
 
 
 def results_before(plan: Plan, locked: Mapping[str, Any]) -> dict[str, tuple[int, str]] | None:
@@ -158,7 +170,7 @@ def results_before(plan: Plan, locked: Mapping[str, Any]) -> dict[str, tuple[int
     found: dict[str, tuple[int, str]] = {}
     for request in plan.measure:
         for entry in locked[DECLARED]:
-            if entry["request"] == as_declared(request):
+            if entry["request"] == as_declared(request, plan.requests):
                 found |= dict.fromkeys(request.shown, (entry["results"], entry["at"]))
                 break
     return found

@@ -6,14 +6,14 @@ import hashlib
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import fairc.runtime
-from fairc.compiler.plan import MetricRequest
+from fairc.compiler.plan import Requests
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.dsl.core import plugins
 from fairc.runtime.engines.base import Engine
@@ -83,15 +83,15 @@ def planned(folder: Path) -> dict[str, Any]:
     }
 
 
-def analysis_identity(requests: Sequence[MetricRequest]) -> str:
+def analysis_identity(requests: Requests) -> str:
     """Hash the requested metrics and the code that computes them: a result with another hash is
     stale.
     """
     total = hashlib.sha256()
-    for request in requests:
-        total.update(request.model_dump_json().encode() + b"\n")
+    for asked in (*requests.measure, *requests.implied, *requests.formulas):
+        total.update(asked.model_dump_json().encode() + b"\n")
     here = Path(fairc.runtime.__file__).parent
-    modules = sorted(METRICS[r.name].module for r in requests if r.name in METRICS)
+    modules = sorted(METRICS[r.name].module for r in requests.metrics if r.name in METRICS)
     for place in (*(here / name for name in ANALYSIS), *map(_package, filter(None, modules))):
         for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             name = path.relative_to(place.parent).as_posix()

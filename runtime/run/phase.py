@@ -232,7 +232,11 @@ def _same_engine(one: Mapping[str, object], other: Mapping[str, object]) -> bool
 def asked(plan: Plan) -> frozenset[str]:
     """Return the full names of the values that are compared."""
     names: set[str] = set()
+    own = {formula.name for formula in plan.formulas}
     for request in plan.measure:
+        if request.name in own:
+            names.add(request.name)
+            continue
         try:
             names.update(value_named(name).name for name in request.shown)
         except KeyError:

@@ -77,7 +77,7 @@ def derived_again(
     cells: with their folders, whose results and raw artefacts are there. scratch: a folder that may
     be filled; a cell's part is removed when it has been compared. Raises StoreError, MachineFault.
     """
-    requests = store.plan.measure
+    requests = store.plan.requests
     analysis = lock.analysis_identity(requests)
     number = max(1, min(jobs, len(cells)))
     with closing(Analysts(number, len(cells), requests)) as analysts:

@@ -81,7 +81,7 @@ class Sweep:
         self.wanted = wanted
         self.fresh = fresh
         self.emitted: dict[str, str] = emitted or {}
-        self._requests = store.plan.measure
+        self._requests = store.plan.requests
         self._analysis = lock.analysis_identity(self._requests)
         self._todo: dict[str, bool] = {}
         self._stopped = False

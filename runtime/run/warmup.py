@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fairc.compiler.plan import Cell
+from fairc.runtime.analysis.values import values
 from fairc.runtime.measurement import ArtefactError, load
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.metrics import METRICS
-from fairc.runtime.metrics.split import known_values
 from fairc.runtime.ranges.cells import finished
 from fairc.runtime.store.folder import Store, StoreError
 from fairc.runtime.store.verdicts import counts
@@ -75,10 +74,4 @@ def _values(store: Store, cell: Cell, raw: Path, factor: str) -> tuple[MetricVal
     measurement = load(other, raw)
     if measurement.warmup_s >= measurement.ended_s:
         return ()
-    return tuple(
-        value
-        for request in store.plan.measure
-        for value in known_values(
-            measurement, request, METRICS[request.name].compute(measurement, request)
-        )
-    )
+    return values(measurement, store.plan.requests)

@@ -46,7 +46,7 @@ def medians(run: Path, factor: float) -> list[float]:
         with tempfile.TemporaryDirectory() as raw:
             store.unpack(folder.name, Path(raw))
             other = replace(cell, warmup_ns=round(cell.warmup_ns * factor))
-            for value in analyse(other, Path(raw), store.plan.measure).metrics:
+            for value in analyse(other, Path(raw), store.plan.requests).metrics:
                 if value.metric == "goodput" and value.flow and value.value is not None:
                     found.setdefault(value.flow, []).append(value.value)
     return [median(found[flow]) for flow in ("a", "b")]

@@ -12,7 +12,7 @@ import pytest
 import quic_image
 
 from fairc.compiler import Cell, Compilation, emit
-from fairc.compiler.plan import MetricRequest
+from fairc.compiler.plan import MetricRequest, Requests
 from fairc.dsl.core.diagnostics import CompileError
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.containers.client import Client
@@ -54,7 +54,7 @@ def test_a_file_over_another_stack(
     raw = engine.run(cell, tmp_path)
     assert raw.error == "", raw.console
     requests = tuple(MetricRequest(name=name) for name in ("goodput", "fct", "cwnd", "throughput"))
-    found = analyse(cell, raw.artefacts, requests)
+    found = analyse(cell, raw.artefacts, Requests(measure=tuple(requests)))
     assert found.verdict != "invalid", found.reasons
     (flow,) = found.flows
     assert flow.completed and flow.bytes == BYTES and flow.cca is None

@@ -16,6 +16,7 @@ import pytest
 
 from fairc.cell.hosts import EVERYWHERE
 from fairc.compiler import Cell, Compilation, emit
+from fairc.compiler.plan import Requests
 from fairc.compiler.targets import containers as target
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.containers import leftovers
@@ -81,7 +82,7 @@ def test_the_artefacts_are_those_of_the_mininet_program(
     }
     queues = json.loads((raw.artefacts / "qdisc-after.json").read_text())
     assert sorted(queues) == ["c", "r", "s"]
-    (flow,) = analyse(cell, raw.artefacts, ()).flows
+    (flow,) = analyse(cell, raw.artefacts, Requests()).flows
     assert flow.completed and flow.bytes == 100_000
 
 

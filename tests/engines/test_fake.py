@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from specs import only_cell_of
 
-from fairc.compiler.plan import MetricRequest
+from fairc.compiler.plan import MetricRequest, Requests
 from fairc.runtime.analysis.cells import analyse
 from fairc_fake.engine import FakeEngine
 
@@ -36,7 +36,7 @@ def test_invented_cells_are_analysed_over_every_transport(
     cell = only_cell_of(SPEC.replace("FLOW", flow))
     raw = FakeEngine(pause_s=0.0).run(cell, tmp_path)
     assert raw.error == ""
-    analysis = analyse(cell, raw.artefacts, [MetricRequest(name="loss_rate")])
+    analysis = analyse(cell, raw.artefacts, Requests(measure=(MetricRequest(name="loss_rate"),)))
     a = analysis.flows[0]
     assert (a.transport, a.cca) == (transport, cca)
     assert a.bytes > 100_000

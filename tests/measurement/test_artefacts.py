@@ -11,7 +11,7 @@ import pytest
 from madeartefacts import Made, crowded, write_lines
 from madecell import MS, made_cell
 
-from fairc.compiler.plan import MetricRequest
+from fairc.compiler.plan import MetricRequest, Requests
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.measurement import ArtefactError, load
 from fairc.runtime.measurement.series import SERIES
@@ -52,7 +52,9 @@ def test_rubbish_is_refused_or_judged_but_never_a_crash(
     made.write(tmp_path)
     (tmp_path / name).write_bytes(rubbish)
     try:
-        verdict = analyse(made.cell, tmp_path, [MetricRequest(name="rtt")]).verdict
+        verdict = analyse(
+            made.cell, tmp_path, Requests(measure=(MetricRequest(name="rtt"),))
+        ).verdict
     except ArtefactError as error:
         assert name in str(error)
     else:
@@ -164,7 +166,7 @@ def test_a_flow_with_an_open_connection_lasts_to_the_end(tmp_path: Path) -> None
 
 
 def test_series(made: Made, tmp_path: Path) -> None:
-    series = analyse(made.cell, made.write(tmp_path / "raw"), []).series
+    series = analyse(made.cell, made.write(tmp_path / "raw"), Requests()).series
     assert [*series] == ["slots", "samples", "queues"]  # tables without rows are left out
     slots, queues = series["slots"], series["queues"]
     number = len(queues["t_s"])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from left_behind import flow_of
 
-from fairc.compiler.plan import MetricRequest, parse_cell
+from fairc.compiler.plan import MetricRequest, Requests, parse_cell
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.engines import host
 from fairc.runtime.measurement import ArtefactError, Measurement, load
@@ -132,7 +132,7 @@ def test_lost_datagrams_are_counted(raw: Path) -> None:
 
 
 def metrics(raw: Path, name: str) -> tuple[Any, ...]:
-    return analyse(CELL, raw, [MetricRequest(name=name)]).metrics
+    return analyse(CELL, raw, Requests(measure=(MetricRequest(name=name),))).metrics
 
 
 def test_what_iperf3_does_not_tell_has_a_reason(raw: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from madeartefacts import Made, crowded, write_lines
 from madecell import made_cell
 
-from fairc.compiler.plan import Cell, MetricRequest, Pep
+from fairc.compiler.plan import Cell, MetricRequest, Pep, Requests
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.measurement import load
 from fairc.runtime.validity import judge
@@ -47,7 +47,7 @@ def split(*which: int) -> Made:
 
 def values(made: Made, folder: Path, metric: str) -> Mapping[tuple[str, str | None], Any]:
     made.write(folder)
-    found = analyse(made.cell, folder, (MetricRequest(name=metric),)).metrics
+    found = analyse(made.cell, folder, Requests(measure=(MetricRequest(name=metric),))).metrics
     return {(value.metric, value.flow): value for value in found}
 
 

@@ -16,7 +16,7 @@ import pytest
 from specs import compilation_of
 
 from fairc.compiler import Cell
-from fairc.compiler.plan import MetricRequest, Policer
+from fairc.compiler.plan import MetricRequest, Policer, Requests
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.measurement import load
 from fairc.runtime.measurement.pcap import ACK, CWR, ECE, FIN, SYN, TCP, Feedback, Packets
@@ -248,7 +248,9 @@ def test_who_costs_nothing_pays_nothing(made: tuple[Cell, Path]) -> None:
     assert {b: float(v[0]) for b, v in one.levels(np.array([1.0])).items()} == {0: 9, 1: 9, 2: 9}
     values = {
         (value.metric, value.flow): value.value
-        for value in analyse(cell, folder, (MetricRequest(name="policing"),)).metrics
+        for value in analyse(
+            cell, folder, Requests(measure=(MetricRequest(name="policing"),))
+        ).metrics
     }
     assert values["policing.tokens", "heavy-1"] == 0
     assert values["policing.level", "light-2"] == 9

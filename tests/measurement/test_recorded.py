@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairc.compiler.plan import MetricRequest, parse_cell
+from fairc.compiler.plan import MetricRequest, Requests, parse_cell
 from fairc.runtime.analysis.cells import Analysis, analyse
 from fairc.runtime.measurement import load
 from fairc.runtime.measurement.artefacts import Artefacts
@@ -41,9 +41,8 @@ def test_every_kind_of_qdisc_can_be_read(path: Path, tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def analysis() -> Analysis:
     groups = {"unfairness": ("cubic", "bbr")}
-    return analyse(
-        CELL, RAW, [MetricRequest(name=m.name, sessions=groups.get(m.name, ())) for m in METRICS]
-    )
+    measure = (MetricRequest(name=m.name, sessions=groups.get(m.name, ())) for m in METRICS)
+    return analyse(CELL, RAW, Requests(measure=tuple(measure)))
 
 
 def test_the_recorded_cell_is_valid(analysis: Analysis) -> None:

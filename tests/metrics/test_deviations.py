@@ -12,7 +12,7 @@ import pytest
 from madeartefacts import TCP_SAMPLE, Made, hand_made, write_json, write_lines
 from walks import P, walk
 
-from fairc.compiler.plan import Cell, MetricRequest
+from fairc.compiler.plan import Cell, MetricRequest, Requests
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.measurement import load
 from fairc.runtime.validity import judge
@@ -132,7 +132,7 @@ def test_a_cell_without_captures(tmp_path: Path) -> None:
     metrics = [
         MetricRequest(name=m) for m in ("throughput", "utilization", "loss_rate", "fairness")
     ]
-    lost = analyse(bare, folder, metrics)
+    lost = analyse(bare, folder, Requests(measure=tuple(metrics)))
     assert {v.reason for v in lost.metrics} == {"no packets were captured (`captures = none`)"}
     # A bottleneck that carried more than its rate is no bottleneck.
     counters = json.loads((folder / "qdisc-after.json").read_text())

@@ -11,7 +11,7 @@ from madeartefacts import hand_made
 from madecell import PAYLOAD
 from storedcells import AXES, of, stored
 
-from fairc.compiler.plan import ClaimTerm
+from fairc.compiler.plan import ClaimTerm, Requests
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.claims.values import Values
 from fairc.runtime.repetitions.moving import StationarityTests, is_level, moving, sentence
@@ -82,15 +82,15 @@ def test_every_cell_has_the_test_of_its_bulk_flows(tmp_path: Path) -> None:
     steady, shifted = slots(5), f"{slots(2)[:220]} {slots(7)[:220]}"
     for frames, p in ((steady, 0.10), (shifted, 0.01)):
         made = hand_made(frames)
-        analysis = analyse(made.cell, made.write(tmp_path / str(p)), ())
+        analysis = analyse(made.cell, made.write(tmp_path / str(p)), Requests())
         assert [flow.stationarity_p for flow in analysis.flows] == [pytest.approx(p)] * 2
     made = hand_made(shifted)
     a, b = made.cell.flows
     made.cell = replace(made.cell, flows=(a, replace(b, rate_bps=8 * PAYLOAD * 50)))
-    analysis = analyse(made.cell, made.write(tmp_path / "limited"), ())
+    analysis = analyse(made.cell, made.write(tmp_path / "limited"), Requests())
     assert [flow.stationarity_p for flow in analysis.flows] == [pytest.approx(0.01), None]
     short = hand_made("ab" * 50)
-    analysis = analyse(short.cell, short.write(tmp_path / "short"), ())
+    analysis = analyse(short.cell, short.write(tmp_path / "short"), Requests())
     assert {flow.stationarity_p for flow in analysis.flows} == {None}
 
 

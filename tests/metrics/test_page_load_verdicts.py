@@ -17,6 +17,7 @@ from madeweb import (
     web_cell,
 )
 
+from fairc.compiler.plan import Requests
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.analysis.conditions import conditions
 from fairc.runtime.measurement import ArtefactError, load
@@ -44,13 +45,13 @@ def test_a_client_that_is_stopped_is_an_outcome_and_one_that_vanishes_is_not(
     made = two_loads()
     made.loads = made.loads[:1]
     folder = made.write(tmp_path)
-    analysis = analyse(made.cell, folder, EVERYTHING)
+    analysis = analyse(made.cell, folder, Requests(measure=tuple(EVERYTHING)))
     assert (analysis.verdict, analysis.flows[0].end_s) == ("flagged", None)
     words = "flow a: 1 of 2 loads were reported"
     assert f"{words}: its client was stopped before the others" in str(analysis.reasons)
     file = folder / "a.client.ndjson"
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:-1]))  # without `done`
-    analysis = analyse(made.cell, folder, EVERYTHING)
+    analysis = analyse(made.cell, folder, Requests(measure=tuple(EVERYTHING)))
     assert analysis.verdict == "invalid"
     assert f"{words}, and its client did not report why" in str(analysis.reasons)
 
@@ -95,7 +96,7 @@ def test_a_browser_keeps_the_processor_busy(client: Any, tmp_path: Path) -> None
     folder = made.write(tmp_path)
     lines = [{"t_ns": 10**8 * n, "busy_ns": 95 * 10**6, "total_ns": 10**8} for n in range(1, 40)]
     (folder / "monitor.ndjson").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    verdict = analyse(made.cell, folder, EVERYTHING).verdict
+    verdict = analyse(made.cell, folder, Requests(measure=tuple(EVERYTHING))).verdict
     assert verdict == {"plain": "flagged", "chromium": "valid"}[client]
 
 
@@ -155,7 +156,7 @@ def test_a_file_that_is_cut_off_fails_the_cell(side: str, tmp_path: Path) -> Non
     file = made.write(tmp_path) / f"a.{side}.ndjson"
     file.write_bytes(file.read_bytes()[:-20])
     with pytest.raises(ArtefactError, match=rf"a\.{side}\.ndjson, line . is not JSON"):
-        analyse(made.cell, tmp_path, EVERYTHING)
+        analyse(made.cell, tmp_path, Requests(measure=tuple(EVERYTHING)))
 
 
 @pytest.mark.parametrize(

@@ -370,7 +370,11 @@ def write_run(path: Path, spec: Spec) -> Path:
         "kernel": "6.12.43+deb12-cloud-amd64",
         "packages": {"iproute2": "6.15.0-1~bpo12+1", "mininet": "2.3.0-1.1"},
         "declared": [
-            {"request": as_declared(request), "at": "2026-11-22T06:19:18Z", "results": 0}
+            {
+                "request": as_declared(request, header.requests),
+                "at": "2026-11-22T06:19:18Z",
+                "results": 0,
+            }
             for request in header.measure
         ],
     }

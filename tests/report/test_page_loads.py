@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fairc.compiler.plan import FigureRequest, Selection
+from fairc.compiler.plan import FigureRequest, Requests, Selection
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.formatting import Number
 from fairc.runtime.measurement.results import CellResult
@@ -47,7 +47,7 @@ def stored(folder: Path, work: Path) -> Iterator[Stored]:
         raw = FakeEngine().run(cell, workdir)
         if cell.repetition == FAILED and cell.bindings["http"] == "h3":
             _fail_second(raw.artefacts / "web.client.ndjson")
-        made = analyse(cell, raw.artefacts, requests)
+        made = analyse(cell, raw.artefacts, Requests(measure=tuple(requests)))
         result = CellResult(
             cell=cell.id,
             key=cell.id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fairc.dsl.model.metric_names import unmarked
 from fairc.runtime.formatting import number, one_line
 from fairc.runtime.metrics.fairness import JAIN_SESSION, JAIN_SLOTS, F
 from fairc.runtime.repetitions.reading import Measure
@@ -76,7 +77,7 @@ def _panel(
         axis = Axis("", -0.52, 0.52, ticks=(-0.5, -0.25, 0, 0.25, 0.5))
         return Panel("session fairness F", rows, axis, ends)
     least = 1 / max(len(sessions), 2)
-    name = measure.metric.partition(".")[2].replace("_", ", ")
+    name = unmarked(measure.metric).partition(".")[2].replace("_", ", ")
     heading = "Jain's index" + name.removeprefix("jain")
     axis = Axis("", least - 0.01 * (1 - least), 1.01)
     return Panel(heading, rows, axis, ("one has all", "fair"))

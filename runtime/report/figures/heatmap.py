@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from fairc.compiler.plan import FigureRequest
+from fairc.dsl.model.metric_names import unmarked
 from fairc.runtime.formatting import between, counted, decimals_for, listed, number, one_line
 from fairc.runtime.metrics.registry import presentation
 
@@ -150,7 +151,7 @@ def colouring(
     """Say what colours and markers mean; sizes: the numbers of cells of a tile."""
     parts = []
     if sides:
-        symbol = query.metric.rpartition(".")[2]
+        symbol = unmarked(query.metric).rpartition(".")[2]
         first, second = map(one_line, sides)
         parts.append(
             f"Colour: |{symbol}|, from green (0, fair) to red (0.5). Square: {first} dominates"

@@ -14,6 +14,7 @@ from dataclasses import replace
 from math import ceil
 
 from fairc.compiler.plan import FigureRequest
+from fairc.dsl.model.metric_names import metric_of
 from fairc.dsl.model.names import label_of
 from fairc.runtime.formatting import Cell, Number, count, decimals_for, number, one_line
 from fairc.runtime.repetitions.samples import Sample
@@ -130,7 +131,7 @@ def _groups(query: Query) -> tuple[Names, list[tuple[Names, list[Sample]]]]:
 
 def sessions_of(run: Run, metric: str) -> tuple[str, ...]:
     """Return the sessions that a metric compares: those that `measure` names, else all flows."""
-    name = metric.partition(".")[0]
+    name = metric_of(metric)
     return next((r.sessions for r in run.plan.measure if r.name == name and r.sessions), run.flows)
 
 

@@ -14,10 +14,9 @@ from fairc.dsl.model.names import base
 from fairc.runtime.claims.intervals import of_unit
 from fairc.runtime.claims.values import Values
 from fairc.runtime.formatting import Cell, Scale, counted, listed, one_line, scale_for
-from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.repetitions.mixtures import names_to_add, pools_cells, ticked
 from fairc.runtime.repetitions.moving import sentence
-from fairc.runtime.repetitions.reading import Measure, Omissions, Outcome, Value
+from fairc.runtime.repetitions.reading import Measure, Omissions, Outcome, UnknownName, Value
 from fairc.runtime.repetitions.samples import (
     FLOW,
     LOAD,
@@ -312,8 +311,8 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
     if request.metric is None:
         raise NothingToDraw(f"`{request.kind}` names no metric")
     try:
-        metric = value_named(request.metric).name
-    except KeyError:
+        metric, _ = subject.run.measured.named(request.metric)
+    except UnknownName:
         raise NothingToDraw(f"there is no computable metric {request.metric}") from None
     run, results = subject.run, subject.results
     measures = [m for m in results.select(metric) if _is_of(request.flow, run, m.flow or "")]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from fairc.compiler.plan import Requests
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.engines.base import Engine, RawResult
 from fairc.runtime.host.clean import marked
@@ -51,7 +52,7 @@ def test_the_working_folder_may_be_a_relative_path(
 
 def test_the_result_can_be_analysed(subject: Subject, engine: Engine, tmp_path: Path) -> None:
     raw = engine.run(subject.short, tmp_path)
-    analysis = analyse(subject.short, raw.artefacts, ())
+    analysis = analyse(subject.short, raw.artefacts, Requests())
     (flow,) = analysis.flows
     assert flow.completed
     assert flow.bytes == 100_000

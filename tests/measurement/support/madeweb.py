@@ -21,6 +21,7 @@ from fairc.compiler.plan import (
     MetricRequest,
     PageObject,
     Pep,
+    Requests,
     TransportOptions,
 )
 from fairc.runtime.analysis.cells import Analysis, analyse
@@ -228,7 +229,7 @@ EVERYTHING = [MetricRequest(name=name) for name in PER_LOAD]
 
 
 def analysed(made: MadeWeb, folder: Path) -> Analysis:
-    return analyse(made.cell, made.write(folder), EVERYTHING)
+    return analyse(made.cell, made.write(folder), Requests(measure=tuple(EVERYTHING)))
 
 
 def values(analysis: Analysis) -> dict[tuple[str, int | None], float | None]:

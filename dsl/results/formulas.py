@@ -1,0 +1,421 @@
+"""`metric NAME = ...`: metrics of a file's own, which follow from other values of the same cell."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Literal, NoReturn
+
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label, Severity
+from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.units import DATA, NUMBER, PACKETS, SHARE, SI, Dimension
+from fairc.dsl.core.values import Mixture
+from fairc.dsl.expressions import arithmetic, functions
+from fairc.dsl.expressions.evaluate import evaluate
+from fairc.dsl.grid.sampling import Bindings
+from fairc.dsl.model.requests import Amount, Formula, Operand
+from fairc.dsl.text import syntax
+from fairc.words.metrics import FLOW, METRICS, MetricEntry
+
+from .amounts import amount
+from .instances import Instance, Namer
+from .measures import dimension_of
+
+Operator = Literal["+", "-", "*", "/"]
+OPERATORS: Mapping[str, Operator] = {"+": "+", "-": "-", "*": "*", "/": "/"}
+DEEPEST = 100
+"""How deep a formula may be nested, through every metric of the file that it names."""
+
+MOST_OPERANDS = 100
+
+
+@dataclass(frozen=True)
+class Whose:
+    """Whose values an expression has.
+
+    flows: None: the cell's; empty: each flow's. is_each: a value for each of several flows.
+    """
+
+    flows: tuple[str, ...] | None
+    is_each: bool
+
+
+OF_CELL = Whose(None, False)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a formula: its dimension, whose values it has, and its steps.
+
+    is_number: whether it has no metric in it.
+    """
+
+    dimension: Dimension
+    whose: Whose
+    steps: tuple[int | Amount | Operator, ...]
+    span: Span
+    is_number: bool = False
+
+
+@dataclass
+class Draft:
+    """A metric of the file's own that is being read.
+
+    operands: with their instances. per_load: whether it has a value for each page load.
+    """
+
+    node: syntax.Metric
+    operands: list[tuple[Instance | str, Whose]] = field(default_factory=list)
+    part: Part | None = None
+    per_load: bool = False
+
+
+class Formulas:
+    """Reads the metrics of a file's own.
+
+    single: the names that are one flow each.
+    """
+
+    def __init__(
+        self, nodes: Sequence[syntax.Metric], namer: Namer, single: Collection[str]
+    ) -> None:
+        self._nodes = {node.name.text: node for node in nodes}
+        self._namer = namer
+        self._single = single
+        self._read: dict[str, Draft] = {}
+        self._failed: dict[str, CompileError] = {}
+        self._open: list[str] = []
+        self._used: set[str] = set()
+
+    def entries(self) -> tuple[MetricEntry, ...]:
+        """Return the metrics as words of the language. Raises CompileError with everything
+        wrong.
+        """
+        gather = Gather()
+        for node in self._nodes.values():
+            with gather.attempt():
+                self._check_name(node.name)
+        gather.finish()
+        for name, node in self._nodes.items():
+            with gather.attempt():
+                self._draft(name, node.name.span)
+        gather.finish()
+        return tuple(self._entry(draft) for draft in self._read.values())
+
+    def build(self, measured: Collection[str]) -> tuple[Formula, ...]:
+        """Return what is computed: the metrics in `measure`, and before each what it needs."""
+        wanted = set(measured) & set(self._read)
+        drafts = [draft for name, draft in self._read.items()]
+        for draft in reversed(drafts):  # each is after those that it names
+            if draft.node.name.text in wanted:
+                wanted |= {of for of, _ in draft.operands if isinstance(of, str)}
+        self._used |= wanted
+        return tuple(self._formula(draft) for draft in drafts if draft.node.name.text in wanted)
+
+    def unused(self) -> Iterator[Diagnostic]:
+        """Yield warnings about metrics that nothing needs; call once all are built."""
+        for name, draft in self._read.items():
+            if name not in self._used:
+                yield Diagnostic(
+                    "unused-name",
+                    f"the metric `{name}` is not measured",
+                    draft.node.name.span,
+                    help=f"add `{name}` to `measure`, or leave it out",
+                    severity=Severity.WARNING,
+                )
+
+    def _check_name(self, word: syntax.Word) -> None:
+        """Raise CompileError for a name that means something else."""
+        name, sweep = word.text, self._namer.sweep
+        for what, taken in (
+            ("a built-in metric", name in METRICS),
+            ("a flow, or a group of users", name in self._namer.flows),
+            ("a swept name", name in sweep.names),
+            ("a `let`", name in sweep.lets),
+        ):
+            if taken:
+                fail(
+                    "duplicate-metric",
+                    f"`{name}` is already the name of {what}",
+                    word.span,
+                    help="give the metric another name",
+                )
+
+    def _entry(self, draft: Draft) -> MetricEntry:
+        part = draft.part
+        assert part is not None
+        return MetricEntry(
+            name=draft.node.name.text,
+            summary=_text(draft.node.value),
+            unit=_unit(part.dimension),
+            of_cell=part.whose.flows is None,
+            parameters=() if part.whose.flows is None else (FLOW,),
+            per_load=draft.per_load,
+            signed=frozenset({draft.node.name.text} if _may_be_negative(draft.node) else ()),
+            runs=True,
+            is_own=True,
+            flows=part.whose.flows or (),
+        )
+
+    # reading
+
+    def _draft(self, name: str, at: Span) -> Draft:
+        """Return a metric of the file's own, read. Raises CompileError."""
+        if name in self._failed:
+            raise self._failed[name]
+        if name in self._open:
+            self._refuse_circle(name)
+        if name not in self._read:
+            if len(self._open) > DEEPEST:
+                fail("too-deep", f"metrics need each other more than {DEEPEST} levels deep", at)
+            draft = Draft(self._nodes[name])
+            self._open.append(name)
+            try:
+                draft.part = self._part(draft.node.value, draft)
+                if draft.part.is_number:
+                    fail(
+                        "metric-form",
+                        f"`{name}` contains no metric",
+                        draft.node.value.span,
+                        help="for a number write `let`",
+                    )
+            except CompileError as error:
+                self._failed[name] = error
+                raise
+            finally:
+                self._open.pop()
+            self._read[name] = draft
+        return self._read[name]
+
+    def _refuse_circle(self, name: str) -> NoReturn:
+        circle = [*self._open[self._open.index(name) :], name]
+        fail(
+            "circular",
+            f"the metric `{name}` is defined in terms of itself",
+            self._nodes[name].value.span,
+            notes=(", ".join(f"`{a}` needs `{b}`" for a, b in pairwise(circle)),),
+            help="define one of these metrics without the others",
+        )
+
+    def _part(self, node: syntax.Expr, draft: Draft) -> Part:
+        """Return a part of a formula. Raises CompileError."""
+        if isinstance(node, syntax.Group):
+            return self._part(node.inner, draft)
+        if not self._has_metric(node):
+            return self._number(node)
+        if isinstance(node, syntax.Prefix) and node.operator == "-":
+            inner = self._part(node.inner, draft)
+            zero = Amount(text="0", numbers=(0.0,))
+            return Part(inner.dimension, inner.whose, (zero, *inner.steps, "-"), node.span)
+        if isinstance(node, syntax.Chain):
+            gather, parts = Gather(), list[Part]()
+            for operand in node.operands:
+                with gather.attempt():
+                    parts.append(self._part(operand, draft))
+            gather.finish()
+            result = parts[0]
+            for operator, part in zip(node.operators, parts[1:], strict=True):
+                result = _joined(OPERATORS[operator], result, part, node.span)
+            return result
+        if isinstance(node, syntax.Name | syntax.Call) and self._is_metric(node):
+            return self._operand(node, draft)
+        return fail(
+            "metric-form",
+            "a metric is made of other metrics and numbers with `+`, `-`, `*` and `/`",
+            node.span,
+            help="for example `metric power = goodput(load) / rtt.p95(probe)`",
+        )
+
+    def _has_metric(self, node: syntax.Expr) -> bool:
+        """Return whether a part of an expression names a metric."""
+        return any(
+            self._is_metric(part)
+            for part in node.walk()
+            if isinstance(part, syntax.Name | syntax.Call)
+        )
+
+    def _is_metric(self, node: syntax.Name | syntax.Call) -> bool:
+        if isinstance(node, syntax.Call):
+            return node.name.text not in functions.BUILTINS
+        known = node.text in (*self._namer.sweep.names, *self._namer.sweep.lets)
+        return not known and node.text not in self._namer.flows
+
+    def _number(self, node: syntax.Expr) -> Part:
+        """Return a number, which may depend on the configuration."""
+        sweep, dimensions = self._namer.sweep, list[Dimension]()
+
+        def number(bound: Bindings) -> float:
+            scope = sweep.grid.scope(bound)
+            value = evaluate(node, scope)
+            if isinstance(value, Mixture):
+                fail(
+                    "wrong-dimension",
+                    "this size depends on the path, which a metric does not know",
+                    node.span,
+                    help="write it in bytes",
+                )
+            found = arithmetic.quantity(value, scope.names)
+            if not dimensions:
+                dimensions.append(found.dimension)
+            if found.dimension != dimensions[0]:
+                fail("wrong-dimension", "this has another unit in each configuration", node.span)
+            return float(found.number)
+
+        numbers = sweep.each([node], number)
+        step = amount(_text(node), sweep.used([node]), numbers)
+        return Part(_plain(dimensions[0]), OF_CELL, (step,), node.span, is_number=True)
+
+    def _operand(self, node: syntax.Name | syntax.Call, draft: Draft) -> Part:
+        """Return the value of a metric, as one operand more."""
+        name = node.text if isinstance(node, syntax.Name) else node.name.text
+        if name in self._nodes:
+            if isinstance(node, syntax.Call) or node.rest:
+                fail(
+                    "unknown-argument",
+                    f"`{name}` takes neither arguments nor has it values",
+                    node.span,
+                )
+            other = self._draft(name, node.span)
+            part = other.part
+            assert part is not None
+            draft.per_load = draft.per_load or other.per_load
+            return self._added(name, part.whose, part.dimension, node.span, draft)
+        instance = self._namer.read(node, "a part of a metric")
+        draft.per_load = draft.per_load or instance.entry.per_load
+        entry, value = instance.entry, instance.value.partition(".")[2]
+        unit = entry.unit_of(value)
+        whose = self._whose(instance, value)
+        return self._added(instance, whose, dimension_of(unit) or NUMBER, node.span, draft)
+
+    def _added(
+        self, of: Instance | str, whose: Whose, dimension: Dimension, span: Span, draft: Draft
+    ) -> Part:
+        if len(draft.operands) >= MOST_OPERANDS:
+            fail("too-many", f"a metric is made of at most {MOST_OPERANDS} others", span)
+        draft.operands.append((of, whose))
+        steps: tuple[int | Amount | Operator, ...] = (len(draft.operands) - 1,)
+        if dimension == DATA:  # a plan holds bytes, and dimensions count bits
+            steps = (*steps, Amount(text="8", numbers=(8.0,)), "*")
+        return Part(dimension, whose, steps, span)
+
+    def _whose(self, instance: Instance, value: str) -> Whose:
+        """Return whose values an instance has."""
+        if instance.entry.of_cell:
+            return OF_CELL
+        sessions = instance.sessions
+        grouped = value in ("user", "group") or value.startswith("group_")
+        one = len(sessions) == 1 and (grouped or sessions[0] in self._single)
+        return Whose(sessions, not one)
+
+    def _formula(self, draft: Draft) -> Formula:
+        """Return a metric as the plan holds it. Raises CompileError."""
+        part = draft.part
+        assert part is not None
+        steps = part.steps
+        if part.dimension == DATA:
+            steps = (*steps, Amount(text="8", numbers=(8.0,)), "/")
+        return Formula(
+            name=draft.node.name.text,
+            text=_text(draft.node.value),
+            unit=_unit(part.dimension),
+            flows=part.whose.flows,
+            operands=tuple(
+                Operand(
+                    metric=of if isinstance(of, str) else self._namer.name(of),
+                    flows=whose.flows or (),
+                    is_each=whose.is_each,
+                )
+                for of, whose in draft.operands
+            ),
+            steps=steps,
+        )
+
+
+def _joined(operator: Operator, left: Part, right: Part, span: Span) -> Part:
+    """Return `left operator right`. Raises CompileError."""
+    if operator in "+-":
+        dimension = left.dimension
+        if left.dimension != right.dimension:
+            fail(
+                "wrong-dimension",
+                f"`{operator}` needs two quantities of the same kind, not {left.dimension} and"
+                f" {right.dimension}",
+                span,
+                labels=tuple(
+                    Label(p.span, str(p.dimension)) for p in (left, right) if p.span != span
+                ),
+            )
+    else:
+        dimension = left.dimension.times(right.dimension, 1 if operator == "*" else -1)
+    return Part(
+        _plain(dimension),
+        _shared(left, right, span),
+        (*left.steps, *right.steps, operator),
+        span,
+        left.is_number and right.is_number,
+    )
+
+
+def _shared(left: Part, right: Part, span: Span) -> Whose:
+    """Return whose values two parts have together. Raises CompileError."""
+    a, b = left.whose, right.whose
+    if a.is_each and b.is_each:
+        if set(a.flows or ()) != set(b.flows or ()):
+            fail(
+                "different-flows",
+                "these have a value for each of different flows, so no two belong together",
+                span,
+                labels=tuple(
+                    Label(p.span, _named(p.whose)) for p in (left, right) if p.span != span
+                ),
+                help="name the same flows in both, or one flow",
+            )
+        return a
+    if a.is_each or b.is_each:
+        return a if a.is_each else b
+    if right.is_number or a == b:
+        return a
+    if left.is_number:
+        return b
+    if a.flows is None or b.flows is None:
+        return a if b.flows is None else b
+    return OF_CELL
+
+
+def _named(whose: Whose) -> str:
+    return f"each of {', '.join(whose.flows)}" if whose.flows else "each flow"
+
+
+def _plain(dimension: Dimension) -> Dimension:
+    return NUMBER if dimension == SHARE else dimension
+
+
+def _may_be_negative(node: syntax.Metric) -> bool:
+    """Return whether a metric may have values below zero."""
+    return any(
+        (isinstance(part, syntax.Chain) and "-" in part.operators)
+        or isinstance(part, syntax.Prefix)
+        for part in node.value.walk()
+    )
+
+
+def _unit(dimension: Dimension) -> str:
+    """Return the SI unit of a dimension as tables have it: `bit/s`, `bit/s^2`."""
+    if dimension == PACKETS:
+        return "packets"
+    if dimension in SI:
+        return SI[dimension]
+    names = ("bit", "s", "packets", "bdp")
+    above = [_power(n, e) for n, e in zip(names, dimension, strict=False) if e > 0]
+    below = [_power(n, -e) for n, e in zip(names, dimension, strict=False) if e < 0]
+    return "/".join(filter(None, (" ".join(above) or "1", " ".join(below))))
+
+
+def _power(name: str, exponent: int) -> str:
+    return name if exponent == 1 else f"{name}^{exponent}"
+
+
+def _text(node: syntax.Expr) -> str:
+    return " ".join(node.span.text.split())

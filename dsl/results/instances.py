@@ -1,0 +1,436 @@
+"""Metrics as they are named: `goodput`, `rtt.p95(ping, from: 5s)`, or one of the file's own.
+
+An instance is a metric with its flows, its options and its window. The first of a metric in
+`measure` has the metric's own names; the names of any other end with what makes it another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from fairc.dsl.blocks import Block
+from fairc.dsl.core.diagnostics import Label
+from fairc.dsl.core.entries import Entry, Use, bind, signature
+from fairc.dsl.core.kinds import A_TIME
+from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.core.registry import Registry, listed, refuse_unknown, suggest
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.units import in_si
+from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
+from fairc.dsl.expressions.evaluate import Scope, evaluate
+from fairc.dsl.grid.sampling import Bindings
+from fairc.dsl.model.names import base
+from fairc.dsl.model.requests import Amount, MetricRequest, Window
+from fairc.dsl.text import syntax
+from fairc.words.blocks.experiment import DURATION, WARMUP
+from fairc.words.metrics import FROM, METRICS, TO, WINDOW, MetricEntry
+
+from .amounts import Row, Sweep, amount
+
+Option = float | str | Amount
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A metric as it is named in one place.
+
+    value: its name and that of a sub-value, `rtt.p95`. given: its options and its window as text,
+    each with its name.
+    """
+
+    entry: MetricEntry
+    value: str
+    sessions: tuple[str, ...]
+    options: Mapping[str, Option]
+    window: Window | None
+    given: tuple[str, ...]
+    span: Span
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What two instances with values of equal names have in common."""
+        return (self.entry.name, self.sessions if self.entry.of_cell else (), self.given)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is named without anything that makes it another one."""
+        return not self.given and not (self.entry.of_cell and self.sessions)
+
+    @property
+    def mark(self) -> str:
+        """What the names of its values end with, unless it has the metric's own."""
+        told = (*self.sessions, *self.given) if self.entry.of_cell else self.given
+        return f"({', '.join(told)})" if told else ""
+
+    def request(self, *, marked: bool) -> MetricRequest:
+        """Return what is computed of it."""
+        return MetricRequest(
+            name=self.entry.name,
+            sessions=self.sessions,
+            options={k: v for k, v in self.options.items() if not isinstance(v, Amount)},
+            varied={k: v for k, v in self.options.items() if isinstance(v, Amount)},
+            values=(self.value,),
+            window=self.window,
+            mark=self.mark if marked else "",
+        )
+
+
+class Namer:
+    """Reads the names of metrics in an experiment, and keeps what has to be computed for them.
+
+    metrics: the built-in ones, and the file's own once they are known. flows: every name that
+    stands for flows. at: the experiment. block: its settings, which say when a cell ends.
+    """
+
+    def __init__(self, flows: Collection[str], sweep: Sweep, block: Block, at: Span) -> None:
+        self.metrics: Registry[MetricEntry] = METRICS
+        self.flows = flows
+        self.sweep = sweep
+        self._block = block
+        self._at = at
+        self._measured: list[tuple[Instance, MetricRequest]] = []
+        self._implied: dict[tuple[object, ...], MetricRequest] = {}
+        self.places: dict[str, Span] = {}
+
+    # what a name means
+
+    def read(self, node: syntax.Expr, use: str) -> Instance:
+        """Return the metric that an expression names. Raises CompileError."""
+        given = node.arguments if isinstance(node, syntax.Call) else ()
+        keyed = [argument.value for argument in given if argument.key is not None]
+        if not self.sweep.used(keyed):
+            bound, value = self._bound(node, self._scope({}), use)
+            found: Mapping[Row, Use[MetricEntry]] = {(): bound}
+        else:
+            pairs = self.sweep.each(keyed, lambda b: self._bound(node, self._scope(b), use))
+            found = {row: bound for row, (bound, _) in pairs.items()}
+            value = next(iter(pairs.values()))[1]
+        first = next(iter(found.values()))
+        options = {
+            name: self._option(name, found, keyed)
+            for name in first.arguments
+            if name not in {p.name for p in first.entry.parameters if p.repeated}
+        }
+        ends = {p: options.pop(p.name, (None, "")) for p in WINDOW}
+        begin, end = (_amount(*ends[p]) for p in WINDOW)
+        window = Window(begin=begin, end=end) if begin or end else None
+        if window is not None:
+            self._check_window(first, value, node)
+        return Instance(
+            first.entry,
+            value,
+            tuple(v.name for v in first.repeated if isinstance(v, Symbol)) or first.entry.flows,
+            {name: option for name, (option, _) in options.items()},
+            window,
+            tuple(
+                f"{name}: {text}"
+                for name, text in (
+                    *((name, text) for name, (_, text) in options.items()),
+                    *((p.name, text) for p, (_, text) in ends.items() if text),
+                )
+            ),
+            node.span,
+        )
+
+    @property
+    def scope(self) -> Scope:
+        """The scope of what no swept name changes."""
+        return self._scope({})
+
+    def _scope(self, bound: Bindings) -> Scope:
+        """Return a scope in which flows take precedence over other things of their names."""
+        lets = self.sweep.lets
+        flows = {n: Symbol(n, self._at) for n in self.flows if n in lets or n in bound}
+        scope = Scope(flows, lets, self.sweep.grid.scope(bound) if bound else None)
+        scope.dotted = True
+        return scope
+
+    def _bound(self, node: syntax.Expr, scope: Scope, use: str) -> tuple[Use[MetricEntry], str]:
+        """Return the checked use of a metric, and its name with that of its sub-value."""
+        item, name = self._parted(self._placed(evaluate(node, scope), node))
+        if isinstance(item, Applied) and item.name in self.metrics:
+            self._check_arguments(self.metrics[item.name], item)
+        bound = bind(self.metrics, item, use)
+        self._check_flows(bound)
+        return bound, name or bound.entry.name
+
+    def _placed(self, item: Value, node: syntax.Expr) -> Value:
+        """Return an item; a metric with the name of a flow (`goodput`) is where it is written."""
+        if isinstance(item, Symbol) and item.span == self._at:
+            return Symbol(item.name, node.span)
+        return item
+
+    def _parted(self, item: Value) -> tuple[Value, str]:
+        """Return a metric without its sub-value, and both together: `queue_delay`,
+        `queue_delay.p95`.
+        """
+        if not isinstance(item, Symbol | Applied) or "." not in item.name:
+            return item, ""
+        name, *rest = item.name.split(".")
+        whole = item.name_span if isinstance(item, Applied) else item.span
+        span = Span(whole.source, whole.start, whole.start + len(name))
+        check_sub_values(self.metrics.get(name, span), rest, whole)
+        if isinstance(item, Applied):
+            return replace(item, name=name, name_span=span), item.name
+        return Symbol(name, span), item.name
+
+    def _check_arguments(self, entry: MetricEntry, item: Applied) -> None:
+        """Raise CompileError for a window of a metric that has none, and for options without a
+        name.
+        """
+        bare = next((a for a in item.arguments if a.key is None), None)
+        if bare is not None and not any(p.repeated for p in entry.parameters):
+            fail(
+                "too-many-arguments",
+                f"`{entry.name}` takes no argument without a name",
+                bare.place,
+                help=signature(entry.name, [p.name for p in entry.parameters]),
+            )
+        asked = next((a for a in item.arguments if a.key in (FROM.name, TO.name)), None)
+        if asked is not None and not entry.takes_window:
+            windowed = ", ".join(m.name for m in self.metrics if m.takes_window)
+            fail(
+                "no-window",
+                f"`{entry.name}` cannot be measured in a part of a cell's time",
+                asked.place,
+                note="it is no rate, level or share over time",
+                help=f"metrics with a window: {windowed}",
+            )
+
+    def _check_flows(self, use: Use[MetricEntry]) -> None:
+        """Raise CompileError for flows that do not exist, or occur twice."""
+        gather = Gather()
+        met: dict[str, Span] = {}
+        for session in use.repeated:
+            if not isinstance(session, Symbol):
+                continue
+            with gather.attempt():
+                if session.name in met:
+                    fail(
+                        "duplicate-argument",
+                        f"`{session.name}` is given twice",
+                        session.span,
+                        labels=(Label(met[session.name], "given here first"),),
+                    )
+            met.setdefault(session.name, session.span)
+            if session.name not in self.flows:
+                with gather.attempt():
+                    refuse_flow(session.name, session.span, self.flows)
+        gather.finish()
+
+    def _option(
+        self, name: str, found: Mapping[Row, Use[MetricEntry]], keyed: Sequence[syntax.Expr]
+    ) -> tuple[Option, str]:
+        """Return an option, which may depend on the configuration, and its text."""
+        values = {row: use.arguments[name] for row, use in found.items()}
+        first = next(iter(values.values()))
+        if len({value.canonical for value in values.values()}) == 1:
+            return _plain(first), first.canonical
+        numbers = {row: _plain(value) for row, value in values.items()}
+        text = " ".join(first.span.text.split())
+        if any(isinstance(number, str) for number in numbers.values()):
+            fail(
+                "wrong-type",
+                f"`{name}` is one word for all configurations",
+                first.span,
+                help="write two metrics: `metric NAME = ...`",
+            )
+        known = {row: number for row, number in numbers.items() if isinstance(number, float)}
+        return amount(text, self.sweep.used(keyed), known), text
+
+    def _check_window(self, use: Use[MetricEntry], value: str, node: syntax.Expr) -> None:
+        """Raise CompileError for a window that is empty, or beyond the end of a cell."""
+        given = node.arguments if isinstance(node, syntax.Call) else ()
+        named = {a.key.text: a.value for a in given if a.key is not None}
+        ends = {p.name: named[p.name] for p in WINDOW if p.name in named}
+        if value.partition(".")[2] in use.entry.outside_windows:
+            fail(
+                "no-window",
+                f"`{value}` cannot be measured in a part of a cell's time",
+                use.places[next(iter(ends))],
+                note="it is of the whole cell",
+                help=f"leave the window out: `{value}`",
+            )
+        block = self._block
+        keys = [
+            block.settings[key.name].value
+            for key in (DURATION, WARMUP)
+            if key.name in block.settings
+        ]
+
+        def check(bound: Bindings) -> None:
+            scope = self.sweep.grid.scope(bound)
+            begin, end = (
+                A_TIME.take(evaluate(ends[p.name], scope), f"`{p.name}`")
+                if p.name in ends
+                else None
+                for p in WINDOW
+            )
+            lasts = block.given(DURATION, scope)
+            first = begin or block.get(WARMUP, scope)
+            last = end or lasts
+            where = ", ".join(f"{name} = {found.canonical}" for name, found in bound.items())
+            here = f" where {where}" if where else ""
+            if last is not None and last.number <= first.number:
+                fail(
+                    "empty-window",
+                    f"this window is empty{here}",
+                    (end or begin or last).span,
+                    note=f"{first.canonical} to {last.canonical}",
+                    help="it begins at `from`, else after the warm-up, and ends at `to`, else with"
+                    " the cell",
+                )
+            if end is not None and lasts is not None and end.number > lasts.number:
+                fail(
+                    "empty-window",
+                    f"this window ends after the cell{here}",
+                    end.span,
+                    note=f"{end.canonical}, and the cell lasts {lasts.canonical}",
+                    help="times are those of the cell, from its start; leave `to` out for its end",
+                )
+
+        self.sweep.each([*ends.values(), *keys], check)
+
+    # what is computed
+
+    def measure(self, found: Sequence[Instance]) -> tuple[MetricRequest, ...]:
+        """Return the requests of `measure`; instances of one identity are one request.
+
+        Raises CompileError with everything wrong.
+        """
+        gather = Gather()
+        requests: dict[tuple[object, ...], tuple[Instance, MetricRequest]] = {}
+        for instance in found:
+            with gather.attempt():
+                first = requests.get(instance.identity)
+                request = instance.request(marked=False)
+                if first is not None:
+                    request = _merged(first[1], request, first[0].span, instance.span)
+                requests[instance.identity] = (first or (instance,))[0], request
+        gather.finish()
+        plain: dict[str, list[Instance]] = {}
+        for instance, _ in requests.values():
+            if instance.window is None:
+                plain.setdefault(instance.entry.name, []).append(instance)
+        for instance, request in requests.values():
+            alike = plain.get(instance.entry.name, [])
+            own = len(alike) == 1 and instance in alike
+            mark = "" if own else instance.mark
+            values = () if request.values == (request.name,) else request.values
+            request = request.model_copy(update={"values": values, "mark": mark})
+            self._measured.append((instance, request))
+            self.places.setdefault(request.label, instance.span)
+        return tuple(request for _, request in self._measured)
+
+    def name(self, instance: Instance) -> str:
+        """Return the name of the value that an instance means, which is computed from now on.
+
+        Raises CompileError where `measure` has several and none is meant.
+        """
+        entry, tail = instance.entry, instance.value
+        own = [(i, r) for i, r in self._measured if i.entry.name == entry.name]
+        for other, request in own:
+            if other.identity == instance.identity:
+                return self._of(instance, request)
+        if instance.is_plain or (not entry.of_cell and not instance.given):
+            unmarked = [r for _, r in own if not r.mark]
+            if unmarked:
+                return self._of(instance, unmarked[0])
+        if instance.is_plain:
+            several = [r.label for i, r in own if i.window is None]
+            if len(several) > 1:
+                fail(
+                    "several-metrics",
+                    f"`{entry.name}` is measured more than once, and this could be any of them",
+                    instance.span,
+                    help=f"name one: {', '.join(f'`{label}`' for label in several)}",
+                )
+        self._imply(instance)
+        return f"{tail}{instance.mark}"
+
+    def _of(self, instance: Instance, request: MetricRequest) -> str:
+        """Return the name of a value of a request; flows that it leaves out are implied."""
+        left_out = set(instance.sessions or self.flows) - set(request.sessions)
+        entry = instance.entry
+        if request.sessions and left_out and not (entry.of_cell or entry.is_own):
+            self._imply(instance, request)
+        return f"{instance.value}{request.mark}"
+
+    def _imply(self, instance: Instance, like: MetricRequest | None = None) -> None:
+        """Compute an instance that `measure` does not name; like: a request with its options."""
+        request = instance.request(marked=True)
+        if like is not None:
+            update = {"options": like.options, "varied": like.varied, "mark": like.mark}
+            request = request.model_copy(update=update)
+        key = request.label, request.sessions
+        before = self._implied.get(key)
+        if before is not None:
+            values = tuple(dict.fromkeys((*before.values, *request.values)))
+            request = request.model_copy(update={"values": values})
+        self._implied[key] = request
+        self.places.setdefault(request.label, instance.span)
+
+    @property
+    def implied(self) -> tuple[MetricRequest, ...]:
+        """What is computed besides `measure`."""
+        return tuple(self._implied.values())
+
+
+def check_sub_values(metric: Entry, rest: Sequence[str], at: Span) -> None:
+    """Raise CompileError unless a metric has the values after its name; at: the whole path."""
+    for part in rest:
+        if part not in metric.values or len(rest) > 1:
+            near = suggest(part, metric.values)
+            fail(
+                "unknown-value",
+                f"the metric `{metric.name}` has no value called `{part}`",
+                Span(at.source, at.end - len(part), at.end),
+                note=f"did you mean `{near}`?" if near else "",
+                help=f"it has: {', '.join(metric.values)}"
+                if metric.values
+                else "it has a single value",
+            )
+
+
+def refuse_flow(name: str, span: Span, known: Collection[str]) -> NoReturn:
+    """Raise CompileError for an unknown flow. known: those that may be named."""
+    group = [flow for flow in known if base(flow) == base(name) != flow]
+    if group and name != base(name):
+        fail(
+            "unknown-flow",
+            f"`{base(name)}` has no index `{name[len(base(name)) + 1 : -1]}`",
+            span,
+            help=f"there are {listed(group)}",
+        )
+    refuse_unknown("flow", "flow", name, known, span)
+
+
+def _merged(first: MetricRequest, second: MetricRequest, at: Span, here: Span) -> MetricRequest:
+    """Return one request for two values of a metric. Raises CompileError if they do not combine."""
+    given = [r for r in (first, second) if r.sessions or r.options or r.varied]
+    if len(given) == 2 or set(first.values) & set(second.values) or (given and given[0] is second):
+        fail(
+            "duplicate-metric",
+            f"`{second.values[0]}` is measured twice",
+            here,
+            labels=(Label(at, "first occurrence"),),
+            help="request each metric once, so that its values have one name; list any number of"
+            " its sub-values",
+        )
+    return first.model_copy(update={"values": (*first.values, *second.values)})
+
+
+def _plain(value: Value) -> float | str:
+    if isinstance(value, Quantity):
+        return in_si([value.number], value.dimension)[0][0]
+    return value.canonical
+
+
+def _amount(number: Option | None, text: str) -> Amount | None:
+    """Return the end of a window."""
+    if isinstance(number, float):
+        return Amount(text=text, numbers=(number,))
+    assert not isinstance(number, str)
+    return number

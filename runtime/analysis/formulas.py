@@ -1,0 +1,127 @@
+"""Metrics of a file's own: what follows from other values of the same cell.
+
+Where the cell lacks a value that a formula needs, the result has no value, either; nor has it after
+a division by zero. Neither counts as zero, and the reason says which.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from fairc.compiler.plan import Amount, Formula
+from fairc.dsl.model.requests import Operand
+from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.results import MetricValue
+
+Place = tuple[str | None, int | None]
+"""What a value belongs to: its flow and its page load; None: none."""
+Known = Mapping[str, Mapping[Place, MetricValue]]
+"""The values of a cell by their names."""
+
+
+class Undefined(Exception):
+    """A result without a value; its text is the reason."""
+
+
+def values(measurement: Measurement, formula: Formula, known: Known) -> Iterator[MetricValue]:
+    """Yield the values of a formula, one for each flow and page load that it is of."""
+    found = [_own(measurement, operand, known) for operand in formula.operands]
+    loads = sorted({load for of in found for _, load in of if load is not None})
+    for flow in _flows(measurement, formula, found):
+        for load in loads or (None,):
+            yield _value(measurement, formula, found, (flow, load))
+
+
+def _own(measurement: Measurement, operand: Operand, known: Known) -> Mapping[Place, MetricValue]:
+    """Return the values that an operand means, of all that the cell has of its metric."""
+    every = known.get(operand.metric, {})
+    if not operand.flows:
+        return every
+    named = {flow.name for flow in measurement.sessions(operand.flows)} | {*operand.flows}
+    return {place: value for place, value in every.items() if place[0] in named}
+
+
+def _flows(
+    measurement: Measurement, formula: Formula, found: list[Mapping[Place, MetricValue]]
+) -> list[str | None]:
+    """Return the flows that results are of; a flow that the cell lacks has none."""
+    if formula.flows is None:
+        return [None]
+    each = [of for of, operand in zip(found, formula.operands, strict=True) if operand.is_each]
+    if each:
+        return list(dict.fromkeys(flow for of in each for flow, _ in of if flow is not None))
+    return [flow for flow in formula.flows if measurement.sessions((flow,))]
+
+
+def _value(
+    measurement: Measurement,
+    formula: Formula,
+    found: list[Mapping[Place, MetricValue]],
+    place: Place,
+) -> MetricValue:
+    number, reason, used = None, "", list[MetricValue]()
+    try:
+        used = [
+            _operand(operand, of, place)
+            for operand, of in zip(formula.operands, found, strict=True)
+        ]
+        number = _result(measurement, formula, [value.value or 0.0 for value in used])
+    except Undefined as why:
+        reason = str(why)
+    return MetricValue(
+        metric=formula.name,
+        flow=place[0],
+        value=number,
+        unit=formula.unit,
+        reason=reason,
+        load=place[1],
+        censored=0 if number is None else sum(value.censored for value in used),
+        started=0 if number is None else sum(value.started for value in used),
+    )
+
+
+def _operand(operand: Operand, of: Mapping[Place, MetricValue], place: Place) -> MetricValue:
+    """Return the value of an operand for a result. Raises Undefined."""
+    flow, load = place
+    if not operand.is_each:
+        flows = list(dict.fromkeys(one for one, _ in of))
+        if len(flows) > 1:
+            raise Undefined(f"{operand.metric} has {len(flows)} values")
+        flow = flows[0] if flows else next(iter(operand.flows), None)
+    value = of.get((flow, load)) or of.get((flow, None))
+    if value is None or value.value is None:
+        whose = f" of {flow}" if flow else ""
+        why = f": {value.reason}" if value is not None and value.reason else ""
+        raise Undefined(f"{operand.metric}{whose} has no value{why}")
+    return value
+
+
+def _result(measurement: Measurement, formula: Formula, operands: list[float]) -> float:
+    """Return what the steps of a formula give. Raises Undefined."""
+    stack: list[float] = []
+    for step in formula.steps:
+        if isinstance(step, int):
+            stack.append(operands[step])
+        elif isinstance(step, Amount):
+            stack.append(step.of(measurement.cell.bindings))
+        else:
+            right, left = stack.pop(), stack.pop()
+            if step == "/" and right == 0:
+                raise Undefined("it would be divided by zero")
+            stack.append(_apply(step, left, right))
+    if not math.isfinite(stack[-1]):
+        raise Undefined("it is larger than a number can be")
+    return stack[-1]
+
+
+def _apply(operator: str, left: float, right: float) -> float:
+    match operator:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+        case _:
+            return left / right

@@ -1,0 +1,78 @@
+"""The values of a cell: of every metric that is requested, in its window, and of the file's own."""
+
+from __future__ import annotations
+
+import math
+
+from fairc.compiler.plan import MetricRequest, Requests
+from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.record import Window
+from fairc.runtime.measurement.results import MetricValue
+from fairc.runtime.metrics import METRICS, Metric
+from fairc.runtime.metrics.registry import full_name
+from fairc.runtime.metrics.split import known_values
+from fairc.words import metrics as words
+
+from . import formulas
+
+
+def values(measurement: Measurement, requests: Requests) -> tuple[MetricValue, ...]:
+    """Return every value that is requested, each once, in the order of the requests.
+
+    Raises KeyError for a metric that does not exist.
+    """
+    found: list[MetricValue] = []
+    known: dict[str, dict[formulas.Place, MetricValue]] = {}
+    metrics = {metric.name: metric for metric in METRICS}
+    bindings = measurement.cell.bindings
+    for request in present(measurement, requests):
+        is_implied = request in requests.implied
+        wanted = {full_name(name) for name in request.values} if is_implied else None
+        for value in _of(measurement, metrics[request.name], request.at(bindings)):
+            of = known.setdefault(f"{value.metric}{request.mark}", {})
+            place = value.flow, value.load
+            if wanted is None or (value.metric in wanted and place not in of):
+                update = {"metric": f"{value.metric}{request.mark}"}
+                of[place] = value.model_copy(update=update) if request.mark else value
+                found.append(of[place])
+    measured = {request.name: request.sessions for request in requests.measure}
+    for formula in requests.formulas:
+        values = tuple(formulas.values(measurement, formula, known))
+        known[formula.name] = {(value.flow, value.load): value for value in values}
+        if formula.name in measured:
+            flows = _named(measurement, measured[formula.name])
+            found += (value for value in values if not flows or value.flow in flows)
+    return tuple(found)
+
+
+def _named(measurement: Measurement, sessions: tuple[str, ...]) -> set[str]:
+    """Return the flows and groups that names stand for."""
+    flows = measurement.sessions(sessions) if sessions else ()
+    return {flow.name for flow in flows} | {*sessions}
+
+
+def present(measurement: Measurement, requests: Requests) -> tuple[MetricRequest, ...]:
+    """Return the requests of which the cell has any flow: of absent ones there are no values."""
+    return tuple(r for r in requests.metrics if not r.sessions or measurement.sessions(r.sessions))
+
+
+def _of(
+    measurement: Measurement, metric: Metric, request: MetricRequest
+) -> tuple[MetricValue, ...]:
+    """Return the values of a metric in the window of its request."""
+    window = request.window
+    if window is None:
+        return tuple(known_values(measurement, request, metric.compute(measurement, request)))
+    bindings = measurement.cell.bindings
+    seen = measurement.within(
+        Window(
+            None if window.begin is None else window.begin.of(bindings),
+            math.inf if window.end is None else window.end.of(bindings),
+        )
+    )
+    outside = {f"{metric.name}.{part}" for part in words.METRICS[metric.name].outside_windows}
+    return tuple(
+        value
+        for value in known_values(seen, request, metric.compute(seen, request))
+        if value.metric not in outside
+    )

@@ -1,0 +1,157 @@
+"""Windows of metrics, and metrics of a file's own, against numbers worked out by hand."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from madeartefacts import Made, hand_made
+from madecell import MS
+
+from fairc.compiler.plan import Amount, Formula, MetricRequest, Requests
+from fairc.dsl.model.requests import Operand, Window
+from fairc.runtime.analysis.cells import analyse
+from fairc.runtime.measurement.results import MetricValue
+
+SHARED = "a....b.... aaaaaabbbb aaaaaaaaaa ababababab bbbbaabbbb a....b...b"
+"""The flow a is active until 0.50 s."""
+
+Values = Mapping[tuple[str, str | None], MetricValue]
+
+
+def amount(number: float) -> Amount:
+    return Amount(text=f"{number:g}s", numbers=(number,))
+
+
+def windowed(name: str, begin: float | None, end: float | None, mark: str = "") -> MetricRequest:
+    window = Window(
+        begin=None if begin is None else amount(begin), end=None if end is None else amount(end)
+    )
+    return MetricRequest(name=name, window=window, mark=mark or f"({begin}, {end})")
+
+
+def analysed(made: Made, folder: Path, requests: Requests) -> Values:
+    found = analyse(made.cell, made.write(folder / "raw"), requests).metrics
+    return {(value.metric, value.flow): value for value in found}
+
+
+def number(values: Values, metric: str, flow: str | None = None) -> float:
+    found = values[metric, flow].value
+    assert found is not None, values[metric, flow].reason
+    return found
+
+
+def test_bytes_of_the_parts_add_up_to_those_of_the_whole(tmp_path: Path) -> None:
+    cuts = (0.0, 0.1, 0.25, 0.4, 0.5)
+    parts = [windowed("goodput", *pair) for pair in itertools.pairwise(cuts)]
+    found = analysed(
+        hand_made(SHARED), tmp_path, Requests(measure=(MetricRequest(name="goodput"), *parts))
+    )
+    pieces = [
+        number(found, f"goodput({begin}, {end})", "a") * (end - begin)
+        for begin, end in itertools.pairwise(cuts)
+    ]
+    assert sum(pieces) == pytest.approx(0.5 * number(found, "goodput", "a"))
+    assert len(set(pieces)) > 1
+
+
+def test_a_flow_of_constant_rate_has_it_in_every_window(tmp_path: Path) -> None:
+    windows = [windowed("utilization", begin, begin + 0.2) for begin in (0.1, 0.35, 0.5)]
+    found = analysed(hand_made("ab" * 50), tmp_path, Requests(measure=tuple(windows)))
+    assert [value.value for value in found.values()] == pytest.approx([1.0, 1.0, 1.0])
+
+
+def test_from_takes_the_place_of_the_warm_up(tmp_path: Path) -> None:
+    plain = Requests(measure=(MetricRequest(name="goodput"), MetricRequest(name="rtt")))
+    later = analysed(hand_made(SHARED, warmup_ns=200 * MS), tmp_path / "warm", plain)
+    requests = Requests(
+        measure=(windowed("goodput", 0.2, None), windowed("goodput", None, 0.3, "(to)"))
+    )
+    of_all = analysed(hand_made(SHARED), tmp_path / "cold", requests)
+    warm = analysed(hand_made(SHARED, warmup_ns=200 * MS), tmp_path / "both", requests)
+    for flow in "ab":
+        assert number(of_all, "goodput(0.2, None)", flow) == number(later, "goodput", flow)
+        assert number(warm, "goodput(0.2, None)", flow) == number(later, "goodput", flow)
+    assert number(warm, "goodput(to)", "a") != number(of_all, "goodput(to)", "a")
+
+
+def test_a_window_in_which_a_flow_is_not_active(tmp_path: Path) -> None:
+    found = analysed(
+        hand_made(SHARED), tmp_path, Requests(measure=(windowed("goodput", 5.0, 6.0),))
+    )
+    value = found["goodput(5.0, 6.0)", "a"]
+    assert (value.value, value.reason) == (None, "the flow was not active in the window")
+
+
+def test_the_round_trips_of_the_idle_network_have_no_window(tmp_path: Path) -> None:
+    found = analysed(hand_made(SHARED), tmp_path, Requests(measure=(windowed("rtt", 0.0, 0.5),)))
+    assert ("rtt.mean(0.0, 0.5)", "a") in found
+    assert not any(metric.startswith("rtt.base") for metric, _ in found)
+
+
+def test_of_what_is_implied_only_the_named_values_are_kept(tmp_path: Path) -> None:
+    implied = MetricRequest(name="rtt", values=("rtt.base",))
+    requests = Requests(measure=(MetricRequest(name="goodput"),), implied=(implied,))
+    found = analysed(hand_made(SHARED), tmp_path, requests)
+    assert {metric for metric, _ in found} == {"goodput", "rtt.base"}
+
+
+def formula(*steps: object, flows: tuple[str, ...] | None, each: bool = False) -> Formula:
+    """Return a formula `own` of goodput and throughput; each: of every flow, else of a and b."""
+    named = (("goodput", ()), ("throughput", ())) if each else (("goodput", "a"), ("goodput", "b"))
+    return Formula(
+        name="own",
+        text="by hand",
+        unit="1",
+        flows=flows,
+        operands=tuple(
+            Operand(metric=metric, flows=tuple(flow), is_each=each) for metric, flow in named
+        ),
+        steps=steps,  # type: ignore[arg-type]
+    )
+
+
+def requests_of(formula: Formula) -> Requests:
+    measure = (MetricRequest(name=name) for name in ("goodput", "throughput", "own"))
+    return Requests(measure=tuple(measure), formulas=(formula,))
+
+
+def test_a_quotient_of_two_flows_is_of_the_cell(tmp_path: Path) -> None:
+    found = analysed(hand_made(SHARED), tmp_path, requests_of(formula(0, 1, "/", flows=None)))
+    quotient = number(found, "goodput", "a") / number(found, "goodput", "b")
+    assert number(found, "own") == quotient
+
+
+def test_a_quotient_of_each_flow(tmp_path: Path) -> None:
+    of_each = formula(0, 1, "/", amount(2.0), "*", flows=(), each=True)
+    found = analysed(hand_made(SHARED), tmp_path, requests_of(of_each))
+    for flow in "ab":
+        payload, frames = number(found, "goodput", flow), number(found, "throughput", flow)
+        assert number(found, "own", flow) == payload / frames * 2
+
+
+def test_a_division_by_zero_has_no_value(tmp_path: Path) -> None:
+    zero = formula(0, 1, 1, "-", "/", flows=None)
+    value = analysed(hand_made(SHARED), tmp_path, requests_of(zero))["own", None]
+    assert (value.value, value.reason) == (None, "it would be divided by zero")
+
+
+def test_what_needs_an_absent_flow_has_no_value(tmp_path: Path) -> None:
+    absent = Formula(
+        name="own",
+        text="goodput(a) / goodput(c)",
+        unit="1",
+        operands=(Operand(metric="goodput", flows=("a",)), Operand(metric="goodput", flows=("c",))),
+        steps=(0, 1, "/"),
+    )
+    value = analysed(hand_made(SHARED), tmp_path, requests_of(absent))["own", None]
+    assert (value.value, value.reason) == (None, "goodput of c has no value")
+
+
+def test_bounds_and_factors_are_those_of_the_configuration() -> None:
+    rows = Amount(text="30 * rtt", names=("rtt",), rows=(("20ms",), ("40ms",)), numbers=(0.6, 1.2))
+    assert rows.of({"rtt": "40ms", "cca": "bbr"}) == 1.2
+    request = MetricRequest(name="cwnd", varied={"every": rows})
+    assert request.at({"rtt": "20ms"}).options == {"every": 0.6}
