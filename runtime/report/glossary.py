@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fairc.compiler.plan import Formula
 from fairc.dsl.model.metric_names import metric_of
 from fairc.runtime.metrics.registry import METRICS
 from fairc.runtime.metrics.rules import CITED, RULES, cited
@@ -42,13 +43,19 @@ def rules(definitions: Sequence[Definition]) -> tuple[tuple[int, str], ...]:
     return tuple((number, RULES[number]) for number in sorted(numbers))
 
 
-def glossary(measures: Sequence[Measure]) -> tuple[Definition, ...]:
+def glossary(measures: Sequence[Measure], own: Sequence[Formula] = ()) -> tuple[Definition, ...]:
     """Return the definitions of the metrics that occur, in the order of the registry.
+
+    own: the metrics of the file's own, which come first.
 
     A metric of a plug-in that is not installed here has no definition, and is left out.
     """
     present = {metric_of(m.metric) for m in measures}
-    return tuple(
+    formulas = tuple(
+        Definition(f.name, f"{f.name} = {f.text}", ((f.name, f.unit, "a metric of this file"),))
+        for f in own
+    )
+    return formulas + tuple(
         Definition(
             metric.name,
             metric.definition,

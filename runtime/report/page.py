@@ -52,7 +52,7 @@ def context(
 ) -> dict[str, Any]:
     """Return everything that both templates print except the figures."""
     named = declared(run)
-    definitions = glossary(results.measures)
+    definitions = glossary(results.measures, results.run.plan.formulas)
     return {
         "plan": run.plan,
         "title": one_line(run.plan.title or run.plan.experiment),
