@@ -1,4 +1,4 @@
-"""docs/learn/language.md: its examples are right, and its reference is what the registries say."""
+"""docs/learn: the examples of the language and the tutorials are right."""
 
 from __future__ import annotations
 
@@ -9,20 +9,25 @@ import pytest
 
 from fairc.dsl import Source, load_all
 
-PAGE = Path(__file__).parents[2] / "docs/learn/language.md"
-TEXT = PAGE.read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```fexp\n(.*?)```", TEXT, re.DOTALL)
+LEARN = Path(__file__).parents[2] / "docs/learn"
+PAGES = ("language.md", "from-a-paper.md")
+EXAMPLES = [
+    pytest.param(page, text, id=f"{page}-{number}")
+    for page in PAGES
+    for number, text in enumerate(
+        re.findall(r"```fexp\n(.*?)```", (LEARN / page).read_text(encoding="utf-8"), re.DOTALL)
+    )
+]
 
 
-@pytest.mark.parametrize(
-    "text", EXAMPLES, ids=lambda text: re.findall(r"experiment (\w+)", text)[0]
-)
-def test_example(text: str) -> None:
-    experiments, found = load_all(Source("docs/learn/language.md", text))
+@pytest.mark.parametrize(("page", "text"), EXAMPLES)
+def test_example(page: str, text: str) -> None:
+    experiments, found = load_all(Source(f"docs/learn/{page}", text))
     assert [d.message for d in found] == []
     assert experiments
     assert all(next(each.configurations()).scenario.flows for each in experiments)
 
 
-def test_there_are_examples() -> None:
-    assert len(EXAMPLES) >= 4
+@pytest.mark.parametrize("page", PAGES)
+def test_there_are_examples(page: str) -> None:
+    assert sum(example.values[0] == page for example in EXAMPLES) >= 4
