@@ -304,11 +304,15 @@ class Namer:
         requests: dict[tuple[object, ...], tuple[Instance, MetricRequest]] = {}
         for instance in found:
             with gather.attempt():
-                first = requests.get(instance.identity)
+                identity: tuple[object, ...] = instance.identity
+                if instance.is_plain:  # a value more of what came first
+                    before = (k for k, (i, _) in requests.items() if _may_be_meant(i, instance))
+                    identity = next(before, identity)
+                first = requests.get(identity)
                 request = instance.request(marked=False)
                 if first is not None:
                     request = _merged(first[1], request, first[0].span, instance.span)
-                requests[instance.identity] = (first or (instance,))[0], request
+                requests[identity] = (first or (instance,))[0], request
         gather.finish()
         plain: dict[str, list[Instance]] = {}
         for instance, _ in requests.values():
@@ -392,6 +396,11 @@ def check_sub_values(metric: Entry, rest: Sequence[str], at: Span) -> None:
                 if metric.values
                 else "it has a single value",
             )
+
+
+def _may_be_meant(instance: Instance, by: Instance) -> bool:
+    """Return whether a name without arguments may mean an instance: it has no window."""
+    return instance.entry.name == by.entry.name and instance.window is None
 
 
 def refuse_flow(name: str, span: Span, known: Collection[str]) -> NoReturn:
