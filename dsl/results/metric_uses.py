@@ -71,6 +71,8 @@ def metric_use(node: syntax.Expr, facts: Facts, what: str) -> MetricUse | None:
     check_sub_values(metric, rest, place)
     check_measured(word, path, node.span, facts, what)
     flow = _flow(node, metric, facts) if isinstance(node, syntax.Call) else None
+    if isinstance(node, syntax.Name) and any(r.label == word for r in facts.measured or ()):
+        return MetricUse(metric, rest[0] if rest else "", flow, node.span)
     name = namer.name(namer.read(node, "a metric"))
     mark = name.removeprefix(unmarked(name))
     return MetricUse(metric, rest[0] if rest else "", flow, node.span, mark)
