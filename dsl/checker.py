@@ -24,7 +24,7 @@ from .core.units import NUMBER
 from .core.values import Quantity, Symbol, Text
 from .experiment import Experiment
 from .expressions.evaluate import STEP_LIMIT, Scope, StepLimitExceeded
-from .expressions.names import symbols_in, unused
+from .expressions.names import mentioned, symbols_in, unused
 from .grid.grid_checks import Draws, draw_sample, draws, excluded, occurring
 from .grid.settings import Overrides
 from .grid.sweeps import RESERVED, Grid
@@ -103,6 +103,7 @@ class Checker:
         self._silent: set[str] = set()
         self._statements: tuple[syntax.Statement, ...] = ()
         self._elsewhere: set[str] = set()
+        self._mentioned: set[str] = set()
         self._beside: tuple[str, ...] = ()
 
     def check(self) -> Experiment | None:
@@ -175,6 +176,7 @@ class Checker:
             for statement in whole(declared[other], declared).statements
             for name in _settable(statement)
         }
+        self._mentioned = {n for e in declared.values() if e is not chosen for n in mentioned(e)}
         others = (d for d in self._declarations if not isinstance(d, syntax.Experiment))
         if unbuilt := list(refusals([*others, experiment])):
             self._warn_all(unbuilt)
@@ -256,7 +258,8 @@ class Checker:
             nodes += [*flows, *declared.values(), *excludes, *self._topologies.values()]
             nodes += [n for kind in NAMING for n in self._of(kind)]
             self._warn_all(formulas.unused())
-            self._warn_all(unused(bindings, nodes, flows, users, declared.values(), lets))
+            here = [s for name, s in declared.items() if name not in self._mentioned]
+            self._warn_all(unused(bindings, nodes, flows, users, here, lets))
         if not self.diagnostics.errors and grid.upper_bound() <= COUNT_LIMIT:
             self._warn_all(self._try(lambda: list(excluded(grid, excludes))) or ())
         title = self._text(block, keys.TITLE, static)

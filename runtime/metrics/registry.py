@@ -29,8 +29,12 @@ def presentation(value: str) -> Presentation:
     """
     if value in VALUES:
         return VALUES[value].shown
-    marked = VALUES.get(unmarked(value))
-    return Presentation() if marked is None else Presentation(rank=marked.shown.rank)
+    base = unmarked(value)
+    if base not in VALUES:
+        return Presentation()
+    shown = VALUES[base].shown
+    mark = value.removeprefix(base) if shown.stand_in else ""
+    return Presentation(rank=shown.rank, stand_in=f"{shown.stand_in}{mark}")
 
 
 def full_name(name: str) -> str:

@@ -90,3 +90,19 @@ def test_a_transport_of_all_flows() -> None:
     assert [flow[:2] for flow in flows] == [("quic", "reno"), ("tcp", "reno")]
     found = checked("hosts { over = quick }  flow a = film  flow b = drive")[1]
     assert found == [("unknown-transport", "quick")]
+
+
+def test_a_service_that_another_experiment_uses_is_used() -> None:
+    other = """
+experiment other {
+  topology = bottleneck(rate: 8Mbit/s, rtt: 50ms)
+  flow a = film
+  measure = [goodput]
+}
+"""
+    text = FILE.replace("SWEEP", N).replace("FLOWS", "flow a = drive")
+    for name in ("e", "other"):
+        _, found = load(Source("file.fexp", text + other), name=name)
+        assert [d.code for d in found] == []
+    _, found = load(Source("file.fexp", text))
+    assert [d.code for d in found] == ["unused-name"]
