@@ -153,7 +153,7 @@ class UmlEngine:
         with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("uml")) as scratch:
             folder = Path(scratch)
             memory_bytes = memory.machine_bytes(cell, variant)
-            memory.require(cell, memory_bytes)
+            memory.require(cell)
             device = folder / machine.EXCHANGE
             guest_job.write(cell, device, computing_is_free=True, memory_bytes=memory_bytes)
             (folder / machine.INITRD).write_bytes(self._initrd(variant).content)

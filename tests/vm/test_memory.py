@@ -9,6 +9,7 @@ from specs import dumbbell, only_cell_of
 
 from fairc.compiler import Cell
 from fairc.compiler.estimate import results_bytes
+from fairc.runtime.host.faults import MachineFault
 from fairc.runtime.uml import memory
 from fairc.runtime.vm import recipe
 
@@ -107,3 +108,15 @@ def test_every_machine_has_the_tables_of_the_usual_one() -> None:
     assert memory.arguments(usual, recipe.UML) == ["mem=1024M", *memory.LIKE_1_GIB]
     assert memory.arguments(5 * usual, recipe.UML) == ["mem=5120M", *memory.LIKE_1_GIB]
     assert memory.arguments(2 * usual, recipe.BROWSER) == ["mem=2048M"]
+
+
+def test_a_host_without_the_memory_of_the_nodes_says_so() -> None:
+    cell = only_cell_of(dumbbell(pairs=60))
+    memory.require(cell, 2 << 30)
+    with pytest.raises(MachineFault) as refused:
+        memory.require(cell, 256 << 20)
+    said = str(refused.value)
+    assert f"for {len(cell.nodes)} nodes and {len(cell.flows)} flows" in said
+    assert "this computer has 0.2 GiB" in said
+    long = only_cell("100Mbit/s", 1, "1000000s")  # its results are an upper bound
+    memory.require(long, 2 << 30)
