@@ -78,7 +78,7 @@ def load_all(
         kept = filter(read_file.is_independent, found)
         return (), Diagnostics([*read_file.found, *kept])
     if len(names) == 1:
-        return tuple(experiments), checker.diagnostics
+        return tuple(experiments), Diagnostics(found)
     whole = experiments if len(experiments) == len(names) else []
     return tuple(whole), Diagnostics(found)
 

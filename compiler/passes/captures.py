@@ -86,7 +86,7 @@ def _watch_policer(captures: _Captures, wiring: Wiring, traffic: Traffic, egress
     seen = {(capture.node, capture.interface, capture.direction) for capture in captures}
     watched: list[tuple[Egress, Literal["in", "out"]]] = [(wiring.other(egress), "in")]
     if policer_at(egress).feedback != "none":
-        watched += [(egress, "out"), (egress, "in")]
+        watched.extend([(egress, "out"), (egress, "in")])
     for end, direction in watched:
         if (end.node, end.name, direction) not in seen:
             captures.add(queue, end, direction, "policer")

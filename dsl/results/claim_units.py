@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NoReturn, cast
+from typing import ClassVar, NoReturn, cast
 
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.units import NUMBER, SHARE, in_si
@@ -49,14 +49,15 @@ class ClaimUnits(ABC):
     """The units of one claim, and what is common to them once all have been resolved.
 
     subject, aim: what they are the units of, and what it does.
-    empty: the code of one that is about nothing.
+    code: of the diagnostic for one that is about nothing.
     form: how the terms of a unit are combined.
     relation: of the quantity to its bounds.
     least: the fewest repetitions of any configuration.
     kinds: the intervals that decide, each with its quantile.
     """
 
-    subject, aim, empty = "claim", "claim", "empty-claim"
+    subject, aim = "claim", "claim"
+    code: ClassVar[str] = "empty-claim"
     form: Combination
     relation: Relation
 
@@ -100,7 +101,7 @@ class ClaimUnits(ABC):
                 if axis.name in used_names([at], self._facts.lets)
             )
             fail(
-                self.empty,
+                self.code,
                 f"no configuration meets this condition, so there is nothing to {self.aim}",
                 at.span,
                 help=shown or "write a condition on swept names",
@@ -176,7 +177,7 @@ class ClaimUnits(ABC):
         at = where.span if where is not None else reading.span
         if not found:
             fail(
-                self.empty,
+                self.code,
                 f"no configuration meets this condition{within}",
                 at,
                 help=f"leave such configurations out with the {self.subject}'s own `where`",

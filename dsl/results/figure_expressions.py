@@ -5,6 +5,7 @@ another.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import ClassVar
 
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
@@ -73,7 +74,8 @@ def expression(
 class Quantities(ClaimUnits):
     """The values of an expression: one for each configuration that its statistics share."""
 
-    subject, aim, empty = "figure", "show", "empty-figure"
+    subject, aim = "figure", "show"
+    code: ClassVar[str] = "empty-figure"
 
     def __init__(
         self,

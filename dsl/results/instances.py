@@ -439,7 +439,7 @@ def _plain(value: Value) -> float | str:
 
 def _amount(number: Option | None, text: str) -> Amount | None:
     """Return the end of a window."""
-    if isinstance(number, float):
+    if isinstance(number, (int, float)):
         return Amount(text=text, numbers=(number,))
     assert not isinstance(number, str)
     return number

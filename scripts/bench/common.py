@@ -14,6 +14,7 @@ from pathlib import Path
 
 from fairc import dsl
 from fairc.compiler import Cell, compile
+from fairc.dsl.model.requests import Requests
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.host import archive
@@ -63,7 +64,7 @@ def whole_cell(engine: Engine, cell: Cell) -> tuple[float, float, str]:
     with tempfile.TemporaryDirectory() as folder:
         raw = engine.run(cell, Path(folder))
         assert not raw.error, raw.error
-        analysis = analyse(cell, raw.artefacts, ())
+        analysis = analyse(cell, raw.artefacts, Requests())
         write_series(Path(folder), analysis.series)
         archive.pack(raw.artefacts, Path(folder, "raw.tar.zst"))
     return raw.virtual_s, time.monotonic() - started, str(analysis.verdict)

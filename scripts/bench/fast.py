@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from fairc.dsl.model.requests import Requests
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.host import archive, bounds
@@ -135,7 +136,7 @@ def analysis_s(engine: UmlEngine) -> float:
         assert not raw.error, raw.error
         for number in range(6):
             started = time.process_time()
-            write_series(Path(folder), analyse(cell, raw.artefacts, ()).series)
+            write_series(Path(folder), analyse(cell, raw.artefacts, Requests()).series)
             archive.pack(raw.artefacts, Path(folder, f"{number}.tar.zst"))
             spent.append(time.process_time() - started)
     return statistics.median(spent[1:])

@@ -196,7 +196,7 @@ TOYS = {
                 (
                     '        _metric("plt", ',
                     (
-                        '        _metric("volume", "B", "Bytes received", _FLOW),\n       '
+                        '        _metric("volume", "B", "Bytes received", FLOW),\n       '
                         ' _metric("plt", '
                     ),
                 ),

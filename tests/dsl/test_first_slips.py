@@ -29,11 +29,6 @@ def of(topology: str = TOPOLOGY, workload: str = WORKLOAD, more: str = "") -> st
         (of(more="sweep depth = [1bdp, 2bdp]"), "syntax", "`sweep { depth = [1bdp, 2bdp] }`"),
         (of(workload="page(html: 30kB)"), "unknown-workload", "`workload = load(page("),
         (of("bottleneck(rate: 10Mbps, rtt: 50ms)"), "unknown-unit", "`10Mbit/s`"),
-        (
-            of('bottleneck(rate: trace("lte.trace"), rtt: 50ms)'),
-            "wrong-dimension",
-            '`link left -> right { rate = trace("lte.trace") }`',
-        ),
         (of(more="sweep { cca = cubic, bbr  x = [1, 2] }"), "syntax", "`[cubic, bbr]`"),
         (of(more="exclude cca = cubic"), "syntax", "`==` instead of this"),
         (of(more="flow b { let x = 5ms }"), "syntax", "move `let x = 5ms` out of this block"),

@@ -266,7 +266,7 @@ def test_a_line_is_the_median_of_its_cells(
 def test_a_line_over_time_is_what_the_slots_hold(
     make_run: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    users = {"a": "light", "b": "light", "c": "heavy"}
+    users = {"light-1": "light", "light-2": "light", "heavy-1": "heavy"}
     report = "line(goodput, x: time, by: users, where: loss == 1%)"
     sweep = {"loss": ("0%", "1%")}
     with pytest.raises(AssertionError, match="not-an-axis"):
@@ -278,7 +278,7 @@ def test_a_line_over_time_is_what_the_slots_hold(
         sweep=sweep,
         axes=plan.axes,
         figures=(request,),
-        flows=("a", "b", "c"),
+        flows=tuple(users),
         users=users,
         repeat=3,
         duration_s=40.0,
@@ -292,7 +292,7 @@ def test_a_line_over_time_is_what_the_slots_hold(
     light = next(found for found in lines if found.name == "light")
     rows = subject.run.rows(
         "SELECT cell, sum(delivered_bytes) * 8 / 0.5 / 2 FROM slots JOIN cells USING (cell)"
-        " WHERE loss = '1%' AND flow IN ('a', 'b') AND slot BETWEEN 10 AND 14 GROUP BY cell"
+        " WHERE loss = '1%' AND flow IN ('light-1', 'light-2') AND slot BETWEEN 10 AND 14 GROUP BY cell"
     )
     at = next(p for p in light.points if p.x == pytest.approx(1.25))
     assert at.n == 3

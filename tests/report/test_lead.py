@@ -117,7 +117,7 @@ def test_the_picture_comes_before_words_and_tables(make_run: Maker) -> None:
 def test_flows_of_one_statement_are_one_number_and_four_numbers_are_not_three(
     make_run: Maker,
 ) -> None:
-    flows = ("heavy", "light_1", "light_2", "light_3")
+    flows = ("heavy", "light-1", "light-2", "light-3")
     users = dict.fromkeys(flows[1:], "light")
     path = make_run(flows=flows, users=users, fairness=False, repeat=6, duration_s=1.0)
     run = Run(path)

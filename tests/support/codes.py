@@ -14,9 +14,11 @@ PREFIXES = {
     "unknown": "unknown-",
     "refuse_unknown": "unknown-",
     "_unique": "duplicate-",
+    "_several": "duplicate-",
+    "_refuse_second": "duplicate-",
 }
 """Functions that put something before the code that they are given."""
-PARAMETERS = {"_unique": "word"}
+PARAMETERS = {"_unique": "word", "_several": "word", "_refuse_second": "word"}
 """The parameter that holds the code, where it is not called `code`."""
 
 Functions = dict[str, set[int]]

@@ -44,7 +44,9 @@ def asked(subject: Subject, request: FigureRequest) -> Drawing:
         raise NothingToDraw(f"every value of {query.name} is larger than any that was observed")
     known = [tile.value for tile in tiles]
     digits = decimals_for(known)
-    both = list(dict.fromkeys([query.name, *([other.name] if other else [])]))
+    both = [query.name]
+    if other is not None and other.name != query.name:
+        both.append(other.name)
     same = other is not None and other.metric == query.metric
     unit = query.scale.unit
     label = query.metric if same else " or ".join(both)
