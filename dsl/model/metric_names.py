@@ -12,6 +12,9 @@ ValueName = Annotated[
 ]
 """The name of a metric's value: `rtt`, `rtt.p95`, `rtt.p95(from: 5s)`."""
 
+Mark = Annotated[str, Pattern(r"^\([^\x00-\x1f\x7f-\x9f]*\)$", 800)]
+"""What the name of a value ends with where one metric has several requests: `(from: 5s)`."""
+
 
 def unmarked(value: str) -> str:
     """Return the name of a value without what distinguishes it from others of its metric.

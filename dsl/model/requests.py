@@ -14,7 +14,7 @@ from fairc.cell.text import Document, MetricName, Nothing, Sha256, Text, Word
 
 from .base import Model
 from .claims import ClaimUnit, Combination
-from .metric_names import ValueName
+from .metric_names import Mark, ValueName
 from .names import FlowLabel
 
 
@@ -97,7 +97,7 @@ class MetricRequest(Model):
     values: Annotated[tuple[MetricName, ...], Field(exclude_if=empty)] = ()
     window: Annotated[Window | None, Field(exclude_if=absent)] = None
     varied: Annotated[dict[Word, Amount], Field(exclude_if=_nothing)] = {}
-    mark: Annotated[Text, Field(exclude_if=_nothing)] = ""
+    mark: Annotated[Mark | Nothing, Field(exclude_if=_nothing)] = ""
 
     @property
     def shown(self) -> tuple[str, ...]:

@@ -52,6 +52,22 @@ experiment drawn {
   report { line(gain, x: packets)  scatter(goodput(b), goodput(a)) }
 }
 """
+OWN = """fexp 1
+template base {
+  sweep { trip = [10ms, 20ms] }
+  topology = bottleneck(rate: 2Mbit/s, rtt: trip, queue: fifo(20pkt))
+  flow a { cca = reno  workload = bulk }
+  flow b { cca = cubic  workload = bulk }
+  flow f[i] for i in 1..2 { cca = reno  workload = bulk }
+  duration = 3s
+}
+experiment own extends base {
+  metric power = goodput(a) * trip / rtt.p95(b, from: 10 * trip)
+  metric twice = 2 * rtt.p95(f)
+  measure = [power, twice, goodput, rtt, cwnd(every: trip)]
+}
+experiment other extends base { measure = [goodput] }
+"""
 DISCIPLINE = {
     "kind": "qdisc",
     "discipline": "hhf",
@@ -72,6 +88,9 @@ def corpus() -> dict[str, tuple[Compilation, Cell]]:
     for name, text in texts.items():
         settings = {"speed": "3Mbit/s"} if name == "rest" else {}
         found[name] = _with_cell(compilation_of(text, f"{name}.fexp", "fake", settings=settings))
+    experiment, problems = dsl.load(dsl.Source("own.fexp", OWN), name="own")
+    assert experiment is not None, dsl.render_full(problems)
+    found["own"] = _with_cell(compile(experiment, "fake"))
     compilation, cell = found["image"]
     document = json.loads(cell_json(cell))
     for node in document["nodes"]:
