@@ -45,8 +45,8 @@ class Kernel:
     """A built kernel.
 
     folder: holds `kernel` (a static program), `config`, `version`, `manifest.json`, and its
-    sources: the source's archive, `patches/`, `kernel.config`, `build.sh`. recipe: the hash of its
-    recipe. sha256: of the program. digest: over all files.
+    sources: the source's archive, `patches/`, `kernel.config`, and what built it (`source.BUILD`).
+    recipe: the hash of its recipe. sha256: of the program. digest: over all files.
     """
 
     folder: Path
@@ -143,7 +143,7 @@ def build(progress: Callable[[str], None] = lambda _: None, tarball: Path | None
         raise EngineUnavailable((f"{tarball} is not a file",), "name a linux-source tarball")
     with image.whole_build(folder()) as work:
         _compile(work, progress, tarball)
-        for path in (source.CONFIGURATION, source.BUILD_SCRIPT):
+        for path in (source.CONFIGURATION, *source.BUILD):
             shutil.copy(path, work)
         shutil.copytree(source.PATCHES, work / "patches")
         with (work / "kernel").open("rb") as file:
@@ -170,7 +170,7 @@ def _compile(work: Path, progress: Callable[[str], None], tarball: Path | None) 
         f" | tar -xO ./usr/src/{source.TARBALL} > /build/{source.TARBALL};"
         f' rm {source.PACKAGE}_*.deb"'
     )
-    copy_in = [source.BUILD_SCRIPT, source.CONFIGURATION, source.PATCHES]
+    copy_in = [*source.BUILD, source.CONFIGURATION, source.PATCHES]
     leaves = " ".join(f"/build/{name}" for name in (*PARTS, source.TARBALL))
     environment = " ".join(f"{name}={here(v)}" for name, v in source.BUILD_ENVIRONMENT.items())
     hooks = (

@@ -11,7 +11,8 @@ from fairc.runtime.vm import recipe
 HERE = Path(__file__).parent
 PATCHES = HERE / "patches"
 CONFIGURATION = HERE / "kernel.config"
-BUILD_SCRIPT = HERE / "build.sh"
+# The script that builds, the compiler that it calls, and the headers that this compiles first.
+BUILD = (HERE / "build.sh", HERE / "cc.sh", HERE / "headers.h")
 
 # Debian keeps only the newest version of a series: the recipe names the series, and the engine's
 # identity includes the hash of the built kernel.
@@ -19,7 +20,7 @@ PACKAGE = f"linux-source-{recipe.KERNEL_SERIES}"
 TARBALL = f"{PACKAGE}.tar.xz"
 
 # How many files are compiled; for the progress of a build.
-OBJECTS = 839
+OBJECTS = 836
 
 COMPILER_PACKAGES = ("bc", "bison", "flex", "gcc", "libc6-dev", "make", "patch", "xz-utils")
 
@@ -47,7 +48,7 @@ def recipe_hash() -> str:
         "packages": COMPILER_PACKAGES,
         "environment": BUILD_ENVIRONMENT,
         "configuration": CONFIGURATION.read_text(),
-        "script": BUILD_SCRIPT.read_text(),
+        "script": [path.read_text() for path in BUILD],
         "patches": {patch.name: patch.read_text() for patch in patches()},
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
