@@ -39,18 +39,20 @@ IMAGE = (
 """The name of an image (github.com/distribution/reference, its grammar)."""
 LONGEST_IMAGE = 255
 
-_SEEN = r"[^\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
+VISIBLE = r"[^\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
+"""A character that a reader sees, and that does not reorder what is seen."""
+
 _OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _ADDRESS = rf"{_OCTET}(?:\.{_OCTET}){{3}}"
 _LENGTH = r"(?:3[0-2]|[12]?[0-9])"
 
-Text = Annotated[str, Pattern(rf"^{_SEEN}*$", 10_000)]
+Text = Annotated[str, Pattern(rf"^{VISIBLE}*$", 10_000)]
 """One line of human-readable text: a title, a value, a unit, what varies."""
 
-Document = Annotated[str, Pattern(rf"^(?:{_SEEN}|[\t\r\n])*$", 1_000_000)]
+Document = Annotated[str, Pattern(rf"^(?:{VISIBLE}|[\t\r\n])*$", 1_000_000)]
 """The text of a file."""
 
-Line = Annotated[str, Pattern(rf"^{_SEEN}*$", 400)]
+Line = Annotated[str, Pattern(rf"^{VISIBLE}*$", 400)]
 """`file:line` of a statement."""
 
 FileName = Annotated[str, Pattern(r"^[^/\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*$", 255)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
@@ -104,7 +105,7 @@ class Plan(Model):
         """The file as a command names it, with the experiment if the file has several."""
         return f"{self.file}:{self.experiment}" if self.experiments else self.file
 
-    @property
+    @cached_property
     def requests(self) -> Requests:
         """What is computed of each cell."""
         return Requests(measure=self.measure, implied=self.implied, formulas=self.formulas)

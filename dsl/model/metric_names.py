@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fairc.cell.text import Pattern
+from fairc.cell.text import VISIBLE, Pattern
 
 _WORD = "[A-Za-z_][A-Za-z0-9_]*"
-ValueName = Annotated[
-    str, Pattern(rf"^{_WORD}(?:\.{_WORD})?(?:\([^\x00-\x1f\x7f-\x9f]*\))?$", 1000)
-]
+ValueName = Annotated[str, Pattern(rf"^{_WORD}(?:\.{_WORD})?(?:\({VISIBLE}*\))?$", 1000)]
 """The name of a metric's value: `rtt`, `rtt.p95`, `rtt.p95(from: 5s)`."""
 
-Mark = Annotated[str, Pattern(r"^\([^\x00-\x1f\x7f-\x9f]*\)$", 800)]
+Mark = Annotated[str, Pattern(rf"^\({VISIBLE}*\)$", 800)]
 """What the name of a value ends with where one metric has several requests: `(from: 5s)`."""
 
 

@@ -13,16 +13,10 @@ import re
 from collections.abc import Iterable
 from typing import Annotated, Protocol
 
-from fairc.cell.text import Pattern
+from fairc.cell.text import VISIBLE, Pattern
 
-FlowLabel = Annotated[
-    str,
-    Pattern(
-        r"^[A-Za-z_][A-Za-z0-9_]*(?:\[[^\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069"
-        r"\ufeff]+\])?(?:-[A-Za-z0-9_]+)*$",
-        200,
-    ),
-]
+_LABEL = rf"^[A-Za-z_][A-Za-z0-9_]*(?:\[{VISIBLE}+\])?(?:-[A-Za-z0-9_]+)*$"
+FlowLabel = Annotated[str, Pattern(_LABEL, 200)]
 """A flow as the language names it, or a group: `cubic`, `heavy-1`, `down[50ms]`."""
 
 SEPARATOR = ", "
@@ -123,10 +117,17 @@ def group_of(flow: Named) -> str | None:
 
 
 def _label(name: str, declared: str) -> str:
+    """Return the label that a name on the machine encodes; the name itself if it encodes none, as
+    in a plan from a stranger.
+    """
     index = name.removeprefix(f"{declared}-")
     if index == name:
         return name
-    return indexed(declared, map(_unescaped, index.split("-")))
+    try:
+        label = indexed(declared, map(_unescaped, index.split("-")))
+    except UnicodeDecodeError:
+        return name
+    return label if re.match(_LABEL, label) and on_machine(label) == name else name
 
 
 def _escaped(text: str) -> str:

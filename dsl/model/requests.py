@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from fairc.cell.numbers import Above, Real, Repetition
 from fairc.cell.part import absent, empty, off
@@ -60,6 +60,18 @@ class Amount(Model):
     names: tuple[Word, ...] = ()
     rows: Annotated[tuple[tuple[Text, ...], ...], Field(min_length=1)] = ((),)
     numbers: Annotated[tuple[Real, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if len(self.rows) != len(self.numbers) or {len(row) for row in self.rows} != {
+            len(self.names)
+        }:
+            raise ValueError("each row of an amount has a value for each name, and a number")
+        return self
+
+    def covers(self, bindings: Mapping[str, str]) -> bool:
+        """Whether it has a number for a configuration, given its swept values."""
+        return tuple(bindings.get(name, "") for name in self.names) in self._of
 
     @cached_property
     def _of(self) -> dict[tuple[str, ...], float]:
@@ -144,6 +156,19 @@ class Formula(Model):
     operands: Annotated[tuple[Operand, ...], Field(min_length=1)]
     steps: Annotated[tuple[Index | Amount | Operator, ...], Field(min_length=1)]
 
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        depth = 0
+        for step in self.steps:
+            if isinstance(step, int) and step >= len(self.operands):
+                raise ValueError("a formula refers to an operand that it lacks")
+            depth += -1 if isinstance(step, str) else 1
+            if depth < 1:
+                raise ValueError("an operator of a formula lacks the values before it")
+        if depth != 1:
+            raise ValueError("the steps of a formula give more than one value")
+        return self
+
 
 class Requests(Model):
     """What is computed of each cell.
@@ -162,6 +187,15 @@ class Requests(Model):
         """Those of `measure` and the implied ones, without metrics of the file's own."""
         own = {formula.name for formula in self.formulas}
         return tuple(r for r in (*self.measure, *self.implied) if r.name not in own)
+
+    @cached_property
+    def amounts(self) -> tuple[Amount, ...]:
+        """Every number that may depend on the configuration."""
+        windows = (request.window for request in self.metrics if request.window is not None)
+        found = [end for window in windows for end in (window.begin, window.end) if end is not None]
+        found += (amount for request in self.metrics for amount in request.varied.values())
+        steps = (step for formula in self.formulas for step in formula.steps)
+        return (*found, *(step for step in steps if isinstance(step, Amount)))
 
     def behind(self, name: str) -> tuple[Formula, ...]:
         """Return the formula of a name, and those that it needs; none for a built-in metric."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import hostile
+import plan_corpus
 import pytest
 from pydantic import ValidationError
 from specs import compilation_of
@@ -22,6 +23,7 @@ from fairc.compiler import Cell
 from fairc.compiler.plan import Plan, cell_json, parse_cell
 from fairc.compiler.targets import containers, mininet
 from fairc.dsl.core.diagnostics import CompileError
+from fairc.dsl.model.names import label_of, users_of
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 SEED = 15
@@ -261,3 +263,54 @@ def test_a_file_of_any_name_can_be_compiled() -> None:
     compilation = compilation_of(MORE, "/tmp/a\n\x1b[2J.fexp", "fake")
     assert compilation.plan.file == "a??[2J.fexp"
     assert next(compilation.cells()).flows[0].source.startswith("a??[2J.fexp:")
+
+
+def own() -> dict[str, Any]:
+    """The header of a plan with metrics of its own, as JSON."""
+    compilation, _ = plan_corpus.corpus()["own"]
+    document: dict[str, Any] = json.loads(compilation.plan.model_dump_json())
+    return document
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ([0, 7, "+"], "refers to an operand that it lacks"),
+        ([0, "+"], "lacks the values before it"),
+        (["*"], "lacks the values before it"),
+        ([0, 0], "give more than one value"),
+    ],
+)
+def test_a_formula_that_cannot_be_worked_out_is_refused(steps: list[Any], message: str) -> None:
+    document = own()
+    Plan.model_validate_json(json.dumps(document))
+    document["formulas"][0]["steps"] = steps
+    with pytest.raises(ValidationError, match=message):
+        Plan.model_validate_json(json.dumps(document))
+
+
+def test_an_amount_has_a_number_for_each_row() -> None:
+    document = own()
+    amount = next(step for step in document["formulas"][0]["steps"] if isinstance(step, dict))
+    assert len(amount["rows"]) == 2
+    for rows in (amount["rows"][:1], [["10ms", "20ms"], ["10ms"]]):
+        other = json.dumps({**amount, "rows": rows})
+        changed = json.dumps(document).replace(json.dumps(amount), other)
+        with pytest.raises(ValidationError, match="has a value for each name, and a number"):
+            Plan.model_validate_json(changed)
+
+
+def test_a_cell_for_which_an_amount_has_no_number_is_not_of_the_plan() -> None:
+    compilation, cell = plan_corpus.corpus()["own"]
+    amounts = compilation.plan.requests.amounts
+    assert amounts
+    assert all(amount.covers(cell.bindings) for amount in amounts)
+    assert not all(amount.covers({"trip": "30ms"}) for amount in amounts)
+
+
+@pytest.mark.parametrize("name", ["f-_1b_5bH", "f-_ff", "f-_e2_80_ae", "f-_5D", "f-_41"])
+def test_a_name_that_no_file_can_declare_is_not_decoded(name: str) -> None:
+    flow = replace(more()[1].flows[0], name=name, declared="f")
+    assert label_of(flow) == name
+    grouped = replace(flow, users="f", client=f"{name}-1")
+    assert users_of(grouped) == name

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 import quic_image
+from real_time import undisturbed
 
 from fairc.compiler import Cell, Compilation, emit
 from fairc.compiler.plan import MetricRequest, Requests
 from fairc.dsl.core.diagnostics import CompileError
-from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.containers.client import Client
 from fairc.runtime.engines.docker import DockerEngine
 from fairc.runtime.host.faults import EngineUnavailable
@@ -51,10 +51,9 @@ def test_a_file_over_another_stack(
 ) -> None:
     quic_image.build(client, f"{NAME}:good")
     cell = of_image(compiled, "good")
-    raw = engine.run(cell, tmp_path)
-    assert raw.error == "", raw.console
-    requests = tuple(MetricRequest(name=name) for name in ("goodput", "fct", "cwnd", "throughput"))
-    found = analyse(cell, raw.artefacts, Requests(measure=tuple(requests)))
+    names = ("goodput", "fct", "cwnd", "throughput")
+    requests = Requests(measure=tuple(MetricRequest(name=name) for name in names))
+    raw, found = undisturbed(engine, cell, requests, tmp_path)
     assert found.verdict != "invalid", found.reasons
     (flow,) = found.flows
     assert flow.completed and flow.bytes == BYTES and flow.cca is None
