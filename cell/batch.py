@@ -40,9 +40,12 @@ them back.
 """
 
 
+_WORDS_BEYOND_TC = BEYOND_TC | {"instant"}
+
+
 def is_beyond_tc(text: str) -> bool:
     """Whether a line of `tc` is for the endpoints' program."""
-    return not BEYOND_TC.isdisjoint(text.split(" "))
+    return not _WORDS_BEYOND_TC.isdisjoint(text.split(" "))
 
 
 def duration(ns: int) -> str:

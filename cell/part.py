@@ -47,6 +47,11 @@ def _unless(left_out: Callable[[object], bool]) -> dict[str, Any]:
     return {"exclude_if": left_out}
 
 
+def unless(default: object) -> dict[str, Any]:
+    """Return the metadata of a field that is left out of the JSON where it has this value."""
+    return _unless(lambda value: value == default)
+
+
 UNLESS_ABSENT, UNLESS_OFF, UNLESS_EMPTY, UNLESS_USUAL = map(_unless, (absent, off, empty, usual))
 """Metadata of fields that are not in the JSON where they have no value, so that they leave
 identities alone.

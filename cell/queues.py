@@ -4,13 +4,24 @@ out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from .batch import duration
 from .numbers import Packets, Probability, QueueBytes, Range, Small, TimeNs
-from .part import Part
+from .part import UNLESS_ABSENT, Part, unless
 from .text import ArgumentName, ArgumentWord, DisciplineName
+
+STEP = "instant"
+"""Of a line about `gred`: the average is the queue as it is. `tc` gives the present half of the weight
+at most.
+"""
+
+Tins = Literal["besteffort", "precedence", "diffserv3", "diffserv4", "diffserv8"]
+Isolation = Literal[
+    "none", "flows", "sources", "destinations", "hosts", "dual_sources", "dual_destinations", "triple"
+]
+AckFilter = Literal["off", "on", "aggressive"]
 
 Percent = Annotated[int, Range(0, 100)]
 
@@ -54,6 +65,9 @@ class Red(Part):
     `probability`; above max_bytes every packet is dropped (or marked). average_packet_bytes,
     burst_packets: tc derives the weight of the average from them. ecn: mark ECN-capable packets.
 
+    Where min_bytes and max_bytes are equal it is a step: a packet that finds them waiting is dropped
+    (or marked), whatever was before. There is no average then, and no burst.
+
     `gred` is RED that notices when the link falls idle. Linux's `red` counts a link as idle from
     when it is asked for a packet and has none. Shapers look first (peek) and never ask, so beneath
     one the average stays as it was while nothing waits, and goes down by the packet alone: it went
@@ -66,16 +80,22 @@ class Red(Part):
     min_bytes: QueueBytes
     max_bytes: QueueBytes
     average_packet_bytes: Small
-    burst_packets: Small
+    burst_packets: Small | None = field(default=None, metadata=UNLESS_ABSENT)
     probability: Probability
     ecn: bool
     discipline = "gred"
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for a step with an average, or for an average without a burst."""
+        if (self.burst_packets is None) != (self.min_bytes == self.max_bytes):
+            raise ValueError("red has a burst unless min_bytes and max_bytes are equal")
+
     def words(self, rate_bps: int) -> str:
         """Return the arguments of tc; rate_bps: of the shaper above."""
+        average = STEP if self.burst_packets is None else f"burst {self.burst_packets}"
         return (
             f"vq 0 limit {self.limit_bytes} min {self.min_bytes} max {self.max_bytes}"
-            f" avpkt {self.average_packet_bytes} burst {self.burst_packets}"
+            f" avpkt {self.average_packet_bytes} {average}"
             f" probability {self.probability:.10f} bandwidth {rate_bps}bit{' ecn' * self.ecn}"
         )
 
@@ -90,12 +110,16 @@ class InPackets(Part):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoDel(InPackets):
-    """Controlled Delay: drops at the head while the delay exceeds the target."""
+    """Controlled Delay: drops at the head while the delay exceeds the target.
+
+    ce_threshold_ns: every ECN-capable packet that waited longer is marked.
+    """
 
     kind: Literal["codel"] = "codel"
     target_ns: TimeNs
     interval_ns: TimeNs
     ecn: bool
+    ce_threshold_ns: TimeNs | None = field(default=None, metadata=UNLESS_ABSENT)
     discipline = "codel"
 
     def words(self, rate_bps: int) -> str:
@@ -103,12 +127,13 @@ class CoDel(InPackets):
         return (
             f"limit {self.limit_packets} target {duration(self.target_ns)}"
             f" interval {duration(self.interval_ns)} {_ecn(self.ecn)}"
+            f"{_ce_threshold(self.ce_threshold_ns)}"
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FqCoDel(InPackets):
-    """Fair queueing, CoDel in each of `flows` hashed queues."""
+    """Fair queueing, CoDel in each of `flows` hashed queues; ce_threshold_ns: as of CoDel."""
 
     kind: Literal["fq_codel"] = "fq_codel"
     target_ns: TimeNs
@@ -118,6 +143,7 @@ class FqCoDel(InPackets):
     memory_bytes: QueueBytes
     drop_batch: Small
     ecn: bool
+    ce_threshold_ns: TimeNs | None = field(default=None, metadata=UNLESS_ABSENT)
     discipline = "fq_codel"
 
     def words(self, rate_bps: int) -> str:
@@ -126,6 +152,7 @@ class FqCoDel(InPackets):
             f"limit {self.limit_packets} flows {self.flows} quantum {self.quantum_bytes}"
             f" target {duration(self.target_ns)} interval {duration(self.interval_ns)}"
             f" memory_limit {self.memory_bytes} drop_batch {self.drop_batch} {_ecn(self.ecn)}"
+            f"{_ce_threshold(self.ce_threshold_ns)}"
         )
 
 
@@ -184,6 +211,7 @@ class Fq(InPackets):
     """Fair queueing with one queue per flow.
 
     Forwarded packets have no socket and no departure time, so its pacing does not act on them.
+    flows: how many queues flows are hashed to, a power of two. ce_threshold_ns: as of CoDel.
     """
 
     kind: Literal["fq"] = "fq"
@@ -191,6 +219,8 @@ class Fq(InPackets):
     quantum_bytes: Small
     initial_quantum_bytes: Small
     buckets: Small
+    flows: Annotated[int, Range(1, 1024)] = field(default=1024, metadata=unless(1024))
+    ce_threshold_ns: TimeNs | None = field(default=None, metadata=UNLESS_ABSENT)
     discipline = "fq"
 
     def words(self, rate_bps: int) -> str:
@@ -198,7 +228,8 @@ class Fq(InPackets):
         return (
             f"limit {self.limit_packets} flow_limit {self.flow_limit_packets}"
             f" quantum {self.quantum_bytes} initial_quantum {self.initial_quantum_bytes}"
-            f" buckets {self.buckets} orphan_mask {self.buckets - 1} nopacing"
+            f" buckets {self.buckets} orphan_mask {self.flows - 1} nopacing"
+            f"{_ce_threshold(self.ce_threshold_ns)}"
         )
 
 
@@ -227,20 +258,42 @@ class Cake(InPackets):
     """Common Applications Kept Enhanced, its own shaper off (limit in full frames).
 
     memory_bytes: that many frames as the kernel accounts for them; rtt_ns: sets its CoDel, target
-    rtt / 20 and interval rtt. One class of traffic, fair between flows.
+    rtt / 20 and interval rtt. diffserv: its classes of traffic (tins), by DSCP. isolate: what it is
+    fair between. ack_filter: whether an ACK that waits gives way to a later one of its connection.
     """
 
     kind: Literal["cake"] = "cake"
     rtt_ns: TimeNs
     memory_bytes: QueueBytes
+    diffserv: Tins = field(default="besteffort", metadata=unless("besteffort"))
+    isolate: Isolation = field(default="flows", metadata=unless("flows"))
+    ack_filter: AckFilter = field(default="off", metadata=unless("off"))
     discipline = "cake"
 
     def words(self, rate_bps: int) -> str:
         """Return the arguments of tc."""
         return (
-            "unlimited besteffort flows nowash no-ack-filter no-split-gso raw overhead 0"
+            f"unlimited {self.diffserv} {_ISOLATIONS[self.isolate]} nowash"
+            f" {_ACK_FILTERS[self.ack_filter]} no-split-gso raw overhead 0"
             f" rtt {duration(self.rtt_ns)} memlimit {self.memory_bytes}"
         )
+
+
+_ISOLATIONS: dict[str, str] = {
+    "none": "flowblind",
+    "flows": "flows",
+    "sources": "srchost",
+    "destinations": "dsthost",
+    "hosts": "hosts",
+    "dual_sources": "dual-srchost",
+    "dual_destinations": "dual-dsthost",
+    "triple": "triple-isolate",
+}
+_ACK_FILTERS = {
+    "off": "no-ack-filter",
+    "on": "ack-filter",
+    "aggressive": "ack-filter-aggressive",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,6 +392,10 @@ def queue_lines(interface: str, queue: Queue, rate_bps: int) -> list[str]:
     if isinstance(queue, Red):
         return [f"qdisc add {at} gred setup vqs 1 default 0", f"qdisc change {made}"]
     return [f"qdisc add {made}"]
+
+
+def _ce_threshold(delay_ns: int | None) -> str:
+    return "" if delay_ns is None else f" ce_threshold {duration(delay_ns)}"
 
 
 def _ecn(on: bool) -> str:

@@ -57,7 +57,8 @@ class Packets:
     8 bytes. source_port, destination_port: TCP and UDP. sequence: of TCP, and the second word of
     ICMP (an echo's identifier and number). acknowledgement, flags: TCP. payload_bytes: of TCP or
     UDP. ts_value, ts_echo: TCP timestamps (RFC 7323). payload_digest: of the first DIGEST_BYTES
-    bytes of a UDP datagram's payload, or as many of them as were captured.
+    bytes of a UDP datagram's payload, or as many of them as were captured. tos: the byte of IPv4 that
+    has the DSCP (upper six bits, RFC 2474) and ECN (lower two, RFC 3168).
     """
 
     time_ns: Int64s
@@ -77,6 +78,7 @@ class Packets:
     ts_value: Int64s
     ts_echo: Int64s
     payload_digest: Int64s
+    tos: Int64s
 
     def __len__(self) -> int:
         return len(self.time_ns)
@@ -268,6 +270,7 @@ def _columns(buffer: UInt8s, offsets: Int64s, order: str, tick_ns: int) -> Packe
         payload_digest=_digests(
             buffer, transport + 8, np.minimum(ip + ip_bytes, frame + heads[:, 2]), udp
         ),
+        tos=read(ip + 1, 1, ipv4),
     )
 
 

@@ -21,7 +21,8 @@ class Counters:
     """One qdisc: bytes and packets sent, packets dropped, and what waits in it.
 
     parent: handle of the class that it is attached to, empty for a root. requeues: for netem,
-    packets that skipped the delay. burst_bytes: for a token bucket, what it holds; 0 for others.
+    packets that skipped the delay. drops: without acknowledgements that CAKE's filter removed.
+    burst_bytes: for a token bucket, what it holds; 0 for others.
     """
 
     kind: str
@@ -68,7 +69,7 @@ def _counters(entry: Mapping[str, Any]) -> Counters:
         parent=str(entry.get("parent", "")),
         sent_bytes=_number(entry, "bytes"),
         sent_packets=_number(entry, "packets"),
-        drops=_number(entry, "drops"),
+        drops=_number(entry, "drops") - _filtered(entry),
         backlog_bytes=_number(entry, "backlog"),
         backlog_packets=_number(entry, "qlen"),
         requeues=_number(entry, "requeues"),
@@ -82,6 +83,14 @@ def _number(entry: Mapping[str, Any], key: str) -> int:
     if not isinstance(value, int):
         raise ArtefactError(f"qdisc {entry['kind']} has {key} = {value!r}, not a count")
     return value
+
+
+def _filtered(entry: Mapping[str, Any]) -> int:
+    """Return how many acknowledgements CAKE's filter removed, which count as drops, too."""
+    tins = entry.get("tins", ())
+    if entry["kind"] != "cake" or not isinstance(tins, list):
+        return 0
+    return sum(_number({**tin, "kind": "cake"}, "ack_drops") for tin in tins)
 
 
 def _bucket(entry: Mapping[str, Any]) -> int:

@@ -162,6 +162,7 @@ def test_every_parameter_is_written_out(queue: str, expected: str) -> None:
 def test_the_average_of_red_can_be_held_by_the_kernel(queue: str, most: int) -> None:
     red = bottleneck(next(iter(compilation(queue).cells()))).queue
     assert isinstance(red, plan.Red)
+    assert red.burst_packets is not None
     log = red_weight(red.min_bytes, red.burst_packets, red.average_packet_bytes)
     assert log <= most
     assert red.max_bytes.bit_length() + log < 32  # Linux, red_check_params

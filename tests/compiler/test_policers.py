@@ -208,6 +208,7 @@ def test_red_averages_over_the_same_time_at_both_scales() -> None:
     for rate_bps, rate in ((10e6, "10Mbit/s"), (100e6, "100Mbit/s")):
         (cell,) = cells(spec(access("none", rate=rate), USERS))
         (red,) = [i.queue for n in cell.nodes for i in n.interfaces if isinstance(i.queue, Red)]
+        assert red.burst_packets is not None
         log = red_weight(red.min_bytes, red.burst_packets, red.average_packet_bytes)
         constants.append(2**log * 8 * red.average_packet_bytes / rate_bps)
     assert constants == [pytest.approx(0.155, abs=0.001), pytest.approx(0.124, abs=0.001)]

@@ -24,7 +24,8 @@ from fairc.runtime.validity.losses import LossCount, tails
 
 SPEC = """fexp 1
 topology laboratory(rate = 3Mbit/s, hop = 10ms) {
-  node s, fair, unfair, early, bursty, packets, idle1, idle2, idle3, idle4, idle5, idle6, idle7, idle8, idle9
+  node s, fair, unfair, early, bursty, packets, idle1, idle2, idle3, idle4, idle5, idle6, idle7, idle8, idle9, idle10, idle11,
+    idle12, idle13
   router r
   link s -> r { rate = 100Mbit/s }
   link r -> s { rate = 100Mbit/s }
@@ -43,6 +44,10 @@ topology laboratory(rate = 3Mbit/s, hop = 10ms) {
   link r -- idle8 { rate = rate  queue = dualpi2(77pkt, step: 5ms) }
   link r -- idle9 { rate = rate  queue = dualpi2(77pkt, target: 20ms, tupdate: 10ms, alpha: 1/s, beta: 5/s, coupling: 3,
                     step: 4pkt, protection: 25%, l4s: any, drop: enqueue, overload: overflow) }
+  link r -- idle10 { rate = rate  queue = fq(77pkt, flows: 1, ce_threshold: 5ms) }
+  link r -- idle11 { rate = rate  queue = fq_codel(77pkt, ce_threshold: 2ms) }
+  link r -- idle12 { rate = rate  queue = cake(77pkt, diffserv: diffserv4, isolate: triple, ack_filter: aggressive) }
+  link r -- idle13 { rate = rate  queue = cake(77pkt, diffserv: diffserv8, isolate: none, ack_filter: on) }
   link r -- packets { rate = rate  queue = fifo(7pkt) }
 }
 experiment queues {
@@ -65,21 +70,30 @@ def _red(queue: plan.Red) -> dict[str, Any]:
     return limits | {"ecn": queue.ecn, "harddrop": False, "adaptive": False, "nodrop": False}
 
 
+def _threshold(queue: plan.CoDel | plan.FqCoDel | plan.Fq) -> dict[str, Any]:
+    return {} if queue.ce_threshold_ns is None else {"ce_threshold": queue.ce_threshold_ns / 1000}
+
+
 def _codel(queue: plan.CoDel) -> dict[str, Any]:
     shown = {"limit": queue.limit_packets, "target": queue.target_ns / 1000}
-    return shown | {"interval": queue.interval_ns / 1000} | ({"ecn": True} if queue.ecn else {})
+    shown |= {"interval": queue.interval_ns / 1000} | _threshold(queue)
+    return shown | ({"ecn": True} if queue.ecn else {})
 
 
 def _fq_codel(queue: plan.FqCoDel) -> dict[str, Any]:
-    return {
-        "limit": queue.limit_packets,
-        "flows": queue.flows,
-        "quantum": queue.quantum_bytes,
-        "target": queue.target_ns / 1000,
-        "interval": queue.interval_ns / 1000,
-        "memory_limit": queue.memory_bytes,
-        "drop_batch": queue.drop_batch,
-    } | ({"ecn": True} if queue.ecn else {})
+    return (
+        {
+            "limit": queue.limit_packets,
+            "flows": queue.flows,
+            "quantum": queue.quantum_bytes,
+            "target": queue.target_ns / 1000,
+            "interval": queue.interval_ns / 1000,
+            "memory_limit": queue.memory_bytes,
+            "drop_batch": queue.drop_batch,
+        }
+        | _threshold(queue)
+        | ({"ecn": True} if queue.ecn else {})
+    )
 
 
 def _pie(queue: plan.Pie) -> dict[str, Any]:
@@ -113,9 +127,9 @@ def _fq(queue: plan.Fq) -> dict[str, Any]:
         "quantum": queue.quantum_bytes,
         "initial_quantum": queue.initial_quantum_bytes,
         "buckets": queue.buckets,
-        "orphan_mask": queue.buckets - 1,
+        "orphan_mask": queue.flows - 1,
         "pacing": False,
-    }
+    } | _threshold(queue)
 
 
 def _sfq(queue: plan.Sfq) -> dict[str, Any]:
@@ -127,14 +141,17 @@ def _sfq(queue: plan.Sfq) -> dict[str, Any]:
     }
 
 
+ISOLATIONS = {"flows": "flows", "none": "flowblind", "triple": "triple-isolate"}
+
+
 def _cake(queue: plan.Cake) -> dict[str, Any]:
     return {
         "bandwidth": "unlimited",
-        "diffserv": "besteffort",
-        "flowmode": "flows",
+        "diffserv": queue.diffserv,
+        "flowmode": ISOLATIONS[queue.isolate],
         "nat": False,
         "wash": False,
-        "ack-filter": "disabled",
+        "ack-filter": {"off": "disabled", "on": "enabled"}.get(queue.ack_filter, queue.ack_filter),
         "split_gso": False,
         "raw": True,
         "overhead": 0,
@@ -177,7 +194,14 @@ SHOWN: dict[str, Callable[[Any], dict[str, Any]]] = {
 }
 # Microseconds: the kernel keeps CoDel's times in units of 1024 ns, PIE's update in its ticks. Gains
 # are in Hz: dualpi2 scales them to 32 bits and back, each time rounded down.
-COARSE = {"target": 2.0, "interval": 2.0, "tupdate": 4000.0, "alpha": 1 / 256, "beta": 1 / 256}
+COARSE = {
+    "ce_threshold": 2.0,
+    "target": 2.0,
+    "interval": 2.0,
+    "tupdate": 4000.0,
+    "alpha": 1 / 256,
+    "beta": 1 / 256,
+}
 
 
 def queues_of(cell: Cell) -> list[tuple[str, str, plan.Queue]]:

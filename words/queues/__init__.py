@@ -37,4 +37,5 @@ A_QUEUE = Entries(QUEUES)
 def marks(queue: Queue) -> bool:
     """Return whether a queue of the plan marks packets that can be marked."""
     always = queue.kind in QUEUES and QUEUES[queue.kind].always_marks
-    return always or bool(getattr(queue, "ecn", False))
+    stepped = getattr(queue, "ce_threshold_ns", None) is not None
+    return always or stepped or bool(getattr(queue, "ecn", False))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairc.cell.queues import CoDel
 
-from .discipline import CODEL_TARGET, ECN, INTERVAL, SCALED, SIZE, Discipline, LinkQueue
+from .discipline import CE_THRESHOLD, CODEL_TARGET, ECN, INTERVAL, SCALED, SIZE, Discipline, LinkQueue
 
 
 def _lower(given: LinkQueue) -> CoDel:
@@ -13,13 +13,14 @@ def _lower(given: LinkQueue) -> CoDel:
         target_ns=given.target_ns(CODEL_TARGET),
         interval_ns=given.interval_ns(),
         ecn=given[ECN],
+        ce_threshold_ns=given.ce_threshold_ns(),
     )
 
 
 CODEL = Discipline(
     name="codel",
     summary="Controlled Delay",
-    parameters=(SIZE, CODEL_TARGET, INTERVAL, ECN, SCALED),
+    parameters=(SIZE, CODEL_TARGET, INTERVAL, ECN, CE_THRESHOLD, SCALED),
     lower=_lower,
     target_ns=lambda queue: queue.target_ns,
     order="all",

@@ -36,6 +36,12 @@ ECN = Parameter("ecn", A_SWITCH, "mark packets instead of dropping them", "off")
 SCALED = Parameter("scaled", A_SWITCH, "raise the target to 1.5 full frames on slow links", "off")
 FLOWS = Parameter("flows", A_COUNT, "number of queues that flows are hashed to", "1024")
 CODEL_TARGET = Parameter("target", A_POSITIVE_TIME, "acceptable standing delay", "5ms")
+CE_THRESHOLD = Parameter(
+    "ce_threshold",
+    A_POSITIVE_TIME,
+    "every packet that can be marked is, if it waited longer",
+    otherwise="none",
+)
 INTERVAL = Parameter("interval", A_POSITIVE_TIME, "time in which the delay must come down", "100ms")
 PIE_TARGET = Parameter("target", A_POSITIVE_TIME, "target delay", "15ms")
 
@@ -91,6 +97,10 @@ class LinkQueue:
     def ns(self, parameter: Parameter[Quantity]) -> int:
         """Return a time, ns; in whole microseconds, the unit of tc."""
         return max(1, round(self[parameter].number * 10**6)) * 1000
+
+    def ce_threshold_ns(self) -> int | None:
+        """Return the delay above which every packet is marked, ns; None if it is not given."""
+        return self.ns(CE_THRESHOLD) if CE_THRESHOLD.name in self.written.options else None
 
     def threshold(self, parameter: Parameter[Size]) -> int | None:
         """Return a threshold in bytes, or None if it is not given."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from fairc.cell.queues import FqCoDel
 
-from .discipline import CODEL_TARGET, FLOWS, INTERVAL, SCALED, SIZE, Discipline, LinkQueue
+from .discipline import CE_THRESHOLD, CODEL_TARGET, FLOWS, INTERVAL, SCALED, SIZE, Discipline, LinkQueue
 from .discipline import ECN as _ECN
 
 ECN = replace(_ECN, default="on")
@@ -22,13 +22,14 @@ def _lower(given: LinkQueue) -> FqCoDel:
         memory_bytes=given.memory_bytes,
         drop_batch=64,
         ecn=given[ECN],
+        ce_threshold_ns=given.ce_threshold_ns(),
     )
 
 
 FQ_CODEL = Discipline(
     name="fq_codel",
     summary="Fair queueing with Controlled Delay",
-    parameters=(SIZE, CODEL_TARGET, INTERVAL, FLOWS, ECN, SCALED),
+    parameters=(SIZE, CODEL_TARGET, INTERVAL, FLOWS, ECN, CE_THRESHOLD, SCALED),
     lower=_lower,
     target_ns=lambda queue: queue.target_ns,
     is_random=True,

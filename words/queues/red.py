@@ -36,7 +36,7 @@ def _lower(given: LinkQueue) -> Red:
         min_bytes=least,
         max_bytes=most,
         average_packet_bytes=packet,
-        burst_packets=_burst(least, most, packet),
+        burst_packets=None if least == most else _burst(least, most, packet),
         probability=min(float(given[PMAX].number), MAX_PROBABILITY),
         ecn=given[ECN],
     )
@@ -70,10 +70,10 @@ def _weight_log(least: int, burst: int, packet: int) -> int:
 
 def _doubts(given: LinkQueue, queue: Red) -> Iterator[Diagnostic]:
     span = given.written.span
-    if queue.min_bytes >= queue.max_bytes:
+    if queue.min_bytes > queue.max_bytes:
         yield Diagnostic(
             code="thresholds-crossed",
-            message="`min` of `red` must be below `max`",
+            message="`min` of `red` must not be above `max`",
             span=span,
             notes=(f"min is {queue.min_bytes} bytes, max is {queue.max_bytes} bytes",),
         )
@@ -98,7 +98,7 @@ def _doubts(given: LinkQueue, queue: Red) -> Iterator[Diagnostic]:
 
 RED = Discipline(
     name="red",
-    summary="Random Early Detection; percentages are of `limit`",
+    summary="Random Early Detection; percentages are of `limit`; equal `min` and `max`: a step",
     parameters=(LIMIT, MIN, MAX, PMAX, ECN),
     lower=_lower,
     doubts=_doubts,

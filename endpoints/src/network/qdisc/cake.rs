@@ -55,6 +55,8 @@ fn special(word: &str, words: &mut Words, options: &mut Message) -> Result<bool,
             options.put_u32(RTT, us).put_u32(TARGET, (us / TARGETS).max(1))
         }
         "no-ack-filter" => options.put_u32(ACK_FILTER, 0),
+        "ack-filter" => options.put_u32(ACK_FILTER, 1),
+        "ack-filter-aggressive" => options.put_u32(ACK_FILTER, 2),
         // The whole frame is what counts.
         "raw" => options.put_u32(ATM, 0).put_u32(RAW, 0),
         "overhead" => {

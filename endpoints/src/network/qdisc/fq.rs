@@ -31,7 +31,7 @@ const ARGUMENTS: &[Argument] = &[
     argument("offload_horizon", 18, Form::Shown),
     argument("maxrate", 7, Form::ShownUnless(u32::MAX)),
     argument("defrate", 6, Form::ShownUnless(0)),
-    argument("ce_threshold", 12, Form::ShownUnless(u32::MAX)),
+    argument("ce_threshold", 12, Form::UsUnless(u32::MAX)),
     argument("buckets", 8, Form::Power),
     argument("pacing", 5, Form::SwitchOn("nopacing")),
 ];

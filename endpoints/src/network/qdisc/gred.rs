@@ -56,11 +56,12 @@ fn setup(words: &mut Words) -> Result<Message, String> {
     Ok(nested(&message))
 }
 
-/// `vq 0 limit B min B max B avpkt B burst N probability P bandwidth R [ecn]`.
+/// `vq 0 limit B min B max B avpkt B (burst N | instant) probability P bandwidth R [ecn]`.
 fn queue(words: &mut Words) -> Result<Message, String> {
     let number: u32 = words.number("vq")?;
     let (mut limit, mut low, mut high, mut packet, mut burst) = (0_u32, 0_u32, 0_u32, 0_u32, 0_u32);
     let (mut probability, mut bytes_per_s, mut flags) = (0.02_f64, 0_u64, 0);
+    let mut instant = false;
     while let Some(word) = words.next() {
         match word {
             "limit" => limit = words.number(word)?,
@@ -68,6 +69,8 @@ fn queue(words: &mut Words) -> Result<Message, String> {
             "max" => high = words.number(word)?,
             "avpkt" => packet = words.number(word)?,
             "burst" => burst = words.number(word)?,
+            // A packet has all of the weight: the average is the queue as it is, and empty after a pause.
+            "instant" => (instant, burst) = (true, 1),
             "probability" => probability = words.number(word)?,
             "bandwidth" => bytes_per_s = rate::read(words, word)?,
             "ecn" => flags |= ECN,
@@ -77,7 +80,7 @@ fn queue(words: &mut Words) -> Result<Message, String> {
     if number >= MOST || [limit, low, high, packet, burst].contains(&0) || bytes_per_s == 0 {
         return Err("`gred vq` needs `limit`, `min`, `max`, `avpkt`, `burst`, `bandwidth`".into());
     }
-    let weight_log = weight_log(low, burst, packet)
+    let weight_log = if instant { Some(0) } else { weight_log(low, burst, packet) }
         .ok_or_else(|| wrong("burst", &burst.to_string(), "enough to fill `min`"))?;
     let slope_log = slope_log(low, high, probability).ok_or_else(|| {
         wrong("probability", &probability.to_string(), "possible with these `min` and `max`")
@@ -132,6 +135,9 @@ fn slope_log(low: u32, high: u32, probability: f64) -> Option<u8> {
 /// By how many powers of two the average goes down in an idle time: a table of 256, and the power
 /// of two by which times are divided before they are looked up. ticks: a packet's time on the link.
 fn idle_table(weight_log: u8, ticks: u32) -> Option<(u8, [u8; 256])> {
+    if weight_log == 0 {
+        return Some((0, [31; 256]));
+    }
     let weight = 1.0 / f64::from(1_u32 << weight_log);
     let decay = -libm::log(1.0 - weight) / f64::from(ticks);
     let longest = 31.0 / decay;
@@ -227,5 +233,6 @@ mod tests {
         let packets = f64::from(1_u32 << log) / 18_925.0;
         let first = table.iter().position(|shift| *shift == 1).unwrap() as f64;
         assert!((first * packets - 127.5).abs() < packets, "{first} {packets}");
+        assert_eq!(idle_table(0, 18_925), Some((0, [31; 256])), "a step forgets at once");
     }
 }

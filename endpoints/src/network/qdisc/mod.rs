@@ -244,7 +244,10 @@ mod tests {
             "qdisc add dev a parent 1:1 handle 2: gred setup vqs 1 default 0",
             "qdisc change dev a parent 1:1 handle 2: gred vq 0 limit 125000 min 12500 max 125000 \
              avpkt 1514 burst 35 probability 0.9999999998 bandwidth 20000000bit ecn",
-            "qdisc add dev a parent 1:1 handle 2: codel limit 13 target 7ms interval 80ms ecn",
+            "qdisc change dev a parent 1:1 handle 2: gred vq 0 limit 125000 min 30280 max 30280 avpkt \
+             1514 instant probability 0.9999999998 bandwidth 20000000bit ecn",
+            "qdisc add dev a parent 1:1 handle 2: codel limit 13 target 7ms interval 80ms ecn \
+             ce_threshold 1ms",
             "qdisc add dev a parent 1:1 handle 2: fq_codel limit 73 flows 1024 quantum 1514 \
              target 5ms interval 100ms memory_limit 33554432 drop_batch 64 ecn",
             "qdisc add dev a parent 1:1 handle 2: pie limit 12 target 20ms tupdate 15ms alpha 2 \
@@ -253,11 +256,13 @@ mod tests {
              alpha 2 beta 20 quantum 1514 memory_limit 33554432 ecn_prob 10 ecn nobytemode \
              no_dq_rate_estimator",
             "qdisc add dev a parent 1:1 handle 2: fq limit 77 flow_limit 33 quantum 3028 \
-             initial_quantum 15140 buckets 1024 orphan_mask 1023 nopacing",
+             initial_quantum 15140 buckets 1024 orphan_mask 1023 nopacing ce_threshold 5ms",
             "qdisc add dev a parent 1:1 handle 2: sfq limit 77 flows 128 divisor 1024 depth 127 \
              quantum 1514 perturb 0",
             "qdisc add dev a parent 1:1 handle 2: cake unlimited besteffort flows nowash \
              no-ack-filter no-split-gso raw overhead 0 rtt 50ms memlimit 180488",
+            "qdisc add dev a parent 1:1 handle 2: cake unlimited diffserv4 triple-isolate nowash \
+             ack-filter-aggressive no-split-gso raw overhead 0 rtt 50ms memlimit 180488",
             "qdisc add dev a root handle 1: netem limit 1000 delay 10ms 2ms reorder 25% loss random \
              1% duplicate 1% rate 1000gbit seed 7",
         ] {

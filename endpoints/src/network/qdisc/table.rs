@@ -28,6 +28,8 @@ pub enum Form {
     Byte,
     /// A time, us.
     Us,
+    /// A time, us, that is shown as a number, but for this one.
+    UsUnless(u32),
     /// A power of two, of which the kernel has the logarithm.
     Power,
     /// A gain, Hz, of which the kernel has so many parts.
@@ -107,7 +109,7 @@ fn read_one(
             _ if *own != word => continue,
             Form::Number | Form::NotZero => words.number(word)?,
             Form::Byte => words.number::<u8>(word)?.into(),
-            Form::Us => words.us(word)?,
+            Form::Us | Form::UsUnless(_) => words.us(word)?,
             Form::Switch(_) | Form::SwitchOn(_) => 1,
             Form::Power => {
                 let number: u32 = words.number(word)?;
@@ -158,7 +160,7 @@ pub fn show(table: &[Argument], options: &[u8], shown: &mut Object) {
         };
         let value: Value = match form {
             Form::Switch(_) | Form::NotZero if value == 0 => continue,
-            Form::ShownUnless(none) if value == *none => continue,
+            Form::ShownUnless(none) | Form::UsUnless(none) if value == *none => continue,
             Form::SwitchOn(_) if value != 0 => continue,
             Form::Switch(_) => true.into(),
             Form::SwitchOn(_) => false.into(),
