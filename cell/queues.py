@@ -19,7 +19,14 @@ at most.
 
 Tins = Literal["besteffort", "precedence", "diffserv3", "diffserv4", "diffserv8"]
 Isolation = Literal[
-    "none", "flows", "sources", "destinations", "hosts", "dual_sources", "dual_destinations", "triple"
+    "none",
+    "flows",
+    "sources",
+    "destinations",
+    "hosts",
+    "dual_sources",
+    "dual_destinations",
+    "triple",
 ]
 AckFilter = Literal["off", "on", "aggressive"]
 

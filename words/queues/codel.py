@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from fairc.cell.queues import CoDel
 
-from .discipline import CE_THRESHOLD, CODEL_TARGET, ECN, INTERVAL, SCALED, SIZE, Discipline, LinkQueue
+from .discipline import (
+    CE_THRESHOLD,
+    CODEL_TARGET,
+    ECN,
+    INTERVAL,
+    SCALED,
+    SIZE,
+    Discipline,
+    LinkQueue,
+)
 
 
 def _lower(given: LinkQueue) -> CoDel:

@@ -6,7 +6,16 @@ from dataclasses import replace
 
 from fairc.cell.queues import FqCoDel
 
-from .discipline import CE_THRESHOLD, CODEL_TARGET, FLOWS, INTERVAL, SCALED, SIZE, Discipline, LinkQueue
+from .discipline import (
+    CE_THRESHOLD,
+    CODEL_TARGET,
+    FLOWS,
+    INTERVAL,
+    SCALED,
+    SIZE,
+    Discipline,
+    LinkQueue,
+)
 from .discipline import ECN as _ECN
 
 ECN = replace(_ECN, default="on")
