@@ -13,8 +13,8 @@ from .part import UNLESS_ABSENT, Part, unless
 from .text import ArgumentName, ArgumentWord, DisciplineName
 
 STEP = "instant"
-"""Of a line about `gred`: the average is the queue as it is. `tc` gives the present half of the weight
-at most.
+"""Of a line about `gred`: the average is the queue as it is. `tc` gives the present half of the
+weight at most.
 """
 
 Tins = Literal["besteffort", "precedence", "diffserv3", "diffserv4", "diffserv8"]
@@ -72,8 +72,8 @@ class Red(Part):
     `probability`; above max_bytes every packet is dropped (or marked). average_packet_bytes,
     burst_packets: tc derives the weight of the average from them. ecn: mark ECN-capable packets.
 
-    Where min_bytes and max_bytes are equal it is a step: a packet that finds them waiting is dropped
-    (or marked), whatever was before. There is no average then, and no burst.
+    Where min_bytes and max_bytes are equal it is a step: a packet that finds them waiting is
+    dropped (or marked), whatever was before. There is no average then, and no burst.
 
     `gred` is RED that notices when the link falls idle. Linux's `red` counts a link as idle from
     when it is asked for a packet and has none. Shapers look first (peek) and never ask, so beneath

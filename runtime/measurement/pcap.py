@@ -57,8 +57,8 @@ class Packets:
     8 bytes. source_port, destination_port: TCP and UDP. sequence: of TCP, and the second word of
     ICMP (an echo's identifier and number). acknowledgement, flags: TCP. payload_bytes: of TCP or
     UDP. ts_value, ts_echo: TCP timestamps (RFC 7323). payload_digest: of the first DIGEST_BYTES
-    bytes of a UDP datagram's payload, or as many of them as were captured. tos: the byte of IPv4 that
-    has the DSCP (upper six bits, RFC 2474) and ECN (lower two, RFC 3168).
+    bytes of a UDP datagram's payload, or as many of them as were captured. tos: the byte of IPv4
+    that has the DSCP (upper six bits, RFC 2474) and ECN (lower two, RFC 3168).
     """
 
     time_ns: Int64s

@@ -20,8 +20,10 @@ DIFFSERV = Parameter("diffserv", TINS, "classes of traffic (tins), by DSCP", "be
 ISOLATE = Parameter(
     "isolate",
     ISOLATIONS,
-    "fair between `flows`, `hosts` (a source and a destination), `sources`, `destinations`; `dual_` ones: between"
-    " these, then between their flows; `triple`: both; `none`: one queue",
+    (
+        "fair between `flows`, `hosts` (a source and a destination), `sources`, `destinations`;"
+        " `dual_` ones: between these, then between their flows; `triple`: both; `none`: one queue"
+    ),
     "flows",
 )
 ACK_FILTER = Parameter(

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fairc.cell.queues import Fq
-from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import PACKET_COUNT, Quantities
 from fairc.dsl.core.units import NUMBER
-
 from fairc.dsl.model import Flow, Queue
 
 from .discipline import CE_THRESHOLD, SIZE, Discipline, LinkQueue
@@ -24,8 +23,8 @@ FLOWS = Parameter(
 )
 
 UNMARKED_PACKETS = 8
-"""What finds fq empty takes a shorter way (fq_fastpath_check() in Linux's sch_fq.c), on which nothing is
-marked; so many packets fit.
+"""What finds fq empty takes a shorter way (fq_fastpath_check() in Linux's sch_fq.c), on which nothing
+is marked; so many packets fit.
 """
 
 
@@ -55,11 +54,15 @@ def _doubts(given: LinkQueue, queue: Fq) -> Iterator[Diagnostic]:
     if queue.ce_threshold_ns is not None and queue.ce_threshold_ns < unmarked_ns:
         yield Diagnostic(
             code="unmarked-packets",
-            message="at this rate packets wait longer than `ce_threshold` of `fq` and are not marked",
+            message=(
+                "at this rate packets wait longer than `ce_threshold` of `fq` and are not marked"
+            ),
             span=given.written.span,
             notes=(
-                f"Linux's fq does not mark the first {UNMARKED_PACKETS} packets that find it empty:"
-                f" {unmarked_ns / 1e6:g} ms",
+                (
+                    f"Linux's fq does not mark the first {UNMARKED_PACKETS} packets that find it"
+                    f" empty: {unmarked_ns / 1e6:g} ms"
+                ),
             ),
             help="write `fq_codel(...)` or `codel(...)`, which mark these, too",
             severity=Severity.WARNING,
