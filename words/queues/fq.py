@@ -23,8 +23,8 @@ FLOWS = Parameter(
 )
 
 UNMARKED_PACKETS = 8
-"""What finds fq empty takes a shorter way (fq_fastpath_check() in Linux's sch_fq.c), on which nothing
-is marked; so many packets fit.
+"""What finds fq empty takes a shorter way (fq_fastpath_check() in Linux's sch_fq.c), on which
+nothing is marked; so many packets fit.
 """
 
 
