@@ -35,8 +35,4 @@ _Rule = tuple[type[syntax.Node], str, Callable[[Any], syntax.Node | None]]
 
 _UNBUILT: tuple[_Rule, ...] = (
     (syntax.Device, "`tunnel`", lambda node: node.name if node.kind == "tunnel" else None),
-    (syntax.Change, "`over`", lambda node: node.over),
-    (syntax.Cycle, "`every`", lambda node: node),
-    (syntax.Outage, "`down` without `to`", lambda node: node if node.end is None else None),
-    (syntax.Outages, "`down every`", lambda node: node),
 )

@@ -14,7 +14,7 @@ from fairc.dsl.core.kinds import A_TIME, Quantities, refuse
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.units import DATA, NUMBER, PACKETS, TIME
+from fairc.dsl.core.units import DATA, NUMBER, PACKETS, RATE, SHARE, TIME
 from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
 from fairc.dsl.model import Distribution
 
@@ -22,7 +22,7 @@ from . import draws
 
 Arguments = Mapping[str, Fraction]
 
-SPREAD = Quantities((TIME, DATA, PACKETS, NUMBER))
+SPREAD = Quantities((TIME, DATA, PACKETS, NUMBER, RATE, SHARE))
 LOW = Parameter("low", SPREAD, "lowest value", required=True)
 HIGH = Parameter("high", SPREAD, "highest value", required=True)
 MEAN = Parameter("mean", SPREAD, "mean value", required=True)
@@ -118,7 +118,9 @@ class Random:
 
         Raises CompileError unless it, or what is drawn from it, is such a quantity.
         """
-        if isinstance(value, Quantity):
+        if isinstance(value, Quantity) or (
+            isinstance(value, Symbol) and value.name not in DISTRIBUTIONS
+        ):
             return self.quantity.take(value, use, at)
         if not isinstance(value, Symbol | Applied):
             refuse(self, value, use, at)
@@ -190,6 +192,12 @@ def quantities(given: Use[DistributionEntry]) -> Mapping[str, Quantity]:
 def mean(random: Distribution) -> Fraction:
     """Return the mean of a distribution; for a normal one, the mean before truncation at zero."""
     return DISTRIBUTIONS[random.kind].mean(random.arguments)
+
+
+def lowest(random: Distribution) -> Fraction:
+    """Return a number that no value of a distribution is below."""
+    name = {UNIFORM.name: LOW.name, CONSTANT.name: VALUE.name}.get(random.kind)
+    return random.arguments[name] if name else Fraction(0)
 
 
 def is_drawn(random: Distribution) -> bool:

@@ -17,6 +17,7 @@ from fairc.cell.seeds import (
 from fairc.compiler import plan
 from fairc.compiler.passes.flows import start_range_ns
 from fairc.compiler.passes.routing import RoutedPath, Traffic
+from fairc.compiler.passes.unrolling import draws as draws_links
 from fairc.dsl.experiment import Experiment
 from fairc.dsl.model import Configuration, Distribution, Flow
 from fairc.words.distributions import draw
@@ -51,7 +52,8 @@ class Lowered:
     ) -> None:
         self.repetitions = configuration.repetitions
         self._experiment = experiment
-        self.is_of_one = any(flow.random_rtt for flow in configuration.scenario.flows)
+        scenario = configuration.scenario
+        self.is_of_one = draws_links(scenario.network) or any(f.random_rtt for f in scenario.flows)
         self._scenario = configuration.scenario
         self._shared = shared
         self._traffic = traffic
@@ -171,16 +173,21 @@ def with_rtts(
     scenario = configuration.scenario
     if not any(flow.random_rtt for flow in scenario.flows):
         return configuration
-    _, draws = _seeds(experiment, configuration.bindings, repetition)
+    seed = seed_of_draws(experiment, configuration.bindings, repetition)
     flows = (
         flow
         if flow.random_rtt is None
         else replace(
-            flow, extra_rtt_ns=round(draw(flow.random_rtt, draws, "rtt", flow.name) * 10**9)
+            flow, extra_rtt_ns=round(draw(flow.random_rtt, seed, "rtt", flow.name) * 10**9)
         )
         for flow in scenario.flows
     )
     return replace(configuration, scenario=replace(scenario, flows=tuple(flows)))
+
+
+def seed_of_draws(experiment: Experiment, bindings: Mapping[str, str], repetition: int) -> int:
+    """Return the seed of what configurations draw alike unless the file says otherwise."""
+    return _seeds(experiment, bindings, repetition)[1]
 
 
 def _seeds(experiment: Experiment, bindings: Mapping[str, str], repetition: int) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fairc.cell.seeds import canonical, identity
 from fairc.compiler import plan
@@ -21,11 +21,12 @@ from fairc.compiler.passes.ports import assign_ports
 from fairc.compiler.passes.queues import size_queues
 from fairc.compiler.passes.report import Report
 from fairc.compiler.passes.routing import RoutedPath, Traffic, find_paths, next_hops, routes
+from fairc.compiler.passes.unrolling import draws, repeats, unrolled
 from fairc.compiler.passes.wiring import Egress, Wiring
 from fairc.dsl.experiment import Experiment
-from fairc.dsl.model import Configuration, Flow, Network
+from fairc.dsl.model import Configuration, Flow, Network, Scenario
 
-from .grid import Lowered, with_rtts
+from .grid import Lowered, seed_of_draws, with_rtts
 from .sampling import check_requests, sample_every_ns
 from .transfers import check_transfers
 
@@ -65,6 +66,7 @@ class Lowering:
         self._report = report
         self._known: dict[Talks, list[tuple[Network, RoutedNetwork]]] = {}
         self._count = 0
+        self._variants: list[tuple[tuple[int, int], Network, Network]] = []
 
     def __call__(self, configuration: Configuration, repetition: int) -> Lowered | None:
         """Lower one configuration; None once there have been errors.
@@ -73,7 +75,8 @@ class Lowering:
         """
         report, experiment = self._report, self._experiment
         configuration = with_rtts(experiment, configuration, repetition)
-        scenario = configuration.scenario
+        seed = seed_of_draws(experiment, configuration.bindings, repetition)
+        scenario = self._unrolled(configuration.scenario, seed)
         routed = self._routed(scenario.network, scenario.flows)
         traffic = routed.traffic(scenario.flows)
         check_packets(traffic, report)
@@ -111,7 +114,34 @@ class Lowering:
             processing_ns=scenario.processing_ns,
             syscall_cost_ns=scenario.syscall_cost_ns,
         )
-        return Lowered(experiment, configuration, shared, traffic)
+        return Lowered(experiment, replace(configuration, scenario=scenario), shared, traffic)
+
+    def _unrolled(self, scenario: Scenario, seed: int) -> Scenario:
+        """Return a scenario with the changes of its links, equal networks as one.
+
+        seed: of what is drawn.
+        """
+        network, end_ns = scenario.network, scenario.duration_ns
+        if end_ns is None:
+            end_ns = scenario.deadline_ns
+        if end_ns is None and repeats(network):
+            self._report.reject(
+                "no-end",
+                "a link varies until the end of the cell, and the experiment has none",
+                network.span,
+                help="give the experiment a `duration` or a `deadline`",
+            )
+        key = (end_ns or 0 if repeats(network) else 0, seed if draws(network) else 0)
+        for known, network_of, made in self._variants:
+            if network_of is network and known == key:
+                return replace(scenario, network=made)
+        made = unrolled(network, *key, self._report)
+        if made is network:
+            return scenario
+        if len(self._variants) == KNOWN_NETWORKS:
+            self._variants.clear()
+        self._variants.append((key, network, made))
+        return replace(scenario, network=made)
 
     def _routed(self, network: Network, flows: tuple[Flow, ...]) -> RoutedNetwork:
         """Run the passes over a network, unless they have been run for an equal input."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from fairc.compiler.passes.unrolling import draws
 from fairc.dsl.model import Flow, Scenario
 from fairc.words.distributions import is_drawn
 from fairc.words.queues import QUEUES
@@ -46,7 +47,11 @@ def _drawn_pauses(scenario: Scenario) -> bool:
 def _random_losses(scenario: Scenario) -> bool:
     links = scenario.network.links
     ways = (way for link in links for way in (link.forward, link.backward))
-    return any(way.impairment.loss > 0 for way in ways)
+    return any(way.impairment.loss > 0 or any(e.loss for e in way.events) for way in ways)
+
+
+def _drawn_links(scenario: Scenario) -> bool:
+    return draws(scenario.network)
 
 
 def _random_delays(scenario: Scenario) -> bool:
@@ -72,6 +77,7 @@ VARIATIONS: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
     ),
     (_drawn_starts, "the start of each connection of a flow whose `start` is a distribution"),
     (_drawn_rtts, "the extra round trip of each flow whose `rtt` is a distribution"),
+    (_drawn_links, "the values of links that are distributions: one stream per link and change"),
     (_drawn_workloads, "what `requests` and `onoff` draw: one stream per flow and connection"),
     (_drawn_pauses, "the pauses between the loads of a page: one stream per flow"),
     (_random_losses, "the random losses: one stream per link and direction"),
@@ -87,7 +93,15 @@ VARIATIONS: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
 WITHOUT_LOSSES = frozenset(
     varied
     for holds, varied in VARIATIONS
-    if holds in (_random_starts, _drawn_starts, _drawn_rtts, _drawn_workloads, _drawn_pauses)
+    if holds
+    in (
+        _random_starts,
+        _drawn_starts,
+        _drawn_rtts,
+        _drawn_links,
+        _drawn_workloads,
+        _drawn_pauses,
+    )
 )
 """What all configurations of a repetition draw alike unless the file says `draws = own`."""
 

@@ -2,6 +2,7 @@
 
 From the network, and from who talks to whom:
 
+unrolling   what varies over time, until the end of the cell
 extra_rtts  extra delay of some flows
 wiring      nodes, cables, interface names, addresses; hops: loss and delay as a netem; dynamics:
             what changes over time

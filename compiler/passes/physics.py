@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from itertools import pairwise
 
 from fairc.compiler import plan
 from fairc.dsl.model import Flow, Scenario
@@ -87,10 +86,7 @@ def _warn_late(report: Report, scenario: Scenario) -> None:
     limit_ns = scenario.duration_ns if scenario.duration_ns is not None else scenario.deadline_ns
     for link in scenario.network.links:
         for a, b, way in ((link.a, link.b, link.forward), (link.b, link.a, link.backward)):
-            # A link that comes up again (or not) after the end needs no warning.
-            states = zip(way.changes, pairwise(way.impairments), strict=True)
-            late = [c.at_ns for c, (was, now) in states if was.loss < 1 or now.loss == 1]
-            late += [change.at_ns for change in way.rates]
+            late = [event.begin_ns + event.ramp_ns for event in way.events]
             if limit_ns is not None and late and max(late) >= limit_ns:
                 report.warn(
                     "late-change",

@@ -19,6 +19,7 @@ From the smallest part to the whole:
 from .flows import Flow, OwnCca, Transport
 from .links import (
     Direction,
+    Event,
     Policer,
     Trace,
     Transmit,
@@ -34,6 +35,7 @@ __all__ = [
     "Count",
     "Direction",
     "Distribution",
+    "Event",
     "Flow",
     "Input",
     "Link",

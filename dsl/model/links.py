@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from fairc.cell.frames import ETHERNET_BYTES, MTU
-from fairc.cell.links import Change, Impairment
+from fairc.cell.links import Change, GilbertElliott, Impairment
 from fairc.dsl.core.source import Span
 
 from .queues import Queue
 from .requests import Input
+from .workloads import Distribution
 
 Transmit = Literal["frames", "bucket"]
 Harshness = Literal["soft", "mild", "strict"]
@@ -53,12 +54,43 @@ class Policer:
 
 
 @dataclass(frozen=True, slots=True)
+class Event:
+    """New values of a link from begin_ns on, ns after the start of the cell; None: unchanged.
+
+    length_ns: how long they hold; None: until others follow.
+    period_ns: the time from one beginning to the next; None: it happens once.
+    ramp_ns: how long the values take to get there from what they were.
+    rate: bit/s, 0: packets wait; delay: s; loss: a probability. Each time draws anew.
+    bursts: the chain whose stationary loss the loss is.
+    is_up: whether packets get across; if not, they are lost.
+    """
+
+    begin_ns: int
+    span: Span
+    length_ns: int | None = None
+    period_ns: int | None = None
+    ramp_ns: int = 0
+    rate: Distribution | None = None
+    delay: Distribution | None = None
+    loss: Distribution | None = None
+    bursts: GilbertElliott | None = None
+    is_up: bool | None = None
+
+    @property
+    def drawn(self) -> tuple[Distribution, ...]:
+        """The distributions of its values."""
+        return tuple(one for one in (self.rate, self.delay, self.loss) if one is not None)
+
+
+@dataclass(frozen=True, slots=True)
 class Direction:
     """One direction of a link. A packet meets its queue and rate, then loss, then delay.
 
     rate_bps: bit/s on the wire, > 0, or None for a link that is not shaped.
     impairment: its delay and losses, without the limit and the seed of a netem.
-    rates: changes of the rate in chronological order; 0 bit/s: packets wait.
+    events: how it varies over time, as written.
+    rates: changes of the rate that follow from them until the end of a cell, in chronological
+    order; 0 bit/s: packets wait.
     changes: those of the impairment, likewise; a link that is down loses everything.
     trace: what the rate follows; rate_bps is then its mean.
     mtu: the largest IP packet, bytes; the same both ways.
@@ -71,6 +103,7 @@ class Direction:
     impairment: Impairment
     queue: Queue
     span: Span
+    events: tuple[Event, ...] = ()
     rates: tuple[Change, ...] = ()
     changes: tuple[Change, ...] = ()
     trace: Trace | None = None

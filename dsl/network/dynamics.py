@@ -1,165 +1,205 @@
-"""`at` and `down` of a link: which values apply when."""
+"""`at`, `every` and `down` of a link: its events, as they are written."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from fractions import Fraction
 from itertools import pairwise
-from typing import NamedTuple
 
-from fairc.cell.links import Change, GilbertElliott, Impairment
+from fairc.cell.links import Impairment
 from fairc.dsl import model
-from fairc.dsl.blocks import Block
+from fairc.dsl.blocks import Block, Settings
 from fairc.dsl.core.diagnostics import Label
+from fairc.dsl.core.entries import Use
 from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_TIME, Kind
 from fairc.dsl.core.problems import Gather, fail
-from fairc.dsl.core.source import Span
+from fairc.dsl.core.units import SHARE, TIME
 from fairc.dsl.core.values import Quantity
 from fairc.dsl.expressions.evaluate import Scope, evaluate_with
 from fairc.dsl.text import syntax
 from fairc.words.blocks import change as keys
-from fairc.words.losses import loss_of
+from fairc.words.distributions import DistributionEntry, distribution, lowest
+from fairc.words.losses import Loss, loss_of
 
 CHANGE_LIMIT = 10_000
 """More changes than this belong in a trace."""
 
+Statement = syntax.Change | syntax.Cycle | syntax.Outage | syntax.Outages
 
-@dataclass(frozen=True, slots=True)
-class LinkChange:
-    """New values of a link from `at_ns` on, ns after the start of the cell; None: unchanged.
-
-    rate_bps: 0: packets wait.
-    is_up: whether packets get across; if not, they are lost.
-    """
-
-    at_ns: int
-    rate_bps: int | None = None
-    delay_ns: int | None = None
-    loss: float | None = None
-    bursts: GilbertElliott | None = None
-    is_up: bool | None = None
-
-
-class _TimedChange(NamedTuple):
-    at_ns: int
-    change: LinkChange
-    span: Span
-
-
-Dynamics = tuple[tuple[syntax.Change | syntax.Cycle | syntax.Outage | syntax.Outages, Scope], ...]
+Dynamics = tuple[tuple[Statement, Scope], ...]
 """The changes of a link as written, each with where its names are looked up."""
 
 
-def changes(
+def events(
     statements: Dynamics,
     rate: Quantity | None,
     trace: model.Trace | None,
     impairment: Impairment,
-) -> tuple[LinkChange, ...]:
-    """Return the changes of a link in chronological order. Raises CompileError."""
+) -> tuple[model.Event, ...]:
+    """Return the events of a link in the order in which they are written.
+
+    rate, trace, impairment: what holds before. Raises CompileError.
+    """
     gather = Gather()
-    found: list[_TimedChange] = []
-    outages: list[tuple[int, int, Span]] = []
+    found: list[model.Event] = []
+    changes: list[model.Event] = []
+    outages: list[model.Event] = []
     for statement, scope in statements[: CHANGE_LIMIT + 1]:
         with gather.attempt():
-            if isinstance(statement, syntax.Outage):
-                outages.append(_outage(statement, scope))
-            elif isinstance(statement, syntax.Change):
-                found.append(_change(statement, scope, rate, trace, impairment))
+            event = _event(statement, scope, rate, trace, impairment)
+            found.append(event)
+            if isinstance(statement, syntax.Change):
+                changes.append(event)
+            elif isinstance(statement, syntax.Outage):
+                outages.append(event)
     gather.finish()
     if len(statements) > CHANGE_LIMIT:
         fail("too-many", f"a link has at most {CHANGE_LIMIT} changes", statements[-1][0].span)
-    _refuse_equal(found)
+    _refuse_equal(changes)
     _refuse_overlap(outages)
-    for begin_ns, end_ns, span in outages:
-        for at_ns, is_up in ((begin_ns, False), (end_ns, True)):
-            found.append(_TimedChange(at_ns, LinkChange(at_ns, is_up=is_up), span))
-    return _merged(found)
+    _refuse_restarts(found, impairment)
+    return tuple(found)
 
 
-def rates(found: Sequence[LinkChange]) -> tuple[Change, ...]:
-    """Return the rate of a link after each change of it, bit/s; 0: packets wait."""
-    return tuple(Change(c.at_ns, c.rate_bps) for c in found if c.rate_bps is not None)
-
-
-def with_changes(
-    impairment: Impairment, found: Sequence[LinkChange]
-) -> tuple[Impairment, tuple[Change, ...]]:
-    """Return what a link does to packets before and after its changes of delay, loss or state.
-
-    Where its delay changes, packets stay in order, unless its jitter lets them overtake.
-    """
-    if not impairment.jitter_ns and any(change.delay_ns is not None for change in found):
-        impairment = replace(impairment, in_order=True)
-    states, now, is_up = [], impairment, True
-    for change in found:
-        if change.delay_ns is None and change.loss is None and change.is_up is None:
-            continue
-        if change.delay_ns is not None:
-            now = replace(now, delay_ns=change.delay_ns)
-        if change.loss is not None:
-            now = replace(now, loss=change.loss, bursts=change.bursts)
-        is_up = change.is_up if change.is_up is not None else is_up
-        shown = now if is_up else replace(now, loss=1.0, bursts=None)
-        states.append(Change(change.at_ns, impairment=shown))
-    return impairment, tuple(states)
-
-
-def _time(node: syntax.Expr, scope: Scope, kind: Kind[Quantity], use: str) -> int:
-    return evaluate_with(node, scope, lambda value: kind.take(value, use, node.span)).ns
-
-
-def _change(
-    statement: syntax.Change,
+def _event(
+    statement: Statement,
     scope: Scope,
     rate: Quantity | None,
     trace: model.Trace | None,
     impairment: Impairment,
-) -> _TimedChange:
-    block = Block(statement.span, statement.settings.items, keys.CHANGE, "`at`")
+) -> model.Event:
+    """Return one statement as an event. Raises CompileError."""
+    if isinstance(statement, syntax.Outage):
+        return _outage(statement, scope)
+    if isinstance(statement, syntax.Outages):
+        times = _Times("`down every`", scope)
+        begin_ns, period_ns, length_ns = times.of(statement)
+        return model.Event(begin_ns, statement.span, length_ns, period_ns, is_up=False)
+    word = "`at`" if isinstance(statement, syntax.Change) else "`every`"
+    block = Block(statement.span, statement.settings.items, keys.CHANGE, word)
     gather = Gather()
     with gather.attempt():
         block.checked()
-    at_ns = 0
+    event = model.Event(0, statement.span)
     with gather.attempt():
-        at_ns = _time(statement.time, scope, A_TIME, "the time of `at`")
+        times = _Times(word, scope)
+        if isinstance(statement, syntax.Change):
+            event = replace(
+                event,
+                begin_ns=times.take(statement.time, A_TIME, f"the time of {word}"),
+                ramp_ns=0
+                if statement.over is None
+                else times.take(statement.over, A_POSITIVE_TIME, "the time after `over`"),
+            )
+        else:
+            begin_ns, period_ns, length_ns = times.of(statement)
+            event = replace(event, begin_ns=begin_ns, period_ns=period_ns, length_ns=length_ns)
     settings = block.read(scope, gather)
     gather.finish()
     if not settings.typed:
         known = ", ".join(keys.CHANGE.names())
         fail("missing-key", "this changes nothing", statement.span, help=f"known: {known}")
+    return _with_values(event, settings, rate, trace, impairment)
+
+
+class _Times:
+    """Reads the times of a statement, which begins with `word`."""
+
+    def __init__(self, word: str, scope: Scope) -> None:
+        self._word, self._scope = word, scope
+
+    def take(self, node: syntax.Expr, kind: Kind[Quantity], use: str) -> int:
+        """Return a time, ns. Raises CompileError."""
+        return evaluate_with(node, self._scope, lambda value: kind.take(value, use, node.span)).ns
+
+    def of(self, statement: syntax.Cycle | syntax.Outages) -> tuple[int, int, int | None]:
+        """Return first beginning, period and length of what comes again, ns.
+
+        Without `from` it begins with the cell. Raises CompileError.
+        """
+        word, gather = self._word, Gather()
+        begin_ns, period_ns, length_ns = 0, 0, None
+        with gather.attempt():
+            period_ns = self.take(statement.period, A_POSITIVE_TIME, f"the period of {word}")
+        with gather.attempt():
+            if statement.begin is not None:
+                begin_ns = self.take(statement.begin, A_TIME, f"the first time of {word}")
+        with gather.attempt():
+            if statement.length is not None:
+                length_ns = self.take(statement.length, A_POSITIVE_TIME, f"the length of {word}")
+        gather.finish()
+        if length_ns is not None and length_ns > period_ns:
+            fail(
+                "out-of-range",
+                f"{word} comes again before it has ended",
+                statement.length.span if statement.length else statement.span,
+                note="longer than the period",
+                labels=(Label(statement.period.span, "the period"),),
+                help="make the period longer, or the time after `for` shorter",
+            )
+        return begin_ns, max(1, period_ns), length_ns
+
+
+def _with_values(
+    event: model.Event,
+    settings: Settings,
+    rate: Quantity | None,
+    trace: model.Trace | None,
+    impairment: Impairment,
+) -> model.Event:
+    """Return an event with what its settings change. Raises CompileError."""
     new_rate, delay = settings.given(keys.RATE), settings.given(keys.DELAY)
     _check_rate(new_rate, rate, trace)
     if delay is not None:
         _check_delay(delay, impairment.jitter_ns)
     lost = settings.given(keys.LOSS)
-    loss = None if lost is None else loss_of(lost)
-    if loss is not None and loss.both is not None:
+    loss: Loss | None = None
+    random_loss: model.Distribution | None = None
+    if isinstance(lost, Use) and isinstance(lost.entry, DistributionEntry):
+        random_loss = distribution(lost)
+    elif lost is not None:
+        loss = loss_of(lost)
+        random_loss = _loss(loss, event, impairment)
+    return replace(
+        event,
+        rate=None if new_rate is None else distribution(new_rate),
+        delay=None if delay is None else distribution(delay),
+        loss=random_loss,
+        bursts=loss.bursts if loss else None,
+    )
+
+
+def _loss(loss: Loss, event: model.Event, impairment: Impairment) -> model.Distribution | None:
+    """Return the loss of an event as a distribution. Raises CompileError."""
+    if loss.both is not None:
         fail(
             "conflicting-loss",
             "`both` is not allowed in `at`: this block applies to one direction",
             loss.span,
             help="give each direction its own `at`, or write the link with `--`",
         )
-    if loss is not None and impairment.duplicate and loss.bursts:
+    if impairment.duplicate and loss.bursts:
         fail(
             "conflicting-loss",
             "one link cannot have both duplicates and bursty losses",
             loss.span,
         )
-    own = None if loss is None or loss.own is None else float(loss.own)
-    bursts = loss.bursts if loss else None
-    change = LinkChange(
-        at_ns,
-        rate_bps=None if new_rate is None else round(new_rate.number),
-        delay_ns=None if delay is None else delay.ns,
-        loss=bursts.loss if bursts else own,
-        bursts=bursts,
-    )
-    return _TimedChange(at_ns, change, statement.span)
+    if event.ramp_ns and loss.bursts:
+        fail(
+            "conflicting-loss",
+            "bursty losses have no way to get there by and by",
+            loss.span,
+            help="leave `over` out, or give a percentage",
+        )
+    if loss.bursts:
+        return distribution(Quantity(Fraction(loss.bursts.loss), SHARE, loss.span))
+    return None if loss.own is None else distribution(Quantity(loss.own, SHARE, loss.span))
 
 
-def _check_rate(new: Quantity | None, rate: Quantity | None, trace: model.Trace | None) -> None:
+def _check_rate(
+    new: Quantity | Use[DistributionEntry] | None, rate: Quantity | None, trace: model.Trace | None
+) -> None:
     if new is None:
         return
     if trace is not None:
@@ -173,28 +213,33 @@ def _check_rate(new: Quantity | None, rate: Quantity | None, trace: model.Trace 
         )
 
 
-def _check_delay(delay: Quantity, jitter_ns: int) -> None:
-    if delay.number * 10**9 < jitter_ns:
+def _check_delay(delay: Quantity | Use[DistributionEntry], jitter_ns: int) -> None:
+    least = lowest(distribution(delay))
+    if least * 10**9 < jitter_ns:
         fail(
             "jitter-above-delay",
             "the jitter of this link is larger than this delay",
             delay.span,
-            note=f"this is {delay.canonical}",
+            note=f"this is {delay.canonical}"
+            if isinstance(delay, Quantity)
+            else f"it can be {Quantity(least, TIME, delay.span).canonical}",
         )
 
 
-def _outage(statement: syntax.Outage, scope: Scope) -> tuple[int, int, Span]:
-    begin_ns = _time(statement.begin, scope, A_TIME, "the start of `down`")
-    assert statement.end is not None, "refused before"
-    end_ns = _time(statement.end, scope, A_POSITIVE_TIME, "the end of `down`")
+def _outage(statement: syntax.Outage, scope: Scope) -> model.Event:
+    times = _Times("`down`", scope)
+    begin_ns = times.take(statement.begin, A_TIME, "the start of `down`")
+    if statement.end is None:
+        return model.Event(begin_ns, statement.span, is_up=False)
+    end_ns = times.take(statement.end, A_POSITIVE_TIME, "the end of `down`")
     if end_ns <= begin_ns:
         fail("out-of-range", "`down` ends before it begins", statement.span)
-    return begin_ns, end_ns, statement.span
+    return model.Event(begin_ns, statement.span, end_ns - begin_ns, is_up=False)
 
 
-def _refuse_equal(found: Iterable[_TimedChange]) -> None:
-    for one, other in pairwise(sorted(found, key=lambda timed: timed.at_ns)):
-        if one.at_ns == other.at_ns:
+def _refuse_equal(found: Iterable[model.Event]) -> None:
+    for one, other in pairwise(sorted(found, key=lambda event: event.begin_ns)):
+        if one.begin_ns == other.begin_ns:
             fail(
                 "duplicate-change",
                 "two changes of this link happen at the same time",
@@ -204,33 +249,29 @@ def _refuse_equal(found: Iterable[_TimedChange]) -> None:
             )
 
 
-def _refuse_overlap(outages: Iterable[tuple[int, int, Span]]) -> None:
-    for one, other in pairwise(sorted(outages, key=lambda outage: outage[0])):
-        if other[0] <= one[1]:
+def _refuse_overlap(outages: Iterable[model.Event]) -> None:
+    for one, other in pairwise(sorted(outages, key=lambda outage: outage.begin_ns)):
+        if one.length_ns is None or other.begin_ns <= one.begin_ns + one.length_ns:
             fail(
                 "duplicate-change",
                 "this link is already down, or comes up at that time",
-                other[2],
-                labels=(Label(one[2], "the first one"),),
+                other.span,
+                labels=(Label(one.span, "the first one"),),
                 help="merge them",
             )
 
 
-def _merged(found: Iterable[_TimedChange]) -> tuple[LinkChange, ...]:
-    """Return one change for each time: an `at` and the end of a `down` may coincide."""
-    merged: dict[int, LinkChange] = {}
-    for at_ns, change, _ in found:
-        other = merged.get(at_ns, LinkChange(at_ns))
-        merged[at_ns] = LinkChange(
-            at_ns,
-            _either(change.rate_bps, other.rate_bps),
-            _either(change.delay_ns, other.delay_ns),
-            change.loss if change.loss is not None else other.loss,
-            change.bursts or other.bursts,
-            change.is_up if change.is_up is not None else other.is_up,
-        )
-    return tuple(merged[at_ns] for at_ns in sorted(merged))
-
-
-def _either(one: int | None, other: int | None) -> int | None:
-    return one if one is not None else other
+def _refuse_restarts(found: Sequence[model.Event], impairment: Impairment) -> None:
+    """Refuse bursty losses where the delay varies all the time: each change of a netem begins the
+    chain anew, in its good state.
+    """
+    chains = impairment.bursts is not None or any(event.bursts for event in found)
+    for event in found if chains else ():
+        if (event.ramp_ns and (event.delay or event.loss)) or (event.period_ns and event.delay):
+            fail(
+                "conflicting-loss",
+                "bursty losses would begin anew at each of these changes",
+                event.span,
+                notes=("a change restarts the chain of the losses, in its good state",),
+                help="put one of them on a separate link, behind a router",
+            )

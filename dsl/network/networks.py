@@ -28,7 +28,7 @@ from fairc.words.policers import policer_of
 from fairc.words.queues.discipline import queue_of
 from fairc.words.trace import load_trace
 
-from .dynamics import Dynamics, LinkChange, changes, rates, with_changes
+from .dynamics import Dynamics, events
 from .groups import CLIENT, SERVER
 from .impairments import impairment_of
 from .peps import peps
@@ -53,7 +53,7 @@ class _LinkSide:
     rate: Quantity | None
     loss: Loss | None
     impairment: Impairment
-    changes: tuple[LinkChange, ...]
+    events: tuple[model.Event, ...]
     trace: model.Trace | None
     queue: model.Queue
     mtu: Quantity | None
@@ -357,7 +357,7 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
         rate=rate,
         loss=loss,
         impairment=impairment,
-        changes=changes(dynamics, rate, trace, impairment),
+        events=events(dynamics, rate, trace, impairment),
         trace=trace,
         queue=chosen or queue_of(keys.QUEUE.fallback, statement),
         mtu=settings.given(keys.MTU),
@@ -424,14 +424,12 @@ def _direction(way: _LinkSide, opposite: _LinkSide) -> model.Direction:
     share = next((each for each in given if each is not None), Fraction(0))
     bursts = loss.bursts if loss else None
     lossy = replace(way.impairment, loss=bursts.loss if bursts else float(share), bursts=bursts)
-    impairment, states = with_changes(lossy, way.changes)
     return model.Direction(
         rate_bps=max(1, round(way.rate.number)) if way.rate else None,
-        impairment=impairment,
+        impairment=lossy,
         queue=way.queue,
         span=way.statement,
-        rates=rates(way.changes),
-        changes=states,
+        events=way.events,
         trace=way.trace,
         mtu=mtu_of(way.mtu, opposite.mtu, traced=way.trace is not None),
         policer=way.policer,

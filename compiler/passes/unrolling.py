@@ -1,0 +1,259 @@
+"""What varies over time, until the end of a cell: the events of each link as changes of its rate,
+and of its delay and loss.
+
+Three values vary, each for itself: what is set for good follows in order of time, a ramp in steps,
+until the next of them; what is set for a while lies above it, of two the one written last. Whether
+the link is up is a fourth. The hop's changes are those of delay, loss and that, merged.
+
+A step of a ramp has its mean over the step, so that a ramp carries as many bytes as it should.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import zip_longest
+from typing import Generic, TypeVar
+
+from fairc.cell.links import Change, GilbertElliott, Impairment
+from fairc.dsl.model import Direction, Distribution, Event, Link, Network
+from fairc.words.distributions import draw, is_drawn
+
+from .report import Report
+
+MOST_STEPS = 100
+SHORTEST_STEP_NS = 10_000_000
+MOST_CHANGES = 100_000
+
+Loss = tuple[float, GilbertElliott | None]
+"""A probability, and the chain whose stationary loss it is."""
+
+T = TypeVar("T", bound=Hashable)
+
+
+def repeats(network: Network) -> bool:
+    """Whether something comes again until the end of the cell."""
+    return any(event.period_ns for way in _ways(network) for event in way.events)
+
+
+def draws(network: Network) -> bool:
+    """Whether a value of a link is drawn for each repetition."""
+    return any(
+        is_drawn(value) for way in _ways(network) for event in way.events for value in event.drawn
+    )
+
+
+def unrolled(network: Network, end_ns: int, seed: int, report: Report) -> Network:
+    """Return a network with the changes of its links; one without events as it is.
+
+    end_ns: of the cell. seed: of what is drawn; what one statement sets both ways is drawn once.
+    """
+    if not any(way.events for way in _ways(network)):
+        return network
+    return replace(
+        network,
+        links=tuple(_link(link, end_ns, seed, report) for link in network.links),
+        own=tuple(_link(link, end_ns, seed, report) for link in network.own),
+    )
+
+
+def _ways(network: Network) -> Iterator[Direction]:
+    for link in (*network.links, *network.own):
+        yield from (link.forward, link.backward)
+
+
+def _link(link: Link, end_ns: int, seed: int, report: Report) -> Link:
+    def one_way(way: Direction, other: Direction, ends: tuple[str, str]) -> Direction:
+        occurrences: list[_Occurrence] = []
+        for number, event in enumerate(way.events):
+            both = event in other.events[number : number + 1]
+            name = ("link", *((link.a, link.b) if both else ends), str(number))
+            turns = _turns(event, end_ns)
+            if len(occurrences) + turns > MOST_CHANGES:
+                report.reject(
+                    "too-many",
+                    f"this makes more than {MOST_CHANGES} changes of a link",
+                    event.span,
+                    help="make the period longer, or the cell shorter",
+                )
+                break
+            occurrences += (
+                _occurrence(event, number, turn, _Draws(seed, name, turn)) for turn in range(turns)
+            )
+        return _changed(way, occurrences)
+
+    if not link.forward.events and not link.backward.events:
+        return link
+    return replace(
+        link,
+        forward=one_way(link.forward, link.backward, (link.a, link.b)),
+        backward=one_way(link.backward, link.forward, (link.b, link.a)),
+    )
+
+
+def _turns(event: Event, end_ns: int) -> int:
+    """Return how often an event begins before the end; once at least."""
+    if event.period_ns is None:
+        return 1
+    return max(1, -(-(end_ns - event.begin_ns) // event.period_ns))
+
+
+@dataclass(frozen=True, slots=True)
+class _Draws:
+    """The streams of one occurrence of an event: one for each value."""
+
+    seed: int
+    name: tuple[str, ...]
+    turn: int
+
+    def __call__(self, value: Distribution, what: str) -> Fraction:
+        if not is_drawn(value):
+            return value.arguments["value"]
+        return draw(value, self.seed, *self.name, what, str(self.turn))
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting(Generic[T]):
+    """A value from begin_ns on, reached after ramp_ns; until end_ns, or None: for good.
+
+    order: of its event among those of the link.
+    """
+
+    begin_ns: int
+    end_ns: int | None
+    ramp_ns: int
+    order: int
+    value: T
+
+
+@dataclass(frozen=True, slots=True)
+class _Occurrence:
+    """An event, once: what it sets, None: nothing."""
+
+    rate: _Setting[int] | None
+    delay: _Setting[int] | None
+    loss: _Setting[Loss] | None
+    is_up: _Setting[bool] | None
+
+
+def _occurrence(event: Event, order: int, turn: int, drawn: _Draws) -> _Occurrence:
+    begin_ns = event.begin_ns + turn * (event.period_ns or 0)
+    end_ns = None if event.length_ns is None else begin_ns + event.length_ns
+
+    def setting(value: T) -> _Setting[T]:
+        return _Setting(begin_ns, end_ns, event.ramp_ns, order, value)
+
+    loss: Loss | None = None
+    if event.bursts is not None:
+        loss = event.bursts.loss, event.bursts
+    elif event.loss is not None:
+        loss = min(1.0, float(drawn(event.loss, "loss"))), None
+    return _Occurrence(
+        rate=None if event.rate is None else setting(round(drawn(event.rate, "rate"))),
+        delay=None if event.delay is None else setting(round(drawn(event.delay, "delay") * 10**9)),
+        loss=None if loss is None else setting(loss),
+        is_up=None if event.is_up is None else setting(event.is_up),
+    )
+
+
+def _changed(way: Direction, found: Sequence[_Occurrence]) -> Direction:
+    """Return a direction with the changes that follow from what happens to it.
+
+    Where its delay changes, packets stay in order, unless its jitter lets them overtake.
+    """
+    first = way.impairment
+    rates = _course(way.rate_bps or 0, (one.rate for one in found), _number_between)
+    delays = _course(first.delay_ns, (one.delay for one in found), _number_between)
+    losses = _course((first.loss, first.bursts), (one.loss for one in found), _loss_between)
+    ups = _course(True, (one.is_up for one in found), _never)
+    if not first.jitter_ns and delays:
+        first = replace(first, in_order=True)
+    return replace(
+        way,
+        impairment=first,
+        rates=tuple(Change(at_ns, rate_bps) for at_ns, rate_bps in rates.items()),
+        changes=_states(first, delays, losses, ups),
+    )
+
+
+def _states(
+    first: Impairment, delays: dict[int, int], losses: dict[int, Loss], ups: dict[int, bool]
+) -> tuple[Change, ...]:
+    """Return the states of a hop at all times at which anything of it changes."""
+    states, now, is_up = list[Change](), first, True
+    for at_ns in sorted({*delays, *losses, *ups}):
+        if at_ns in delays:
+            now = replace(now, delay_ns=delays[at_ns])
+        if at_ns in losses:
+            loss, bursts = losses[at_ns]
+            now = replace(now, loss=loss, bursts=bursts)
+        is_up = ups.get(at_ns, is_up)
+        shown = now if is_up else replace(now, loss=1.0, bursts=None)
+        states.append(Change(at_ns, impairment=shown))
+    return tuple(states)
+
+
+Between = Callable[[T, T, Fraction], T]
+"""Returns the value at a share of the way from one to another."""
+
+
+def _number_between(a: int, b: int, share: Fraction) -> int:
+    return round(a + (b - a) * share)
+
+
+def _loss_between(a: Loss, b: Loss, share: Fraction) -> Loss:
+    return a[0] + (b[0] - a[0]) * float(share), None
+
+
+def _never(a: bool, b: bool, share: Fraction) -> bool:
+    raise AssertionError("a link is up or down, and nothing in between")
+
+
+def _course(first: T, settings: Iterable[_Setting[T] | None], between: Between[T]) -> dict[int, T]:
+    """Return the values that follow from settings: time, ns -> value from then on, in order."""
+    found = [one for one in settings if one is not None]
+    base = dict(_base(first, [one for one in found if one.end_ns is None], between))
+    windows = [one for one in found if one.end_ns is not None]
+    if not windows:
+        return base
+    windows.sort(key=lambda one: (one.begin_ns, one.order))
+    borders = {time for one in windows for time in (one.begin_ns, one.end_ns or 0)}
+    course, below, waiting = dict[int, T](), first, 0
+    open_: list[_Setting[T]] = []
+    for at_ns in sorted(borders | base.keys()):
+        below = base.get(at_ns, below)
+        open_ = [one for one in open_ if (one.end_ns or 0) > at_ns]
+        while waiting < len(windows) and windows[waiting].begin_ns <= at_ns:
+            open_.append(windows[waiting])
+            waiting += 1
+        top = max(open_, key=lambda one: one.order, default=None)
+        course[at_ns] = below if top is None else top.value
+    return course
+
+
+def _base(
+    first: T, settings: Sequence[_Setting[T]], between: Between[T]
+) -> Iterator[tuple[int, T]]:
+    """Yield the times and values of what is set for good, with the steps of ramps.
+
+    A ramp begins at what holds then, and ends where another setting begins.
+    """
+    ordered = sorted(settings, key=lambda one: (one.begin_ns, one.order))
+    now = first
+    for one, following in zip_longest(ordered, ordered[1:]):
+        until_ns = one.begin_ns + one.ramp_ns
+        if following is not None:
+            until_ns = min(until_ns, following.begin_ns)
+        steps = max(1, min(MOST_STEPS, one.ramp_ns // SHORTEST_STEP_NS)) if one.ramp_ns else 0
+        for step in range(steps):
+            at_ns = one.begin_ns + one.ramp_ns * step // steps
+            if at_ns >= until_ns:
+                break
+            yield at_ns, between(now, one.value, Fraction(2 * step + 1, 2 * steps))
+        if following is not None and following.begin_ns < one.begin_ns + one.ramp_ns:
+            share = Fraction(following.begin_ns - one.begin_ns, one.ramp_ns)
+            now = between(now, one.value, share)
+        else:
+            yield until_ns, one.value
+            now = one.value
