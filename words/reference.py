@@ -38,7 +38,7 @@ BLOCKS: tuple[tuple[str, Registry[Parameter[Any]]], ...] = (
     ("Keys of `experiment`", EXPERIMENT),
     ("Keys of `flow`", FLOW),
     ("Attributes of `link`", LINK),
-    ("Keys of `at`", CHANGE),
+    ("Keys of `at` and `every`", CHANGE),
     ("Keys of `users`", USERS),
     ("Keys of `pep`", PEP),
     ("Keys of `policer`", POLICER),

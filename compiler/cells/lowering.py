@@ -21,7 +21,7 @@ from fairc.compiler.passes.ports import assign_ports
 from fairc.compiler.passes.queues import size_queues
 from fairc.compiler.passes.report import Report
 from fairc.compiler.passes.routing import RoutedPath, Traffic, find_paths, next_hops, routes
-from fairc.compiler.passes.unrolling import draws, repeats, unrolled
+from fairc.compiler.passes.unrolling import draws, repeating, unrolled
 from fairc.compiler.passes.wiring import Egress, Wiring
 from fairc.dsl.experiment import Experiment
 from fairc.dsl.model import Configuration, Flow, Network, Scenario
@@ -124,14 +124,15 @@ class Lowering:
         network, end_ns = scenario.network, scenario.duration_ns
         if end_ns is None:
             end_ns = scenario.deadline_ns
-        if end_ns is None and repeats(network):
+        again = repeating(network)
+        if end_ns is None and again is not None:
             self._report.reject(
                 "no-end",
-                "a link varies until the end of the cell, and the experiment has none",
-                network.span,
+                "this comes again until the end of the cell, and the experiment has none",
+                again.span,
                 help="give the experiment a `duration` or a `deadline`",
             )
-        key = (end_ns or 0 if repeats(network) else 0, seed if draws(network) else 0)
+        key = (end_ns or 0 if again else 0, seed if draws(network) else 0)
         for known, network_of, made in self._variants:
             if network_of is network and known == key:
                 return replace(scenario, network=made)

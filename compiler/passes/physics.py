@@ -86,15 +86,21 @@ def _warn_late(report: Report, scenario: Scenario) -> None:
     limit_ns = scenario.duration_ns if scenario.duration_ns is not None else scenario.deadline_ns
     for link in scenario.network.links:
         for a, b, way in ((link.a, link.b, link.forward), (link.b, link.a, link.backward)):
-            late = [event.begin_ns + event.ramp_ns for event in way.events]
-            if limit_ns is not None and late and max(late) >= limit_ns:
-                report.warn(
-                    "late-change",
-                    f"a change of the link from `{a}` to `{b}` comes after the cell has ended",
-                    way.span,
-                    f"at {max(late) / 1e9:g} s, and the cell ends after {limit_ns / 1e9:g} s",
-                    "make it earlier, or the cell longer",
-                )
+            latest = max(way.events, key=lambda e: e.begin_ns + e.ramp_ns, default=None)
+            if limit_ns is None or latest is None:
+                continue
+            at_ns = latest.begin_ns + latest.ramp_ns
+            if at_ns < limit_ns:
+                continue
+            late = latest.begin_ns >= limit_ns
+            what = "comes after the cell has ended" if late else "is not over when the cell ends"
+            report.warn(
+                "late-change",
+                f"a change of the link from `{a}` to `{b}` {what}",
+                latest.span,
+                f"at {at_ns / 1e9:g} s, and the cell ends after {limit_ns / 1e9:g} s",
+                "make it earlier, or the cell longer",
+            )
 
 
 def _warn_limits(report: Report, flow: Flow, path: RoutedPath, buffer_bytes: int) -> None:

@@ -32,9 +32,10 @@ Loss = tuple[float, GilbertElliott | None]
 T = TypeVar("T", bound=Hashable)
 
 
-def repeats(network: Network) -> bool:
-    """Whether something comes again until the end of the cell."""
-    return any(event.period_ns for way in _ways(network) for event in way.events)
+def repeating(network: Network) -> Event | None:
+    """Return the first event that comes again until the end of the cell, if there is one."""
+    found = (event for way in _ways(network) for event in way.events if event.period_ns)
+    return next(found, None)
 
 
 def draws(network: Network) -> bool:

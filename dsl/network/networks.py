@@ -350,14 +350,15 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
     if chosen is not None:
         _check_queue(chosen, rate)
     policed = settings.given(keys.POLICER)
-    impairment = impairment_of(settings, loss.bursts if loss else None)
+    bursts = loss.bursts if loss else None
+    impairment = impairment_of(settings, bursts)
     return _LinkSide(
         settings=settings,
         dynamics=dynamics,
         rate=rate,
         loss=loss,
         impairment=impairment,
-        events=events(dynamics, rate, trace, impairment),
+        events=events(dynamics, rate, trace, replace(impairment, bursts=bursts)),
         trace=trace,
         queue=chosen or queue_of(keys.QUEUE.fallback, statement),
         mtu=settings.given(keys.MTU),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,8 +11,9 @@ import pytest
 
 from fairc.cell.links import bucket_bytes
 from fairc.compiler.passes.hops import netem_packets
-from fairc.compiler.plan import Cell, Change, Impairment, Interface
+from fairc.compiler.plan import Cell, Change, Interface
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
+from fairc.dsl.model import Distribution, Event
 from fairc.words.workloads import Bulk, File
 
 S = 10**9
@@ -304,22 +306,21 @@ def test_a_flow_that_never_starts_is_not_short(make: SimpleNamespace) -> None:
 
 
 def test_a_change_after_the_end_is_said(make: SimpleNamespace) -> None:
-    def made(*changes: Change) -> dict[str, Diagnostic]:
-        slow = replace(
-            make.way(1_000_000, 5),
-            rates=tuple(change for change in changes if change.rate_bps),
-            changes=tuple(change for change in changes if change.impairment),
-        )
+    def made(event: Event) -> dict[str, Diagnostic]:
+        slow = replace(make.way(1_000_000, 5), events=(event,))
         links = [make.link("s1", "r1", make.way()), make.link("r1", "c1", slow)]
         net = make.network(["s1", "c1"], ["r1"], links)
         flows = [make.flow("f", workload=Bulk())]
         found: dict[str, Diagnostic] = make.found(make.scenario(net, flows, duration_ns=10 * S))
         return found
 
-    warning = made(Change(10 * S, rate_bps=5))["late-change"]
+    late = Event(10 * S, make.span(9), is_up=False)
+    warning = made(late)["late-change"]
     assert warning.severity is Severity.WARNING
-    assert "from `r1` to `c1`" in warning.message
-    assert "late-change" not in made(Change(10 * S - 1, rate_bps=5))
-    down, up = Change(S, impairment=Impairment(loss=1.0)), Impairment(delay_ns=5_000_000)
-    assert "late-change" in made(replace(down, at_ns=10 * S))
-    assert "late-change" not in made(down, replace(down, at_ns=20 * S, impairment=up))
+    assert "from `r1` to `c1` comes after" in warning.message
+    assert "late-change" not in made(replace(late, begin_ns=10 * S - 1))
+    assert "late-change" not in made(replace(late, begin_ns=S, length_ns=20 * S))
+    faster = Distribution("constant", {"value": Fraction(2_000_000)})
+    ramp = Event(9 * S, late.span, ramp_ns=S, rate=faster)
+    assert "is not over" in made(ramp)["late-change"].message
+    assert "late-change" not in made(replace(ramp, ramp_ns=S - 1))

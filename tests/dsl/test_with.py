@@ -39,7 +39,7 @@ def ways(configuration: Configuration) -> dict[tuple[str, str], Direction]:
 
 def losses(way: Direction) -> list[tuple[int, float]]:
     """Return the loss after each change of a direction."""
-    return [(c.at_ns, c.impairment.loss) for c in way.changes if c.impairment]
+    return [(e.begin_ns, float(e.loss.arguments["value"])) for e in way.events if e.loss]
 
 
 def test_a_direction_of_a_preset_is_changed_and_keeps_the_rest(build: Build) -> None:
@@ -51,10 +51,9 @@ def test_a_direction_of_a_preset_is_changed_and_keeps_the_rest(build: Build) -> 
     )
     (plain,) = build("topology = geo(pep: split)")
     way, before = ways(found)["gateway", "terminal"], ways(plain)["gateway", "terminal"]
-    assert (way.impairment.loss, [(c.at_ns, c.rate_bps) for c in way.rates]) == (
-        0.01,
-        [(10**10, 5_000_000)],
-    )
+    ((at_ns, rate),) = [(event.begin_ns, event.rate) for event in way.events]
+    assert (way.impairment.loss, at_ns) == (0.01, 10**10)
+    assert rate is not None and rate.arguments["value"] == 5_000_000
     assert (way.rate_bps, way.delay_ns) == (before.rate_bps, before.delay_ns)
     assert way.queue.size.canonical == before.queue.size.canonical
     assert ways(found)["terminal", "gateway"].impairment.loss == 0
@@ -169,7 +168,7 @@ def test_hosts_of_flows_have_links_of_their_own(build: Build) -> None:
     )
     links = ways(found)
     even = links["even-server", "left"]
-    assert (even.delay_ns, [c.at_ns for c in even.changes]) == (1_000_000, [10**9])
+    assert (even.delay_ns, [e.begin_ns for e in even.events]) == (1_000_000, [10**9])
     assert links["left", "even-server"].delay_ns == links["f-1-server", "left"].delay_ns == 0
     assert {way.rate_bps for (a, _), way in links.items() if "-server" in a} == {900_000_000}
     clients = {
