@@ -22,7 +22,9 @@ A_NAME = AnyName("a swept name, `repetition`, `load`, `protocol`, `time`, `flow`
 NAMES = OneOrMore(A_NAME, "a name or a list of names")
 LOAD = "load"
 """The name of the number of a page load."""
-ALWAYS = ("repetition", LOAD, "protocol", "time", "flow", "users")
+FLOW = "flow"
+"""The name of a flow as an axis, a group or a panel."""
+ALWAYS = ("repetition", LOAD, "protocol", "time", FLOW, "users")
 
 
 @dataclass(frozen=True)

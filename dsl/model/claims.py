@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -98,6 +99,16 @@ class Claim(Model):
         if self.form == "trend":
             return sum(len(unit.terms) for unit in self.units)
         return 1 if self.over == "mean" else len(self.units)
+
+
+def distinct_flows(units: Sequence[ClaimUnit]) -> tuple[str, ...]:
+    """Return the flow by which each unit differs from others of its configuration; empty texts
+    where all units are about the same flows.
+    """
+    for flows in zip(*([term.flow for term in unit.terms] for unit in units), strict=False):
+        if len(set(flows)) > 1:
+            return flows
+    return ("",) * len(units)
 
 
 def contradiction(claim: Claim, axes: tuple[tuple[str, frozenset[str]], ...]) -> str:

@@ -13,6 +13,7 @@ from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, Dimension
 from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.model.claims import Statistic, Tested
+from fairc.dsl.model.names import base
 from fairc.dsl.text import syntax
 from fairc.words import claims as words
 from fairc.words.figures import LOAD
@@ -30,6 +31,8 @@ class Reading:
     """A checked statistic, as written. Its numbers may depend on swept names, so they are
     expressions.
 
+    flow: the flow or the group of users; of several flows with an index, what they are all called.
+    each: the flows that it is about one by one, where there are several.
     share: of `percentile`, else None.
     test: of `count`, its comparison and bound.
     where: chooses configurations.
@@ -44,6 +47,7 @@ class Reading:
     share: syntax.Expr | None = None
     test: tuple[Tested, syntax.Expr] | None = None
     where: syntax.Expr | None = None
+    each: tuple[str, ...] = ()
 
     @property
     def dimension(self) -> Dimension:
@@ -86,6 +90,7 @@ def read(call: syntax.Call, facts: Facts) -> Reading:
         share=given.get(words.P.name),
         test=test,
         where=where,
+        each=_each(use, flow, facts),
     )
 
 
@@ -195,7 +200,14 @@ def _flow(use: MetricUse, node: syntax.Expr | None, facts: Facts) -> str:
                 f" what all get"
             ),
         )
-    return flow_named(use, node, facts)
+    return flow_named(use, node, facts, facts.groups)
+
+
+def _each(use: MetricUse, flow: str, facts: Facts) -> tuple[str, ...]:
+    """Return the flows that a statistic is about one by one; none if it is about a single one."""
+    if flow not in facts.groups or use.is_grouped:
+        return ()
+    return tuple(name for name in flows_with(use, facts) if base(name) == flow)
 
 
 def _load(metric: MetricEntry, node: syntax.Expr | None, facts: Facts, at: Span) -> int:

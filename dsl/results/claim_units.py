@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, NoReturn, cast
 
+from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.problems import fail
+from fairc.dsl.core.registry import listed
 from fairc.dsl.core.units import NUMBER, SHARE, in_si
 from fairc.dsl.core.values import Quantity, shown
 from fairc.dsl.expressions import arithmetic
@@ -48,6 +50,9 @@ class Point:
 class ClaimUnits(ABC):
     """The units of one claim, and what is common to them once all have been resolved.
 
+    Statistics of several flows, `median(goodput(f))` of `f[1]` and `f[2]`, have a unit for each of
+    them.
+
     subject, aim: what they are the units of, and what it does.
     code: of the diagnostic for one that is about nothing.
     form: how the terms of a unit are combined.
@@ -73,8 +78,10 @@ class ClaimUnits(ABC):
 
         apart: swept names by which the statistics of a unit differ, beside those that choose them.
         """
-        self._facts, self._holds, self._readings = facts, holds, readings
+        self._facts, self._holds = facts, holds
+        self._readings = readings  # of several flows: those of the one that is being resolved
         self._where = where
+        self._each = _of_each_flow(readings)
         inner = [r.where for r in readings.values() if r.where is not None]
         differing = {name for name in used_names(inner, facts.lets) if name in facts.swept}
         differing |= set(apart)
@@ -106,14 +113,20 @@ class ClaimUnits(ABC):
                 at.span,
                 help=shown or "write a condition on swept names",
             )
-        if len(groups) > PAIR_LIMIT:
-            fail(
-                "too-many",
-                f"this {self.subject} is about more than {PAIR_LIMIT:,} configurations",
-                self._holds.span,
-                help="fix swept names with `where`",
-            )
-        units = [unit for group in groups.values() if (unit := self._unit(group)) is not None]
+        units: list[ClaimUnit] = []
+        for group in groups.values():
+            for readings in self._each:
+                self._readings = readings
+                if (unit := self._unit(group)) is not None:
+                    units.append(unit)
+            if len(units) > PAIR_LIMIT:
+                of = "flows and configurations" if self._is_of_each_flow else "configurations"
+                fail(
+                    "too-many",
+                    f"this {self.subject} is about more than {PAIR_LIMIT:,} {of}",
+                    self._holds.span,
+                    help="fix swept names with `where`",
+                )
         if not units:
             self._refuse_absent()
         yield from units
@@ -136,6 +149,11 @@ class ClaimUnits(ABC):
 
     def _true(self, node: syntax.Expr, bound: Bindings) -> bool:
         return truth(evaluate(node, self._facts.grid.scope(bound)), node.span)
+
+    @property
+    def _is_of_each_flow(self) -> bool:
+        """Whether a configuration has a unit for each of several flows."""
+        return len(self._each) > 1
 
     @abstractmethod
     def _unit(self, group: Sequence[Point]) -> ClaimUnit | None:
@@ -323,6 +341,14 @@ class Comparisons(ClaimUnits):
         check_joined(found, self._readings, self._holds)
         readings = [self._readings[place] for place in found.factors]
         kinds = [reading.statistic for reading in readings]
+        if self._over == "mean" and self._is_of_each_flow:
+            several = next(reading for reading in readings if reading.each)
+            fail(
+                "claim-form",
+                "a mean over configurations is of one flow, not of each of several",
+                several.span,
+                help=f"name one, such as `{several.each[0]}`, or write `for = each`",
+            )
         if self._over == "mean" and not set(kinds) <= {"median", "mean"}:
             fail(
                 "claim-form",
@@ -352,6 +378,30 @@ class Comparisons(ClaimUnits):
         if kind == "median" and len(points) == 2 and not paired:
             kind = "independent"
         self.kinds.add((kind, share))
+
+
+def _of_each_flow(readings: Mapping[int, Reading]) -> Sequence[Mapping[int, Reading]]:
+    """Return the statistics of each flow where some are of several, else the statistics alone.
+
+    Raises CompileError for statistics of different groups of flows.
+    """
+    grouped = [reading for reading in readings.values() if reading.each]
+    if not grouped:
+        return [readings]
+    first = grouped[0]
+    other = next((reading for reading in grouped if reading.each != first.each), None)
+    if other is not None:
+        fail(
+            "different-flows",
+            f"`{first.flow}` and `{other.flow}` are several flows each, so no two belong together",
+            other.span,
+            labels=(Label(first.span, f"one for each of {listed(first.each)}"),),
+            help=f"name one flow of them, such as `{other.each[0]}`",
+        )
+    return [
+        {place: replace(r, flow=flow) if r.each else r for place, r in readings.items()}
+        for flow in first.each
+    ]
 
 
 def check_joined(found: Form, readings: Mapping[int, Reading], whole: syntax.Expr) -> None:

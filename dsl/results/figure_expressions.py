@@ -11,10 +11,10 @@ from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import in_si
 from fairc.dsl.core.values import Symbol
-from fairc.dsl.model.claims import ClaimUnit
+from fairc.dsl.model.claims import ClaimUnit, distinct_flows
 from fairc.dsl.model.requests import Expression
 from fairc.dsl.text import syntax
-from fairc.words.figures import ALWAYS, FIGURES, FigureEntry
+from fairc.words.figures import ALWAYS, FIGURES, FLOW, FigureEntry
 
 from .claim_forms import expanded, form_of, is_statistic, statistical
 from .claim_readings import Reading, check_where, read
@@ -110,8 +110,9 @@ def check_axes(shown: Expression, named: Collection[Symbol], facts: Facts, at: S
 
     named: what its axes, groups and panels are.
     """
+    flows = {FLOW} if any(distinct_flows(shown.units)) else set[str]()
     for symbol in named:
-        if symbol.name in shown.shared:
+        if symbol.name in {*shown.shared, *flows}:
             continue
         compared = symbol.name not in ALWAYS
         fail(

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fairc.dsl.core.problems import fail
-from fairc.dsl.core.registry import listed
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Symbol
 from fairc.dsl.expressions.evaluate import Scope, evaluate
@@ -151,14 +150,6 @@ def flow_named(use: MetricUse, node: syntax.Expr, facts: Facts, more: Sequence[s
         fail("wrong-type", "this must be the name of a flow", node.span)
     name = flow_label(node, facts)
     if name not in known:
-        if name in facts.groups:
-            fail(
-                "unknown-flow",
-                f"`{name}` means several flows, and here one is needed",
-                node.span,
-                help=f"there are {listed([flow for flow in facts.flows if base(flow) == name])}"
-                + (f"; their sum is `{metric.name}.group`" if "group" in metric.values else ""),
-            )
         refuse_flow(name, node.span, known)
     return name
 

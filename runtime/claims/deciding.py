@@ -22,7 +22,9 @@ from types import MappingProxyType
 from typing import Literal
 
 from fairc.compiler.plan import Cell, Claim, ClaimUnit, Plan
+from fairc.dsl.model.claims import distinct_flows
 from fairc.runtime.repetitions.reading import Measurements
+from fairc.runtime.repetitions.samples import FLOW
 from fairc.runtime.statistics.estimates import CONFIDENCE, Estimate
 from fairc.runtime.statistics.repeated import Repeated, repeated
 
@@ -39,9 +41,10 @@ Gaps = Mapping[tuple[str, ...], str]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One pair of claim and configuration.
+    """One pair of claim and configuration, or of one flow there.
 
-    where: the swept names and values that identify it; empty: it is the only one, or the mean. low,
+    where: the swept names and values that identify it, and its `flow` where it is one of several;
+    empty: it is the only one, or the mean. low,
     high: its bounds, in the SI unit. p: of a trend's test. needed: how many repetitions would
     decide it; None if it is decided or the number is unknown. reason: why there is no interval.
     remark: what biases it, or its interval.
@@ -196,9 +199,9 @@ def _units(
         judged = _judged(claim, (), found, low, high, None if repeats.is_range else level)
         return [replace(judged, remark=_remark(values, claim.units, found))]
     units = []
-    for unit in claim.units:
-        cells = dict(zip(names, unit.terms[0].cells, strict=True))
-        where = tuple((name, cells[name]) for name in claim.shared)
+    for unit, flow in zip(claim.units, distinct_flows(claim.units), strict=True):
+        cells = {**dict(zip(names, unit.terms[0].cells, strict=True)), FLOW: flow}
+        where = tuple((name, cells[name]) for name in (*claim.shared, *([FLOW] if flow else [])))
         gap = _gap(unit, gaps)
         if claim.form == "trend":
             units.append(_trend(unit, where, values, level, gap, common=common, repeats=repeats))

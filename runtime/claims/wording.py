@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from fairc.dsl.model.claims import distinct_flows
 from fairc.runtime.formatting import (
     Scale,
     counted,
@@ -121,7 +122,8 @@ def tally(decided: ClaimVerdict) -> str:
     verdicts = [unit.verdict for unit in decided.units]
     holds, open_ = verdicts.count("holds"), verdicts.count("undecided")
     undecided = f" and is undecided in {open_}" if open_ else ""
-    of = counted(len(verdicts), "configuration")
+    several = any(distinct_flows(decided.claim.units))
+    of = counted(len(verdicts), "flow and configuration" if several else "configuration")
     return f"it holds in {holds} of {of}{undecided}; {decided.claim.required} are claimed"
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from fairc.compiler.plan import Claim
 from fairc.dsl import Source, load
+from fairc.dsl.model.claims import distinct_flows
 from fairc.dsl.results.claims import _needed
 from fairc.runtime.statistics.sequential import values_needed
 
@@ -280,4 +281,60 @@ def test_conditions_know_ranges_and_lists() -> None:
     assert [unit.terms[0].cells for unit in both.units] == [
         ("cubic", "1%", "1"),
         ("cubic", "1%", "2"),
+    ]
+
+
+EACH = """fexp 1
+
+experiment e {
+  sweep { n = [1, 2] }
+  topology = dumbbell(rate: 1Mbit/s, rtt: 50ms)
+  flow f[i] for i in 1..n { cca = cubic  workload = file(1MB) }
+  flow g { cca = reno  workload = file(1MB) }
+  repeat  = 20
+  measure = [goodput]
+  %s
+}
+"""
+
+
+def units_of_each(holds: str, more: str = "") -> list[tuple[str, ...]]:
+    text = EACH % f'claim "x" {{ {more} holds = {holds} }}'
+    experiment, found = load(Source("f.fexp", text))
+    assert experiment is not None, [d.message for d in found]
+    (made,) = experiment.claims
+    return [(u.terms[0].cells[0], *(t.flow for t in u.terms)) for u in made.units]
+
+
+def test_a_claim_about_flows_with_an_index_is_about_each_that_is_there() -> None:
+    every = [("1", "f[1]"), ("2", "f[1]"), ("2", "f[2]")]
+    assert units_of_each("median(goodput(f)) > 1kbit/s") == every
+    assert units_of_each("median(goodput, flow: f) > 1kbit/s") == every
+    both = "median(goodput(f)) / median(goodput.group(f)) < 110%"
+    assert units_of_each(both) == [(*unit, "f") for unit in every]
+    beside = "median(goodput(g)) > 0.1 * median(goodput(f))"
+    assert units_of_each(beside) == [(n, "g", flow) for n, flow in every]
+    changed = "median(goodput(f), where: n == 2) < median(goodput(f), where: n == 1)"
+    assert units_of_each(changed) == [("2", "f[1]", "f[1]")]
+
+
+def test_a_trend_of_flows_with_an_index_is_one_for_each_with_several_values() -> None:
+    assert units_of_each("decreasing(median(goodput(f)), over: n)") == [("1", "f[1]", "f[1]")]
+
+
+def test_a_claim_about_each_flow_says_which() -> None:
+    experiment, _ = load(
+        Source("f.fexp", EACH % 'claim "x" { holds = median(goodput(f)) > 1kbit/s }')
+    )
+    assert experiment is not None
+    (made,) = experiment.claims
+    assert distinct_flows(made.units) == ("f[1]", "f[1]", "f[2]")
+    assert distinct_flows(made.units[:2]) == ("", "")
+
+
+def test_the_mean_over_configurations_is_of_one_flow() -> None:
+    text = EACH % 'claim "x" { for = mean  holds = mean(goodput(f)) > 1kbit/s }'
+    _, found = load(Source("f.fexp", text))
+    assert [(d.code, d.help) for d in found] == [
+        ("claim-form", "name one, such as `f[1]`, or write `for = each`")
     ]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from math import fsum, isfinite
 
 from fairc.compiler.plan import ClaimUnit, Expression, FigureRequest
+from fairc.dsl.model.claims import distinct_flows
 from fairc.dsl.model.names import base
 from fairc.runtime.claims.intervals import of_unit
 from fairc.runtime.claims.values import Values
@@ -370,10 +371,15 @@ def _of_expression(subject: Subject, request: FigureRequest, shown: Expression) 
     for outcome in run.measured.outcomes:
         cells.setdefault(tuple(dict(outcome.bindings)[name] for name in axes), []).append(outcome)
     places = [axes.index(name) for name in shown.shared]
-    units = {tuple(u.terms[0].cells[place] for place in places): u for u in shown.units}
+    flows = distinct_flows(shown.units)
+    names = (*shown.shared, FLOW)
+    units = {
+        (*(unit.terms[0].cells[place] for place in places), flow): unit
+        for unit, flow in zip(shown.units, flows, strict=True)
+    }
 
     def estimated(samples: Sequence[Sample], level: float) -> Estimate:
-        (key,) = {tuple(sample.keys[name] for name in shown.shared) for sample in samples}
+        (key,) = {tuple(sample.keys[name] for name in names) for sample in samples}
         return _estimate(units[key], shown.form, values, level, run)
 
     samples, gaps = [], []
@@ -381,11 +387,11 @@ def _of_expression(subject: Subject, request: FigureRequest, shown: Expression) 
         found = _estimate(unit, shown.form, values, CONFIDENCE, run).value
         for row in dict.fromkeys(term.cells for term in unit.terms):
             for outcome in cells.get(row, ()):
-                keys = dict(zip(shown.shared, key, strict=True))
+                keys = dict(zip(names, key, strict=True))
                 keys |= {REPETITION: str(outcome.repetition), LOAD: "", PROTOCOL: ""}
                 if found is not None and outcome.counts:
                     measure = Measure(shown.name or shown.text, None, shown.unit)
-                    every = {**keys, FLOW: "", USERS: ""}
+                    every = {**keys, USERS: ""}
                     samples.append(Sample(every, Value(measure, outcome, found)))
                 else:
                     word = outcome.verdict_word
@@ -401,7 +407,7 @@ def _of_expression(subject: Subject, request: FigureRequest, shown: Expression) 
         scale_for(shown.unit, [sample.value for sample in samples]),
         tuple(samples),
         tuple(gaps),
-        _orders(subject, (), every_key) | {FLOW: [""], USERS: [""]},
+        _orders(subject, (), every_key) | {FLOW: [*dict.fromkeys(flows)], USERS: [""]},
         estimated=estimated,
     )
 
