@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
+from .text import ParameterName
+
 
 @dataclass(frozen=True, slots=True)
 class Range:
@@ -116,5 +118,5 @@ Tokens = Annotated[float, Range(1, 10**9)]
 PacketRate = Annotated[float, Range(0, 10**9, open_low=True)]
 """Packets/s."""
 
-Setting = Annotated[int, Range(-_INT63, _INT63)] | Real | bool
-"""The value of a CCA's parameter."""
+Setting = Annotated[int, Range(-_INT63, _INT63)] | Real | bool | ParameterName
+"""The value of a CCA's parameter: a number, a switch or a word."""

@@ -262,16 +262,16 @@ def _number(address: str) -> int:
 
 
 def _settings(
-    parameters: Mapping[str, CcaParameter], given: Mapping[str, float | bool], user: str
+    parameters: Mapping[str, CcaParameter], given: Mapping[str, float | bool | str], user: str
 ) -> str:
     """Report what is wrong with parameters of a CCA: those of a kernel apply to the whole
     machine.
     """
     for name, value in given.items():
         parameter = parameters.get(name)
-        if parameter is None or isinstance(value, bool) != isinstance(parameter.initial, bool):
+        if parameter is None:
             return f"the CCA of `{user}` has no such parameter: `{name}`"
-        if not isinstance(value, bool) and not parameter.admits(value):
+        if not parameter.admits(value):
             return f"`{name}` of the CCA of `{user}` is beyond its limits"
     return ""
 

@@ -61,7 +61,7 @@ class Flow:
     declared: str = ""
     users: str | None = None
     transport: Transport = "tcp"
-    cca_parameters: Mapping[str, int | float | bool] = field(default_factory=dict)
+    cca_parameters: Mapping[str, int | float | bool | str] = field(default_factory=dict)
     options: TransportOptions = field(default_factory=TransportOptions)
     send_buffer_bytes: int | None = None
     receive_buffer_bytes: int | None = None
@@ -70,7 +70,7 @@ class Flow:
     extra_rtt_ns: int = 0
     random_rtt: Distribution | None = None
     own_cca: OwnCca | None = None
-    quic_parameters: Mapping[str, int | float | bool] = field(default_factory=dict)
+    quic_parameters: Mapping[str, int | float | bool | str] = field(default_factory=dict)
     image: str | None = None
     ecn_given: Span | None = None
 

@@ -46,7 +46,7 @@ class Pep:
     terminal: str
     gateway: str
     cca: str
-    cca_parameters: Mapping[str, int | float | bool]
+    cca_parameters: Mapping[str, int | float | bool | str]
     connections: int
     window: Size
     span: Span

@@ -103,7 +103,15 @@ def quic_settings(cca: Cca | None, needed: str | None) -> dict[str, Setting]:
     """
     assert cca is not None
     use = bind(CCAS_OVER["quic"], _given(cca, "quic", cca.span, needed), "`cca`")
-    return use.entry.complete(use.entry.given(use))
+    settings = use.entry.complete(use.entry.given(use))
+    if settings.get("hystart") is True and settings.get("slow_start") == "hystartpp":
+        fail(
+            "conflicting-parameters",
+            "`hystart` and `slow_start: hystartpp` both end slow start",
+            cca.span,
+            help="keep one of them; docs/learn/congestion.md says how they differ",
+        )
+    return settings
 
 
 def _given(cca: Cca | None, transport: str, flow: Span, needed: str | None = None) -> Cca:
@@ -150,6 +158,7 @@ def options_of(
     packets = own.given(keys.INITIAL_WINDOW) or hosts.given(keys.INITIAL_WINDOW)
     initial = workload.initial_window_packets if packets is None else packets.whole
     cap = control.parameters.get("max_window_packets", initial)
+    assert not isinstance(cap, str)
     if initial > cap:
         fail(
             "out-of-range",

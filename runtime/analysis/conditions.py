@@ -158,6 +158,8 @@ def _packet(side: Side) -> str:
 
 
 def _hystart(side: Side) -> str:
+    if side.parameters.get("slow_start") == "hystartpp":
+        return "HyStart++ (RFC 9406)"
     known, cca = CCAS_OVER[side.transport], side.flow.plan.cca or ""
     parameter = known[cca].fields.get("hystart") if cca in known else None
     if parameter is None:

@@ -66,6 +66,12 @@ def one(settings: str, hosts: str = "") -> Flow:
             "cubic",
             {"connections": 5, "beta": 0.7, "c": 0.4, "hystart": False},
         ),
+        (
+            "over = quic  cca = reno(slow_start: hystartpp)",
+            "quic",
+            "reno",
+            {"beta": 0.5, "slow_start": "hystartpp"},
+        ),
     ],
 )
 def test_transport_and_cca(
@@ -101,6 +107,13 @@ def test_transport_and_cca(
         ("over = quic  cca = cubic(connections: 1.5)", "out-of-range", "1.5"),
         ("over = quic  cca = cubic(beta: 1)", "out-of-range", "1"),
         ("over = quic  cca = cubic(max_window: 64kB)", "wrong-dimension", "64kB"),
+        ("over = quic  cca = reno(slow_start: hystart)", "unknown-word", "hystart"),
+        ("over = quic  cca = reno(slow_start: on)", "unknown-word", "on"),
+        (
+            "over = quic  cca = cubic(hystart: on, slow_start: hystartpp)",
+            "conflicting-parameters",
+            "cubic(hystart: on, slow_start: hystartpp)",
+        ),
         ("cca = hybla(rtt0: 25)", "missing-unit", "25"),
         ("cca = cubic(hystart: 1)", "wrong-type", "1"),
         ("cca = cubic  initial_window = 0pkt", "out-of-range", "0pkt"),

@@ -101,7 +101,7 @@ def test_every_parameter_is_written_and_its_default_is_the_kernels(
     assert json.loads((folder / "cell.json").read_text())["notes"] == []
 
 
-def text(value: float | bool) -> str:
+def text(value: float | bool | str) -> str:
     """Write a value as the kernel shows it."""
     return ("Y" if value else "N") if isinstance(value, bool) else str(value)
 

@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import Any, Literal
 
 from fairc.dsl.core.entries import Entry, Parameter, Use
-from fairc.dsl.core.kinds import A_SWITCH, Quantities
+from fairc.dsl.core.kinds import A_SWITCH, Quantities, Words
 from fairc.dsl.core.units import NUMBER
 
-Setting = int | float | bool
+Setting = int | float | bool | str
 """The value of a CCA's parameter, as the kernel or the QUIC stack takes it."""
 
 
@@ -28,9 +28,15 @@ class CcaParameter(Parameter[Any]):
         """The value if it is not given; None: there is no default."""
         return self.convert(self.fallback) if self.default else None
 
-    def admits(self, value: float) -> bool:
-        """Return whether a plan may hold this number; `field` shows its unit in the plan."""
+    def admits(self, value: float | str) -> bool:
+        """Return whether a plan may hold this value; `field` shows the unit of a number."""
         kind = self.kind
+        if isinstance(kind, Words):
+            return value in kind.choices
+        if isinstance(value, str) or isinstance(value, bool) != isinstance(self.initial, bool):
+            return False
+        if isinstance(value, bool):
+            return True
         if not isinstance(kind, Quantities):  # a switch that the kernel keeps as a number
             return value in (0, 1)
         if kind.whole and value != int(value):
@@ -103,6 +109,13 @@ def flag(name: str, summary: str, initial: bool) -> CcaParameter:
     """Describe a switch."""
     return CcaParameter(
         name, A_SWITCH, summary, "on" if initial else "off", field=name, convert=bool
+    )
+
+
+def word(name: str, summary: str, words: tuple[str, ...]) -> CcaParameter:
+    """Describe one of a few words; without it the first applies."""
+    return CcaParameter(
+        name, Words(f"`{name}`", words), summary, otherwise=words[0], field=name, convert=str
     )
 
 

@@ -14,13 +14,15 @@ from typing import Any
 from fairc.dsl.core.kinds import Quantities
 from fairc.dsl.core.units import PACKETS, TIME
 
-from .cca import Cca, CcaParameter, flag, real, whole
+from .cca import Cca, CcaParameter, flag, real, whole, word
 
 
 def _parameter(exported: Mapping[str, Any]) -> CcaParameter:
     name, summary, default = exported["name"], exported["summary"], exported["default"]
     if exported["kind"] == "switch":
         return flag(name, summary, default)
+    if exported["kind"] == "word":
+        return word(name, summary, tuple(exported["words"]))
     low, high = Fraction(exported["least"]), Fraction(exported["most"])
     if name.endswith("_packets"):
         packets = Quantities((PACKETS,), low=low, high=high, whole=True)

@@ -14,6 +14,7 @@
 //!   B) / (1 + B) packets per round trip. The window is the greater of the two.
 //! - The window is never above `max_window_packets`, where it is given, never below 2 packets.
 //! - While the sender has nothing to send the window stays, and t begins anew.
+//! - `slow_start: hystartpp` ends the initial slow start when the delay grows (`hystartpp`).
 //!
 //! Growth by more than m / 2 is refused to the Reno-friendly part, too; quic-go limits the cubic
 //! part only. The two differ where the window is below 2 alpha packets: for N = 5 below 4.6
@@ -21,7 +22,8 @@
 
 use super::adapter::{Ack, Acks, Adapter, Algorithm, Congestion, Recovery, MINIMUM_PACKETS};
 use super::hystart::HyStart;
-use super::parameters::{self, Parameter};
+use super::hystartpp::{HyStartPp, Verdict};
+use super::parameters::{self, Parameter, HYSTARTPP, SLOW_START};
 use super::{Entry, Start};
 use std::time::Instant;
 
@@ -40,6 +42,7 @@ pub const ENTRY: Entry = Entry {
         Parameter::real("c", "scaling constant C of the growth", 0.4, 0.001..=1000.0),
         Parameter::bound(parameters::CAP, "upper bound of the window, if any", 2..=10_000_000),
         Parameter::switch("hystart", "leave slow start early (HyStart)", false),
+        Parameter::slow_start(),
     ],
     build: |values, start| {
         let settings = Settings {
@@ -49,7 +52,12 @@ pub const ENTRY: Entry = Entry {
             max_window_packets: values.cap_packets(),
         };
         let hystart = values.switch("hystart").then(HyStart::default);
-        Adapter::boxed(Cubic::new(settings, hystart, start), start.initial_window)
+        let hystartpp = values.word(SLOW_START) == Some(HYSTARTPP);
+        let cubic = Cubic {
+            hystartpp: hystartpp.then(HyStartPp::default),
+            ..Cubic::new(settings, hystart, start)
+        };
+        Adapter::boxed(cubic, start.initial_window)
     },
 };
 
@@ -101,6 +109,8 @@ struct Epoch {
 pub struct Cubic {
     settings: Settings,
     hystart: Option<HyStart>,
+    /// None: without it, or the initial slow start is over.
+    hystartpp: Option<HyStartPp>,
     mtu: u64,
     window: f64,
     ssthresh: Option<f64>,
@@ -115,6 +125,7 @@ impl Cubic {
         Cubic {
             settings,
             hystart,
+            hystartpp: None,
             mtu: start.mtu,
             window: start.initial_window as f64,
             ssthresh: None,
@@ -173,7 +184,8 @@ impl Algorithm for Cubic {
             return;
         }
         if self.in_slow_start() {
-            self.window += ack.bytes as f64;
+            let bytes = ack.bytes as f64;
+            self.window += self.hystartpp.as_ref().map_or(bytes, |hystart| hystart.growth(bytes));
         } else {
             self.window = self.avoid_congestion(ack);
         }
@@ -184,6 +196,11 @@ impl Algorithm for Cubic {
         if !self.in_slow_start() {
             return;
         }
+        if self.hystartpp.as_mut().is_some_and(|hystart| hystart.on_acks(acks) == Verdict::Leave) {
+            self.hystartpp = None;
+            self.ssthresh = Some(self.window);
+            return;
+        }
         let packets = self.window() / self.mtu;
         if self.hystart.as_mut().is_some_and(|hystart| hystart.leaves(acks, packets)) {
             self.ssthresh = Some(self.window);
@@ -191,6 +208,7 @@ impl Algorithm for Cubic {
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
+        self.hystartpp = None;
         if !self.recovery.covers(event.sent) {
             self.recovery.enter(event.now);
             let never_reached = self.window + (self.mtu as f64) < self.last_max;

@@ -9,6 +9,7 @@ mod bbr;
 mod cubic;
 mod delivery;
 mod hystart;
+mod hystartpp;
 mod ledbat;
 mod parameters;
 mod pcc;
@@ -76,6 +77,11 @@ pub fn factory(
             "{name}: `{}` is smaller than the initial window of {initial_window_packets} packets",
             parameters::CAP
         ));
+    }
+    if values.word(parameters::SLOW_START) == Some(parameters::HYSTARTPP)
+        && values.to_json().get("hystart") == Some(&Value::Bool(true))
+    {
+        return Err(format!("{name}: `hystart` and `slow_start` exclude each other"));
     }
     Ok(Arc::new(Factory { entry, values, initial_window_packets }))
 }
@@ -152,7 +158,7 @@ mod tests {
         );
         assert_eq!(
             refused("cubic", &json!({"alpha": 1}), 10),
-            "cubic: no parameter `alpha`; known: connections, beta, c, max_window_packets, hystart"
+            "cubic: no parameter `alpha`; known: connections, beta, c, max_window_packets, hystart, slow_start"
         );
     }
 
@@ -180,6 +186,14 @@ mod tests {
         assert_eq!(
             refused("cubic", &json!({"max_window_packets": 9}), 10),
             "cubic: `max_window_packets` is smaller than the initial window of 10 packets"
+        );
+        assert_eq!(
+            refused("reno", &json!({"slow_start": "quick"}), 10),
+            "reno: `slow_start` is \"quick\", not standard or hystartpp"
+        );
+        assert_eq!(
+            refused("cubic", &json!({"hystart": true, "slow_start": "hystartpp"}), 10),
+            "cubic: `hystart` and `slow_start` exclude each other"
         );
         assert_eq!(
             refused("reno", &json!({}), 0),

@@ -6,6 +6,11 @@ use std::ops::RangeInclusive;
 /// The parameter that bounds the window of the controllers that have it, packets.
 pub const CAP: &str = "max_window_packets";
 
+/// The parameter that chooses the slow start of the controllers that have one.
+pub const SLOW_START: &str = "slow_start";
+/// Its value for `HyStart++`.
+pub const HYSTARTPP: &str = "hystartpp";
+
 /// One parameter of a controller.
 #[derive(Debug)]
 pub struct Parameter {
@@ -54,7 +59,17 @@ impl Parameter {
         Self { name, summary, kind: Kind::Switch { default } }
     }
 
-    /// Says what it is: name, summary, kind, default (null: none) and range.
+    /// Which slow start there is; without it that of RFC 9002.
+    pub const fn slow_start() -> Self {
+        let words = &["standard", HYSTARTPP];
+        Self {
+            name: SLOW_START,
+            summary: "how the window grows at first; `hystartpp`: HyStart++ (RFC 9406)",
+            kind: Kind::Word { words },
+        }
+    }
+
+    /// Says what it is: name, summary, kind, default (null: none), range and words.
     pub fn to_json(&self) -> Value {
         let (kind, least, most) = match self.kind {
             Kind::Whole { least, most, .. } | Kind::Bound { least, most } => {
@@ -62,15 +77,20 @@ impl Parameter {
             }
             Kind::Real { least, most, .. } => ("real", json!(least), json!(most)),
             Kind::Switch { .. } => ("switch", Value::Null, Value::Null),
+            Kind::Word { .. } => ("word", Value::Null, Value::Null),
         };
-        json!({
+        let mut exported = json!({
             "name": self.name,
             "summary": self.summary,
             "kind": kind,
             "default": self.kind.default_value(),
             "least": least,
             "most": most,
-        })
+        });
+        if let Kind::Word { words } = self.kind {
+            exported["words"] = json!(words);
+        }
+        exported
     }
 }
 
@@ -107,6 +127,11 @@ pub enum Kind {
         /// Default.
         default: bool,
     },
+    /// One of a few words, or nothing, which is the first of them.
+    Word {
+        /// The words.
+        words: &'static [&'static str],
+    },
 }
 
 impl Kind {
@@ -115,7 +140,7 @@ impl Kind {
             Kind::Whole { default, .. } => Some(default.into()),
             Kind::Real { default, .. } => Some(default.into()),
             Kind::Switch { default } => Some(default.into()),
-            Kind::Bound { .. } => None,
+            Kind::Bound { .. } | Kind::Word { .. } => None,
         }
     }
 
@@ -131,6 +156,10 @@ impl Kind {
                 (!right).then(|| format!("a number from {least} to {most}"))
             }
             Kind::Switch { .. } => (!value.is_boolean()).then(|| "true or false".into()),
+            Kind::Word { words } => {
+                let right = value.as_str().is_some_and(|word| words.contains(&word));
+                (!right).then(|| words.join(" or "))
+            }
         }
     }
 }
@@ -181,6 +210,11 @@ impl Values {
     /// The value of a `Kind::Switch` that the controller declares.
     pub fn switch(&self, name: &str) -> bool {
         self.0[name].as_bool().expect("declared as true or false")
+    }
+
+    /// The value of a `Kind::Word`, if it is given.
+    pub fn word(&self, name: &str) -> Option<&str> {
+        self.0.get(name).and_then(Value::as_str)
     }
 
     /// The bound of the window, packets, of controllers that have one; `None`: it is not bounded.

@@ -1,7 +1,7 @@
 //! `NewReno` as RFC 9002, section 7 and appendix B, has it.
 //!
 //! - Slow start (window < ssthresh): the window grows by the bytes acknowledged: it doubles per
-//!   round trip.
+//!   round trip. `slow_start: hystartpp` ends it when the delay grows (`hystartpp`).
 //! - Congestion avoidance: it grows by `mtu * bytes / window` per acknowledgement: one packet per
 //!   round trip.
 //! - Congestion event, once per round trip: ssthresh = window = beta * window, at least two
@@ -11,22 +11,31 @@
 //! In the mean over many cycles with loss probability p the window is sqrt(a / p) packets, a = (1 +
 //! beta) / (2 (1 - beta)): sqrt(3 / (2 p)) for beta = 0.5 (Mathis et al., ACM CCR 27(3), 1997).
 
-use super::adapter::{Ack, Adapter, Algorithm, Congestion, Recovery, MINIMUM_PACKETS};
-use super::parameters::Parameter;
+use super::adapter::{Ack, Acks, Adapter, Algorithm, Congestion, Recovery, MINIMUM_PACKETS};
+use super::hystartpp::{HyStartPp, Verdict};
+use super::parameters::{Parameter, HYSTARTPP, SLOW_START};
 use super::{Entry, Start};
 
 /// `reno` in the registry.
 pub const ENTRY: Entry = Entry {
     name: "reno",
     summary: "NewReno (RFC 9002)",
-    parameters: &[Parameter::real(
-        "beta",
-        "window after a congestion event, as a share of the window before it",
-        0.5,
-        0.01..=0.99,
-    )],
+    parameters: &[
+        Parameter::real(
+            "beta",
+            "window after a congestion event, as a share of the window before it",
+            0.5,
+            0.01..=0.99,
+        ),
+        Parameter::slow_start(),
+    ],
     build: |values, start| {
-        Adapter::boxed(Reno::new(values.real("beta"), start), start.initial_window)
+        let hystartpp = values.word(SLOW_START) == Some(HYSTARTPP);
+        let reno = Reno {
+            hystartpp: hystartpp.then(HyStartPp::default),
+            ..Reno::new(values.real("beta"), start)
+        };
+        Adapter::boxed(reno, start.initial_window)
     },
 };
 
@@ -34,6 +43,8 @@ pub const ENTRY: Entry = Entry {
 #[derive(Debug, Clone)]
 pub struct Reno {
     beta: f64,
+    /// None: without it, or the initial slow start is over.
+    hystartpp: Option<HyStartPp>,
     mtu: u64,
     window: f64,
     ssthresh: Option<f64>,
@@ -45,6 +56,7 @@ impl Reno {
     pub fn new(beta: f64, start: Start) -> Self {
         Reno {
             beta,
+            hystartpp: None,
             mtu: start.mtu,
             window: start.initial_window as f64,
             ssthresh: None,
@@ -64,13 +76,21 @@ impl Algorithm for Reno {
         }
         let bytes = ack.bytes as f64;
         if self.ssthresh.is_none_or(|threshold| self.window < threshold) {
-            self.window += bytes;
+            self.window += self.hystartpp.as_ref().map_or(bytes, |hystart| hystart.growth(bytes));
         } else {
             self.window += self.mtu as f64 * bytes / self.window;
         }
     }
 
+    fn on_acks(&mut self, acks: &Acks) {
+        if self.hystartpp.as_mut().is_some_and(|hystart| hystart.on_acks(acks) == Verdict::Leave) {
+            self.hystartpp = None;
+            self.ssthresh = Some(self.window);
+        }
+    }
+
     fn on_congestion(&mut self, event: &Congestion) {
+        self.hystartpp = None;
         if !self.recovery.covers(event.sent) {
             self.recovery.enter(event.now);
             self.window = (self.beta * self.window).max(self.minimum());
@@ -151,6 +171,51 @@ mod tests {
         let (mut reno, now) = super::tests::reno(100);
         reno.on_congestion(&Congestion { persistent: true, ..loss(now) });
         assert_eq!((reno.window(), reno.ssthresh()), (2 * MTU, Some(50 * MTU)));
+    }
+
+    fn hystartpp(packets: u64) -> (Reno, Instant) {
+        let (reno, now) = reno(packets);
+        (Reno { hystartpp: Some(HyStartPp::default()), ..reno }, now)
+    }
+
+    /// Acknowledges `count` packets, all sent at `sent`, after `rtt`.
+    fn round(reno: &mut Reno, sent: Instant, rtt: Duration, count: u32) -> Instant {
+        let now = sent + rtt;
+        for _ in 0..count {
+            reno.on_ack(&Ack { now, ..ack(sent) });
+            let (in_flight, min_rtt, smoothed_rtt) = (0, RTT, RTT);
+            let rtt = Some(rtt);
+            reno.on_acks(&Acks { now, bytes: MTU, in_flight, rtt, min_rtt, smoothed_rtt });
+        }
+        now
+    }
+
+    #[test]
+    fn hystartpp_ends_slow_start_where_the_delay_grows() {
+        let (mut reno, now) = hystartpp(10);
+        let now = round(&mut reno, now, RTT, 10);
+        assert_eq!(reno.window(), 20 * MTU);
+        let mut now = round(&mut reno, now, RTT + RTT / 2, 8);
+        assert_eq!((reno.window(), reno.ssthresh()), (28 * MTU, None));
+        for _ in 2..=5 {
+            now = round(&mut reno, now, RTT + RTT / 2, 8);
+        }
+        assert_eq!((reno.window(), reno.ssthresh()), (36 * MTU, None), "a quarter in CSS");
+        round(&mut reno, now, RTT + RTT / 2, 1);
+        assert_eq!(reno.ssthresh(), Some(reno.window()), "congestion avoidance");
+    }
+
+    #[test]
+    fn a_loss_or_a_mark_ends_hystartpp_for_good() {
+        for lost_bytes in [MTU, 0] {
+            let (mut reno, now) = hystartpp(40);
+            let now = round(&mut reno, now, RTT, 10);
+            reno.on_congestion(&Congestion { lost_bytes, persistent: true, ..loss(now) });
+            assert_eq!((reno.window(), reno.ssthresh()), (2 * MTU, Some(25 * MTU)));
+            let now = round(&mut reno, now, RTT, 8);
+            round(&mut reno, now, 2 * RTT, 8);
+            assert_eq!(reno.window(), 18 * MTU, "standard slow start");
+        }
     }
 
     #[test]
