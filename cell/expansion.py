@@ -38,6 +38,7 @@ from .links import (
     Interface,
     change_lines,
     egress_lines,
+    ingress_lines,
     lower_lines,
     lower_name,
     transmitter,
@@ -151,6 +152,7 @@ def _qdiscs(node: Node, at: _Lookup, slack_ns: int) -> Iterator[str]:
     """Yield the lines of tc of a node."""
     for interface in node.interfaces:
         yield from egress_lines(interface, slack_ns)
+        yield from ingress_lines(interface)
     for (name, upper), netems in at.lower.items():
         if name == node.name:
             yield from lower_lines(upper, netems)

@@ -149,6 +149,15 @@ def _gemodel(chain: GilbertElliott) -> str:
     return "gemodel " + " ".join(f"{percent(share)}%" for share in shares)
 
 
+Rewriting = Literal["bleach", "mark"]
+
+REWRITING: dict[Rewriting, str] = {
+    "bleach": "pedit munge ip dsfield set 0 retain 3 pipe action csum ip",
+    "mark": "skbmod ecn",
+}
+"""The actions of tc that change the two bits of ECN (RFC 3168) in a packet's header."""
+
+
 @dataclass(frozen=True, slots=True)
 class Change(Part):
     """A change at at_ns after the cell's epoch, to a shaper's rate or to an impairment.
@@ -185,6 +194,8 @@ class Interface(Part):
     bottleneck: whether this egress is the slowest link of some flow's data path.
     changes: of shaper or impairment, in order of time; repeat_ns: the period with which they
     repeat. Before the first one, the shaper's rate and the impairment apply.
+    arriving_ecn: what is done to packets that arrive by it: `bleach` makes them not ECN-capable,
+    marked ones as well; `mark` marks all that can be marked. Left out where nothing is.
     source: `file:line` of the statement that it comes from.
     """
 
@@ -197,6 +208,7 @@ class Interface(Part):
     bottleneck: bool = False
     changes: tuple[Change, ...] = ()
     repeat_ns: SpanNs | None = None
+    arriving_ecn: Rewriting | None = field(default=None, metadata=UNLESS_ABSENT)
     source: Line = ""
 
     @property
@@ -255,6 +267,19 @@ def egress_lines(interface: Interface, slack_ns: int) -> list[str]:
             made.append(_rate_line("add", interface, shaper.rate_bps, slack_ns))
         made += queue_lines(interface.name, queue, shaper.rate_bps)
     return [line(text) for text in made]
+
+
+def ingress_lines(interface: Interface) -> list[str]:
+    """Return the lines of `tc -batch` that make what is done to packets that arrive by an
+    interface.
+    """
+    if interface.arriving_ecn is None:
+        return []
+    name, actions = word(interface.name), REWRITING[interface.arriving_ecn]
+    return [
+        line(f"qdisc add dev {name} clsact"),
+        line(f"filter add dev {name} ingress protocol ip prio 1 matchall action {actions}"),
+    ]
 
 
 def lower_lines(interface: str, netems: Sequence[Impairment]) -> list[str]:

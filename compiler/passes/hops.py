@@ -44,6 +44,11 @@ def is_impaired(way: Direction) -> bool:
     return bool(state.delay_ns or state.loss or state.duplicate or way.changes)
 
 
+def is_changed(way: Direction) -> bool:
+    """Whether a hop does anything to the packets of a direction but transmit them."""
+    return is_impaired(way) or way.ecn != "none"
+
+
 def transmits(way: Direction) -> bool:
     """Whether a hop transmits the frames of a link, in addition to losing and delaying them."""
     return way.transmit != "bucket" and is_steady(way)

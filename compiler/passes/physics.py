@@ -176,10 +176,21 @@ def _warn_unmarked(report: Report, wiring: Wiring, traffic: Traffic) -> None:
         for egress in wiring
         if egress.part == "queue" and egress.way.queue.options.get("ecn") is True
     ]
-    if not marking:
+    changing = [each for each in wiring if each.part == "queue" and each.way.ecn != "none"]
+    if not marking and not changing:
         return
     asking = [path for flow, path in traffic if flow.options.ecn]
     reached = {egress.link for path in asking for egress in (*path.data, *path.acks)}
+    for egress in changing:
+        if not any(egress in (*path.data, *path.acks) for path in asking):
+            report.warn(
+                "nothing-to-mark",
+                f"`ecn = {egress.way.ecn}` of this link changes nothing: no flow that crosses it"
+                " requests ECN",
+                egress.way.ecn_given or egress.way.span,
+                "packets of other flows are not ECN-capable, and stay as they are",
+                "write `ecn = on` in a flow, or in `hosts`",
+            )
     for egress in marking:
         if egress.link not in reached:
             queue = egress.way.queue

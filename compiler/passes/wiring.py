@@ -25,7 +25,7 @@ from fairc.compiler import plan
 from fairc.dsl.model import Direction, Link, Network
 
 from .dynamics import rate_changes
-from .hops import Densest, hop, is_impaired
+from .hops import Densest, hop, is_changed
 
 NETWORK = int(IPv4Address("10.0.0.0"))
 INTERFACE_NAME_MAX = 15  # IFNAMSIZ less its terminator
@@ -127,7 +127,7 @@ class Wiring:
         if left != link.a:
             self._add_cable(index, link, link.a, left)
         queued = frozenset((left, right))
-        if is_impaired(link.forward) or is_impaired(link.backward):
+        if is_changed(link.forward) or is_changed(link.backward):
             middle = self._add_hop(f"{link.a}-{link.b}")
             self._add_cable(index, link, left, middle, queued)
             self._add_cable(index, link, middle, right, queued)
@@ -179,12 +179,15 @@ class Wiring:
         impairment = None
         changes: tuple[plan.Change, ...] = ()
         repeat_ns = None
+        ecn = None
         if node in queued:
             part = "queue"
             if way.rate_bps:
                 changes, repeat_ns = rate_changes(way)
         elif part == "hop":
             impairment, changes = hop(way, self._densest)
+            arriving = link.backward if forward else link.forward
+            ecn = None if arriving.ecn == "none" else arriving.ecn
         interface = plan.Interface(
             name=_interface_name(node, len(self.egresses[node])),
             address=f"{address}/30",
@@ -192,6 +195,7 @@ class Wiring:
             impairment=impairment,
             changes=changes,
             repeat_ns=repeat_ns,
+            arriving_ecn=ecn,
             source=str(way.span),
         )
         egress = Egress(node, interface, address, index, forward, way, part)

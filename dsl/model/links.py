@@ -14,6 +14,7 @@ from .requests import Input
 from .workloads import Distribution
 
 Transmit = Literal["frames", "bucket"]
+Ecn = Literal["none", "bleach", "mark"]
 Harshness = Literal["soft", "mild", "strict"]
 Feedback = Literal["none", "classic", "accurate"]
 Charge = Literal["forwarded", "arrived"]
@@ -97,6 +98,7 @@ class Direction:
     policer: in front of the queue.
     transmit: `frames`: each frame takes its length / rate; `bucket`: a token bucket of one frame
     lets them pass, and they take no time.
+    ecn: what a middlebox behind the queue does to the bits of ECN; ecn_given: where that is said.
     """
 
     rate_bps: int | None
@@ -110,6 +112,8 @@ class Direction:
     mtu: int = MTU
     policer: Policer | None = None
     transmit: Transmit = "frames"
+    ecn: Ecn = "none"
+    ecn_given: Span | None = None
 
     @property
     def impairments(self) -> list[Impairment]:

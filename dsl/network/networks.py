@@ -19,6 +19,7 @@ from fairc.dsl.core.units import BDP, TIME
 from fairc.dsl.core.values import Applied, Quantity, Symbol
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.expressions.instances import label, scopes
+from fairc.dsl.model.links import Ecn
 from fairc.dsl.model.names import base, indexed
 from fairc.dsl.text import syntax
 from fairc.words.blocks import link as keys
@@ -59,6 +60,8 @@ class _LinkSide:
     mtu: Quantity | None
     policer: model.Policer | None
     transmit: model.Transmit
+    ecn: Ecn
+    ecn_given: Span | None
     statement: Span
     ends: Span
 
@@ -364,6 +367,8 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
         mtu=settings.given(keys.MTU),
         policer=None if policed is None else policer_of(policed),
         transmit=settings[keys.TRANSMIT],
+        ecn=settings[keys.ECN],
+        ecn_given=settings.span(keys.ECN),
         statement=statement,
         ends=ends,
     )
@@ -435,6 +440,8 @@ def _direction(way: _LinkSide, opposite: _LinkSide) -> model.Direction:
         mtu=mtu_of(way.mtu, opposite.mtu, traced=way.trace is not None),
         policer=way.policer,
         transmit=way.transmit,
+        ecn=way.ecn,
+        ecn_given=way.ecn_given,
     )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from fairc.cell import iperf3
 from fairc.cell.batch import BEYOND_TC
 from fairc.cell.expansion import lower
+from fairc.cell.links import REWRITING, Rewriting
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets.binary import NAME, EndpointsMissing, find_endpoints
 from fairc.words.queues import QUEUES
@@ -37,6 +38,8 @@ QDISCS = {
     "tbf": "rate 1mbit burst 1514 limit 3028",
     **{name: arguments for queue in QUEUES for name, arguments in queue.probes.items()},
 }
+MODULES = {"bleach": ("pedit", "csum"), "mark": ("skbmod",)}
+"""Of the kernel, for what a link does to ECN."""
 PROBE_S = 10.0
 ACCURATE_ECN = "/proc/sys/net/ipv4/tcp_ecn_option"
 """Exists exactly if TCP has AccECN; each network namespace has its own."""
@@ -78,6 +81,12 @@ def trial(kind: str, endpoints: str = NAME) -> list[str]:
     return ["tc", *line.split()]
 
 
+def has_actions(text: str) -> bool:
+    """Whether the kernel has the actions of a filter, and the classifier of all packets."""
+    line = f"tc filter add dev lo ingress protocol ip prio 1 matchall action {text}"
+    return _succeeds("unshare", "--net", "sh", "-c", f"tc qdisc add dev lo clsact && {line}")
+
+
 def has_accurate_ecn() -> bool:
     """Whether the kernel's TCP has AccECN."""
     return Path(ACCURATE_ECN).exists()
@@ -114,16 +123,19 @@ def is_root() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """What a kernel has: interfaces of type veth; which disciplines, CCAs and devices; AccECN."""
+    """What a kernel has: interfaces of type veth; which disciplines, CCAs and devices; AccECN;
+    which actions of filters.
+    """
 
     has_veth: Callable[[], bool]
     has_qdisc: Callable[[str], bool]
     has_cca: Callable[[str], bool]
     has_device: Callable[[str], bool]
     has_accurate_ecn: Callable[[], bool]
+    has_actions: Callable[[str], bool]
 
 
-HERE = Kernel(has_veth, has_qdisc, has_cca, has_device, has_accurate_ecn)
+HERE = Kernel(has_veth, has_qdisc, has_cca, has_device, has_accurate_ecn, has_actions)
 
 
 def qdiscs(cell: Cell) -> list[str]:
@@ -154,6 +166,12 @@ def ccas(cell: Cell) -> list[str]:
     return sorted({flow.cca for flow in kernels if flow.cca} | {pep.cca for pep in cell.peps})
 
 
+def rewritings(cell: Cell) -> list[Rewriting]:
+    """Return what the links of a cell do to ECN."""
+    every = (each.arriving_ecn for node in cell.nodes for each in node.interfaces)
+    return sorted({how for how in every if how is not None})
+
+
 def wants_accurate_ecn(cell: Cell) -> bool:
     """Whether a flow of a cell has AccECN."""
     return any(flow.options.accurate_ecn for flow in cell.flows)
@@ -182,6 +200,12 @@ def needs(cell: Cell, kernel: Kernel = HERE) -> Iterator[tuple[str, bool]]:
                 " have no delay"
             )
         yield need, kernel.has_qdisc(kind)
+    for how in rewritings(cell):
+        modules = ", ".join(f"act_{name}" for name in MODULES[how])
+        yield (
+            f"filters for `ecn = {how}` of a link (modules cls_matchall, {modules})",
+            kernel.has_actions(REWRITING[how]),
+        )
     if wants_accurate_ecn(cell):
         yield "accurate ECN (net.ipv4.tcp_ecn_option)", kernel.has_accurate_ecn()
     for name in sorted({f.cca for f in cell.flows if f.cca and f.cca_object}):

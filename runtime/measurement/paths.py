@@ -8,6 +8,7 @@ from functools import cached_property
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from types import MappingProxyType
 
+from fairc.cell.links import Rewriting
 from fairc.compiler.plan import Cell, Flow, Impairment, Interface, Node
 
 Place = tuple[str, str]  # (node, interface)
@@ -122,6 +123,11 @@ class Paths:
             if (capture.queue, capture.point, capture.direction) == (queue, "delivered", "out"):
                 return capture.node, capture.interface
         return None
+
+    def rewriting(self, place: Place) -> Rewriting | None:
+        """Return what is done to ECN where packets arrive that leave by an interface."""
+        peer = self._peers.get(place)
+        return None if peer is None else self.interfaces[peer].arriving_ecn
 
     def onward(self, place: Place) -> Place | None:
         """Return the egress by which packets leave the hop behind an interface; None: no hop

@@ -71,14 +71,20 @@ _OPTIONS: Mapping[str, tuple[_Option, ...]] = {
 }
 
 
-def _options(flow: FlowRecord) -> Iterator[tuple[_Option, list[Mapping[str, Any]]]]:
+def _options(
+    measurement: Measurement, flow: FlowRecord
+) -> Iterator[tuple[_Option, list[Mapping[str, Any]]]]:
     """Yield each option of a flow with the events that report it.
 
     Each connection of a page load is judged by the transport that it ran over.
     """
     over = flow.endpoints.transports
+    ways = (*measurement.paths.of(flow.plan), *measurement.paths.back(flow.plan))
+    rewritten = any(measurement.paths.rewriting(place) for place in ways)
     for transport in ("tcp", "quic") if flow.loads_pages else (flow.plan.transport,):
         for option in _OPTIONS[transport]:
+            if rewritten and option.key in ("ecn", "accurate_ecn") and option.event == "accepted":
+                continue  # handshakes see what a link does to ECN, and may do without
             events = [e for e in flow.endpoints.reports[option.event] if option.key in e]
             if flow.loads_pages:
                 events = [
@@ -92,7 +98,7 @@ def _options(flow: FlowRecord) -> Iterator[tuple[_Option, list[Mapping[str, Any]
 def transport_options(measurement: Measurement) -> Iterator[Finding]:
     """Rules 6, 20: connections have the planned options."""
     for flow in measurement.flows:
-        for option, events in _options(flow):
+        for option, events in _options(measurement, flow):
             wrong = {
                 f"{_shown(event[option.key])}, not {_shown(option.planned(flow.plan, event))}"
                 for event in events

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from fairc.dsl.core.entries import Parameter
-from fairc.dsl.core.kinds import A_PROBABILITY, A_TIME
+from fairc.dsl.core.kinds import A_PROBABILITY, A_TIME, Words
 from fairc.dsl.core.registry import Registry
+from fairc.dsl.model.links import Ecn
 from fairc.words.jitter import A_JITTER
 from fairc.words.losses import A_LOSS
 from fairc.words.packet_sizes import A_MTU, A_TRANSMISSION
@@ -31,10 +32,20 @@ TRANSMIT = Parameter(
     ),
     "frames",
 )
+_ECN: Words[Ecn] = Words("value of `ecn`", ("none", "bleach", "mark"))
+ECN = Parameter(
+    "ecn",
+    _ECN,
+    (
+        "behind the queue, `bleach`: no packet is ECN-capable any more; `mark`: all that are get"
+        " the mark"
+    ),
+    "none",
+)
 POLICER = Parameter("policer", A_POLICER, "policer in front of the queue", "none")
 
 LINK: Registry[Parameter[Any]] = Registry(
     "link attribute",
     "key",
-    [RATE, DELAY, LOSS, QUEUE, JITTER, REORDER, DUPLICATE, MTU, POLICER, TRANSMIT],
+    [RATE, DELAY, LOSS, QUEUE, JITTER, REORDER, DUPLICATE, MTU, POLICER, ECN, TRANSMIT],
 )

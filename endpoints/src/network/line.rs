@@ -2,7 +2,7 @@
 
 use super::message::Message;
 use super::words::{wrong, Words};
-use super::{ip, qdisc};
+use super::{filter, ip, qdisc};
 use std::fmt;
 
 /// Makes a message from the indexes of interfaces.
@@ -24,6 +24,7 @@ impl Line {
         let mut words = Words::of(text);
         let line = match words.next() {
             Some("qdisc") => qdisc::read(&mut words),
+            Some("filter") => filter::read(&mut words),
             Some("class") => qdisc::read_class(&mut words),
             Some("link") => ip::link(&mut words),
             Some("address") => ip::address(&mut words),
@@ -31,7 +32,8 @@ impl Line {
             Some("route") => ip::route(&mut words),
             Some("rule") => ip::rule(&mut words),
             other => {
-                let known = "a command for a qdisc, class, link, address, neighbour, route or rule";
+                let known =
+                    "a command for a qdisc, class, filter, link, address, neighbour, route or rule";
                 return Err(wrong("line", other.unwrap_or_default(), known));
             }
         }?;

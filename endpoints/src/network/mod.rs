@@ -5,6 +5,7 @@
 //! what netlink has not (`sysctls`, `offloads`). Reading back goes the other way: `show` writes what
 //! `tc -s -j qdisc show` writes.
 
+pub mod filter;
 pub mod ip;
 pub mod line;
 pub mod message;

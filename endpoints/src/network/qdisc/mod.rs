@@ -3,6 +3,7 @@
 //! A discipline is a module here and a line in `KINDS`.
 
 mod cake;
+mod clsact;
 mod codel;
 mod dualpi2;
 mod fifo;
@@ -13,7 +14,7 @@ mod gred;
 mod htb;
 mod netem;
 mod pie;
-mod rate;
+pub mod rate;
 mod sfq;
 mod table;
 mod tbf;
@@ -52,6 +53,7 @@ pub struct Kind {
 /// All that can be added, and shown in full.
 pub const KINDS: &[Kind] = &[
     cake::KIND,
+    clsact::KIND,
     codel::KIND,
     dualpi2::KIND,
     fifo::BYTES,
@@ -106,6 +108,9 @@ pub fn read(words: &mut Words) -> Result<Line, String> {
                     .find(|kind| kind.name == name)
                     .ok_or_else(|| format!("unknown discipline `{name}`"))?;
                 let device = device.ok_or("`dev` is missing")?;
+                if name == clsact::KIND.name {
+                    (parent, handle) = (Some(clsact::PARENT), clsact::HANDLE);
+                }
                 let parent = parent.ok_or("`root` or `parent` is missing")?;
                 let options = (kind.options)(words)?;
                 return Ok(line(
@@ -263,6 +268,7 @@ mod tests {
              no-ack-filter no-split-gso raw overhead 0 rtt 50ms memlimit 180488",
             "qdisc add dev a parent 1:1 handle 2: cake unlimited diffserv4 triple-isolate nowash \
              ack-filter-aggressive no-split-gso raw overhead 0 rtt 50ms memlimit 180488",
+            "qdisc add dev a clsact",
             "qdisc add dev a root handle 1: netem limit 1000 delay 10ms 2ms reorder 25% loss random \
              1% duplicate 1% rate 1000gbit seed 7",
         ] {

@@ -1,0 +1,288 @@
+//! Filters: a line of `tc filter` as a message. What packets are changed or dropped by, as they arrive or leave.
+
+use super::line::Line;
+use super::message::Message;
+use super::qdisc::{fixed, rate, TCA_KIND, TCA_OPTIONS};
+use super::words::{wrong, Words};
+
+/// Where filters are, within the qdisc `clsact` (`TC_H_MIN_INGRESS`, `TC_H_MIN_EGRESS`).
+const INGRESS: u32 = 0xffff_fff2;
+const EGRESS: u32 = 0xffff_fff3;
+const ETH_P_IP: u16 = 0x0800;
+
+const MATCHALL_ACTIONS: u16 = 2;
+const FLOWER_ACTIONS: u16 = 3;
+const FLOWER_ETH_TYPE: u16 = 8;
+const FLOWER_IP_PROTO: u16 = 9;
+/// `TCA_FLOWER_KEY_TCP_SRC`; of UDP they are two further.
+const FLOWER_SOURCE: u16 = 18;
+const FLOWER_DESTINATION: u16 = 19;
+const OF_UDP: u16 = 2;
+
+const ACT_KIND: u16 = 1;
+const ACT_OPTIONS: u16 = 2;
+/// `TC_ACT_OK`, `TC_ACT_SHOT`, `TC_ACT_PIPE`.
+const OK: u32 = 0;
+const SHOT: u32 = 2;
+const PIPE: u32 = 3;
+
+const POLICE_PARAMETERS: u16 = 1;
+const POLICE_TABLE: u16 = 2;
+const POLICE_RESULT: u16 = 5;
+const POLICE_RATE64: u16 = 8;
+/// Entries of a rate's table, which the kernel wants and does not read any more.
+const CELLS: u64 = 256;
+
+const PEDIT_PARAMETERS: u16 = 2;
+const CSUM_PARAMETERS: u16 = 1;
+const CSUM_IPV4: u32 = 1;
+const SKBMOD_PARAMETERS: u16 = 2;
+const SKBMOD_ECN: u64 = 16;
+
+/// An action: its name, and its options with what follows it.
+type Action = (&'static str, Box<dyn Fn(u32) -> Message>);
+
+/// Reads `add dev NAME (ingress | egress) protocol ip prio N CLASSIFIER action ... [pipe action ...]`, after
+/// `filter`.
+///
+/// # Errors
+/// A message that says what is wrong with the line.
+pub fn read(words: &mut Words) -> Result<Line, String> {
+    expect(words, "filter", "add")?;
+    expect(words, "filter", "dev")?;
+    let device = words.value("dev")?.to_owned();
+    let parent = match words.value("filter")? {
+        "ingress" => INGRESS,
+        "egress" => EGRESS,
+        other => return Err(wrong("filter", other, "`ingress` or `egress`")),
+    };
+    expect(words, "filter", "protocol")?;
+    expect(words, "protocol", "ip")?;
+    expect(words, "filter", "prio")?;
+    let priority: u16 = words.number("prio")?;
+    let kind = words.value("filter")?.to_owned();
+    let mut options = Message::attributes();
+    let actions_at = match kind.as_str() {
+        "matchall" => {
+            expect(words, "matchall", "action")?;
+            MATCHALL_ACTIONS
+        }
+        "flower" => {
+            flower(words, &mut options)?;
+            FLOWER_ACTIONS
+        }
+        other => return Err(wrong("filter", other, "`matchall` or `flower`")),
+    };
+    let actions = actions(words)?;
+    options.nest(actions_at, |list| {
+        for (index, (name, made)) in actions.iter().enumerate() {
+            let then = if index + 1 == actions.len() { OK } else { PIPE };
+            list.nest(index as u16 + 1, |one| {
+                one.put_text(ACT_KIND, name).nest(ACT_OPTIONS, |inner| {
+                    inner.append(&made(then));
+                });
+            });
+        }
+    });
+    let info = u32::from(priority) << 16 | u32::from(ETH_P_IP.to_be());
+    Ok(Line::about(&[&device], move |index| {
+        let mut head = fixed(index[0], 0, parent);
+        let end = head.len();
+        head[end - 4..].copy_from_slice(&info.to_ne_bytes());
+        let flags = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
+        let mut message = Message::request(libc::RTM_NEWTFILTER, flags, &head);
+        message.put_text(TCA_KIND, &kind).nest(TCA_OPTIONS, |inner| {
+            inner.append(&options);
+        });
+        message
+    }))
+}
+
+fn expect(words: &mut Words, of: &str, wanted: &str) -> Result<(), String> {
+    match words.value(of)? {
+        word if word == wanted => Ok(()),
+        other => Err(wrong(of, other, &format!("`{wanted}`"))),
+    }
+}
+
+/// Reads `ip_proto (tcp | udp) (src_port | dst_port) N action`.
+fn flower(words: &mut Words, options: &mut Message) -> Result<(), String> {
+    expect(words, "flower", "ip_proto")?;
+    let (protocol, more) = match words.value("ip_proto")? {
+        "tcp" => (libc::IPPROTO_TCP, 0),
+        "udp" => (libc::IPPROTO_UDP, OF_UDP),
+        other => return Err(wrong("ip_proto", other, "`tcp` or `udp`")),
+    };
+    let side = match words.value("flower")? {
+        "src_port" => FLOWER_SOURCE,
+        "dst_port" => FLOWER_DESTINATION,
+        other => return Err(wrong("flower", other, "`src_port` or `dst_port`")),
+    };
+    let port: u16 = words.number("port")?;
+    options
+        .put(FLOWER_ETH_TYPE, &ETH_P_IP.to_be_bytes())
+        .put_u8(FLOWER_IP_PROTO, protocol as u8)
+        .put(side + more, &port.to_be_bytes());
+    expect(words, "flower", "action")
+}
+
+/// Reads the actions to the end of the line, each but the first after `pipe action`.
+fn actions(words: &mut Words) -> Result<Vec<Action>, String> {
+    let mut found = Vec::new();
+    loop {
+        found.push(match words.value("action")? {
+            "police" => police(words)?,
+            "pedit" => pedit(words)?,
+            "csum" => {
+                expect(words, "csum", "ip")?;
+                ("csum", Box::new(csum) as Box<dyn Fn(u32) -> Message>)
+            }
+            "skbmod" => {
+                expect(words, "skbmod", "ecn")?;
+                ("skbmod", Box::new(set_ce) as Box<dyn Fn(u32) -> Message>)
+            }
+            other => return Err(format!("unknown action `{other}`")),
+        });
+        match words.next() {
+            None => return Ok(found),
+            Some("pipe") => expect(words, "pipe", "action")?,
+            Some(word) => return Err(format!("unexpected `{word}`")),
+        }
+    }
+}
+
+/// Reads `rate R burst BYTES mtu BYTES overhead BYTES conform-exceed drop/ok`.
+fn police(words: &mut Words) -> Result<Action, String> {
+    expect(words, "police", "rate")?;
+    let bytes_per_s = rate::read(words, "rate")?;
+    expect(words, "police", "burst")?;
+    let burst: u64 = words.number("burst")?;
+    expect(words, "police", "mtu")?;
+    let mtu: u32 = words.number("mtu")?;
+    expect(words, "police", "overhead")?;
+    let overhead: u16 = words.number("overhead")?;
+    expect(words, "police", "conform-exceed")?;
+    expect(words, "conform-exceed", "drop/ok")?;
+    // The smallest cells whose table reaches the mtu (tc's tc_calc_rtable).
+    let cell_log = (1..32_u8).find(|log| u64::from(mtu >> log) < CELLS).unwrap_or(31);
+    let mut specification = rate::specification(bytes_per_s);
+    specification[0] = cell_log;
+    specification[2..4].copy_from_slice(&overhead.to_ne_bytes());
+    let table: Vec<u8> = (1..=CELLS)
+        .flat_map(|cell| rate::ticks(bytes_per_s, cell << cell_log).to_ne_bytes())
+        .collect();
+    let burst = rate::ticks(bytes_per_s, burst);
+    Ok((
+        "police",
+        Box::new(move |then| {
+            let mut raw = [0_u8; 56];
+            raw[4..8].copy_from_slice(&SHOT.to_ne_bytes());
+            raw[12..16].copy_from_slice(&burst.to_ne_bytes());
+            raw[16..20].copy_from_slice(&mtu.to_ne_bytes());
+            raw[20..32].copy_from_slice(&specification);
+            let mut options = Message::attributes();
+            options.put(POLICE_PARAMETERS, &raw).put(POLICE_TABLE, &table);
+            options.put_u32(POLICE_RESULT, then);
+            if bytes_per_s > u64::from(u32::MAX) {
+                options.put_u64(POLICE_RATE64, bytes_per_s);
+            }
+            options
+        }),
+    ))
+}
+
+/// Reads `munge ip dsfield set VALUE retain MASK`: the bits of the mask get those of the value.
+fn pedit(words: &mut Words) -> Result<Action, String> {
+    for wanted in ["munge", "ip", "dsfield", "set"] {
+        expect(words, "pedit", wanted)?;
+    }
+    let value: u8 = words.number("set")?;
+    expect(words, "pedit", "retain")?;
+    let mask: u8 = words.number("retain")?;
+    Ok((
+        "pedit",
+        Box::new(move |then| {
+            // `struct tc_pedit_sel`: the common part, one key, and that key: what stays, what is
+            // added, of the first word of the header.
+            let mut raw = common(then);
+            raw.extend_from_slice(&[1, 0, 0, 0]);
+            raw.extend_from_slice(&[0xff, !mask, 0xff, 0xff]);
+            raw.extend_from_slice(&[0, value & mask, 0, 0]);
+            raw.extend_from_slice(&[0; 16]);
+            let mut options = Message::attributes();
+            options.put(PEDIT_PARAMETERS, &raw);
+            options
+        }),
+    ))
+}
+
+fn csum(then: u32) -> Message {
+    let mut raw = common(then);
+    raw.extend_from_slice(&CSUM_IPV4.to_ne_bytes());
+    let mut options = Message::attributes();
+    options.put(CSUM_PARAMETERS, &raw);
+    options
+}
+
+fn set_ce(then: u32) -> Message {
+    let mut raw = common(then);
+    raw.extend_from_slice(&[0; 4]); // 64 bits are aligned
+    raw.extend_from_slice(&SKBMOD_ECN.to_ne_bytes());
+    let mut options = Message::attributes();
+    options.put(SKBMOD_PARAMETERS, &raw);
+    options
+}
+
+/// What every action begins with (`tc_gen`): index, capabilities, what follows, and two counts.
+fn common(then: u32) -> Vec<u8> {
+    let mut raw = vec![0; 20];
+    raw[8..12].copy_from_slice(&then.to_ne_bytes());
+    raw
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_programs_is_read() {
+        for line in [
+            "filter add dev a ingress protocol ip prio 1 matchall action police rate 1500000bit \
+             burst 8000 mtu 65535 overhead 14 conform-exceed drop/ok",
+            "filter add dev a ingress protocol ip prio 1 matchall action pedit munge ip dsfield \
+             set 0 retain 3 pipe action csum ip",
+            "filter add dev a ingress protocol ip prio 1 matchall action skbmod ecn",
+            "filter add dev a egress protocol ip prio 2 flower ip_proto udp src_port 5001 action \
+             pedit munge ip dsfield set 184 retain 252 pipe action csum ip",
+        ] {
+            assert_eq!(Line::read(line).unwrap().devices, ["a"]);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_line_is_said() {
+        for (line, message) in [
+            ("filter add dev a root", "`filter` is `root`"),
+            ("filter add dev a ingress protocol ip prio 1 u32", "`filter` is `u32`"),
+            (
+                "filter add dev a ingress protocol ip prio 1 matchall action drop",
+                "unknown action `drop`",
+            ),
+            (
+                "filter add dev a ingress protocol ip prio 1 matchall action csum ip ok",
+                "unexpected `ok`",
+            ),
+        ] {
+            let error = Line::read(line).unwrap_err();
+            assert!(error.contains(message), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_byte_of_the_header_is_changed_and_the_others_stay() {
+        let line = "munge ip dsfield set 255 retain 252";
+        let (_, made) = pedit(&mut Words::of(line)).unwrap();
+        let bytes = made(PIPE).bytes().to_vec();
+        assert_eq!(bytes[4 + 24..4 + 32], [0xff, 0x03, 0xff, 0xff, 0, 0xfc, 0, 0]);
+    }
+}
