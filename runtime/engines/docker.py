@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fairc.cell.expansion import expand
+from fairc.cell.links import REWRITING
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import containers as target
 from fairc.compiler.targets import images, runner

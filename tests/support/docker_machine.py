@@ -55,7 +55,7 @@ def run(compilation: Compilation, folder: Path) -> str:
                 "experiment.py": (compose.parent / "results/experiment.py").read_bytes(),
                 "probe.py": TRY.encode(),
                 "probe.json": json.dumps(
-                    [{kind: trial(kind) for kind in QDISCS}, [], [], []]
+                    [{kind: trial(kind) for kind in QDISCS}, [], [], [], []]
                 ).encode(),
             },
             exchange.SIZE,
