@@ -86,7 +86,8 @@ def match(
     """Match packets of two captures, each in order of time.
 
     waiting: how many packets were in transit between the two points when the capture ended. Of the
-    missing packets after the last one found, that many, the latest, are pending and not lost.
+    missing packets after the last one found, that many are pending and not lost: those for which a
+    drop-tail queue had room, else the latest.
     order: in which they pass. drop_tail: the queue between the points, if it drops exactly what
     does not fit.
     """
@@ -132,8 +133,35 @@ def match(
     last = np.flatnonzero(~missing).max(initial=-1)
     after = np.flatnonzero(missing & (np.arange(split) > last))
     pending = np.zeros(split, np.bool_)
-    pending[after[max(0, len(after) - waiting) :]] = True
+    pending[after[_pending(after, upstream, downstream, found, waiting, drop_tail)]] = True
     return Matching(found, pending, missing & ~pending, strangers, certain)
+
+
+def _pending(
+    after: Int64s,
+    upstream: Packets,
+    downstream: Packets,
+    found: Int64s,
+    waiting: int,
+    drop_tail: DropTail | None,
+) -> Bools:
+    """Return which of the missing packets after the last one found are pending, shape (after,)."""
+    latest = np.arange(len(after)) >= len(after) - waiting
+    if drop_tail is None or len(after) <= waiting:
+        return latest
+    ours = np.sort(found[found >= 0])
+    sent = np.concatenate(([0], np.cumsum(drop_tail.sizes(downstream)[ours])))
+    gone = np.searchsorted(downstream.time_ns[ours], upstream.time_ns[after])
+    backlog = sent[-1] - sent[gone]  # all that left had come before the first of these
+    sizes = drop_tail.sizes(upstream)[after].tolist()
+    for spare in (0, drop_tail.slack, -drop_tail.slack):
+        taken, fits = 0, np.zeros(len(after), np.bool_)
+        for number, (ahead, size) in enumerate(zip(backlog.tolist(), sizes, strict=True)):
+            fits[number] = ahead + taken + size <= drop_tail.limit + spare
+            taken += size * bool(fits[number])
+        if fits.sum() == waiting:
+            return fits
+    return latest
 
 
 def _still_waiting(kinds: Int64s, surplus: Int64s, waiting: int) -> Bools:

@@ -36,9 +36,11 @@ from referencequeues import (
 )
 
 from fairc.runtime.measurement import Measurement, load
+from fairc.runtime.measurement.matching import match
 from fairc.runtime.measurement.paths import Paths
 from fairc.runtime.measurement.pcap import parse
 from fairc.runtime.measurement.queues import assemble
+from fairc.runtime.measurement.replay import DropTail
 from fairc.runtime.validity.buffers import buffer
 from fairc.runtime.validity.captures import captures
 from fairc.runtime.validity.finding import Check
@@ -134,6 +136,29 @@ def test_a_correct_queue_is_valid(name: str, arrivals: list[Arrival], seed: int)
     (queue,) = measurement.queues
     assert not queue.through.strangers.any()
     assert queue.through.lost.sum() == sum(p.left_ns is None for p in made.packets)
+
+
+@pytest.mark.parametrize("name", ["packets", "bytes"])
+@MANY
+@given(arrivals=mixes(("data", "ack")), share=st.floats(0.1, 0.9))
+def test_what_waits_in_a_full_queue_when_the_capture_ends_is_not_lost(
+    name: str, arrivals: list[Arrival], share: float
+) -> None:
+    """Some of the last packets were dropped, before and between those that still wait."""
+    # The order in which packets of several interfaces came at one instant is not known.
+    arrivals = [replace(arrival, side=0) for arrival in arrivals]
+    (queue,) = measured(through(queues(Random(1))[name], arrivals)).queues
+    came_ns, went_ns = queue.entered.time_ns, queue.left.time_ns
+    end_ns = came_ns[int(share * len(came_ns))]
+    entered = queue.entered.select(came_ns <= end_ns)
+    left = queue.left.select(went_ns <= end_ns)
+    found = queue.through.found[: len(entered)]
+    waiting = found >= len(left)
+    assume(not np.isin(entered.time_ns[waiting | (found < 0)], went_ns).any())
+    limit = DropTail(8_000, True, FULL) if name == "bytes" else DropTail(8, False, 1)
+    cut = match(entered, left, int(waiting.sum()), "all", limit)
+    assert cut.pending.tolist() == waiting.tolist()
+    assert cut.lost.tolist() == (found < 0).tolist()
 
 
 @pytest.mark.parametrize("name", list(queues(Random(1))))
