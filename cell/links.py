@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from .batch import duration, line, percent, word
-from .frames import MTU, frame_bytes
+from .frames import ETHERNET_BYTES, MTU, frame_bytes
 from .numbers import Buffer, MtuBytes, Packets, Probability, Rate, Seed, SpanNs, TimeNs
 from .part import BY_KIND, UNLESS_ABSENT, UNLESS_OFF, UNLESS_USUAL, Part
 from .queues import Queue, queue_bytes, queue_lines
@@ -149,6 +149,27 @@ def _gemodel(chain: GilbertElliott) -> str:
     return "gemodel " + " ".join(f"{percent(share)}%" for share in shares)
 
 
+@dataclass(frozen=True, slots=True)
+class TokenBucket(Part):
+    """A policer: a frame passes if the bucket has as many bytes, which it takes; else it is dropped.
+
+    rate_bps: fill rate, bit/s of frames. burst_bytes: depth; full at first.
+    """
+
+    rate_bps: Rate
+    burst_bytes: Buffer
+
+    def words(self) -> str:
+        """Return the action of tc.
+
+        A frame is the IP packet and its 14 bytes of Ethernet, which are off where packets arrive.
+        """
+        return (
+            f"police rate {self.rate_bps}bit burst {self.burst_bytes} mtu 65535"
+            f" overhead {ETHERNET_BYTES} conform-exceed drop/ok"
+        )
+
+
 Rewriting = Literal["bleach", "mark"]
 
 REWRITING: dict[Rewriting, str] = {
@@ -194,8 +215,9 @@ class Interface(Part):
     bottleneck: whether this egress is the slowest link of some flow's data path.
     changes: of shaper or impairment, in order of time; repeat_ns: the period with which they
     repeat. Before the first one, the shaper's rate and the impairment apply.
-    arriving_ecn: what is done to packets that arrive by it: `bleach` makes them not ECN-capable,
-    marked ones as well; `mark` marks all that can be marked. Left out where nothing is.
+    arriving_bucket: what drops packets that arrive by it. arriving_ecn: what is done to their ECN:
+    `bleach` makes them not ECN-capable, marked ones as well; `mark` marks all that can be marked.
+    Both are left out where there is nothing.
     source: `file:line` of the statement that it comes from.
     """
 
@@ -208,6 +230,7 @@ class Interface(Part):
     bottleneck: bool = False
     changes: tuple[Change, ...] = ()
     repeat_ns: SpanNs | None = None
+    arriving_bucket: TokenBucket | None = field(default=None, metadata=UNLESS_ABSENT)
     arriving_ecn: Rewriting | None = field(default=None, metadata=UNLESS_ABSENT)
     source: Line = ""
 
@@ -273,13 +296,20 @@ def ingress_lines(interface: Interface) -> list[str]:
     """Return the lines of `tc -batch` that make what is done to packets that arrive by an
     interface.
     """
-    if interface.arriving_ecn is None:
+    name, actions = word(interface.name), arriving_actions(interface)
+    if not actions:
         return []
-    name, actions = word(interface.name), REWRITING[interface.arriving_ecn]
     return [
         line(f"qdisc add dev {name} clsact"),
         line(f"filter add dev {name} ingress protocol ip prio 1 matchall action {actions}"),
     ]
+
+
+def arriving_actions(interface: Interface) -> str:
+    """Return the actions of tc for packets that arrive by an interface; nothing: there are none."""
+    if interface.arriving_bucket is not None:
+        return interface.arriving_bucket.words()
+    return "" if interface.arriving_ecn is None else REWRITING[interface.arriving_ecn]
 
 
 def lower_lines(interface: str, netems: Sequence[Impairment]) -> list[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from fairc.dsl.core.entries import Entries, Entry, Parameter, Use
-from fairc.dsl.core.kinds import A_PACKET_RATE, Quantities, Words
+from fairc.dsl.core.kinds import A_PACKET_RATE, A_RATE, Quantities, Words
 from fairc.dsl.core.registry import Registry
-from fairc.dsl.core.units import PACKETS
-from fairc.dsl.model import Policer
+from fairc.dsl.core.units import DATA, PACKETS
+from fairc.dsl.model import Policer, TokenBucket
 from fairc.dsl.model.links import Charge, Feedback, Harshness
 
 _HARSHNESS: Words[Harshness] = Words("harshness", ("soft", "mild", "strict"))
@@ -26,7 +26,19 @@ FEEDBACK = Parameter(
 )
 CHARGE = Parameter("charge", _CHARGE, "when a re-echo takes its token", "forwarded")
 
+BUCKET_RATE = Parameter("rate", A_RATE, "fill rate of the bucket, of frames", required=True)
+BURST = Parameter(
+    "burst", Quantities((DATA,), open_low=True), "depth of the bucket, of frames", required=True
+)
+
 NONE = Entry("none", "No policing", runs=True)
+
+TOKEN_BUCKET = Entry(
+    "token_bucket",
+    "What finds too few tokens is dropped; it never waits",
+    (BUCKET_RATE, BURST),
+    runs=True,
+)
 
 POLICERS: Registry[Entry] = Registry(
     "policer",
@@ -39,16 +51,24 @@ POLICERS: Registry[Entry] = Registry(
             (RATE, DEPTH, HARSHNESS, FEEDBACK, CHARGE),
             runs=True,
         ),
+        TOKEN_BUCKET,
     ],
 )
 
 A_POLICER = Entries(POLICERS)
 
 
-def policer_of(use: Use[Entry], name: str = "") -> Policer | None:
+def policer_of(use: Use[Entry], name: str = "") -> Policer | TokenBucket | None:
     """Return the policer that a link is given, or None for `none`."""
     if use.entry is NONE:
         return None
+    if use.entry is TOKEN_BUCKET:
+        return TokenBucket(
+            name=name,
+            rate_bps=max(8, round(use[BUCKET_RATE].number)),
+            burst_bytes=max(1, round(use[BURST].number / 8)),
+            span=use.span,
+        )
     return Policer(
         name=name,
         rate=float(use[RATE].number),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from fairc.compiler import plan
+from fairc.dsl.model import Policer
 
 from .policers import policed_egresses, policer_at
 from .report import Report
@@ -85,7 +86,8 @@ def _watch_policer(captures: _Captures, wiring: Wiring, traffic: Traffic, egress
         return
     seen = {(capture.node, capture.interface, capture.direction) for capture in captures}
     watched: list[tuple[Egress, Literal["in", "out"]]] = [(wiring.other(egress), "in")]
-    if policer_at(egress).feedback != "none":
+    policer = policer_at(egress)
+    if isinstance(policer, Policer) and policer.feedback != "none":
         watched.extend([(egress, "out"), (egress, "in")])
     for end, direction in watched:
         if (end.node, end.name, direction) not in seen:

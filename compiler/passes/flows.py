@@ -11,6 +11,7 @@ from fairc.compiler import plan
 from fairc.dsl.core.diagnostics import Diagnostic
 from fairc.dsl.model import Flow, Scenario
 
+from .policers import policed_bps
 from .queues import bdp_bytes
 from .report import Report
 from .routing import RoutedPath, Traffic
@@ -147,11 +148,15 @@ def fair_share_ns(traffic: Traffic) -> dict[Egress, int]:
     ns.
     """
     bytes_across: dict[Egress, int] = defaultdict(int)
+    rates_bps: dict[Egress, int] = {}
     for flow, path in traffic:
         total = flow.workload.total_bytes(flow.connections)
         if path.bottleneck is not None and total is not None:
             bytes_across[path.bottleneck] += total
-    return {queue: total * 8 * NS // queue.rate_bps for queue, total in bytes_across.items()}
+            slowest = min(policed_bps(each) for each in path.data if each.rate_bps)
+            known = rates_bps.get(path.bottleneck, slowest)
+            rates_bps[path.bottleneck] = min(known, slowest)
+    return {queue: total * 8 * NS // rates_bps[queue] for queue, total in bytes_across.items()}
 
 
 def power_of_two(number: int) -> int:

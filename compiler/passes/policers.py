@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from fairc.compiler import plan
 from fairc.dsl.core.diagnostics import Label
-from fairc.dsl.model import Policer
+from fairc.dsl.model import Policer, TokenBucket
 from fairc.dsl.network.groups import user_of
 from fairc.dsl.network.policers import may_be_policed
 from fairc.words.queues import marks
@@ -19,6 +19,8 @@ from .wiring import Egress, Wiring
 
 Queues = Mapping[Egress, plan.Queue]
 
+LONGEST_BUCKET_NS = 64 * (2**32 - 1)
+
 
 def police(
     wiring: Wiring, queues: Queues, traffic: Traffic, report: Report
@@ -29,6 +31,9 @@ def police(
     for egress in policed_egresses(wiring):
         policer = policer_at(egress)
         crossing = [(flow, path) for flow, path in traffic if egress in path.data]
+        if isinstance(policer, TokenBucket):
+            _check_bucket(report, policer, egress, crossing)
+            continue
         ours = [(flow, path) for flow, path in crossing if may_be_policed(flow, users)]
         refused = _refuse_quic(report, policer, crossing, users)
         if not ours and not refused:
@@ -66,10 +71,51 @@ def policed_egresses(wiring: Wiring) -> list[Egress]:
     return sorted(found, key=lambda each: (each.link, not each.forward))
 
 
-def policer_at(egress: Egress) -> Policer:
+def policer_at(egress: Egress) -> Policer | TokenBucket:
     """Return the policer of an egress that `policed_egresses` has found."""
     assert egress.way.policer is not None
     return egress.way.policer
+
+
+def policed_bps(egress: Egress) -> int:
+    """Return the rate that packets may keep on an egress: that of its link, or of a token bucket
+    in front of it.
+    """
+    bucket = egress.way.policer
+    limit = bucket.rate_bps if isinstance(bucket, TokenBucket) else egress.rate_bps
+    return min(egress.rate_bps, limit)
+
+
+def _check_bucket(report: Report, bucket: TokenBucket, egress: Egress, crossing: Traffic) -> None:
+    """Refuse a bucket that nothing crosses, that no full frame fits into, or that Linux cannot
+    count.
+    """
+    frame, longest_s = egress.interface.frame_bytes, LONGEST_BUCKET_NS / 1e9
+    if not crossing:
+        report.reject(
+            "idle-policer",
+            "this policer polices nobody",
+            bucket.span,
+            note="no flow sends data this way",
+            help="police the direction from the server to the client",
+        )
+    if bucket.burst_bytes < frame:
+        report.reject(
+            "shallow-bucket",
+            "this bucket never holds the tokens of a full packet",
+            bucket.span,
+            note=f"a full frame has {frame} bytes, and the bucket {bucket.burst_bytes}: all are"
+            " dropped",
+            help=f"write a `burst` of at least {frame}B",
+        )
+    elif 8 * bucket.burst_bytes * 10**9 > LONGEST_BUCKET_NS * bucket.rate_bps:
+        report.reject(
+            "deep-bucket",
+            f"this bucket takes more than {longest_s:.0f} s to fill",
+            bucket.span,
+            note="Linux keeps that time as a 32-bit number of ticks of 64 ns",
+            help="write a smaller `burst`, or leave the policer out",
+        )
 
 
 def _refuse_quic(report: Report, policer: Policer, crossing: Traffic, users: bool) -> bool:

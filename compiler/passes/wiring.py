@@ -22,7 +22,7 @@ from ipaddress import IPv4Address
 from typing import Literal
 
 from fairc.compiler import plan
-from fairc.dsl.model import Direction, Link, Network
+from fairc.dsl.model import Direction, Link, Network, TokenBucket
 
 from .dynamics import rate_changes
 from .hops import Densest, hop, is_changed
@@ -179,15 +179,18 @@ class Wiring:
         impairment = None
         changes: tuple[plan.Change, ...] = ()
         repeat_ns = None
-        ecn = None
+        ecn = bucket = None
+        arriving = link.backward if forward else link.forward
         if node in queued:
             part = "queue"
             if way.rate_bps:
                 changes, repeat_ns = rate_changes(way)
         elif part == "hop":
             impairment, changes = hop(way, self._densest)
-            arriving = link.backward if forward else link.forward
             ecn = None if arriving.ecn == "none" else arriving.ecn
+        elif self.kinds[node] == "hop" and isinstance(arriving.policer, TokenBucket):
+            policer = arriving.policer
+            bucket = plan.TokenBucket(policer.rate_bps, policer.burst_bytes)
         interface = plan.Interface(
             name=_interface_name(node, len(self.egresses[node])),
             address=f"{address}/30",
@@ -195,6 +198,7 @@ class Wiring:
             impairment=impairment,
             changes=changes,
             repeat_ns=repeat_ns,
+            arriving_bucket=bucket,
             arriving_ecn=ecn,
             source=str(way.span),
         )

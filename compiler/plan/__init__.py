@@ -15,7 +15,7 @@ The rest:
     header     the plan: what was swept, what is measured and shown
 """
 
-from fairc.cell.links import Change, GilbertElliott, Impairment, Interface, Shaper
+from fairc.cell.links import Change, GilbertElliott, Impairment, Interface, Shaper, TokenBucket
 from fairc.cell.model import (
     SAMPLE_EVERY_NS,
     Cable,
@@ -135,6 +135,7 @@ __all__ = [
     "Shaper",
     "SharedArrivals",
     "Shown",
+    "TokenBucket",
     "TransportOptions",
     "VideoWorkload",
     "Workload",

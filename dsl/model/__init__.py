@@ -21,6 +21,7 @@ from .links import (
     Direction,
     Event,
     Policer,
+    TokenBucket,
     Trace,
     Transmit,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "Queue",
     "Refusal",
     "Scenario",
+    "TokenBucket",
     "Trace",
     "Transmit",
     "Transport",

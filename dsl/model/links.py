@@ -84,6 +84,19 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenBucket:
+    """Rate policing of one direction of a link: a frame that finds too few tokens is dropped.
+
+    rate_bps: fill rate, bit/s of frames. burst_bytes: depth of the bucket, bytes of frames.
+    """
+
+    name: str
+    rate_bps: int
+    burst_bytes: int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Direction:
     """One direction of a link. A packet meets its queue and rate, then loss, then delay.
 
@@ -110,7 +123,7 @@ class Direction:
     changes: tuple[Change, ...] = ()
     trace: Trace | None = None
     mtu: int = MTU
-    policer: Policer | None = None
+    policer: Policer | TokenBucket | None = None
     transmit: Transmit = "frames"
     ecn: Ecn = "none"
     ecn_given: Span | None = None

@@ -58,7 +58,7 @@ class _LinkSide:
     trace: model.Trace | None
     queue: model.Queue
     mtu: Quantity | None
-    policer: model.Policer | None
+    policer: model.Policer | model.TokenBucket | None
     transmit: model.Transmit
     ecn: Ecn
     ecn_given: Span | None

@@ -136,7 +136,7 @@ def with_feedback(network: model.Network, flows: Sequence[model.Flow]) -> list[m
         way.policer
         for link in network.links
         for way in (link.forward, link.backward)
-        if way.policer is not None and way.policer.feedback != "none"
+        if isinstance(way.policer, model.Policer) and way.policer.feedback != "none"
     ]
     if not reading:
         return list(flows)

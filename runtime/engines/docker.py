@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fairc.cell.expansion import expand
-from fairc.cell.links import REWRITING
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import containers as target
 from fairc.compiler.targets import images, runner
@@ -195,7 +194,7 @@ class DockerEngine:
         """Raise EngineUnavailable for what this kernel or containers cannot do."""
         missing = [diagnostic.message for diagnostic in target.obstacles(cell)]
         qdiscs, ccas, devices = host.qdiscs(cell), host.ccas(cell), host.devices(cell)
-        actions = [REWRITING[how] for how in host.rewritings(cell)]
+        actions = host.actions(cell)
         asked = (*qdiscs, *ccas, *devices, *actions, host.ACCURATE_ECN)
         new = [name for name in asked if name not in self._found]
         if new and not missing:

@@ -15,7 +15,7 @@ from pathlib import Path
 from fairc.cell import iperf3
 from fairc.cell.batch import BEYOND_TC
 from fairc.cell.expansion import lower
-from fairc.cell.links import REWRITING, Rewriting
+from fairc.cell.links import arriving_actions
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets.binary import NAME, EndpointsMissing, find_endpoints
 from fairc.words.queues import QUEUES
@@ -38,8 +38,6 @@ QDISCS = {
     "tbf": "rate 1mbit burst 1514 limit 3028",
     **{name: arguments for queue in QUEUES for name, arguments in queue.probes.items()},
 }
-MODULES = {"bleach": ("pedit", "csum"), "mark": ("skbmod",)}
-"""Of the kernel, for what a link does to ECN."""
 PROBE_S = 10.0
 ACCURATE_ECN = "/proc/sys/net/ipv4/tcp_ecn_option"
 """Exists exactly if TCP has AccECN; each network namespace has its own."""
@@ -166,10 +164,15 @@ def ccas(cell: Cell) -> list[str]:
     return sorted({flow.cca for flow in kernels if flow.cca} | {pep.cca for pep in cell.peps})
 
 
-def rewritings(cell: Cell) -> list[Rewriting]:
-    """Return what the links of a cell do to ECN."""
-    every = (each.arriving_ecn for node in cell.nodes for each in node.interfaces)
-    return sorted({how for how in every if how is not None})
+def actions(cell: Cell) -> list[str]:
+    """Return the actions of filters that a cell's links need."""
+    every = (arriving_actions(each) for node in cell.nodes for each in node.interfaces)
+    return sorted({text for text in every if text})
+
+
+def _modules(text: str) -> list[str]:
+    """Return the kernel's modules of actions."""
+    return [f"act_{action.split()[0]}" for action in text.split(" pipe action ")]
 
 
 def wants_accurate_ecn(cell: Cell) -> bool:
@@ -200,11 +203,10 @@ def needs(cell: Cell, kernel: Kernel = HERE) -> Iterator[tuple[str, bool]]:
                 " have no delay"
             )
         yield need, kernel.has_qdisc(kind)
-    for how in rewritings(cell):
-        modules = ", ".join(f"act_{name}" for name in MODULES[how])
+    for text in actions(cell):
         yield (
-            f"filters for `ecn = {how}` of a link (modules cls_matchall, {modules})",
-            kernel.has_actions(REWRITING[how]),
+            f"filters of packets (modules cls_matchall, {', '.join(_modules(text))})",
+            kernel.has_actions(text),
         )
     if wants_accurate_ecn(cell):
         yield "accurate ECN (net.ipv4.tcp_ecn_option)", kernel.has_accurate_ecn()

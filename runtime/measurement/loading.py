@@ -21,6 +21,7 @@ from . import (
     qdisc,
     queues,
     round_trips,
+    token_buckets,
 )
 from .artefacts import NS, ArtefactError, Artefacts, Ending, field
 from .paths import PathError, Paths, Place
@@ -46,7 +47,8 @@ def load(cell: Cell, folder: Path) -> Measurement:
     after = qdisc.load(artefacts, "qdisc-after.json")
     histories = changes.load(artefacts, cell)
     policing = policers.load(artefacts, cell, captures, ending.epoch_ns)
-    dropped = policers.dropped_packets(policing)
+    buckets = token_buckets.load(cell, captures, ending.epoch_ns)
+    dropped = {**policers.dropped_packets(policing), **token_buckets.dropped_packets(buckets)}
     try:
         records = queues.assemble(captures, Paths(cell), ending.epoch_ns, after, histories, dropped)
     except PathError as error:
@@ -70,6 +72,7 @@ def load(cell: Cell, folder: Path) -> Measurement:
         peps=tuple(peps.load(artefacts, pep) for pep in cell.peps),
         processing=processing.load(artefacts, cell),
         policers=policing,
+        token_buckets=buckets,
     )
 
 

@@ -40,6 +40,7 @@ from .policers import PolicerRecord
 from .queues import QueueRecord
 from .round_trips import RoundTrips, SenderCapture, unknown
 from .slots import apportion, edges
+from .token_buckets import BucketRecord
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -261,6 +262,7 @@ class Measurement:
     peps: tuple[PepRecord, ...] = ()
     processing: processing.Processing = processing.NONE
     policers: tuple[PolicerRecord, ...] = ()
+    token_buckets: tuple[BucketRecord, ...] = ()
     window: Window | None = None
 
     def within(self, window: Window) -> Measurement:

@@ -109,6 +109,10 @@ def policed_loss(measurement: Measurement, flow: FlowRecord) -> float:
         ours = policer.of_flow(flow.plan.name)
         if ours is not None:
             passed *= 1 - _share(policer, ours & measurement.counts(policer.arrival_s))
+    for bucket in measurement.token_buckets:
+        came = bucket.of_flow(measurement.cell, flow.plan.name)
+        came &= measurement.counts(bucket.arrival_s)
+        passed *= 1 - float((came & bucket.dropped).sum() / max(1, came.sum()))
     return 1 - passed
 
 

@@ -46,7 +46,7 @@ from .marking import marking
 from .options import transport_options
 from .order import copies, overtaking, queue_order
 from .peps import proxies
-from .policing import policing
+from .policing import policing, token_buckets
 from .processing import processing, transmission
 from .schedule import schedule
 from .service import changes, outdated, overrun, service_rate, service_schedule
@@ -81,6 +81,7 @@ CHECKS: tuple[Check, ...] = (
     page_loads,
     proxies,
     policing,
+    token_buckets,
     machine_load,
     schedule,
     service_schedule,

@@ -57,9 +57,11 @@ def random_loss(measurement: Measurement) -> Iterator[Finding]:
 def other_drops(measurement: Measurement) -> Iterator[Finding]:
     """Rule 2: nothing is dropped except at a bottleneck or by planned random loss."""
     bottlenecks = {queue.place for queue in measurement.queues}
+    interfaces = measurement.paths.interfaces.items()
+    policed = {place for place, each in interfaces if each.arriving_bucket}
     for place, after in sorted(measurement.qdiscs_after.items()):
-        if place in bottlenecks:
-            continue
+        if place in bottlenecks or place in policed:
+            continue  # `token_buckets` judges what these drop
         dropped = drops_since(measurement.qdiscs_before.get(place, ()), after)
         interface = measurement.paths.interfaces.get(place)
         impairment = interface.impairment if interface else None

@@ -8,6 +8,7 @@ import numpy as np
 
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.policers import PolicerRecord
+from fairc.runtime.measurement.qdisc import drops_since
 
 from .finding import BUSY, Finding, see
 from .schedule import LATE_S
@@ -75,6 +76,33 @@ def policing(measurement: Measurement) -> Iterator[Finding]:
                 " captures imply: packets that come at nearly the same time were policed in"
                 " another order;"
                 " run the cell on an engine in virtual time",
+            )
+
+
+def token_buckets(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 20: token buckets dropped the packets that the reference model drops, and no other.
+
+    The kernel counts its drops, and what the model drops must not be seen behind the bucket; a
+    packet that the kernel dropped and the model did not is missing there, like one that had room in
+    the queue (`buffers`).
+    """
+    queues = {queue.place: queue for queue in measurement.queues}
+    for bucket in measurement.token_buckets:
+        name, place = "/".join(bucket.place), bucket.place
+        before = measurement.qdiscs_before.get(place, ())
+        counted = drops_since(before, measurement.qdiscs_after.get(place, ()))
+        dropped = int(bucket.dropped.sum())
+        different = abs(counted - dropped)
+        for node_interface, queue in queues.items():
+            if node_interface[0] == place[0]:
+                different = max(different, int(queue.through.strangers.sum()))
+        if different:
+            grave = different > MOST_DIFFERENT * len(bucket.packets)
+            yield Finding(
+                "invalid" if grave else "flagged",
+                f"the token bucket at {name} dropped {counted} of {len(bucket.packets)} packets,"
+                f" and by its rate and depth {dropped}; {different} packets were treated otherwise:"
+                " another filter was in force, or it saw them at other times than the capture",
             )
 
 

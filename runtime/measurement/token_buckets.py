@@ -1,0 +1,115 @@
+"""Token buckets of a cell: what each must have done to every packet, by the reference model.
+
+The model is that of Linux's act_police, over the captured arrivals: a bucket holds time, at most
+the burst at its rate, and fills as time goes by; a frame that finds as much as it takes to send at
+the rate takes it and passes, any other is dropped and takes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairc.cell.links import TokenBucket
+from fairc.compiler.plan import Cell
+
+from . import pcap
+from .artefacts import ArtefactError
+from .selection import packets_of
+
+Bools = NDArray[np.bool_]
+Place = tuple[str, str]
+
+TICK_NS = 64
+"""Unit in which a burst reaches the kernel (PSCHED_SHIFT)."""
+
+
+@dataclass(frozen=True)
+class BucketRecord:
+    """A token bucket: where its packets arrive, these, and which of them it must have dropped.
+
+    capture: the name of the capture of its arrivals.
+    """
+
+    plan: TokenBucket
+    place: Place
+    capture: str
+    packets: pcap.Packets
+    dropped: Bools
+    epoch_ns: int
+
+    @property
+    def arrival_s(self) -> NDArray[np.float64]:
+        """When each packet arrived, s after the epoch."""
+        after: NDArray[np.float64] = (self.packets.time_ns - self.epoch_ns).astype(
+            np.float64
+        ) * 1e-9
+        return after
+
+    def of_flow(self, cell: Cell, name: str) -> Bools:
+        """Return which packets are a flow's data."""
+        flow = next(each for each in cell.flows if each.name == name)
+        return packets_of(cell, flow, self.packets)
+
+
+def load(
+    cell: Cell, captures: Mapping[str, pcap.Capture], epoch_ns: int
+) -> tuple[BucketRecord, ...]:
+    """Return the buckets of a cell with captures. Raises ArtefactError."""
+    if cell.captured == "none":
+        return ()
+    found = []
+    for node in cell.nodes:
+        for interface in node.interfaces:
+            bucket = interface.arriving_bucket
+            if bucket is None:
+                continue
+            place = node.name, interface.name
+            names = [c.name for c in cell.captures if (c.node, c.interface) == place]
+            names = [name for name in names if name in captures]
+            if not names:
+                raise ArtefactError(f"the plan does not capture what comes to {'/'.join(place)}")
+            packets = captures[names[0]].packets
+            dropped = decide(bucket, packets.time_ns, packets.frame_bytes)
+            found.append(
+                BucketRecord(
+                    bucket, place, names[0], packets, dropped & (packets.ip_bytes > 0), epoch_ns
+                )
+            )
+    return tuple(found)
+
+
+def decide(
+    bucket: TokenBucket, time_ns: NDArray[np.int64], frame_bytes: NDArray[np.int64]
+) -> Bools:
+    """Return which frames a bucket drops, which is full at first (Linux, tcf_police_act)."""
+    bytes_per_s = bucket.rate_bps // 8
+    factor, shift = _factor(bytes_per_s)
+    most = -(-bucket.burst_bytes * 10**9 // (bytes_per_s * TICK_NS)) * TICK_NS
+    tokens, then = most, int(time_ns[0]) if len(time_ns) else 0
+    dropped = np.zeros(len(time_ns), np.bool_)
+    for number, (now, size) in enumerate(zip(time_ns.tolist(), frame_bytes.tolist(), strict=True)):
+        left = min(most, tokens + min(now - then, most)) - (size * factor >> shift)
+        if left >= 0:
+            tokens, then = left, now
+        else:
+            dropped[number] = True
+    return dropped
+
+
+def _factor(bytes_per_s: int) -> tuple[int, int]:
+    """Return by what bytes are multiplied and shifted to get ns (psched_ratecfg_precompute)."""
+    factor, shift = 10**9, 0
+    while True:
+        multiple = factor // bytes_per_s
+        if multiple & 1 << 31 or factor & 1 << 63:
+            return multiple, shift
+        factor, shift = factor << 1, shift + 1
+
+
+def dropped_packets(records: tuple[BucketRecord, ...]) -> Mapping[str, Bools]:
+    """Return, by capture name, which packets never got past a bucket."""
+    return {record.capture: record.dropped for record in records}
