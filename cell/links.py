@@ -151,7 +151,7 @@ def _gemodel(chain: GilbertElliott) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TokenBucket(Part):
-    """A policer: a frame passes if the bucket has as many bytes, which it takes; else it is dropped.
+    """A policer: a frame passes if the bucket has as many bytes, which it takes, or is dropped.
 
     rate_bps: fill rate, bit/s of frames. burst_bytes: depth; full at first.
     """

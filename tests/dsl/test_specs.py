@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from fairc.dsl import load, read
+from fairc.dsl.model import Policer
 from fairc.words.workloads import File, Load
 
 CELLS = {
@@ -109,7 +110,7 @@ def test_conex_is_a_policer_for_every_rate(examples: Path) -> None:
             way.policer
             for link in scenario.network.links
             for way in (link.forward, link.backward)
-            if way.policer is not None
+            if isinstance(way.policer, Policer)
         ]
         assert (policer.depth, policer.feedback, policer.charge) == (45, "accurate", "forwarded")
         policers.append((policer.rate, policer.harshness))
@@ -121,7 +122,12 @@ def test_youtube_runs_with_and_without_a_policer(examples: Path) -> None:
     assert experiment is not None and len(found) == 0
     networks = [c.scenario.network for c in experiment.configurations()]
     rates = [
-        [way.policer.rate for link in n.links for way in (link.forward,) if way.policer]
+        [
+            way.policer.rate
+            for link in n.links
+            for way in (link.forward,)
+            if isinstance(way.policer, Policer)
+        ]
         for n in networks
     ]
     assert rates == [[], [15.0], [5.0], []]
