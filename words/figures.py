@@ -56,8 +56,8 @@ _LOG = P("log", _AXES, "logarithmic axes, which take positive values only")
 _LOG_X = P("log", Words("axis", ("x",)), "a logarithmic axis, which takes positive values only")
 
 
-MAX_LINES = 12
-"""Lines of one panel, distinguished by colours and dashes."""
+MAX_LINES = 18
+"""Lines of one panel: six colours in three dashes each (runtime/report/figures/style.py)."""
 
 
 @dataclass(frozen=True, kw_only=True)

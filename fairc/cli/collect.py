@@ -12,7 +12,7 @@ from fairc.runtime.store.copying import copy_plan
 from fairc.runtime.store.folder import Store, StoreError, read_plan
 
 from . import console
-from .conclusion import conclude, default_run
+from .conclusion import conclude, default_run, suite_of
 from .failures import Status, UsageError
 
 SHOWN = 10
@@ -32,7 +32,7 @@ def collect(
         chosen = collection.choose(plan, machine)
     except StoreError as error:
         raise UsageError(str(error)) from None
-    run = output or default_run(header.experiment)
+    run = output or default_run(header.experiment, suite_of(header))
     if run.resolve() == plan.resolve():
         raise UsageError(f"{plan} holds the plan; the run needs a separate directory", "-o RUN")
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePath
 
+from fairc.compiler.plan import Plan
 from fairc.runtime.claims.wording import lines
 from fairc.runtime.repetitions import reading
 from fairc.runtime.report import build
@@ -24,6 +25,12 @@ def default_run(name: str, suite: str = "") -> Path:
     suite: the name of its file, if that has several; their folder is that of the file's name.
     """
     return Path("results") / suite / name
+
+
+def suite_of(plan: Plan) -> str:
+    """Return the name of a plan's file, if that has several experiments; else empty."""
+    name = PurePath(plan.file).stem
+    return name if plan.experiments and name != ".." else ""
 
 
 def conclude(

@@ -11,7 +11,7 @@ from fairc.runtime.pack import rebuilding
 from fairc.runtime.store.folder import CELLS
 
 from . import console
-from .conclusion import default_run
+from .conclusion import default_run, suite_of
 from .failures import UsageError
 from .results import plan_of
 
@@ -25,7 +25,7 @@ def run_of(target: Path, output: Path | None = None) -> Path:
     """Return a run directory: the target itself or, if it is a pack, the folder that it is unpacked
     into.
 
-    output: that folder; None: `results/EXPERIMENT`, as for `fairc run`. A folder that already holds
+    output: that folder; None: the default of `fairc run`. A folder that already holds
     the same plan is used as it is. Raises PackError, StoreError, UsageError.
     """
     if not is_pack(target):
@@ -38,7 +38,7 @@ def run_of(target: Path, output: Path | None = None) -> Path:
         unpacked.mkdir()
         rebuilding.unpack(target, unpacked)
         plan = plan_of(unpacked)
-        place = output or default_run(plan.experiment)
+        place = output or default_run(plan.experiment, suite_of(plan))
         if place.exists() and any(place.iterdir()):
             there, here = (folder / CELLS for folder in (place, unpacked))
             if not there.is_file() or there.read_bytes() != here.read_bytes():
@@ -51,6 +51,7 @@ def run_of(target: Path, output: Path | None = None) -> Path:
             return place
         if place.exists():
             place.rmdir()
+        place.parent.mkdir(parents=True, exist_ok=True)
         unpacked.replace(place)
     console.say(f"unpacked into {place}")
     return place

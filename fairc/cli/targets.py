@@ -18,6 +18,7 @@ from fairc.runtime.engines import kind_of
 from fairc.runtime.store.copying import copy_plan
 from fairc.runtime.store.folder import LOCK, PLAN, Store, read_cells, read_plan
 
+from .conclusion import suite_of
 from .failures import UsageError
 from .sources import runnable, show_warnings
 
@@ -109,7 +110,9 @@ def _folder(target: Path) -> RunTarget:
 
     axes = tuple(axis.name for axis in header.axes)
     # A run directory is a plan, too; the engine of its results takes precedence.
-    return RunTarget(header.experiment, "", axes, Store(target).engine or header.engine, on)
+    return RunTarget(
+        header.experiment, suite_of(header), axes, Store(target).engine or header.engine, on
+    )
 
 
 def on_engine(

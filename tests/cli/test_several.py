@@ -87,3 +87,20 @@ def test_where_runs_the_experiments_that_have_its_names(fairc: Fairc) -> None:
     assert {path.name for path in Path("results/suite").iterdir() if path.is_dir()} >= {"first"}
     assert not Path("results/suite/second").exists()
     assert "unknown-name" in fairc("run", "suite.fexp", "--where", "k == 3").err
+
+
+def test_a_compiled_plan_a_collection_and_a_pack_of_one_of_them(fairc: Fairc) -> None:
+    """All go where `fairc run FILE` would put the experiment."""
+    assert fairc("compile", "suite.fexp:first", "-o", "plan", "--target", "json").status == 0
+    assert fairc("cell", "plan", "--index", "0-3").status == 0
+    assert fairc("run", "plan", "--collect").status == 0
+    assert {path.name for path in Path("results").iterdir()} == {"suite"}
+    assert "cells to run" not in fairc("run", "suite.fexp:first").err
+    assert "cells to run" not in fairc("run", "plan").err
+    assert fairc("pack", "results/suite/first", "-o", "first.zip").status == 0
+    Path("results").rename("before")
+    called = fairc("verify", "first.zip")
+    assert called.status == 0, called.err
+    assert fairc("report", "first.zip").status == 0
+    assert {path.name for path in Path("results").iterdir()} == {"suite"}
+    assert Path("results/suite/first/report.html").is_file()

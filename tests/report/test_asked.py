@@ -401,9 +401,9 @@ def test_a_table_holds_the_numbers(make_run: Maker) -> None:
 
 
 def test_too_much_for_a_figure_is_said(make_run: Maker) -> None:
-    flows = tuple(f"flow{i}" for i in range(13))
+    flows = tuple(f"flow{i}" for i in range(19))
     figures = planned("cdf(goodput, by: flow)  histogram(goodput, by: flow)").figures
     path = make_run(flows=flows, repeat=2, duration_s=1.0, figures=figures)
-    for index, told in ((0, "13 groups are more than 12 lines"), (1, "13 panels are more than")):
+    for index, told in ((0, "19 groups are more than 18 lines"), (1, "19 panels are more than")):
         with pytest.raises(NothingToDraw, match=told):
             asked(path, index)

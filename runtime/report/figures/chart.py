@@ -45,6 +45,8 @@ _TOP = 0.18
 _BETWEEN = 0.26
 """Inches between rows, for a panel's heading and the tick labels above it."""
 _MIN_PANEL = 0.5
+NAME_HEIGHT = 8.5 / 72
+"""Inches from one name at the end of a line to the next."""
 
 
 class Scale(Protocol):
@@ -110,7 +112,8 @@ class Chart:
     """Small multiples in inches: panels of one height, in rows, below a legend.
 
     heights: of up to `lone` panels, and of more, inches; less where the figure would be higher
-    than `MAX_HEIGHT`. Panels that would be too low for it stand in more columns.
+    than `MAX_HEIGHT`, and more where the names of lines need it. Panels that would be too low stand
+    in more columns.
     across: how many panels stand side by side on a page; 0: as many as fit. left: inches for the
     names and numbers of the vertical axis of each panel. share: whether all panels have the same
     horizontal axis; then only the lowest of each column shows its numbers.
@@ -131,7 +134,8 @@ class Chart:
         ends = [[end for mark in p.marks if (end := mark.end) is not None] for p in self.panels]
         names = [text for of_panel in ends for _, text, _ in of_panel]
         room = label_room(names) if names else 0.0
-        figure, panels, columns = self._panels(width, room or _RIGHT)
+        named = max(sum(bool(text) for _, text, _ in of_panel) for of_panel in ends)
+        figure, panels, columns = self._panels(width, room or _RIGHT, named * NAME_HEIGHT)
         inches = float(panels[0].get_position().width * figure.get_figwidth())
         for place, (axes, panel) in enumerate(zip(panels, self.panels, strict=True)):
             for mark in panel.marks:
@@ -148,10 +152,10 @@ class Chart:
         draw_keys(figure, self.keys, width)
         return figure
 
-    def _panels(self, width: Width, right: float) -> tuple[Figure, list[Axes], int]:
+    def _panels(self, width: Width, right: float, low: float) -> tuple[Figure, list[Axes], int]:
         """Return a figure, its axes row by row, and how many of them stand side by side.
 
-        right: inches kept free at the right of each.
+        right: inches kept free at the right of each; low: their height at least, if it fits.
         """
         count = len(self.panels)
         full = WIDTHS[width]
@@ -166,7 +170,7 @@ class Chart:
 
         while most() < _MIN_PANEL and columns < count:
             columns += 1
-        height = min(self.heights[count > self.lone], most())
+        height = min(max(self.heights[count > self.lone], low), most())
         rows = -(-count // columns)
         total = top + rows * height + (rows - 1) * gap + _BOTTOM
         figure = Figure(figsize=(full, total))
@@ -204,7 +208,7 @@ def name_ends(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
     low, high = axes.get_ylim()
     figure = axes.get_figure(root=True)
     assert figure is not None
-    gap = 8.5 / (axes.get_position().height * figure.get_figheight() * 72)
+    gap = NAME_HEIGHT / (axes.get_position().height * figure.get_figheight())
     heights = [y for y, _, _ in ends]
     if axes.get_yscale() == "log":
         low, high, heights = log(low), log(high), [log(y) for y in heights]
