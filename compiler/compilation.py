@@ -65,7 +65,8 @@ class Compilation:
             engine = ""  # no engine can
         concern = engine_choice.CONCERN
         found = (d for d in self._found.values() if concern.get(d.code, engine) == engine)
-        return Diagnostics([*self._experiment.diagnostics, *found])
+        known = self._experiment.diagnostics
+        return Diagnostics([*known, *map(known.attributed, found)])
 
     @cached_property
     def plan(self) -> Plan:

@@ -29,7 +29,7 @@ from .grid.grid_checks import Draws, draw_sample, draws, excluded, occurring
 from .grid.settings import Overrides
 from .grid.sweeps import RESERVED, Grid
 from .imports import imported
-from .inheritance import whole
+from .inheritance import bases, whole
 from .results.amounts import Sweep
 from .results.claim_forms import statistical
 from .results.claims import check_claims
@@ -170,6 +170,7 @@ class Checker:
         self, chosen: syntax.Experiment, declared: Mapping[str, syntax.Experiment]
     ) -> Experiment | None:
         experiment = whole(chosen, declared)
+        self.diagnostics.inherit(chosen.name.text, [base.span for base in bases(chosen, declared)])
         self._elsewhere = {
             name
             for other in (self._others if self._overrides.names else ())

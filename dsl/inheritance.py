@@ -32,6 +32,24 @@ def whole(
     declared: all experiments and templates of a file, by name. Raises CompileError for a base that
     does not exist, for bases in a circle, and for a swept name that is left without values.
     """
+    chain = _chain(experiment, declared)
+    statements = chain.pop().statements
+    while chain:
+        statements = _merged(statements, chain.pop().statements)
+    return replace(experiment, statements=statements)
+
+
+def bases(
+    experiment: syntax.Experiment, declared: Mapping[str, syntax.Experiment]
+) -> tuple[syntax.Experiment, ...]:
+    """Return what an experiment inherits from, nearest first; arguments as of `whole`."""
+    return tuple(_chain(experiment, declared)[1:])
+
+
+def _chain(
+    experiment: syntax.Experiment, declared: Mapping[str, syntax.Experiment]
+) -> list[syntax.Experiment]:
+    """Return an experiment and its bases, nearest first."""
     chain = [experiment]
     while (base := chain[-1].extends) is not None:
         if base.text not in declared:
@@ -48,10 +66,7 @@ def whole(
         if len(chain) > DEPTH_LIMIT:
             fail("too-deep", f"more than {DEPTH_LIMIT} experiments extend each other", base.span)
         chain.append(following)
-    statements = chain.pop().statements
-    while chain:
-        statements = _merged(statements, chain.pop().statements)
-    return replace(experiment, statements=statements)
+    return chain
 
 
 def _merged(

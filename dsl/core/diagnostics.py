@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from .source import Span
@@ -37,6 +37,7 @@ class Diagnostic:
     help: what to do.
     about: what it is about, if other places can say the same of it; reported once for each, at the
     first place.
+    experiments: in which it arises, if they inherit what it is about.
     """
 
     code: str
@@ -48,6 +49,23 @@ class Diagnostic:
     help: str | None = None
     severity: Severity = Severity.ERROR
     about: Span | None = None
+    experiments: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str, int, str]:
+        """What the same finding has in common wherever it arises."""
+        span = self.about or self.span
+        name, start = (span.source.name, span.start) if span else ("", 0)
+        return self.code, name, start, self.message
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Why, and which experiments inherit what it is about."""
+        if not self.experiments:
+            return self.notes
+        names = ", ".join(f"`{name}`" for name in self.experiments)
+        inherit = "inherits" if len(self.experiments) == 1 else "inherit"
+        return (*self.notes, f"in {names}, which {inherit} this")
 
 
 class CompileError(Exception):
@@ -63,14 +81,33 @@ class Diagnostics:
 
     def __init__(self, items: Iterable[Diagnostic] = ()) -> None:
         self._items: dict[tuple[str, str, int, str], Diagnostic] = {}
+        self._heir, self._inherited = "", tuple[Span, ...]()
         for item in items:
             self.add(item)
 
     def add(self, diagnostic: Diagnostic) -> None:
-        """Keep a diagnostic, unless the same one is already there for the same place."""
-        span = diagnostic.about or diagnostic.span
-        name, start = (span.source.name, span.start) if span else ("", 0)
-        self._items.setdefault((diagnostic.code, name, start, diagnostic.message), diagnostic)
+        """Keep a diagnostic, unless the same one is already there for the same place; of that, add
+        the experiments in which it arises.
+        """
+        added = self.attributed(diagnostic)
+        kept = self._items.setdefault(added.key, added)
+        experiments = tuple(dict.fromkeys((*kept.experiments, *added.experiments)))
+        if experiments != kept.experiments:
+            self._items[added.key] = replace(kept, experiments=experiments)
+
+    def inherit(self, experiment: str, bases: Iterable[Span]) -> None:
+        """From now on attribute what is found in the text of its bases to an experiment."""
+        self._heir, self._inherited = experiment, tuple(bases)
+
+    def attributed(self, diagnostic: Diagnostic) -> Diagnostic:
+        """Return a diagnostic with the experiment in which it arises if that inherits it."""
+        span = diagnostic.span
+        if span is None or diagnostic.experiments:
+            return diagnostic
+        for base in self._inherited:
+            if base.source is span.source and base.start <= span.start < base.end:
+                return replace(diagnostic, experiments=(self._heir,))
+        return diagnostic
 
     def __iter__(self) -> Iterator[Diagnostic]:
         return iter(sorted(self._items.values(), key=_place))

@@ -64,7 +64,7 @@ def _object(d: Diagnostic) -> dict[str, object]:
         "place": _place(d.span) if d.span else None,
         "note": d.note,
         "labels": [{"place": _place(label.span), "text": label.text} for label in d.labels],
-        "notes": list(d.notes),
+        "notes": list(d.remarks),
         "help": d.help,
     }
 
@@ -111,7 +111,7 @@ def _full(d: Diagnostic, colour: bool) -> str:
             for mark in here:
                 main = mark is marks[0]
                 lines.append(f"{bar} {paint(tone if main else _BLUE, _caret(mark, main, cut))}")
-    lines += [f"{' ' * gutter} = note: {_safe(note)}" for note in d.notes]
+    lines += [f"{' ' * gutter} = note: {_safe(note)}" for note in d.remarks]
     if d.help:
         lines.append(f"{paint(_BOLD, 'help')}: {_safe(d.help)}")
     return "\n".join(line.rstrip() for line in lines) + "\n"

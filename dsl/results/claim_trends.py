@@ -23,7 +23,8 @@ def trend_of(holds: syntax.Expr) -> syntax.Call | None:
     node = holds
     while isinstance(node, syntax.Group):
         node = node.inner
-    if isinstance(node, syntax.Call) and node.name.text in words.TRENDS:
+    if isinstance(node, syntax.Call) and (node.name.text in words.TRENDS or _may_be_trend(node)):
+        words.TRENDS.get(node.name.text, node.name.span)
         return node
     for part in node.walk():
         if isinstance(part, syntax.Call) and part.name.text in words.TRENDS:
@@ -34,6 +35,11 @@ def trend_of(holds: syntax.Expr) -> syntax.Call | None:
                 help=f"write `holds = {part.span.text}`",
             )
     return None
+
+
+def _may_be_trend(call: syntax.Call) -> bool:
+    """Return whether a call is meant as a trend, going by its argument."""
+    return any(a.key is not None and a.key.text == words.OVER.name for a in call.arguments)
 
 
 class Trends(ClaimUnits):

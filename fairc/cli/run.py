@@ -96,18 +96,18 @@ def run(
         raise UsageError("--machine needs --collect: it chooses whose results to collect")
     packed = is_pack(target)
     target = run_of(target, output)
-    asked = Asked(
+    options = RunOptions(
         engine, requested_engine(engine), jobs, where, fresh, phases, allow_image, packed, strict
     )
     experiments = read_target(target, settings)
     if len(experiments) > 1:
-        return all_of(experiments, output, asked)
+        return all_of(experiments, output, options)
     (what,) = experiments
-    return one_of(what, output or default_run(what.experiment, what.suite), asked)
+    return one_of(what, output or default_run(what.experiment, what.suite), options)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RunOptions:
     """The options of a run. engine: as named on the command line; requested: or by FAIRC_ENGINE."""
 
     engine: str | None
@@ -121,7 +121,7 @@ class Asked:
     strict: bool
 
 
-def all_of(experiments: Sequence[RunTarget], output: Path | None, asked: Asked) -> int:
+def all_of(experiments: Sequence[RunTarget], output: Path | None, options: RunOptions) -> int:
     """Run the experiments of a file one after the other, each in a run directory of its own below
     one folder, and report them on one page; return the exit status.
     """
@@ -131,11 +131,11 @@ def all_of(experiments: Sequence[RunTarget], output: Path | None, asked: Asked) 
             f"{folder} is the run directory of one experiment, and the file has several",
             "name another folder with -o",
         )
-    meant = [what for what in experiments if _has_names(asked.where, what)] or experiments
+    meant = [what for what in experiments if _has_names(options.where, what)] or experiments
     statuses: list[int] = []
     for number, what in enumerate(meant, 1):
         console.outcome(f"experiment {what.experiment}, {number} of {len(meant)}")
-        statuses.append(one_of(what, folder / what.experiment, asked))
+        statuses.append(one_of(what, folder / what.experiment, options))
         console.outcome("")
     names = [what.experiment for what in experiments]
     page = build.build_all(folder, [name for name in names if (folder / name / PLAN).exists()])
@@ -152,19 +152,19 @@ def _has_names(where: str | None, what: RunTarget) -> bool:
     return True
 
 
-def one_of(what: RunTarget, folder: Path, asked: Asked) -> int:
+def one_of(what: RunTarget, folder: Path, options: RunOptions) -> int:
     """Run the missing cells of an experiment, and report; return the exit status."""
-    wanted = selection(asked.where, what.axes)
+    wanted = selection(options.where, what.axes)
     with Store(folder) as store:
         store.keep_experiment(what.experiment)
-        if asked.phases and (obstacle := occupant.obstacle(store.path / occupant.PHASE_CHECK)):
+        if options.phases and (obstacle := occupant.obstacle(store.path / occupant.PHASE_CHECK)):
             raise StoreError(obstacle)
-        if asked.engine:
-            store.keep_engine(asked.engine)
-        plan, write = on_engine(what, store.engine, asked.engine, asked.requested)
+        if options.engine:
+            store.keep_engine(options.engine)
+        plan, write = on_engine(what, store.engine, options.engine, options.requested)
         staged = store.stage(write)
         show_choice(plan)
-        check(plan.engine, staged, asked.allow_image)
+        check(plan.engine, staged, options.allow_image)
 
         def cells() -> Iterator[Cell]:
             return read_cells(staged if staged.exists() else store.path)
@@ -172,18 +172,18 @@ def one_of(what: RunTarget, folder: Path, asked: Asked) -> int:
         again = "`--engine {0}`" + (f" with `-o {store.path}-{{0}}`" if store.engine else "")
         with (
             offering(plan.engine, cells, again),
-            closing(prepared(plan.engine, asked.allow_image, asked.packed)) as prepared_engine,
+            closing(prepared(plan.engine, options.allow_image, options.packed)) as prepared_engine,
         ):
             store.adopt(staged)
             return sweep(
                 store,
                 prepared_engine,
-                asked.jobs,
+                options.jobs,
                 wanted,
-                invocation(store, asked.where, phases=asked.phases),
-                fresh=asked.fresh,
-                phases=asked.phases,
-                strict=asked.strict,
+                invocation(store, options.where, phases=options.phases),
+                fresh=options.fresh,
+                phases=options.phases,
+                strict=options.strict,
             )
 
 

@@ -67,11 +67,24 @@ def requested_engine(engine: str | None) -> str | None:
         raise UsageError(error.args[0]) from None
 
 
-def show_warnings(*compilations: Compilation) -> None:
-    """Show what the compiler found, unless quiet; call it once the cells have been compiled."""
-    found = dict.fromkeys(d for compilation in compilations for d in compilation.diagnostics)
-    if found and not console.is_quiet():
-        show(Diagnostics(found))
+Shown = set[tuple[str, str, int, str]]
+"""The keys of warnings that have been shown."""
+
+
+def show_warnings(*compilations: Compilation, shown: Shown | None = None) -> None:
+    """Show what the compiler found, unless quiet; call it once the cells have been compiled.
+
+    shown: of other experiments of the file, not to be repeated; new ones are added.
+    """
+    found = Diagnostics(d for compilation in compilations for d in compilation.diagnostics)
+    shown = set() if shown is None else shown
+    new = Diagnostics(d for d in found if d.key not in shown)
+    shown |= {d.key for d in new}
+    if new and not console.is_quiet():
+        show(new)
+    if again := len(found) - len(new):
+        of = "warnings" if again > 1 else "warning"
+        console.say(f"{again} {of} of an earlier experiment, not repeated")
 
 
 def show_choice(plan: Plan) -> None:

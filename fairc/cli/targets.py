@@ -20,7 +20,7 @@ from fairc.runtime.store.folder import LOCK, PLAN, Store, read_cells, read_plan
 
 from .conclusion import suite_of
 from .failures import UsageError
-from .sources import runnable, show_warnings
+from .sources import Shown, runnable, show_warnings
 
 Written = tuple["Plan", Callable[[Path], None]]
 
@@ -48,7 +48,8 @@ def read_target(target: Path, settings: dict[str, str]) -> list[RunTarget]:
     Raises CompileError, StoreError, UsageError.
     """
     if not target.is_dir():
-        return [_of_file(experiment) for experiment in runnable(target, settings)]
+        shown: Shown = set()
+        return [_of_file(experiment, shown) for experiment in runnable(target, settings)]
     if settings:
         _refuse_settings(target)
     return [_folder(target)]
@@ -67,7 +68,8 @@ def _refuse_settings(target: Path) -> NoReturn:
     )
 
 
-def _of_file(experiment: Experiment) -> RunTarget:
+def _of_file(experiment: Experiment, shown: Shown) -> RunTarget:
+    """Return an experiment of a file; shown: warnings of other experiments."""
     experiment.count()
 
     def on(engine: str | None) -> Written:
@@ -75,7 +77,7 @@ def _of_file(experiment: Experiment) -> RunTarget:
 
         def write(folder: Path) -> None:
             compiler.emit(compilation, folder, ("json",))
-            show_warnings(compilation)
+            show_warnings(compilation, shown=shown)
 
         return compilation.plan, write
 

@@ -31,7 +31,7 @@ UNVARIED = "the repetitions do not vary"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class TrendTest:
     """The trend of a unit.
 
     estimate: of tau, -1 to 1, without an interval; its reason: why nothing is decided. p: the
@@ -45,9 +45,9 @@ class Found:
     remark: str = ""
 
 
-def undecided(reason: str) -> Found:
+def undecided(reason: str) -> TrendTest:
     """Return a trend without a value."""
-    return Found(Estimate(0, None, reason=reason))
+    return TrendTest(Estimate(0, None, reason=reason))
 
 
 def of_trend(
@@ -57,7 +57,7 @@ def of_trend(
     *,
     common: bool,
     repeated: Repeated,
-) -> Found:
+) -> TrendTest:
     """Return the trend of a unit along its terms; one with an upper bound is claimed to fall.
 
     values: of each of its terms. level: of the interval of each step.
@@ -78,7 +78,7 @@ def of_trend(
         test = jonckheere_terpstra(samples)
         against = jonckheere_terpstra([[-x for x in sample] for sample in samples])
         n, method = min(map(len, samples)), "jonckheere-terpstra"
-    found = Found(Estimate(n, sign * test.tau), p=test.p, method=method)
+    found = TrendTest(Estimate(n, sign * test.tau), p=test.p, method=method)
     if repeated.is_range:
         return _open(replace(found, p=None), OF_TRENDS)
     if all(len(set(of_level.values())) == 1 for of_level in rising):
@@ -88,8 +88,8 @@ def of_trend(
 
 
 def _decided(
-    found: Found, against: Trend, steps: Sequence[Estimate], unit: ClaimUnit, level: float
-) -> Found:
+    found: TrendTest, against: Trend, steps: Sequence[Estimate], unit: ClaimUnit, level: float
+) -> TrendTest:
     """Return the trend with its verdict; against: the test of the opposite one."""
     tail = (1 - level) / 2
     contrary = [i for i, step in enumerate(steps) if step.high is not None and step.high < 0]
@@ -108,7 +108,7 @@ def _decided(
     return replace(found, verdict="holds")
 
 
-def _open(found: Found, reason: str) -> Found:
+def _open(found: TrendTest, reason: str) -> TrendTest:
     return replace(found, estimate=replace(found.estimate, reason=reason))
 
 

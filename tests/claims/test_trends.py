@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 
 from fairc.compiler.plan import ClaimTerm, ClaimUnit
-from fairc.runtime.claims.trends import OF_TRENDS, UNVARIED, Found, of_trend
+from fairc.runtime.claims.trends import OF_TRENDS, UNVARIED, TrendTest, of_trend
 from fairc.runtime.statistics.repeated import FIXED, Repeated
 
 RNG = np.random.default_rng(9)
 LEVEL = 0.99
 
 
-def trend(values: Any, *, rises: bool = True, common: bool = True, level: float = LEVEL) -> Found:
+def trend(
+    values: Any, *, rises: bool = True, common: bool = True, level: float = LEVEL
+) -> TrendTest:
     """Return the trend of values; rows are repetitions."""
     low, high = (0.0, None) if rises else (None, 0.0)
     columns = np.array(values, float).T

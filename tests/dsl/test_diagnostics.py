@@ -82,10 +82,8 @@ def test_page_is_about_its_code(file: Path) -> None:
     assert file.stem in found
 
 
-UNREACHABLE = {"unknown-engine", "unknown-trend"}
-"""Reported by no command: `--engine` is checked before a file is read; what `holds` calls is a trend
-only if one has its name.
-"""
+UNREACHABLE = {"unknown-engine"}
+"""Reported by no command: `--engine` is checked before a file is read."""
 
 
 def test_every_code_has_a_page() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from fairc.dsl import Source, load, load_all
+from fairc.cli.check import diagnose
+from fairc.dsl import Source, load, load_all, render_full
 from fairc.dsl.experiment import Experiment
 
 BASE = """fexp 1
@@ -158,3 +161,37 @@ def test_a_mistake_in_a_template_is_said_once() -> None:
     wrong = BASE.replace("cca = cubic", "cca = cubik")
     more = "experiment e extends base {}\nexperiment f extends base {}"
     assert codes(wrong + more) == [("unknown-cca", "cubik")]
+
+
+INHERITED = """fexp 1
+
+template base {
+  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms, queue: fifo(%s))
+  flow a { cca = cubic  workload = file(1MB) }
+  repeat  = 2
+  measure = [goodput]
+  claim "few" { holds = median(goodput) > 1kbit/s }
+}
+experiment one extends base { title = "one" }
+experiment two extends base { flow a { cca = reno } }
+experiment own {
+  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms, queue: fifo(1pkt))
+  flow a { cca = cubic  workload = file(1MB) }
+  measure = [goodput]
+}
+"""
+
+
+def test_what_is_wrong_with_what_is_inherited_names_its_experiments_once(tmp_path: Path) -> None:
+    path = tmp_path / "file.fexp"
+    path.write_text(INHERITED % "1pkt")
+    found = [(d.code, d.span.line if d.span else 0, d.experiments) for d in diagnose(path)]
+    assert found == [
+        ("small-queue", 4, ("one", "two")),
+        ("few-repetitions", 8, ("one", "two")),
+        ("small-queue", 13, ()),
+    ]
+    path.write_text(INHERITED % "1MB + 1ms + rate")
+    wrong = [d for d in diagnose(path) if d.span and d.span.line == 4]
+    assert wrong and all(d.experiments == ("one", "two") for d in wrong)
+    assert "in `one`, `two`, which inherit this" in render_full(wrong)

@@ -129,3 +129,18 @@ def test_nothing_is_said_of_combinations_that_do_not_occur() -> None:
 
 def test_a_warm_up_beyond_the_end_is_an_error() -> None:
     assert [c for c, _ in helps(of(more="duration = 5s  warmup = 10s"))] == ["warmup-too-long"]
+
+
+@pytest.mark.parametrize(
+    ("written", "advice"),
+    [
+        ("flow f[i] for i in 1..2 = film", "write `flow f[i] = film for i in 1..2`"),
+        ("flow f when n > 1 = film { start = 1s }", "write `flow f = film when n > 1`"),
+    ],
+)
+def test_a_service_stands_before_the_loops_of_a_flow(written: str, advice: str) -> None:
+    text = f"fexp 1\n\nexperiment e {{\n  {written}\n}}\n"
+    _, found = load(Source("f.fexp", text))
+    first = next(iter(found))
+    assert (first.code, first.help) == ("syntax", advice)
+    assert first.span is not None and first.span.text == "= film"

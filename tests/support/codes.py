@@ -22,6 +22,8 @@ PARAMETERS = {"_unique": "word", "_several": "word", "_refuse_second": "word"}
 """The parameter that holds the code, where it is not called `code`."""
 
 Functions = dict[str, set[int]]
+REPORTING: Functions = {"reject": {0}, "warn": {0}}
+"""Attributes that are called with a code (compiler/passes/report.py), and its position."""
 
 
 def of_rooms(root: Path) -> dict[str, list[str]]:
@@ -32,7 +34,7 @@ def of_rooms(root: Path) -> dict[str, list[str]]:
         for path in sorted((root / room).rglob("*.py"))
     }
     local = {path: dict(_functions(tree)) for path, tree in trees.items()}
-    public: Functions = defaultdict(set)
+    public: Functions = defaultdict(set, REPORTING)
     for functions in local.values():
         for name, position in functions.items():
             if not name.startswith("_"):
