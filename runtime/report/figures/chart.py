@@ -214,6 +214,7 @@ def name_ends(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
         low, high, heights = log(low), log(high), [log(y) for y in heights]
     heights = spread([(y - low) / (high - low) for y in heights], gap)
     over = max(0.0, max(heights) - 1)
+    over -= max(0.0, over - min(heights) - gap / 2)  # below the axis, at most by half of one
     for height, (_, text, paint) in zip(heights, ends, strict=True):
         axes.text(
             1.015,
