@@ -13,6 +13,7 @@ from fairc.dsl import condition, load, read
 ROOT = Path(__file__).parent.parent.parent
 PAGES = ROOT / "docs/learn/examples"
 EXAMPLES = sorted((ROOT / "examples").glob("*.fexp"))
+STUDIES = sorted((ROOT / "examples/studies").glob("*.fexp"))
 
 
 def page_of(file: Path) -> str:
@@ -60,3 +61,18 @@ def test_the_commands_of_a_page(file: Path) -> None:
         assert experiment is not None
         for where in (value for option, value in options if option == "--where"):
             condition(where).check([axis.name for axis in experiment.axes])
+
+
+@pytest.mark.parametrize("file", STUDIES, ids=lambda file: file.stem)
+def test_a_study_has_a_page_with_its_command(file: Path) -> None:
+    page = (ROOT / f"docs/learn/studies/{file.stem}.md").read_text(encoding="utf-8")
+    index = (ROOT / "docs/learn/studies/README.md").read_text(encoding="utf-8")
+    assert f"(../../../examples/studies/{file.name})" in page
+    assert f"| [{file.stem}]({file.stem}.md) |" in index
+    (command,) = re.findall(r"^fairc run examples/studies/.+$", page, re.MULTILINE)
+    words = shlex.split(command)
+    assert words[2] == f"examples/studies/{file.name}"
+    assert set(words[3::2]) == {"--set"}
+    experiment, found = load(read(file), dict(value.split("=", 1) for value in words[4::2]))
+    assert experiment is not None
+    assert [d.message for d in found.errors] == []
