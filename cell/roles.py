@@ -10,7 +10,7 @@ from .document import Program
 from .frames import frame_bytes
 from .model import SAMPLE_EVERY_NS, Capture, Cell, Flow, Pep, Policer
 from .seeds import stream_seed
-from .workloads import FileWorkload, LoadWorkload, OnOffWorkload
+from .workloads import BulkWorkload, FileWorkload, LoadWorkload, OnOffWorkload, PingWorkload
 
 SNAPLEN = 96
 # Packets that a capture holds between two readings, of which one may come late: 250 ms of the
@@ -251,9 +251,10 @@ def _udp_server(flow: Flow, cell: Cell) -> Fields:
         "rate_bps": flow.rate_bps,
         "stop_ns": _stop_ns(flow, cell),
     }
-    # A source that pauses brings the size of its packets; others send what the path takes.
-    if not isinstance(flow.workload, OnOffWorkload):
-        fields["packet_bytes"] = flow.mtu
+    # Sources with times of their own bring the size of their packets.
+    if not isinstance(flow.workload, OnOffWorkload | PingWorkload):
+        own = flow.workload.packet_bytes if isinstance(flow.workload, BulkWorkload) else None
+        fields["packet_bytes"] = own or flow.mtu
         if cell.processing_ns:  # at a constant rate it varies its gaps
             fields["gaps_seed"] = stream_seed(cell.seed, "gaps", flow.name)
     return fields

@@ -146,10 +146,24 @@ class FileWorkload(Transfer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BulkWorkload(Transfer):
-    """Each connection sends until it is stopped."""
+    """Each connection sends until it is stopped.
+
+    packet_bytes: IP bytes of a datagram over UDP; None: the path's MTU.
+    """
 
     greedy = True
     kind: Literal["bulk"] = "bulk"
+    packet_bytes: MtuBytes | None = field(default=None, metadata=UNLESS_ABSENT)
+
+    def plain(self) -> dict[str, Any]:
+        """Return its kind alone: the description of a UDP server has the size of its packets."""
+        return {"kind": self.kind}
+
+    def contradiction(self, flow: Carrier, intercepted: Collection[int]) -> str:
+        """Report datagrams of a size where there are none."""
+        if self.packet_bytes is not None and flow.transport != "udp":
+            return f"the bulk of `{flow.name}` has datagrams of a size over UDP only"
+        return ""
 
 
 _PARAMETERS = {
@@ -291,6 +305,21 @@ class OnOffWorkload(Transfer):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PingWorkload(Transfer):
+    """A packet of packet_bytes (of IP) every every_ns, which the client returns at once."""
+
+    paced = True
+    transports = ("udp",)
+    kind: Literal["ping"] = "ping"
+    every_ns: SpanNs
+    packet_bytes: MtuBytes
+
+    def offered_bps(self, connections: int, rate_bps: int | None) -> float:
+        """Return its bits of IP per second."""
+        return 8 * self.packet_bytes * NS / self.every_ns * connections
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageObject(Part):
     """An object of a web page; the first one is the document.
 
@@ -408,6 +437,7 @@ Workload = (
     | VideoWorkload
     | RequestsWorkload
     | OnOffWorkload
+    | PingWorkload
     | LoadWorkload
     | Iperf3Workload
 )

@@ -7,6 +7,7 @@ from typing import Literal
 
 from fairc.compiler import plan
 from fairc.dsl.model import Policer
+from fairc.words.workloads import Ping
 
 from .policers import policed_egresses, policer_at
 from .report import Report
@@ -20,8 +21,9 @@ def place_captures(wiring: Wiring, traffic: Traffic, report: Report) -> tuple[pl
     """Capture `entry`, `exit` and `delivered` of each bottleneck (measurement.md, rule 14).
 
     Also capture data and ACKs where their senders transmit the former and receive the latter;
-    datagrams of UDP have no ACKs. And capture arrivals at the client of each page load and of each
-    third-party image, and what the latter's client sends: nothing else shows when it began.
+    datagrams of UDP have none but the echoes of pings. And capture arrivals at the client of each
+    page load and of each third-party image, and what the latter's client sends: nothing else shows
+    when it began.
     """
     captures = _Captures()
     for egress in dict.fromkeys(path.bottleneck for _, path in traffic if path.bottleneck):
@@ -39,7 +41,8 @@ def place_captures(wiring: Wiring, traffic: Traffic, report: Report) -> tuple[pl
         if path.bottleneck is None:
             continue
         behind = path.bottleneck is not path.data[0]  # else packets wait before the capture
-        if flow.transport != "udp" and behind:
+        answered = flow.transport != "udp" or isinstance(flow.workload, Ping)
+        if answered and behind:
             for end in dict.fromkeys((path.data[0], wiring.peer(path.acks[-1]))):
                 captures.add(path.bottleneck, end, "both", "sender")
         own = wiring.peer(path.data[-1])

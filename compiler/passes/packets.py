@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairc.cell.frames import MTU
 from fairc.dsl.model import Flow
-from fairc.words.workloads import Iperf3, Load, OnOff
+from fairc.words.workloads import Bulk, Iperf3, Load, OnOff, Ping
 
 from .report import Report
 from .routing import Traffic
@@ -41,7 +41,7 @@ def check_packets(traffic: Traffic, report: Report) -> None:
                 f"{smallest}, and QUIC sends IP packets of at most {MTU} bytes here",
                 "TCP uses the whole MTU: the report lists this as a confounder",
             )
-        if transport == "udp" and isinstance(workload, OnOff | Iperf3):
+        if transport == "udp" and isinstance(workload, Bulk | OnOff | Ping | Iperf3):
             sending = workload.plan if isinstance(workload, Iperf3) else workload
             packet = sending.packet_bytes
             if packet is not None and packet > path.mtu:

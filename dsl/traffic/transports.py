@@ -199,6 +199,12 @@ def check_workload(
                 note="`rate` is missing",
                 help="for example `rate = 1Mbit/s`",
             )
+    elif entry.only_over_udp:
+        _impossible(
+            f"`{entry.name}` cannot run over {control.transport.upper()}",
+            workload.span,
+            "write `over = udp`, and leave `cca` out",
+        )
     if rate is not None and entry.has_rate:
         fail(
             "duplicate-key",

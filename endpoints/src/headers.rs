@@ -3,7 +3,8 @@
 //! A record has 32 bytes, little-endian: time (ns of `CLOCK_REALTIME`, 8 bytes), addresses of source and
 //! destination (4 each), their ports (2 each), a number (4), payload (2), TCP flags (1), kind (1), a second number (4). Of
 //! kind 0, a TCP segment, the numbers are sequence and acknowledgement; of kind 1, a block that the segment
-//! before it acknowledges selectively, its first number and the one behind it; of kind 2, a UDP datagram, 0.
+//! before it acknowledges selectively, its first number and the one behind it; of kind 2, a UDP datagram,
+//! the first is its own number where it has one (`udp::datagram`), and 0 elsewhere.
 
 use crate::pcap::Packet;
 use crate::policer::segment::{Connection, Datagram, Segment};
@@ -46,12 +47,13 @@ impl<W: Write> Writer<W> {
             for numbers in segment.sacked() {
                 self.append(&Record { kind: BLOCK, numbers, ..record })?;
             }
-        } else if let Some(Datagram { connection, payload }) = Datagram::read(packet.head) {
+        } else if let Some(Datagram { connection, payload, number }) = Datagram::read(packet.head) {
             self.append(&Record {
                 time_ns,
                 connection,
                 payload,
                 kind: UDP_DATAGRAM,
+                numbers: (number, 0),
                 ..Record::default()
             })?;
         } else {
@@ -135,6 +137,10 @@ mod tests {
         let udp = [0, 80, 15, 160, 4, 188, 0, 0];
         let (packets, bytes) = written(&[frame(17, &udp, 1204), frame(1, &[8; 8], 0)]);
         assert_eq!((packets, bytes.len()), (1, 32));
-        assert_eq!(&bytes[24..28], [180, 4, 0, 2]);
+        assert_eq!(&bytes[20..28], [0, 0, 0, 0, 180, 4, 0, 2]);
+        let told =
+            crate::udp::datagram::Datagram { connection: 1, number: 259, sent_ns: 5 }.encode();
+        let (_, bytes) = written(&[frame(17, &[&udp[..], &told].concat(), 0)]);
+        assert_eq!(&bytes[20..28], [3, 1, 0, 0, 24, 0, 0, 2]);
     }
 }

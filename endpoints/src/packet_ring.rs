@@ -218,7 +218,8 @@ fn filter(direction: Direction, snaplen: u32) -> [libc::sock_filter; 4] {
     ]
 }
 
-fn attach(socket: &OwnedFd, filter: &[libc::sock_filter]) -> io::Result<()> {
+/// Lets a socket have of its packets what a classic filter keeps.
+pub(crate) fn attach(socket: &impl AsRawFd, filter: &[libc::sock_filter]) -> io::Result<()> {
     // The kernel copies the instructions and does not write to them.
     let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
     set_structure(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
@@ -243,7 +244,7 @@ pub(crate) fn bind(socket: &OwnedFd, index: i32, protocol: u16) -> io::Result<()
 }
 
 /// Sets a socket option that is a structure of the kernel's.
-fn set_structure<T>(socket: &OwnedFd, level: i32, option: i32, value: &T) -> io::Result<()> {
+fn set_structure<T>(socket: &impl AsRawFd, level: i32, option: i32, value: &T) -> io::Result<()> {
     let length = size_of::<T>() as libc::socklen_t;
     let pointer: *const T = value;
     // SAFETY: `value` is live and has this length; pointers in it are live, too.

@@ -4,6 +4,9 @@
 use crate::random::{Distribution, Draws};
 use crate::workload::OnOff;
 
+/// Nanoseconds in a second.
+const NS: u64 = 1_000_000_000;
+
 /// When the packets of a source are sent: at a constant rate, or at a rate while it is on.
 ///
 /// Packet j is sent when the source has been on for j times the time that a packet takes at the rate,
@@ -11,7 +14,8 @@ use crate::workload::OnOff;
 /// times is drawn anew; the rate is then exact on average.
 #[derive(Debug)]
 pub struct PacketTimes {
-    packet_bytes: u32,
+    /// A packet takes `bits` at `rate_bps`.
+    bits: u64,
     rate_bps: u64,
     /// Number of the next packet, from 0.
     packet: u64,
@@ -47,14 +51,23 @@ impl PacketTimes {
     /// Packets of `packet_bytes` (> 0) at `rate_bps` (> 0), without pauses; the first at 0.
     #[must_use]
     pub fn constant(rate_bps: u64, packet_bytes: u32) -> Self {
-        PacketTimes { packet_bytes, rate_bps, packet: 0, next_ns: 0, periods: None, gaps: None }
+        PacketTimes::spaced(8 * u64::from(packet_bytes), rate_bps)
     }
 
-    /// When packet `number` of those is sent, ns after the start.
+    /// Packets every `every_ns` (> 0), the first at 0.
     #[must_use]
-    pub fn nth_ns(rate_bps: u64, packet_bytes: u32, number: u64) -> i64 {
-        let bits = u128::from(number) * 8 * u128::from(packet_bytes);
-        i64::try_from(bits * 1_000_000_000 / u128::from(rate_bps)).unwrap_or(i64::MAX)
+    pub fn every(every_ns: i64) -> Self {
+        PacketTimes::spaced(every_ns.unsigned_abs(), NS)
+    }
+
+    fn spaced(bits: u64, rate_bps: u64) -> Self {
+        PacketTimes { bits, rate_bps, packet: 0, next_ns: 0, periods: None, gaps: None }
+    }
+
+    /// When packet `number` is sent without pauses and with equal gaps, ns after the start.
+    fn nth_ns(&self, number: u64) -> i64 {
+        let bits = u128::from(number) * u128::from(self.bits);
+        i64::try_from(bits * u128::from(NS) / u128::from(self.rate_bps)).unwrap_or(i64::MAX)
     }
 
     /// Those of a connection of an on/off source; the first at 0, when an on period begins.
@@ -91,9 +104,8 @@ impl PacketTimes {
     /// Goes on to the packet after it.
     pub fn advance(&mut self) {
         self.packet += 1;
-        let nth_ns = |number| PacketTimes::nth_ns(self.rate_bps, self.packet_bytes, number);
+        let gap_ns = self.nth_ns(self.packet) - self.nth_ns(self.packet - 1);
         if let Some(gaps) = &mut self.gaps {
-            let gap_ns = nth_ns(self.packet) - nth_ns(self.packet - 1);
             let varied_ns = (gap_ns as f64 * gaps.factors.number()).round() as i64;
             gaps.on_ns = gaps.on_ns.saturating_add(varied_ns);
         }
@@ -103,7 +115,7 @@ impl PacketTimes {
     /// Finds the time of packet `packet`.
     fn find(&mut self) {
         let on_ns = match &self.gaps {
-            None => PacketTimes::nth_ns(self.rate_bps, self.packet_bytes, self.packet),
+            None => self.nth_ns(self.packet),
             Some(gaps) => gaps.on_ns,
         };
         self.next_ns = match &mut self.periods {
@@ -158,6 +170,15 @@ mod tests {
         let mut times = PacketTimes::constant(7_000_000, 1500);
         for packet in 0..7_000_i128 {
             assert_eq!(i128::from(times.next_ns()), packet * 12_000_000_000 / 7_000);
+            times.advance();
+        }
+    }
+
+    #[test]
+    fn packets_at_regular_times_are_exact() {
+        let mut times = PacketTimes::every(33_333_333);
+        for packet in 0..1_000 {
+            assert_eq!(times.next_ns(), packet * 33_333_333);
             times.advance();
         }
     }

@@ -34,7 +34,10 @@ impl Source {
         header_bytes: u32,
     ) -> Self {
         let pattern = match workload {
-            Workload::File { .. } | Workload::Bulk {} | Workload::Requests(_) => Pattern::AtOnce,
+            Workload::File { .. }
+            | Workload::Bulk {}
+            | Workload::Requests(_)
+            | Workload::Ping(_) => Pattern::AtOnce,
             Workload::Video(video) => Pattern::Video(Chunks::new(video)),
             Workload::OnOff(onoff) => Pattern::OnOff(Packets {
                 times: PacketTimes::on_off(onoff, connection),

@@ -3,6 +3,7 @@
 //! `source` says what a server may send of it by when, `player` what a video's player does with it.
 
 use crate::arrivals::{Requests, MAX_BYTES};
+use crate::description::SHORTEST_PERIOD;
 use crate::json::{described, whole, within, Description};
 use crate::random::{lasting, Distribution, Draws};
 use serde::Deserialize;
@@ -34,6 +35,8 @@ pub enum Workload {
     Requests(Requests),
     /// A rate, with pauses.
     OnOff(OnOff),
+    /// Packets at regular times, each of which comes back at once.
+    Ping(Ping),
 }
 
 /// A video and how it is sent and played.
@@ -86,6 +89,18 @@ pub struct OnOff {
     seed: u64,
 }
 
+/// Packets over UDP that the client returns.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ping {
+    /// Time between them, ns.
+    #[serde(deserialize_with = "whole::<_, _, SHORTEST_PERIOD, { i64::MAX }>")]
+    pub every_ns: i64,
+    /// Size of each, bytes of IP.
+    #[serde(deserialize_with = "whole::<_, _, LEAST_PACKET, LARGEST_PACKET>")]
+    pub packet_bytes: u32,
+}
+
 impl Workload {
     /// Bytes that a connection asks for; None: as many as go through until it is stopped.
     /// (Each of `requests` asks for its own.)
@@ -94,7 +109,9 @@ impl Workload {
         match self {
             Workload::File { bytes } => Some(*bytes),
             Workload::Video(video) => Some(video.total_bytes()),
-            Workload::Bulk {} | Workload::Requests(_) | Workload::OnOff(_) => None,
+            Workload::Bulk {} | Workload::Requests(_) | Workload::OnOff(_) | Workload::Ping(_) => {
+                None
+            }
         }
     }
 }
@@ -104,7 +121,7 @@ impl Description for Workload {
 
     fn check(&self) -> Result<(), String> {
         match self {
-            Workload::File { .. } | Workload::Bulk {} => Ok(()),
+            Workload::File { .. } | Workload::Bulk {} | Workload::Ping(_) => Ok(()),
             Workload::Video(video) => video.check(),
             Workload::Requests(requests) => requests.check(),
             Workload::OnOff(onoff) => lasting(&onoff.on, "on"),
@@ -183,6 +200,8 @@ mod tests {
         "on": {"kind": "constant", "parameters": {"value": 1}},
         "off": {"kind": "constant", "parameters": {"value": 2.0}}, "packet_bytes": 1500, "seed": 0}"#;
 
+    const PING: &str = r#"{"kind": "ping", "every_ns": 20000000, "packet_bytes": 84}"#;
+
     fn take(text: &str) -> Result<Workload, String> {
         crate::json::read(text)
     }
@@ -227,6 +246,8 @@ mod tests {
             (REQUESTS, "0.1", "0", "`every` has a mean below"),
             (REQUESTS, "1.5", "0.5", "`size.parameters.shape`"),
             (REQUESTS, ", \"seed\": 7", "", "`seed` is missing"),
+            (PING, "20000000", "0", "`every_ns` is 0"),
+            (PING, "84", "63", "`packet_bytes` is 63"),
             (ONOFF, "1000000,", "0,", "`rate_bps` is 0"),
             (ONOFF, "1500", "63", "`packet_bytes` is 63"),
             (ONOFF, "1500", "65536", "`packet_bytes` is 65536"),

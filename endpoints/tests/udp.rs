@@ -11,7 +11,7 @@ fn pair(port: u16, connections: usize, workload: &Value, rate_bps: Option<u64>) 
     let mut server = json!({"flow": "u", "address": "127.0.0.1", "port": port, "peer": "127.0.0.2",
         "connections": connections, "workload": workload, "rate_bps": rate_bps,
         "options": options(), "starts_ns": vec![100_000_000; connections], "stop_ns": null});
-    if workload["kind"] != "onoff" {
+    if workload["kind"] != "onoff" && workload["kind"] != "ping" {
         server["packet_bytes"] = json!(1500);
     }
     let mut client = server.clone();
@@ -98,6 +98,42 @@ fn an_on_off_source_pauses() {
     // Three on periods of 20 packets, one per ms.
     assert_eq!(number(server.one("sent"), "packets"), 60);
     assert_eq!(number(client.one("received"), "bytes"), 60 * 972);
+}
+
+#[test]
+fn pings_leave_at_regular_times_and_come_back_as_they_were() {
+    let ping = json!({"kind": "ping", "every_ns": 20_000_000, "packet_bytes": 84});
+    let (mut serving, mut asking) = pair(free_port(), 2, &ping, None);
+    (serving["stop_ns"], asking["stop_ns"]) = (json!(300_000_000), json!(350_000_000));
+    let (server, client) = run(&serving, &asking);
+    assert_eq!((server.status, client.status), (0, 0), "{:?}", client.events);
+    // Due from 100 ms to before 300 ms, by each of two connections.
+    for (sent, received) in server.all("sent").iter().zip(client.all("received")) {
+        assert_eq!([number(sent, "packets"), number(sent, "bytes")], [10, 560]);
+        assert_eq!([number(received, "packets"), number(received, "duplicates")], [10, 0]);
+    }
+}
+
+#[test]
+fn a_ping_is_echoed_at_once() {
+    let port = free_port();
+    let ping = json!({"kind": "ping", "every_ns": 20_000_000, "packet_bytes": 84});
+    let (_, asking) = pair(port, 1, &ping, None);
+    let client = Role::start_at("udp-client", now_ns(), &asking.to_string());
+    wait_until(|| bound(port));
+    let socket = UdpSocket::bind(("127.0.0.1", port)).expect("a port");
+    socket.set_read_timeout(Some(std::time::Duration::from_secs(30))).expect("a timeout");
+    for number in [0_u8, 1, 1, 7] {
+        let mut bytes = [0; 56];
+        bytes[..6].copy_from_slice(b"fair\0\x01");
+        (bytes[15], bytes[23]) = (number, 9);
+        socket.send_to(&bytes, ("127.0.0.2", port)).expect("it takes a datagram");
+        let mut echo = [1; 100];
+        let (length, from) = socket.recv_from(&mut echo).expect("an echo");
+        assert_eq!((&echo[..length], from.port()), (&bytes[..], port));
+    }
+    client.signal(libc::SIGTERM);
+    assert_eq!(number(client.end().one("received"), "duplicates"), 1);
 }
 
 #[test]

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from fairc.cell.frames import frame_bytes, segment_bytes, stream_bytes
 from fairc.compiler.plan import (
+    BulkWorkload,
     Cell,
     Flow,
     Iperf3Workload,
     LoadWorkload,
     OnOffWorkload,
+    PingWorkload,
     RequestsWorkload,
     VideoWorkload,
 )
@@ -165,8 +167,10 @@ class FlowRecord:
         offered_bps = workload.offered_bps(plan.connections, plan.rate_bps)
         if offered_bps is None:
             return math.inf
-        if isinstance(workload, OnOffWorkload) and plan.transport == "udp":
-            return offered_bps * frame_bytes(workload.packet_bytes) / workload.packet_bytes
+        if isinstance(workload, BulkWorkload | OnOffWorkload | PingWorkload):
+            packet = workload.packet_bytes
+            if packet is not None and plan.transport == "udp":
+                return offered_bps * frame_bytes(packet) / packet
         if isinstance(workload, RequestsWorkload | Iperf3Workload):  # these are bytes of payload
             over_quic = plan.transport == "quic"
             payload = stream_bytes(plan.mtu) if over_quic else segment_bytes(plan.mtu)
@@ -286,7 +290,7 @@ class Measurement:
         return found
 
     def _round_trips(self, flow: FlowRecord) -> RoundTrips:
-        if flow.plan.transport == "udp":
+        if flow.plan.transport == "udp" and not isinstance(flow.plan.workload, PingWorkload):
             return unknown("nobody acknowledges datagrams of UDP")
         if not self.paths.before(flow.plan.bottleneck, flow.plan):
             return unknown(

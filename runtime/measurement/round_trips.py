@@ -3,7 +3,7 @@ covers it.
 
 Both are seen at the sender's own interface. TCP's ACKs are in the capture there. QUIC encrypts its
 own, so the server logs them with the number of the datagram, and the capture says when that one was
-transmitted.
+transmitted. Pings over UDP come back with their numbers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Cell, Flow
+from fairc.compiler.plan import Cell, Flow, PingWorkload
 
 from . import headers
 from .artefacts import NS, ArtefactError, Artefacts
@@ -90,7 +90,9 @@ class SenderCapture:
         tcp = packets.protocol == TCP
         parts = [_tcp(seen, data & tcp, acks_of(flow, packets) & tcp)]
         datagrams = packets.select(data & ~tcp)
-        if len(datagrams) or log is not None:
+        if isinstance(flow.workload, PingWorkload):
+            parts.append(_pings(datagrams, packets.select(acks_of(flow, packets) & ~tcp)))
+        elif len(datagrams) or log is not None:
             found = _quic(datagrams, log, epoch_ns)
             if isinstance(found, str):
                 return unknown(found)
@@ -133,6 +135,19 @@ def _quic(
     other = datagrams.payload_bytes[number] != log["bytes"]
     other |= (sent_ns < handed_ns - EARLY_NS) | (sent_ns > acked_ns)
     return REFUSED if other.any() else (sent_ns, acked_ns)
+
+
+def _pings(pings: Packets, echoes: Packets) -> tuple[Int64s, Int64s]:
+    """Return when each ping that came back was transmitted, and when its first echo arrived, ns.
+
+    Both have the ping's number as their sequence, and the port of its connection.
+    """
+    sent = pings.destination_port << 32 | pings.sequence
+    back = echoes.source_port << 32 | echoes.sequence
+    sent, first_sent = np.unique(sent, return_index=True)
+    back, first_back = np.unique(back, return_index=True)
+    _, ours, theirs = np.intersect1d(sent, back, assume_unique=True, return_indices=True)
+    return pings.time_ns[first_sent[ours]], echoes.time_ns[first_back[theirs]]
 
 
 def _tcp(seen: Headers, data: Bools, acks: Bools) -> tuple[Int64s, Int64s]:

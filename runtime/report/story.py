@@ -112,6 +112,7 @@ _WORKLOADS: Mapping[str, Callable[[Any], str]] = {
     ),
     "load": _page_loads,
     "onoff": lambda source: f"{quantity(source.rate_bps, 'bit/s')} on and off",
+    "ping": lambda ping: f"ping every {quantity(ping.every_ns / 1e9, 's')}",
     "iperf3": _iperf3,
 }
 

@@ -1,27 +1,34 @@
-"""`bulk`: each connection sends for as long as the flow lasts."""
+"""`bulk`: each connection sends for as long as the flow lasts; over UDP, at a constant bit rate."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from fairc.cell.workloads import BulkWorkload
-from fairc.dsl.core.entries import Parameter
+from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.values import Quantity
-from fairc.dsl.model import Flow, Path, Workload
-from fairc.words.sizes import A_WINDOW
+from fairc.dsl.model import Flow, Path, Refusal, Workload
+from fairc.words.sizes import A_PACKET_SIZE, A_WINDOW, whole_bytes
 
 from .workload import WorkloadEntry
 
 WINDOW = Parameter("window", A_WINDOW, "limit of the receive window")
+PACKET = Parameter(
+    "packet", A_PACKET_SIZE, "IP bytes of a datagram over UDP", otherwise="the path's MTU"
+)
 
 
 @dataclass(frozen=True)
 class Bulk(Workload):
-    """The workload `bulk`; its window is the flow's."""
+    """The workload `bulk`; its window is the flow's.
+
+    packet_bytes: of a datagram over UDP with its IP header; None: the path's MTU.
+    """
 
     window: Quantity | None = field(default=None, compare=False)
+    packet_bytes: int | None = None
     kind = "bulk"
 
     @property
@@ -29,15 +36,30 @@ class Bulk(Workload):
         """Its window."""
         return self.window
 
+    def refused(self, flow: Flow, given: Collection[str]) -> Iterator[Refusal]:
+        """Refuse the size of datagrams where there are none."""
+        if self.packet_bytes is not None and flow.transport != "udp":
+            yield Refusal(
+                "workload",
+                f"`packet` of `bulk` is the size of a datagram, and `{flow.label}` is not over UDP",
+                "leave `packet` out, or write `over = udp` with a `rate`",
+                "TCP and QUIC choose the sizes of their packets",
+            )
+
     def lower(self, flow: Flow, path: Path, seed: int, shared: Mapping[str, Any]) -> BulkWorkload:
         """Return its part of the plan."""
-        return BulkWorkload()
+        return BulkWorkload(packet_bytes=self.packet_bytes)
+
+
+def _build(use: Use[WorkloadEntry]) -> Bulk:
+    packet = use.given(PACKET)
+    return Bulk(use.given(WINDOW), None if packet is None else whole_bytes(packet))
 
 
 BULK = WorkloadEntry(
     name="bulk",
     summary="Each connection sends for as long as the flow lasts",
-    parameters=(WINDOW,),
-    build=lambda use: Bulk(use.given(WINDOW)),
+    parameters=(WINDOW, PACKET),
+    build=_build,
     over_udp=True,
 )

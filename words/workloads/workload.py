@@ -25,6 +25,7 @@ class WorkloadEntry(Entry):
 
     build: raises CompileError for what no program could do.
     over_udp: whether it makes sense over UDP, where nothing is requested or acknowledged.
+    only_over_udp: whether it makes sense nowhere else.
     has_rate: whether it sets its own rate.
     by_images: whether third-party images can move it.
     needs_tcp: why its CCA must exist over TCP, whatever `over` says; empty: it need not.
@@ -33,6 +34,7 @@ class WorkloadEntry(Entry):
 
     build: Callable[[Use[WorkloadEntry]], Workload]
     over_udp: bool = False
+    only_over_udp: bool = False
     has_rate: bool = False
     by_images: bool = False
     needs_tcp: str = ""

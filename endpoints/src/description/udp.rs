@@ -6,7 +6,7 @@ use crate::options::TransportOptions;
 use crate::packet_times::PacketTimes;
 use crate::request::MAX_CONNECTIONS;
 use crate::udp::datagram::UDP_IP_BYTES;
-use crate::workload::{OnOff, Workload, LARGEST_PACKET, LEAST_PACKET, MAX_RATE_BPS};
+use crate::workload::{OnOff, Ping, Workload, LARGEST_PACKET, LEAST_PACKET, MAX_RATE_BPS};
 use serde::Deserialize;
 use std::net::Ipv4Addr;
 
@@ -18,6 +18,8 @@ pub struct Pattern {
     pub packet_bytes: u32,
     /// Bytes of payload in all; None: until the flow is stopped.
     pub bytes: Option<u64>,
+    /// Whether the client sends back what arrives.
+    pub echoes: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -28,10 +30,13 @@ enum Times {
         gaps_seed: Option<u64>,
     },
     OnOff(OnOff),
+    Every {
+        every_ns: i64,
+    },
 }
 
 impl Pattern {
-    /// What a workload is over UDP. `packet_bytes` and `gaps_seed` are not those of `onoff`, which has its own.
+    /// What a workload is over UDP. `packet_bytes` and `gaps_seed` are not those of `onoff` and `ping`, which have their own.
     fn new(
         workload: &Workload,
         rate_bps: Option<u64>,
@@ -41,27 +46,40 @@ impl Pattern {
         let bytes = match workload {
             Workload::File { bytes } => Some(*bytes),
             Workload::Bulk {} => None,
-            Workload::OnOff(_) if packet_bytes.is_some() || gaps_seed.is_some() => {
+            Workload::OnOff(_) | Workload::Ping(_)
+                if packet_bytes.is_some() || gaps_seed.is_some() =>
+            {
                 return Err(
-                    "unknown field `packet_bytes` or `gaps_seed`: `onoff` has its own".into()
+                    "unknown field `packet_bytes` or `gaps_seed`: the workload has its own".into(),
                 );
+            }
+            Workload::Ping(Ping { every_ns, packet_bytes }) => {
+                let times = Times::Every { every_ns: *every_ns };
+                return Ok(Pattern {
+                    times,
+                    packet_bytes: *packet_bytes,
+                    bytes: None,
+                    echoes: true,
+                });
             }
             Workload::OnOff(onoff) => {
                 let mut onoff = onoff.clone();
                 onoff.rate_bps = rate_bps.unwrap_or(u64::MAX).min(onoff.rate_bps);
                 let packet_bytes = onoff.packet_bytes;
-                return Ok(Pattern { times: Times::OnOff(onoff), packet_bytes, bytes: None });
+                let times = Times::OnOff(onoff);
+                return Ok(Pattern { times, packet_bytes, bytes: None, echoes: false });
             }
             _ => {
                 let needed =
-                    "`workload.kind` is not `file`, `bulk` or `onoff`, which UDP can carry";
+                    "`workload.kind` is not `file`, `bulk`, `onoff` or `ping`, which UDP can carry";
                 return Err(needed.into());
             }
         };
         let rate_bps =
             rate_bps.ok_or("`rate_bps` is null: `file` and `bulk` over UDP need a rate")?;
         let packet_bytes = packet_bytes.ok_or("`packet_bytes` is missing")?;
-        Ok(Pattern { times: Times::Constant { rate_bps, gaps_seed }, packet_bytes, bytes })
+        let times = Times::Constant { rate_bps, gaps_seed };
+        Ok(Pattern { times, packet_bytes, bytes, echoes: false })
     }
 
     /// Payload of a full datagram, bytes.
@@ -96,6 +114,7 @@ impl Pattern {
                 }
             }
             Times::OnOff(onoff) => PacketTimes::on_off(onoff, connection),
+            Times::Every { every_ns } => PacketTimes::every(*every_ns),
         }
     }
 
@@ -146,7 +165,7 @@ pub struct Udp {
     workload: Workload,
     #[serde(deserialize_with = "whole_or_null::<_, _, 1, MAX_RATE_BPS>")]
     rate_bps: Option<u64>,
-    /// Of the workload for `onoff`.
+    /// Of the workload for `onoff` and `ping`.
     #[serde(default, deserialize_with = "whole_or_null::<_, _, LEAST_PACKET, LARGEST_PACKET>")]
     packet_bytes: Option<u32>,
     #[serde(default, deserialize_with = "whole_or_null::<_, _, 0, { i64::MAX }>")]

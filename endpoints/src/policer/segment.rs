@@ -1,5 +1,7 @@
 //! A TCP segment or a UDP datagram as a frame has it: what policing and files of headers need of it.
 
+use crate::udp::datagram::{self, HEADER_BYTES};
+
 /// TCP flags (RFC 9293, section 3.1).
 pub const FIN: u8 = 1;
 /// See `FIN`.
@@ -136,14 +138,18 @@ pub struct Datagram {
     pub connection: Connection,
     /// Bytes of payload.
     pub payload: u32,
+    /// Of a datagram of this program its number, as far as 32 bits tell it; else 0.
+    pub number: u32,
 }
 
 impl Datagram {
     /// Reads the head of an Ethernet frame; None: no UDP over IPv4, or a fragment of it.
     #[must_use]
     pub fn read(frame: &[u8]) -> Option<Self> {
-        let (connection, size, _) = transport(frame, UDP)?;
-        Some(Datagram { connection, payload: size.checked_sub(UDP_HEADER)? })
+        let (connection, size, transport) = transport(frame, UDP)?;
+        let start = transport.get(UDP_HEADER as usize..).and_then(|p| p.get(..HEADER_BYTES));
+        let number = start.and_then(datagram::Datagram::decode).map_or(0, |d| d.number as u32);
+        Some(Datagram { connection, payload: size.checked_sub(UDP_HEADER)?, number })
     }
 }
 

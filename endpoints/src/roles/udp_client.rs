@@ -1,7 +1,7 @@
 //! Role `udp-client`: counts the datagrams that arrive.
 //!
 //! A datagram does not wake it up: the kernel keeps it with its time, and the program takes what has
-//! come when its timer fires.
+//! come when its timer fires. A ping does, and goes back at once.
 
 use crate::clock::{self, Timer};
 use crate::description;
@@ -16,6 +16,7 @@ use std::net::SocketAddrV4;
 const ALARM: u64 = 0;
 const TICK: u64 = 1;
 const POLL: u64 = 2;
+const PING: u64 = 3;
 
 /// Longest time between two looks at the sockets, ns: what comes in it has to fit into their memory.
 const POLL_NS: i64 = 100_000_000;
@@ -39,7 +40,8 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
                 Wake::Stop => return client.stop(log),
                 Wake::Ready(ALARM) => client.alarm(log)?,
                 Wake::Ready(TICK) => client.tick(log)?,
-                Wake::Ready(_) => client.poll(log)?,
+                Wake::Ready(POLL) => client.poll(log)?,
+                Wake::Ready(_) => client.take(log)?,
             }
         }
     }
@@ -98,6 +100,11 @@ impl Client {
                 last: pattern.last_of(number),
                 strange: false,
             });
+        }
+        if pattern.echoes {
+            for connection in &connections {
+                reactor.add(connection.receiver.socket(), Interest::Read, PING)?;
+            }
         }
         ticks.every(description.progress_every_ns().map_err(Failure::Description)?)?;
         polls.every(POLL_NS)?;
@@ -212,6 +219,7 @@ impl Connection {
         let Connection { number: connection, receiver, reception, heard_ns, strange, .. } = self;
         let (mut first_ns, mut last_ns) = (None, *heard_ns);
         let mut stranger = false;
+        let mut pings = Vec::new();
         receiver.take(|Arrival { datagram, arrived_ns }| {
             let arrived_ns = arrived_ns.unwrap_or_else(clock::realtime_ns) - epoch_ns;
             let known = datagram.filter(|d| u32::from(d.connection) == *connection);
@@ -223,10 +231,14 @@ impl Connection {
             if believed {
                 first_ns = first_ns.or(Some(arrived_ns));
                 last_ns = last_ns.max(Some(arrived_ns));
+                pings.extend(known.filter(|_| pattern.echoes));
             } else {
                 stranger = true;
             }
         })?;
+        for ping in pings {
+            receiver.echo(ping, pattern.payload_bytes() as usize)?;
+        }
         if let Some(first_ns) = first_ns.filter(|_| heard_ns.is_none()) {
             log.at(first_ns, &Event::FirstByte { connection: *connection });
         }

@@ -1,5 +1,6 @@
 //! Sockets of the UDP roles. The unsafe code of these roles is here.
 
+use crate::packet_ring;
 use crate::socket::{self, set_buffer};
 use crate::sys;
 use crate::udp::datagram::{Datagram, HEADER_BYTES};
@@ -19,7 +20,7 @@ const BATCH: usize = 64;
 /// so that it is aligned.
 const CONTROL_WORDS: usize = 8;
 
-/// A socket that sends to one peer.
+/// A socket that sends to one peer, and hears nothing: echoes are for the captures to see.
 #[derive(Debug)]
 pub struct Sender {
     socket: Socket,
@@ -47,6 +48,7 @@ impl Sender {
                 let never = libc::IP_PMTUDISC_DO;
                 sys::set_option(&socket, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, never)
             })
+            .and_then(|()| packet_ring::attach(&socket, &[KEEPS_NOTHING]))
             .map_err(|error| format!("cannot prepare the socket: {error}"))?;
         Ok(Sender { socket, packet: vec![0; payload_bytes.max(HEADER_BYTES)] })
     }
@@ -76,6 +78,10 @@ impl Sender {
         }
     }
 }
+
+/// The classic filter that keeps nothing of a packet.
+const KEEPS_NOTHING: libc::sock_filter =
+    libc::sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k: 0 };
 
 /// A socket that receives from one peer.
 #[derive(Debug)]
@@ -154,6 +160,28 @@ impl Receiver {
                 return Ok(());
             }
         }
+    }
+
+    /// Sends a datagram back; `payload_bytes`: what the arriving one had.
+    ///
+    /// One that the kernel has no room for, or that nobody waits for any more, is lost like any other.
+    pub fn echo(&self, datagram: Datagram, payload_bytes: usize) -> io::Result<()> {
+        let mut packet = vec![0; payload_bytes.max(HEADER_BYTES)];
+        packet[..HEADER_BYTES].copy_from_slice(&datagram.encode());
+        match self.socket.send(&packet) {
+            Err(error) if error.kind() == WouldBlock => Ok(()),
+            Err(error) => match error.raw_os_error() {
+                Some(libc::ENOBUFS | libc::ECONNREFUSED) => Ok(()),
+                _ => Err(error),
+            },
+            Ok(_) => Ok(()),
+        }
+    }
+
+    /// The socket, to wait at.
+    #[must_use]
+    pub fn socket(&self) -> &Socket {
+        &self.socket
     }
 
     /// Datagrams that found no room in the socket.

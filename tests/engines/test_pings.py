@@ -1,0 +1,71 @@
+"""Pings over UDP, and a source of constant bit rate beside them, in the real kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from left_behind import flow_of
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime import validity
+from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.record import Window
+from fairc.runtime.metrics import METRICS
+
+RATE_BPS, ACCESS_BPS, RTT_S = 2e6, 100e6, 0.04
+SPEC = """fexp 1
+experiment pings {
+  topology = bottleneck(rate: 2Mbit/s, rtt: 40ms, queue: fifo(20pkt))
+  flow load  { over = udp  rate = 4Mbit/s  start = 4s  workload = bulk(packet: 400B) }
+  flow probe { over = udp  start = 0s  workload = ping(every: 20ms, packet: 100B) }
+  duration = 8s
+  measure  = [rtt]
+}
+"""
+
+
+def _rtt(measured: Measurement, begin_s: float, end_s: float) -> dict[str, float | None]:
+    seen = measured.within(Window(begin_s, end_s))
+    request = MetricRequest(name="rtt", sessions=("probe",))
+    return {v.metric: v.value for v in METRICS["rtt"].compute(seen, request)}
+
+
+def test_the_cell_is_valid(measured: Measurement) -> None:
+    verdict, reasons = validity.judge(measured)
+    assert verdict == "valid", reasons
+
+
+def test_a_ping_of_an_idle_path_takes_its_propagation_and_its_transmissions(
+    measured: Measurement,
+) -> None:
+    """200 pings, one every 20 ms; a frame has 14 bytes more than the packet."""
+    bits = 8 * 114
+    expected_s = RTT_S + 2 * bits / RATE_BPS + 2 * bits / ACCESS_BPS
+    found = _rtt(measured, 0.0, 3.9)
+    for value in ("rtt.min", "rtt.mean", "rtt.p99"):
+        assert found[value] == pytest.approx(expected_s, abs=60e-6)
+    trips = measured.round_trips(flow_of(measured, "probe"))
+    early = trips.sent_s < 3.9
+    assert early.sum() == 195
+    assert np.diff(trips.sent_s[early]) == pytest.approx(0.02, abs=1e-5)
+
+
+def test_behind_a_full_queue_a_ping_waits_for_what_is_in_it(measured: Measurement) -> None:
+    """Twice as much arrives as leaves: those that find room wait for up to 20 packets of 414 bytes,
+    and at least for as many less those that are pings.
+    """
+    found = _rtt(measured, 5.0, 8.0)
+    idle_s = RTT_S + 2 * 8 * 114 / RATE_BPS
+    full_s = 20 * 8 * 414 / RATE_BPS
+    assert found["rtt.p50"] == pytest.approx(idle_s + full_s, rel=0.12)
+    probe = flow_of(measured, "probe")
+    late = measured.round_trips(probe).sent_s > 5.0
+    came_back, sent = int(late.sum()), 150
+    assert 0 < came_back < sent, "a full queue drops some"
+
+
+def test_a_constant_rate_has_packets_of_its_size(measured: Measurement) -> None:
+    load = flow_of(measured, "load")
+    assert set(load.queue.entered.frame_bytes[load.entered].tolist()) == {414}
+    arrived_s = load.queue.seconds(load.queue.entered)[load.entered]
+    assert np.diff(np.sort(arrived_s)) == pytest.approx(8 * 400 / 4e6, abs=1e-4)
