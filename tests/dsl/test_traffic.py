@@ -266,7 +266,11 @@ def test_a_window_is_written_in_either_place() -> None:
         ("over = udp  workload = ping(every: 20ms, packet: 20B)", "out-of-range", "20B"),
         ("over = udp  rate = 1Mbit/s  workload = ping(every: 20ms)", "duplicate-key", "1Mbit/s"),
         ("over = udp  workload = ping()", "missing-argument", "ping()"),
-        ("cca = cubic  workload = bulk(packet: 200B)", "impossible-pair", "bulk(packet: 200B)"),
+        (
+            "cca = cubic  workload = bulk(packet: 200B)",
+            "impossible-pair",
+            "workload = bulk(packet: 200B)",
+        ),
         ("over = udp  workload = bulk(packet: 200B)", "missing-key", "f"),
         (
             "over = udp  rate = 1Mbit/s  workload = onoff(1Mbit/s, 1s, 1s)",
