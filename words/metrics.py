@@ -188,6 +188,22 @@ METRICS: Registry[MetricEntry] = Registry(
             is_level=True,
         ),
         _metric(
+            "share",
+            "1",
+            "A flow's part of what the flows got, and of its fair share",
+            P(
+                "flows",
+                A_FLOW,
+                "of what these got; of what all got if one or none is named",
+                repeated=True,
+            ),
+            *WINDOW,
+            values=("fair",),
+            need=_SEVERAL,
+            is_level=True,
+            from_packets=frozenset({"share.fair"}),
+        ),
+        _metric(
             "throughput",
             "bit/s",
             "Frame bytes per second at the bottleneck's exit",

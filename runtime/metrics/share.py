@@ -1,0 +1,73 @@
+"""Share of a flow: its part of what several flows get, and what it gets of its fair share.
+
+    share      = B_k / sum over j of B_j
+    share.fair = 8 * W_k / (T * R_k)
+
+B: application bytes delivered while the cell is measured, from the end of the warm-up (or `from`)
+to the end of the cell (or `to`); a flow that is idle in some of this time has so much less. The sum
+is over the flows that are named; over all flows of the cell if one flow or none is. The shares of
+the flows of a sum add up to 1. A flow that got nothing has 0; where nobody got anything nobody has
+a share.
+
+W: frame bytes at the bottleneck's exit while the flow is active in this time (as for `goodput`); T:
+that time. R: the flow's max-min fair rate on the wire, all flows of the cell competing in all of T,
+each link with its mean rate in T. A flow that wants less than an equal share (`rate`, `onoff`,
+`requests`, `ping`: the mean load) has what it wants, and the others split the rest. What videos and
+page loads want is not known, so where there is one of them `share.fair` has no value. 1: the flow
+has its fair share; above 1, more.
+
+Unit: 1. Source: RFC 5166, section 2.3 (ratios of throughputs, max-min fairness); Bertsekas and
+Gallager, Data Networks, 1992, section 6.5.2 (max-min fairness); measurement.md, rule 17.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.results import MetricValue
+
+from .base import Metric, Value, inactive, window
+
+SHARE = Value("share", "1", "of the bytes that the flows together got")
+FAIR = Value("share.fair", "1", "throughput over the max-min fair one")
+
+
+def _fair(measurement: Measurement, flow: FlowRecord) -> MetricValue:
+    unknown = [other.name for other in measurement.flows if other.demand_bps is None]
+    if unknown:
+        reason = f"it is not known how much {', '.join(unknown)} would take, so fair shares are not"
+        return FAIR.of(None, flow.name, reason)
+    begin, end = window(measurement, flow)
+    if end <= begin:
+        return FAIR.of(None, flow.name, inactive(measurement))
+    edges_s = np.array([begin, end])
+    fair_bps = float(measurement.fair_share_bps(edges_s)[flow.name][0])
+    if not 0 < fair_bps < math.inf:
+        return FAIR.of(None, flow.name, "no link limits the flow, or one that carries nothing")
+    rate_bps = 8 * float(flow.frame_bytes(edges_s)[0]) / (end - begin)
+    return FAIR.of(rate_bps / fair_bps, flow.name)
+
+
+def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+    """Return the share of each requested flow (default: all flows)."""
+    flows = measurement.sessions(request.sessions)
+    rivals = flows if len(flows) > 1 else measurement.flows
+    edges_s = np.array([measurement.begin_s, min(measurement.until_s, measurement.ended_s)])
+    values: list[MetricValue] = []
+    got = {f.name: float(f.delivered_bytes(edges_s)[0]) for f in (*rivals, *flows)}
+    total = sum(got[rival.name] for rival in rivals)
+    for flow in flows:
+        if edges_s[1] <= edges_s[0]:
+            values.append(SHARE.of(None, flow.name, "the cell ended before it was measured"))
+        else:
+            part = got[flow.name] / total if total else None
+            values.append(SHARE.of(part, flow.name, "no flow got anything"))
+        values.append(_fair(measurement, flow))
+    return tuple(values)
+
+
+METRIC = Metric("share", (SHARE, FAIR), compute)
