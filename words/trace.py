@@ -1,5 +1,5 @@
-"""`trace("file")`: a recorded rate in Mahimahi's format, as chances to send in bins of equal
-length.
+"""`trace("file")`: what a link follows: a column of a recording (recordings.py), or a rate in
+Mahimahi's format, as chances to send in bins of equal length.
 
 One line for each chance to deliver a packet of 1500 bytes: its time in ms after the start,
 ascending; after the last one the trace repeats (Netravali et al., Mahimahi, USENIX ATC 2015,
@@ -10,18 +10,22 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Generic, Literal, TypeVar
 
 from fairc.dsl import model
 from fairc.dsl.core.attachments import attached
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
-from fairc.dsl.core.entries import Either, Entry, Parameter, Use
-from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_RATE, Texts
+from fairc.dsl.core.entries import Either, Entry, Parameter, Use, bind
+from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_RATE, Kind, Texts, Words
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Source, Span
-from fairc.dsl.core.units import RATE
-from fairc.dsl.core.values import Quantity, Text
+from fairc.dsl.core.units import RATE, SHARE, TIME, Dimension
+from fairc.dsl.core.values import Applied, Quantity, Text, Value
+
+from .recordings import Reading, is_table, recording
 
 SIZE_LIMIT_BYTES = 16_000_000
 BIN_LIMIT = 100_000
@@ -29,7 +33,22 @@ FRAME_BITS = 8 * 1514
 """What a chance delivers on the wire, bits: a packet of 1500 bytes in its Ethernet frame."""
 
 FILE = Parameter("file", Texts(), "a file in the folder of the experiment", required=True)
-EVERY = Parameter("every", A_POSITIVE_TIME, "length of the bins over which it is averaged", "100ms")
+EVERY = Parameter(
+    "every",
+    A_POSITIVE_TIME,
+    "length of the bins over which it is averaged; steps are as they are unless it is given",
+    "100ms",
+)
+COLUMN = Parameter("column", Texts(), "of a recording", otherwise="the name of what it is for")
+INTERPOLATION: Parameter[Literal["steps", "linear"]] = Parameter(
+    "interpolation", Words("interpolation", ("steps", "linear")), "between rows", "steps"
+)
+END: Parameter[Literal["repeat", "hold"]] = Parameter(
+    "end",
+    Words("end", ("repeat", "hold")),
+    "after the last row: from the start, or as it is",
+    "repeat",
+)
 
 RATES: Registry[Entry] = Registry(
     "rate model",
@@ -37,8 +56,8 @@ RATES: Registry[Entry] = Registry(
     [
         Entry(
             "trace",
-            "A recorded rate in Mahimahi's format, repeated from the start of the cell",
-            (FILE, EVERY),
+            "A recording that a link follows: CSV, or a rate in Mahimahi's format",
+            (FILE, EVERY, COLUMN, INTERPOLATION, END),
             runs=True,
         ),
     ],
@@ -46,19 +65,54 @@ RATES: Registry[Entry] = Registry(
 
 A_LINK_RATE = Either(A_RATE, RATES, "a rate or `trace(...)`", bare=False)
 
+Q = TypeVar("Q")
+
+
+@dataclass(frozen=True)
+class Traced(Generic[Q]):
+    """A value of a kind, or `trace(...)`."""
+
+    kind: Kind[Q]
+
+    @property
+    def phrase(self) -> str:
+        """Describe both."""
+        return f"{self.kind.phrase} or `trace(...)`"
+
+    def take(self, value: Value, use: str, at: Span | None = None) -> Q | Use[Entry]:
+        """Return the value. Raises CompileError unless it is of the kind, or a trace."""
+        if isinstance(value, Applied) and value.name in RATES:
+            return bind(RATES, value, use, at)
+        return self.kind.take(value, use, at)
+
+
 _KNOWN: dict[tuple[str, str, int], model.Trace] = {}
+_RECORDED: dict[tuple[str, str, Reading], model.Recording] = {}
 
 
-def load_trace(use: Use[Entry]) -> tuple[model.Trace, Quantity]:
-    """Return a trace, and its mean rate.
+def load_rate(use: Use[Entry]) -> tuple[model.Trace | model.Recording, Quantity]:
+    """Return what a rate follows, and its mean.
 
-    Raises CompileError for a file that cannot be read, and for lines that are not times, with
-    their place in the file.
+    Raises CompileError for a file that cannot be read, and for lines that are wrong, with their
+    place in the file.
     """
     name, every_ns = use[FILE], use[EVERY].ns
     if every_ns < 10**6:
         fail("out-of-range", "a trace has a resolution of 1 ms", use.span_of(EVERY))
     data = attached(name, SIZE_LIMIT_BYTES)
+    if is_table(data):
+        found = load_recording(use, "rate", RATE)
+        if not found.mean:
+            fail("bad-trace", "the rate of this recording is always zero", name.span)
+        return found, Quantity(Fraction(found.mean), RATE, use.span)
+    for parameter in (COLUMN.name, INTERPOLATION.name, END.name):
+        if parameter in use.arguments:
+            fail(
+                "bad-trace",
+                f"a trace in Mahimahi's format has no `{parameter}`",
+                use.arguments[parameter].span,
+                help="leave it out: the file is a list of times",
+            )
     file = model.Input(path=name.value, sha256=hashlib.sha256(data).hexdigest())
     key = (name.span.source.name, file.sha256, every_ns)
     if key not in _KNOWN:
@@ -68,9 +122,38 @@ def load_trace(use: Use[Entry]) -> tuple[model.Trace, Quantity]:
     return trace, Quantity(mean, RATE, use.span)
 
 
+def load_recording(use: Use[Entry], what: str, dimension: Dimension) -> model.Recording:
+    """Return the recording that `what` of a link follows. Raises CompileError."""
+    name, every = use[FILE], use.given(EVERY)
+    if every is not None and every.ns < 10**6:
+        fail("out-of-range", "a trace has a resolution of 1 ms", use.span_of(EVERY))
+    data = attached(name, SIZE_LIMIT_BYTES)
+    if data.strip() and not is_table(data):
+        fail(
+            "bad-trace",
+            f"a {what} follows a recording with columns, and this file has no header",
+            name.span,
+            help=f"begin it with a line such as `time [s], {what} [{_EXAMPLES[dimension]}]`",
+        )
+    column = use.given(COLUMN) or Text(what, use.span)
+    interpolation, end = use[INTERPOLATION], use[END]
+    every_ns = None if every is None else every.ns
+    reading = Reading(column, dimension, every_ns, interpolation == "linear", end == "repeat")
+    file = model.Input(path=name.value, sha256=hashlib.sha256(data).hexdigest())
+    key = (name.span.source.name, file.sha256, reading)
+    if key not in _RECORDED:
+        _RECORDED[key] = recording(data, file, name, reading, use.span)
+    return _RECORDED[key]
+
+
+_EXAMPLES = {RATE: "Mbit/s", TIME: "ms", SHARE: "%"}
+
+
 def peak(use: Use[Entry]) -> Quantity:
     """Return the highest rate of a trace over one of its bins. Raises CompileError."""
-    trace, _ = load_trace(use)
+    trace, _ = load_rate(use)
+    if isinstance(trace, model.Recording):
+        return Quantity(Fraction(max(value for _, value in trace.steps)), RATE, use.span)
     return Quantity(
         Fraction(max(trace.chances) * FRAME_BITS * 10**9, trace.every_ns), RATE, use.span
     )

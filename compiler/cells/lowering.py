@@ -129,7 +129,7 @@ class Lowering:
             self._report.reject(
                 "no-end",
                 "this comes again until the end of the cell, and the experiment has none",
-                again.span,
+                again,
                 help="give the experiment a `duration` or a `deadline`",
             )
         key = (end_ns or 0 if again else 0, seed if draws(network) else 0)

@@ -1,9 +1,10 @@
-"""What varies over time, until the end of a cell: the events of each link as changes of its rate,
-and of its delay and loss.
+"""What varies over time, until the end of a cell: recordings and events of each link as changes of
+its rate, and of its delay and loss.
 
-Three values vary, each for itself: what is set for good follows in order of time, a ramp in steps,
-until the next of them; what is set for a while lies above it, of two the one written last. Whether
-the link is up is a fourth. The hop's changes are those of delay, loss and that, merged.
+Three values vary, each for itself: a recording holds until something is set for good, which follows
+in order of time, a ramp in steps, until the next of them. What is set for a while lies above it, of
+two the one written last. Whether the link is up is a fourth. The hop's changes are those of delay,
+loss and that, merged.
 
 A step of a ramp has its mean over the step, so that a ramp carries as many bytes as it should.
 """
@@ -17,7 +18,8 @@ from itertools import zip_longest
 from typing import Generic, TypeVar
 
 from fairc.cell.links import Change, GilbertElliott, Impairment
-from fairc.dsl.model import Direction, Distribution, Event, Link, Network
+from fairc.dsl.core.source import Span
+from fairc.dsl.model import Direction, Distribution, Event, Link, Network, Recording
 from fairc.words.distributions import draw, is_drawn
 
 from .report import Report
@@ -32,10 +34,16 @@ Loss = tuple[float, GilbertElliott | None]
 T = TypeVar("T", bound=Hashable)
 
 
-def repeating(network: Network) -> Event | None:
-    """Return the first event that comes again until the end of the cell, if there is one."""
-    found = (event for way in _ways(network) for event in way.events if event.period_ns)
-    return next(found, None)
+def repeating(network: Network) -> Span | None:
+    """Return where something is written that comes again until the end of the cell, if anything
+    is.
+    """
+    for way in _ways(network):
+        again = [event.span for event in way.events if event.period_ns]
+        again += [one.span for one in way.recordings.all if one.period_ns]
+        if again:
+            return again[0]
+    return None
 
 
 def draws(network: Network) -> bool:
@@ -46,11 +54,11 @@ def draws(network: Network) -> bool:
 
 
 def unrolled(network: Network, end_ns: int, seed: int, report: Report) -> Network:
-    """Return a network with the changes of its links; one without events as it is.
+    """Return a network with the changes of its links; one that does not vary as it is.
 
     end_ns: of the cell. seed: of what is drawn; what one statement sets both ways is drawn once.
     """
-    if not any(way.events for way in _ways(network)):
+    if not any(map(_varies, _ways(network))):
         return network
     return replace(
         network,
@@ -64,32 +72,45 @@ def _ways(network: Network) -> Iterator[Direction]:
         yield from (link.forward, link.backward)
 
 
+def _varies(way: Direction) -> bool:
+    return bool(way.events or way.recordings.all)
+
+
 def _link(link: Link, end_ns: int, seed: int, report: Report) -> Link:
     def one_way(way: Direction, other: Direction, ends: tuple[str, str]) -> Direction:
         occurrences: list[_Occurrence] = []
+        for recording in way.recordings.all:
+            rounds = -(-end_ns // recording.period_ns) if recording.period_ns else 1
+            if len(recording.steps) * rounds > MOST_CHANGES:
+                _refuse(report, recording.span)
+                return way
         for number, event in enumerate(way.events):
             both = event in other.events[number : number + 1]
             name = ("link", *((link.a, link.b) if both else ends), str(number))
             turns = _turns(event, end_ns)
             if len(occurrences) + turns > MOST_CHANGES:
-                report.reject(
-                    "too-many",
-                    f"this makes more than {MOST_CHANGES} changes of a link",
-                    event.span,
-                    help="make the period longer, or the cell shorter",
-                )
-                break
+                _refuse(report, event.span)
+                return way
             occurrences += (
                 _occurrence(event, number, turn, _Draws(seed, name, turn)) for turn in range(turns)
             )
-        return _changed(way, occurrences)
+        return _changed(way, occurrences, end_ns)
 
-    if not link.forward.events and not link.backward.events:
+    if not (_varies(link.forward) or _varies(link.backward)):
         return link
     return replace(
         link,
         forward=one_way(link.forward, link.backward, (link.a, link.b)),
         backward=one_way(link.backward, link.forward, (link.b, link.a)),
+    )
+
+
+def _refuse(report: Report, span: Span) -> None:
+    report.reject(
+        "too-many",
+        f"this makes more than {MOST_CHANGES} changes of a link",
+        span,
+        help="make the period longer, or the cell shorter",
     )
 
 
@@ -158,16 +179,34 @@ def _occurrence(event: Event, order: int, turn: int, drawn: _Draws) -> _Occurren
     )
 
 
-def _changed(way: Direction, found: Sequence[_Occurrence]) -> Direction:
+def _changed(way: Direction, found: Sequence[_Occurrence], end_ns: int) -> Direction:
     """Return a direction with the changes that follow from what happens to it.
 
     Where its delay changes, packets stay in order, unless its jitter lets them overtake.
     """
-    first = way.impairment
-    rates = _course(way.rate_bps or 0, (one.rate for one in found), _number_between)
-    delays = _course(first.delay_ns, (one.delay for one in found), _number_between)
-    losses = _course((first.loss, first.bursts), (one.loss for one in found), _loss_between)
-    ups = _course(True, (one.is_up for one in found), _never)
+    first, followed = way.impairment, way.recordings
+    rates = _course(
+        way.rate_bps or 0,
+        {at_ns: round(value) for at_ns, value in _steps(followed.rate, end_ns)},
+        (one.rate for one in found),
+        _number_between,
+    )
+    delays = _course(
+        first.delay_ns,
+        {at_ns: round(value) for at_ns, value in _steps(followed.delay, end_ns) if at_ns},
+        (one.delay for one in found),
+        _number_between,
+    )
+    lost: dict[int, Loss] = {
+        at_ns: (value, None) for at_ns, value in _steps(followed.loss, end_ns) if at_ns
+    }
+    losses = _course(
+        (first.loss, first.bursts),
+        lost,
+        (one.loss for one in found),
+        _loss_between,
+    )
+    ups = _course(True, {}, (one.is_up for one in found), _never)
     if not first.jitter_ns and delays:
         first = replace(first, in_order=True)
     return replace(
@@ -176,6 +215,21 @@ def _changed(way: Direction, found: Sequence[_Occurrence]) -> Direction:
         rates=tuple(Change(at_ns, rate_bps) for at_ns, rate_bps in rates.items()),
         changes=_states(first, delays, losses, ups),
     )
+
+
+def _steps(recording: Recording | None, end_ns: int) -> Iterator[tuple[int, float]]:
+    """Yield the steps of a recording until the end of the cell; all of one that comes once."""
+    if recording is None:
+        return
+    begin_ns = 0
+    while True:
+        for at_ns, value in recording.steps:
+            yield begin_ns + at_ns, value
+        if recording.period_ns is None:
+            return
+        begin_ns += recording.period_ns
+        if begin_ns >= end_ns:
+            return
 
 
 def _states(
@@ -211,10 +265,17 @@ def _never(a: bool, b: bool, share: Fraction) -> bool:
     raise AssertionError("a link is up or down, and nothing in between")
 
 
-def _course(first: T, settings: Iterable[_Setting[T] | None], between: Between[T]) -> dict[int, T]:
-    """Return the values that follow from settings: time, ns -> value from then on, in order."""
+def _course(
+    first: T,
+    recorded: dict[int, T],
+    settings: Iterable[_Setting[T] | None],
+    between: Between[T],
+) -> dict[int, T]:
+    """Return the values that follow from a recording and settings: time, ns -> value from then on,
+    in order.
+    """
     found = [one for one in settings if one is not None]
-    base = dict(_base(first, [one for one in found if one.end_ns is None], between))
+    base = dict(_base(first, recorded, [one for one in found if one.end_ns is None], between))
     windows = [one for one in found if one.end_ns is not None]
     if not windows:
         return base
@@ -234,14 +295,20 @@ def _course(first: T, settings: Iterable[_Setting[T] | None], between: Between[T
 
 
 def _base(
-    first: T, settings: Sequence[_Setting[T]], between: Between[T]
+    first: T, recorded: dict[int, T], settings: Sequence[_Setting[T]], between: Between[T]
 ) -> Iterator[tuple[int, T]]:
-    """Yield the times and values of what is set for good, with the steps of ramps.
+    """Yield the times and values of what is recorded, until the first of what is set for good; then
+    of that, with the steps of ramps.
 
     A ramp begins at what holds then, and ends where another setting begins.
     """
     ordered = sorted(settings, key=lambda one: (one.begin_ns, one.order))
     now = first
+    for at_ns, value in recorded.items():
+        if ordered and at_ns >= ordered[0].begin_ns:
+            break
+        yield at_ns, value
+        now = value
     for one, following in zip_longest(ordered, ordered[1:]):
         until_ns = one.begin_ns + one.ramp_ns
         if following is not None:

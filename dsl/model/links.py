@@ -35,6 +35,36 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
+class Recording:
+    """A value of a link over time, in steps: (ns after the start of the cell, bit/s, ns or a
+    probability).
+
+    period_ns: after which it begins again; None: the last value stays.
+    mean: over the recording, of time.
+    """
+
+    file: Input
+    span: Span
+    steps: tuple[tuple[int, float], ...]
+    period_ns: int | None
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recordings:
+    """What of a link follows a recording; None: what does not."""
+
+    rate: Recording | None = None
+    delay: Recording | None = None
+    loss: Recording | None = None
+
+    @property
+    def all(self) -> tuple[Recording, ...]:
+        """Those that there are."""
+        return tuple(one for one in (self.rate, self.delay, self.loss) if one is not None)
+
+
+@dataclass(frozen=True, slots=True)
 class Policer:
     """Congestion policing of one direction of a link (docs/learn/links.md).
 
@@ -102,6 +132,7 @@ class Direction:
 
     rate_bps: bit/s on the wire, > 0, or None for a link that is not shaped.
     impairment: its delay and losses, without the limit and the seed of a netem.
+    recordings: what it follows; rate_bps is then their mean, delay and loss their first values.
     events: how it varies over time, as written.
     rates: changes of the rate that follow from them until the end of a cell, in chronological
     order; 0 bit/s: packets wait.
@@ -118,6 +149,7 @@ class Direction:
     impairment: Impairment
     queue: Queue
     span: Span
+    recordings: Recordings = Recordings()
     events: tuple[Event, ...] = ()
     rates: tuple[Change, ...] = ()
     changes: tuple[Change, ...] = ()

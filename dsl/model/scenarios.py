@@ -36,9 +36,11 @@ class Scenario:
     def inputs(self) -> tuple[Input, ...]:
         """The files that it depends on, each once."""
         links = self.network.links
-        traces = (way.trace for link in links for way in (link.forward, link.backward))
+        ways = [way for link in links for way in (link.forward, link.backward)]
+        followed = [one.file for way in ways for one in way.recordings.all]
+        followed += [way.trace.file for way in ways if way.trace]
         read = (file for flow in self.flows for file in flow.workload.inputs)
-        return tuple(dict.fromkeys((*(trace.file for trace in traces if trace), *read)))
+        return tuple(dict.fromkeys((*followed, *read)))
 
 
 @dataclass(frozen=True, slots=True)

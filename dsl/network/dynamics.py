@@ -36,10 +36,12 @@ def events(
     rate: Quantity | None,
     trace: model.Trace | None,
     impairment: Impairment,
+    recorded: model.Recording | None = None,
 ) -> tuple[model.Event, ...]:
     """Return the events of a link in the order in which they are written.
 
-    rate, trace, impairment: what holds before. Raises CompileError.
+    rate, trace, impairment: what holds before. recorded: what its delay follows.
+    Raises CompileError.
     """
     gather = Gather()
     found: list[model.Event] = []
@@ -58,7 +60,7 @@ def events(
         fail("too-many", f"a link has at most {CHANGE_LIMIT} changes", statements[-1][0].span)
     _refuse_equal(changes)
     _refuse_overlap(outages)
-    _refuse_restarts(found, impairment)
+    _refuse_restarts(found, impairment, recorded)
     return tuple(found)
 
 
@@ -261,17 +263,21 @@ def _refuse_overlap(outages: Iterable[model.Event]) -> None:
             )
 
 
-def _refuse_restarts(found: Sequence[model.Event], impairment: Impairment) -> None:
+def _refuse_restarts(
+    found: Sequence[model.Event], impairment: Impairment, recorded: model.Recording | None
+) -> None:
     """Refuse bursty losses where the delay varies all the time: each change of a netem begins the
     chain anew, in its good state.
     """
-    chains = impairment.bursts is not None or any(event.bursts for event in found)
-    for event in found if chains else ():
+    places = [] if recorded is None else [recorded.span]
+    for event in found:
         if (event.ramp_ns and (event.delay or event.loss)) or (event.period_ns and event.delay):
-            fail(
-                "conflicting-loss",
-                "bursty losses would begin anew at each of these changes",
-                event.span,
-                notes=("a change restarts the chain of the losses, in its good state",),
-                help="put one of them on a separate link, behind a router",
-            )
+            places.append(event.span)
+    if places and (impairment.bursts is not None or any(event.bursts for event in found)):
+        fail(
+            "conflicting-loss",
+            "bursty losses would begin anew at each of these changes",
+            places[0],
+            notes=("a change restarts the chain of the losses, in its good state",),
+            help="put one of them on a separate link, behind a router",
+        )

@@ -7,18 +7,20 @@ from dataclasses import replace
 from fairc.cell.links import GilbertElliott, Impairment
 from fairc.dsl.blocks import Settings
 from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.core.values import Quantity
 from fairc.words.blocks import link as keys
 from fairc.words.jitter import delayed
 
 
-def impairment_of(settings: Settings, bursts: GilbertElliott | None) -> Impairment:
+def impairment_of(settings: Settings, delay: Quantity, bursts: GilbertElliott | None) -> Impairment:
     """Return what the settings of a link define besides rate, loss and queue.
 
+    delay: the lowest that it has at any time.
     Raises CompileError for jitter larger than the delay, reordering without a delay to skip, and
     duplicates together with bursty losses.
     """
     gather = Gather()
-    delay, impairment = settings[keys.DELAY], Impairment()
+    impairment = Impairment()
     with gather.attempt():
         impairment = delayed(delay, settings.given(keys.JITTER))
     reorder, duplicate = settings[keys.REORDER], settings[keys.DUPLICATE]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal, NamedTuple, NoReturn
+from typing import Literal, NamedTuple, NoReturn, cast
 
 from fairc.cell.links import Impairment
 from fairc.dsl import model
@@ -15,7 +15,7 @@ from fairc.dsl.core.entries import Use, assign
 from fairc.dsl.core.problems import MOST_FOUND, Gather, fail
 from fairc.dsl.core.registry import refuse_unknown
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.units import BDP, TIME
+from fairc.dsl.core.units import BDP, SHARE, TIME
 from fairc.dsl.core.values import Applied, Quantity, Symbol
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.expressions.instances import label, scopes
@@ -23,11 +23,11 @@ from fairc.dsl.model.links import Ecn
 from fairc.dsl.model.names import base, indexed
 from fairc.dsl.text import syntax
 from fairc.words.blocks import link as keys
-from fairc.words.losses import Loss, loss_of
+from fairc.words.losses import Loss, LossModel, loss_of
 from fairc.words.packet_sizes import mtu_of, warn_small
 from fairc.words.policers import policer_of
 from fairc.words.queues.discipline import queue_of
-from fairc.words.trace import load_trace
+from fairc.words.trace import RATES, load_rate, load_recording
 
 from .dynamics import Dynamics, events
 from .groups import CLIENT, SERVER
@@ -54,6 +54,7 @@ class _LinkSide:
     rate: Quantity | None
     loss: Loss | None
     impairment: Impairment
+    recordings: model.Recordings
     events: tuple[model.Event, ...]
     trace: model.Trace | None
     queue: model.Queue
@@ -344,24 +345,40 @@ def _changed(
 
 def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) -> _LinkSide:
     trace, rate = None, settings.given(keys.RATE)
+    followed = model.Recordings()
     if isinstance(rate, Use):
-        trace, rate = load_trace(rate)
-    lost = settings.given(keys.LOSS)
-    loss = None if lost is None else loss_of(lost)
+        found, rate = load_rate(rate)
+        if isinstance(found, model.Recording):
+            followed = replace(followed, rate=found)
+        else:
+            trace = found
+    delay, lost, loss = settings[keys.DELAY], settings.given(keys.LOSS), None
+    if isinstance(delay, Use):
+        followed = replace(followed, delay=load_recording(delay, keys.DELAY.name, TIME))
+        delay = _lowest(followed.delay, delay.span)
+    if isinstance(lost, Use) and lost.entry.name in RATES:
+        recorded = load_recording(lost, keys.LOSS.name, SHARE)
+        followed = replace(followed, loss=recorded)
+        loss = Loss(lost.span, own=Fraction(recorded.steps[0][1]))
+    elif lost is not None:
+        loss = loss_of(cast("Quantity | Use[LossModel]", lost))
     queue = settings.given(keys.QUEUE)
     chosen = None if queue is None else queue_of(queue, queue.span)
     if chosen is not None:
         _check_queue(chosen, rate)
     policed = settings.given(keys.POLICER)
     bursts = loss.bursts if loss else None
-    impairment = impairment_of(settings, bursts)
+    impairment = impairment_of(settings, delay, bursts)
+    if followed.delay is not None:
+        impairment = replace(impairment, delay_ns=round(followed.delay.steps[0][1]))
     return _LinkSide(
         settings=settings,
         dynamics=dynamics,
         rate=rate,
         loss=loss,
         impairment=impairment,
-        events=events(dynamics, rate, trace, replace(impairment, bursts=bursts)),
+        recordings=followed,
+        events=events(dynamics, rate, trace, replace(impairment, bursts=bursts), followed.delay),
         trace=trace,
         queue=chosen or queue_of(keys.QUEUE.fallback, statement),
         mtu=settings.given(keys.MTU),
@@ -372,6 +389,12 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
         statement=statement,
         ends=ends,
     )
+
+
+def _lowest(recording: model.Recording | None, span: Span) -> Quantity:
+    """Return the lowest delay of a recording."""
+    assert recording is not None
+    return Quantity(Fraction(min(ns for _, ns in recording.steps)) / 10**9, TIME, span)
 
 
 def _check_queue(queue: model.Queue, rate: Quantity | None) -> None:
@@ -435,6 +458,7 @@ def _direction(way: _LinkSide, opposite: _LinkSide) -> model.Direction:
         impairment=lossy,
         queue=way.queue,
         span=way.statement,
+        recordings=way.recordings,
         events=way.events,
         trace=way.trace,
         mtu=mtu_of(way.mtu, opposite.mtu, traced=way.trace is not None),

@@ -13,11 +13,11 @@ from fairc.words.losses import A_LOSS
 from fairc.words.packet_sizes import A_MTU, A_TRANSMISSION
 from fairc.words.policers import A_POLICER
 from fairc.words.queues import A_QUEUE
-from fairc.words.trace import A_LINK_RATE
+from fairc.words.trace import A_LINK_RATE, Traced
 
 RATE = Parameter("rate", A_LINK_RATE, "rate on the wire", otherwise="not limited")
-DELAY = Parameter("delay", A_TIME, "one-way delay", "0s")
-LOSS = Parameter("loss", A_LOSS, "random loss after the queue", "0%")
+DELAY = Parameter("delay", Traced(A_TIME), "one-way delay", "0s")
+LOSS = Parameter("loss", Traced(A_LOSS), "random loss after the queue", "0%")
 QUEUE = Parameter("queue", A_QUEUE, "queue in front of the link", "fifo(1000pkt)")
 JITTER = Parameter("jitter", A_JITTER, "random part of the delay", "0s")
 REORDER = Parameter("reorder", A_PROBABILITY, "share of packets that skip the delay", "0%")
