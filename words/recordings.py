@@ -25,7 +25,7 @@ from fairc.dsl.core.values import Text
 
 from .draws import EXACT
 
-ROW_LIMIT = 1_000_000
+ROW_LIMIT = 500_000
 STEP_LIMIT = 100_000
 
 _NUMBER = re.compile(
@@ -69,23 +69,24 @@ def recording(
     def refuse(number: int, what: str) -> NoReturn:
         _refuse(data, number, name, f"line {number + 1} of the recording {what}")
 
+    averaged = reading.is_linear or reading.every_ns is not None
+    if not averaged and len(lines) > STEP_LIMIT:
+        fail(
+            "too-many",
+            f"this makes about {len(lines)} changes; the limit is {STEP_LIMIT}",
+            span,
+            help="average it over bins: `every: 100ms`",
+        )
     times, values = _columns(lines, name, reading, refuse)
     per_unit = {TIME: 10**9}.get(reading.dimension, 1)
     segments = _segments(times, [value * per_unit for value in values], reading)
     period_ns = segments[-1][1]
-    if reading.is_linear or reading.every_ns is not None:
+    if averaged:
         every_ns = reading.every_ns or 100_000_000
         bins = -(-period_ns // every_ns)
         if bins > STEP_LIMIT:
             fail("too-many", f"this makes {bins} bins; the limit is {STEP_LIMIT}", span)
         steps = _means(segments, every_ns)
-    elif len(segments) > STEP_LIMIT:
-        fail(
-            "too-many",
-            f"this makes {len(segments)} changes; the limit is {STEP_LIMIT}",
-            span,
-            help="average it over bins: `every: 100ms`",
-        )
     else:
         steps = [(begin_ns, float(value)) for begin_ns, _, value, _ in segments]
     area = sum(float(a + b) / 2 * (end - begin) for begin, end, a, b in segments)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from left_behind import flow_of
@@ -13,7 +15,7 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 
 SPEC = """fexp 1
 topology laboratory {
-  node s, cycled, ramped, flapping, gone
+  node s, cycled, ramped, flapping, gone, steps, lines
   router r
   link s -- r { rate = 100Mbit/s }
   link r -> cycled {
@@ -27,7 +29,11 @@ topology laboratory {
   }
   link r -> flapping { rate = 2Mbit/s  delay = 10ms  queue = fifo(40pkt)  down every 4s from 2s for 500ms }
   link r -> gone     { rate = 2Mbit/s  delay = 10ms  queue = fifo(40pkt)  down from 8s }
-  link cycled -> r, ramped -> r, flapping -> r, gone -> r { rate = 100Mbit/s  delay = 10ms }
+  link r -> steps { rate = trace("dish.csv")  delay = trace("dish.csv")  loss = trace("dish.csv")  queue = fifo(40pkt) }
+  link r -> lines {
+    rate = 2Mbit/s  delay = trace("dish.csv", interpolation: linear, every: 20ms, end: hold)  queue = fifo(40pkt)
+  }
+  link cycled -> r, ramped -> r, flapping -> r, gone -> r, steps -> r, lines -> r { rate = 100Mbit/s  delay = 10ms }
 }
 experiment variation {
   topology = laboratory()
@@ -35,11 +41,17 @@ experiment variation {
   flow ramped   { from = s  to = ramped    cca = cubic  count = 3  workload = bulk }
   flow flapping { from = s  to = flapping  cca = bbr    workload = bulk }
   flow gone     { from = s  to = gone      cca = cubic  workload = bulk }
+  flow steps    { from = s  to = steps     cca = bbr    count = 3  workload = bulk }
+  flow lines    { from = s  to = lines     cca = cubic  workload = bulk }
   duration = 14s
   warmup   = 1s
   measure  = [goodput]
 }
 """
+
+FOLDER = Path(__file__).parent
+ROWS = np.loadtxt(FOLDER / "dish.csv", delimiter=",", skiprows=2)
+PERIOD_S = 6.0  # the last row lasts as long as the one before it
 
 CYCLE_S = 3.0
 FIRST_S = 2.0
@@ -135,3 +147,44 @@ def test_nothing_crosses_while_a_link_is_down(
         near |= (sent_s > begin_s - 0.005) & (sent_s < end_s + 0.005)
     assert inside.sum() > 3 and lost[inside].all()
     assert not lost[~near & ~queue.behind.pending].any()
+
+
+def at_row(t_s: np.ndarray) -> np.ndarray:
+    """Return the row of the recording that holds at each time."""
+    return ROWS[np.searchsorted(ROWS[:, 0], t_s % PERIOD_S, side="right") - 1]
+
+
+def test_delay_and_loss_follow_a_recording(measured: Measurement) -> None:
+    sent_s, took_s = times(flow_of(measured, "steps"))
+    # Near a change packets may be on either side of it, or behind those that left before it.
+    settled = sent_s < 14  # after the end nothing changes any more
+    for at_s in ROWS[:, 0]:
+        settled &= ~((sent_s % PERIOD_S > at_s - 0.005) & (sent_s % PERIOD_S < at_s + 0.030))
+    planned_s = at_row(sent_s)[:, 2] / 1e3
+    assert settled.sum() > 1000
+    assert np.abs(took_s - planned_s)[settled].max() < 1e-4
+    queue = flow_of(measured, "steps").queue
+    lost_s = queue.sent_s[queue.behind.lost]
+    within = lost_s % PERIOD_S
+    assert len(lost_s) > 20 and within.min() > 3 - 0.005 and within.max() < 4 + 0.005
+
+
+def test_a_rate_that_is_recorded_is_served(measured: Measurement) -> None:
+    """In seconds in which packets always wait, what leaves is what the recording has."""
+    queue = flow_of(measured, "steps").queue
+    bits = 8 * queue.left.frame_bytes
+    for begin_s in (6, 7, 8, 11, 12):
+        inside = (queue.left_s >= begin_s) & (queue.left_s < begin_s + 1)
+        planned = at_row(np.array([begin_s + 0.5]))[0, 1] * 1e6
+        assert float(bits[inside].sum()) <= planned + 2 * 1514 * 8
+        assert float(bits[inside].sum()) > 0.8 * planned
+
+
+def test_a_delay_follows_the_lines_between_rows(measured: Measurement) -> None:
+    """In bins of 20 ms, whose means are at most half a bin away, and at the end the last value."""
+    sent_s, took_s = times(flow_of(measured, "lines"))
+    planned_s = np.interp(sent_s, [*ROWS[:, 0], PERIOD_S], [*ROWS[:, 2], ROWS[-1, 2]]) / 1e3
+    steepest = np.abs(np.diff(ROWS[:, 2]) / np.diff(ROWS[:, 0])).max() / 1e3
+    inside = sent_s > 1
+    assert np.abs(took_s - planned_s)[inside].max() < 0.020 / 2 * steepest + 1e-4
+    assert took_s[sent_s > PERIOD_S + 0.1] == pytest.approx(0.025, abs=1e-4)
