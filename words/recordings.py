@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import NoReturn
 
 from fairc.dsl import model
@@ -23,8 +23,7 @@ from fairc.dsl.core.source import Source, Span
 from fairc.dsl.core.units import NUMBER, RATE, SHARE, SLIPS, TIME, UNITS, Dimension
 from fairc.dsl.core.values import Text
 
-from .draws import EXACT
-
+EXACT = Context(prec=40)
 ROW_LIMIT = 500_000
 STEP_LIMIT = 100_000
 
