@@ -269,6 +269,18 @@ METRICS: Registry[MetricEntry] = Registry(
             packets="flow",
         ),
         _metric(
+            "marks",
+            "1",
+            "Share of the ECN-capable packets that the bottleneck marked",
+            FLOW,
+            *WINDOW,
+            values=("count",),
+            units={"count": "packets"},
+            is_level=True,
+            not_levels=frozenset({"marks.count"}),
+            packets="flow",
+        ),
+        _metric(
             "retransmissions",
             "packets",
             "Retransmitted packets",

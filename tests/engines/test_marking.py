@@ -9,10 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from left_behind import flow_of
 
 from fairc.compiler import Cell
+from fairc.compiler.plan import MetricRequest
 from fairc.runtime import validity
 from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.record import Window
+from fairc.runtime.metrics import METRICS
 
 SPEC = """fexp 1
 topology laboratory {
@@ -62,6 +66,27 @@ def test_packets_of_a_flow_that_asks_are_marked(
     queue = counters(cell, folder, flow)
     assert queue[count] >= 3, queue
     assert queue["drops"] < queue[count]
+
+
+@pytest.mark.parametrize(("flow", "count"), [("asks", "marked"), ("codel", "ecn_mark")])
+def test_marks_are_as_many_as_the_queue_counted(
+    cell: Cell, folder: Path, measured: Measurement, flow: str, count: str
+) -> None:
+    """Nothing else that could be marked passes these queues, and nothing is left out."""
+    request = MetricRequest(name="marks", sessions=(flow,))
+    found = METRICS["marks"].compute(measured.within(Window(-1.0)), request)
+    share, number = (value.value for value in found)
+    assert number == counters(cell, folder, flow)[count]
+    sent = flow_of(measured, flow).entered.sum()
+    assert share is not None and number is not None
+    assert share == pytest.approx(number / sent, rel=0.02)
+
+
+def test_a_flow_without_ecn_has_no_marks_to_speak_of(measured: Measurement) -> None:
+    request = MetricRequest(name="marks", sessions=("does_not",))
+    for value in METRICS["marks"].compute(measured, request):
+        assert value.value is None
+        assert "arrived as ECT" in value.reason
 
 
 def test_packets_of_another_one_are_dropped(cell: Cell, folder: Path) -> None:
