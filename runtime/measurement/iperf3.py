@@ -205,6 +205,12 @@ _UNTOLD = (
     "busy_s",
     "congestion_state",
     "threshold_packets",
+    "model_state",
+    "probe_cycle",
+    "max_bw_bps",
+    "model_min_rtt_s",
+    "longterm_bytes",
+    "shortterm_bytes",
 )
 """Columns of samples that iperf3 does not report."""
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .artefacts import NS, US, field
+from .artefacts import NS, US, ArtefactError, field
 
 Floats = NDArray[np.float64]
 
@@ -31,6 +31,9 @@ class Samples:
     control.
     busy_s: time with data unsent or unacknowledged. These four count from the connection's start.
     congestion_state: the kernel's, 0 Open to 4 Loss. threshold_packets: slow-start threshold.
+    model_state: of a CCA over QUIC that says so, an index into `STATES`; then what it estimates:
+    probe_cycle: cycles of probing so far; max_bw_bps: bandwidth; model_min_rtt_s: RTT without a
+    queue; longterm_bytes, shortterm_bytes: bounds of the bytes in flight.
     NaN where the transport has no such value, or none yet.
     """
 
@@ -49,6 +52,20 @@ class Samples:
     busy_s: Floats
     congestion_state: Floats
     threshold_packets: Floats
+    model_state: Floats
+    probe_cycle: Floats
+    max_bw_bps: Floats
+    model_min_rtt_s: Floats
+    longterm_bytes: Floats
+    shortterm_bytes: Floats
+
+
+STATES = (
+    *("slow_start", "css", "congestion_avoidance"),
+    *("startup", "drain", "probe_bw_down", "probe_bw_cruise", "probe_bw_refill", "probe_bw_up"),
+    "probe_rtt",
+)
+"""States of the CCAs over QUIC that say in which they are: slow starts, and BBRv3's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +122,12 @@ _TRANSPORTS: Mapping[str, Mapping[str, _Source]] = {
         "retransmits": _Source(("packets_lost",)),
         "rwnd_limited_s": _Source(("flow_limited_us",), _in(US)),
         "app_limited_s": _Source(("app_limited_us",), _in(US)),
+        "model_state": _Source(("state",)),
+        "probe_cycle": _Source(("cycle",)),
+        "max_bw_bps": _Source(("max_bw_bps",)),
+        "model_min_rtt_s": _Source(("path_min_rtt_us",), _in(US)),
+        "longterm_bytes": _Source(("inflight_longterm_bytes",)),
+        "shortterm_bytes": _Source(("inflight_shortterm_bytes",)),
     },
     # A sender of datagrams has no state that could be sampled.
     "udp": {},
@@ -113,7 +136,11 @@ _MAY_BE_NULL = frozenset(
     {"min_rtt_us", "pacing_bps", "flow_limited_us", "app_limited_us", "in_flight_bytes"}
 )
 # Not written by endpoints older than these fields, whose raw data can still be read.
-_MAY_BE_ABSENT = frozenset({"sacked", "retrans_out", "app_limited_us", "busy_us", "ca_state"})
+_MAY_BE_ABSENT = frozenset({"sacked", "retrans_out", "app_limited_us", "busy_us", "ca_state"}) | {
+    # Of some CCAs only.
+    *("state", "cycle", "max_bw_bps", "path_min_rtt_us"),
+    *("inflight_longterm_bytes", "inflight_shortterm_bytes"),
+}
 
 
 def read(events: list[dict[str, Any]], transport: str, file: str) -> Samples:
@@ -124,6 +151,8 @@ def read(events: list[dict[str, Any]], transport: str, file: str) -> Samples:
         value = event.get(key, 0)
         if (key in _MAY_BE_NULL and value is None) or (key in _MAY_BE_ABSENT and key not in event):
             return math.nan
+        if key == "state":
+            return _state(event[key], file)
         return field(event, key, file)
 
     def column(source: _Source) -> Floats:
@@ -143,6 +172,13 @@ def read(events: list[dict[str, Any]], transport: str, file: str) -> Samples:
         t_s=np.array([e["t_ns"] for e in events], np.float64) * NS,
         **{name: column(sources.get(name, _UNKNOWN)) for name in names},
     )
+
+
+def _state(name: Any, file: str) -> float:
+    """Return the number of a state. Raises ArtefactError for an unknown one."""
+    if name not in STATES:
+        raise ArtefactError(f"{file}: a sample has the unknown state {name!r}")
+    return float(STATES.index(name))
 
 
 def joined(parts: Sequence[Samples]) -> Samples:

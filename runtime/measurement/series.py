@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .buckets import BUCKETS
 from .pages import LOADS, RESOURCES, SEQUENCES
 from .record import SLOT_S, Measurement
+from .samples import STATES
 from .schema import CELL, CONNECTION, FLOW, Column, Columns, Table, transposed
 
 Floats = NDArray[np.float64]
@@ -96,6 +97,31 @@ def _samples(measurement: Measurement) -> Columns:
         "in_flight_packets": _joined([of.in_flight_packets for of in samples]),
         "rtt_s": np.where(rtt_s > 0, rtt_s, np.nan),
         "pacing_bps": _joined([of.pacing_bps for of in samples]),
+    }
+
+
+def _models(measurement: Measurement) -> Columns:
+    parts = []
+    for flow in measurement.flows:
+        of = flow.endpoints.samples
+        parts.append((flow.name, of, np.flatnonzero(~np.isnan(of.model_state))))
+    states = [STATES[int(number)] for _, of, rows in parts for number in of.model_state[rows]]
+    values = {
+        "cycle": "probe_cycle",
+        "max_bw_bps": "max_bw_bps",
+        "min_rtt_s": "model_min_rtt_s",
+        "inflight_longterm_bytes": "longterm_bytes",
+        "inflight_shortterm_bytes": "shortterm_bytes",
+    }
+    return {
+        "flow": _texts([name for name, _, _ in parts], [len(rows) for _, _, rows in parts]),
+        "connection": _joined([of.connection[rows] for _, of, rows in parts]).astype(np.int64),
+        "t_s": _joined([of.t_s[rows] for _, of, rows in parts]),
+        "state": np.array(states, object),
+        **{
+            column: _joined([getattr(of, attribute)[rows] for _, of, rows in parts])
+            for column, attribute in values.items()
+        },
     }
 
 
@@ -210,6 +236,25 @@ SAMPLES = Table(
     _samples,
 )
 
+MODELS = Table(
+    "models",
+    "what the CCA of a connection thinks of the path at one time; only of `bbr3` and of"
+    " `slow_start: hystartpp` over QUIC",
+    (
+        CELL,
+        FLOW,
+        CONNECTION,
+        Column("t_s", "DOUBLE", "s", "time after the epoch"),
+        Column("state", "VARCHAR", "", "state or phase that it is in"),
+        Column("cycle", "DOUBLE", "", "cycles of probing so far; null: it has none"),
+        Column("max_bw_bps", "DOUBLE", "bit/s", "estimated bandwidth; null: none"),
+        Column("min_rtt_s", "DOUBLE", "s", "estimated RTT without a queue; null: none yet"),
+        Column("inflight_longterm_bytes", "DOUBLE", "B", "long-term bound; null: none"),
+        Column("inflight_shortterm_bytes", "DOUBLE", "B", "short-term bound; null: none"),
+    ),
+    _models,
+)
+
 VIDEOS = Table(
     "videos",
     "a video that a client requested",
@@ -293,7 +338,7 @@ CURVES = Table(
 SERIES: Mapping[str, Table[Any]] = {
     table.name: table
     for table in (
-        *(SLOTS, SAMPLES, VIDEOS, REQUESTS, TRACES, QUEUES),
+        *(SLOTS, SAMPLES, MODELS, VIDEOS, REQUESTS, TRACES, QUEUES),
         *(BUCKETS, CURVES, LOADS, RESOURCES, SEQUENCES),
     )
 }

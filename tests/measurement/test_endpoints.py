@@ -13,7 +13,7 @@ from madecell import MS
 
 from fairc.runtime.measurement import ArtefactError, load
 from fairc.runtime.measurement.applications import Video, requests, videos
-from fairc.runtime.measurement.samples import Samples, read
+from fairc.runtime.measurement.samples import STATES, Samples, read
 
 FILE = "a.client.ndjson"
 S = 10**9
@@ -47,6 +47,23 @@ def test_windows_of_quic_are_in_its_packets() -> None:
     assert np.isnan(found.rwnd_limited_s[1])
     assert np.isnan(found.sndbuf_limited_s).all()
     assert np.isnan(found.pacing_bps).all()
+
+
+def test_the_model_of_a_cca_is_read_where_there_is_one() -> None:
+    model = {"state": "probe_rtt", "cycle": 3, "max_bw_bps": 10**7, "path_min_rtt_us": 40_000}
+    bound = {"inflight_longterm_bytes": 50_000}
+    found = sampled(
+        "quic", QUIC_SAMPLE, {**QUIC_SAMPLE, **model}, {**QUIC_SAMPLE, **model, **bound}
+    )
+    assert np.isnan(found.model_state[0])
+    assert [STATES[int(state)] for state in found.model_state[1:]] == ["probe_rtt", "probe_rtt"]
+    assert found.probe_cycle[1:].tolist() == [3, 3]
+    assert found.max_bw_bps[1] == 10**7
+    assert found.model_min_rtt_s[1] == pytest.approx(0.04)
+    assert np.isnan(found.longterm_bytes[1])
+    assert found.longterm_bytes[2] == 50_000
+    with pytest.raises(ArtefactError, match="unknown state 'asleep'"):
+        sampled("quic", {**QUIC_SAMPLE, "state": "asleep"})
 
 
 @pytest.mark.parametrize(("transport", "sample"), [("tcp", TCP_SAMPLE), ("quic", QUIC_SAMPLE)])

@@ -15,6 +15,7 @@
 
 use quinn_proto::congestion::{Controller, ControllerMetrics};
 use quinn_proto::RttEstimator;
+use serde::Serialize;
 use std::any::Any;
 use std::time::{Duration, Instant};
 
@@ -68,6 +69,46 @@ pub struct Congestion {
     pub lost_bytes: u64,
 }
 
+/// What an algorithm thinks of the path, as samples show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Model {
+    /// The rate at which it is paced, bit/s; None: at quinn's. Samples have a field for either.
+    #[serde(skip)]
+    pub pacing_bps: Option<u64>,
+    /// The state or phase that it is in.
+    pub state: &'static str,
+    /// Cycles of probing for bandwidth so far.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cycle: Option<u64>,
+    /// Estimated bandwidth, bit/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_bw_bps: Option<u64>,
+    /// Estimated round-trip propagation delay, us.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_min_rtt_us: Option<u64>,
+    /// Long-term bound of the bytes in flight; None: there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inflight_longterm_bytes: Option<u64>,
+    /// Short-term bound of the bytes in flight; None: there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inflight_shortterm_bytes: Option<u64>,
+}
+
+impl Model {
+    /// Of an algorithm that has phases and no more.
+    pub fn phase(state: &'static str) -> Self {
+        Model {
+            pacing_bps: None,
+            state,
+            cycle: None,
+            max_bw_bps: None,
+            path_min_rtt_us: None,
+            inflight_longterm_bytes: None,
+            inflight_shortterm_bytes: None,
+        }
+    }
+}
+
 /// A congestion control algorithm. Windows are in bytes of UDP payload.
 pub trait Algorithm: Send + Sync + 'static {
     /// A packet was sent.
@@ -95,6 +136,11 @@ pub trait Algorithm: Send + Sync + 'static {
 
     /// The rate that the algorithm wants, bit/s, if it thinks in rates.
     fn rate_bps(&self) -> Option<u64> {
+        None
+    }
+
+    /// What it thinks of the path, if it is to be seen.
+    fn model(&self) -> Option<Model> {
         None
     }
 }
@@ -219,7 +265,8 @@ impl<A: Algorithm + Clone> Controller for Adapter<A> {
         self.initial_window
     }
 
+    /// What it thinks of the path: an `Option<Model>`.
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self
+        Box::new(self.algorithm.model())
     }
 }

@@ -25,6 +25,7 @@ pub const ENTRY: Entry = Entry {
     name: "bbr",
     summary: "Bottleneck Bandwidth and Round-trip time, version 1",
     parameters: &[],
+    paces: false,
     build: |_, start| Adapter::boxed(Bbr::new(start), start.initial_window),
 };
 

@@ -20,7 +20,7 @@
 //! part only. The two differ where the window is below 2 alpha packets: for N = 5 below 4.6
 //! packets, for N = 1 and 2 never.
 
-use super::adapter::{Ack, Acks, Adapter, Algorithm, Congestion, Recovery, MINIMUM_PACKETS};
+use super::adapter::{Ack, Acks, Adapter, Algorithm, Congestion, Model, Recovery, MINIMUM_PACKETS};
 use super::hystart::HyStart;
 use super::hystartpp::{HyStartPp, Verdict};
 use super::parameters::{self, Parameter, HYSTARTPP, SLOW_START};
@@ -44,6 +44,7 @@ pub const ENTRY: Entry = Entry {
         Parameter::switch("hystart", "leave slow start early (HyStart)", false),
         Parameter::slow_start(),
     ],
+    paces: false,
     build: |values, start| {
         let settings = Settings {
             connections: values.whole("connections") as f64,
@@ -55,6 +56,7 @@ pub const ENTRY: Entry = Entry {
         let hystartpp = values.word(SLOW_START) == Some(HYSTARTPP);
         let cubic = Cubic {
             hystartpp: hystartpp.then(HyStartPp::default),
+            is_shown: hystartpp,
             ..Cubic::new(settings, hystart, start)
         };
         Adapter::boxed(cubic, start.initial_window)
@@ -111,6 +113,8 @@ pub struct Cubic {
     hystart: Option<HyStart>,
     /// None: without it, or the initial slow start is over.
     hystartpp: Option<HyStartPp>,
+    /// Whether its phases are shown.
+    is_shown: bool,
     mtu: u64,
     window: f64,
     ssthresh: Option<f64>,
@@ -126,6 +130,7 @@ impl Cubic {
             settings,
             hystart,
             hystartpp: None,
+            is_shown: false,
             mtu: start.mtu,
             window: start.initial_window as f64,
             ssthresh: None,
@@ -234,6 +239,15 @@ impl Algorithm for Cubic {
 
     fn window(&self) -> u64 {
         self.window as u64
+    }
+
+    fn model(&self) -> Option<Model> {
+        let phase = match &self.hystartpp {
+            Some(hystart) => hystart.name(),
+            None if self.in_slow_start() => "slow_start",
+            None => "congestion_avoidance",
+        };
+        self.is_shown.then(|| Model::phase(phase))
     }
 
     fn ssthresh(&self) -> Option<u64> {

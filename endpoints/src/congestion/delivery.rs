@@ -134,6 +134,11 @@ impl Greatest {
         Greatest { rounds, values: VecDeque::new() }
     }
 
+    /// Changes the number of rounds.
+    pub fn remember(&mut self, rounds: u64) {
+        self.rounds = rounds;
+    }
+
     /// Takes the value of a round. What is older than the window is forgotten only now: without new
     /// values the old ones stand.
     pub fn take(&mut self, round: u64, value: f64) {

@@ -73,6 +73,14 @@ impl HyStartPp {
         }
     }
 
+    /// What the phase is called in samples.
+    pub fn name(&self) -> &'static str {
+        match self.phase {
+            Phase::SlowStart => "slow_start",
+            Phase::Css { .. } => "css",
+        }
+    }
+
     /// Takes the RTT sample of an ACK frame.
     pub fn on_acks(&mut self, acks: &Acks) -> Verdict {
         let Some(rtt) = acks.rtt else { return Verdict::GoOn };

@@ -6,6 +6,7 @@
 
 mod adapter;
 mod bbr;
+mod bbr3;
 mod cubic;
 mod delivery;
 mod hystart;
@@ -17,6 +18,8 @@ mod reno;
 #[cfg(test)]
 mod simulation;
 
+pub use adapter::Model;
+
 use parameters::{Parameter, Values};
 use quinn_proto::congestion::{Controller, ControllerFactory};
 use serde_json::{json, Map, Value};
@@ -25,7 +28,7 @@ use std::time::Instant;
 
 /// Every congestion controller there is over QUIC.
 pub const CONTROLLERS: &[Entry] =
-    &[cubic::ENTRY, reno::ENTRY, bbr::ENTRY, pcc::ENTRY, ledbat::ENTRY];
+    &[cubic::ENTRY, reno::ENTRY, bbr::ENTRY, bbr3::ENTRY, pcc::ENTRY, ledbat::ENTRY];
 
 /// Most packets of an initial window.
 const MOST_INITIAL_PACKETS: u64 = 10_000;
@@ -39,6 +42,8 @@ pub struct Entry {
     pub summary: &'static str,
     /// Its parameters with ranges and defaults.
     pub parameters: &'static [Parameter],
+    /// Whether `rate_bps` is the rate at which it is to be paced.
+    pub paces: bool,
     /// Makes the controller of one connection.
     build: fn(&Values, Start) -> Box<dyn Controller>,
 }
@@ -93,6 +98,11 @@ pub fn factory(
 /// As `factory`.
 pub fn complete(name: &str, parameters: &Map<String, Value>) -> Result<Map<String, Value>, String> {
     Ok(Values::read(name, entry(name)?.parameters, parameters)?.to_json())
+}
+
+/// Whether the controller called `name` is to be paced at the rate that it asks for.
+pub fn paces(name: &str) -> bool {
+    entry(name).is_ok_and(|entry| entry.paces)
 }
 
 /// Returns every controller with its parameters as JSON: what the language knows of them
@@ -154,7 +164,7 @@ mod tests {
     fn what_is_unknown_is_answered_with_what_there_is() {
         assert_eq!(
             refused("vegas", &json!({}), 10),
-            "no congestion controller `vegas` over QUIC; known: cubic, reno, bbr, pcc, ledbat"
+            "no congestion controller `vegas` over QUIC; known: cubic, reno, bbr, bbr3, pcc, ledbat"
         );
         assert_eq!(
             refused("cubic", &json!({"alpha": 1}), 10),

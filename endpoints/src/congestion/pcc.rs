@@ -64,6 +64,7 @@ pub const ENTRY: Entry = Entry {
         ),
         Parameter::real("bound_step", "increment of that bound", 0.06, 0.0..=0.5),
     ],
+    paces: false,
     build: |values, start| {
         let settings = Settings {
             exponent: values.real("exponent"),

@@ -11,7 +11,7 @@
 //! In the mean over many cycles with loss probability p the window is sqrt(a / p) packets, a = (1 +
 //! beta) / (2 (1 - beta)): sqrt(3 / (2 p)) for beta = 0.5 (Mathis et al., ACM CCR 27(3), 1997).
 
-use super::adapter::{Ack, Acks, Adapter, Algorithm, Congestion, Recovery, MINIMUM_PACKETS};
+use super::adapter::{Ack, Acks, Adapter, Algorithm, Congestion, Model, Recovery, MINIMUM_PACKETS};
 use super::hystartpp::{HyStartPp, Verdict};
 use super::parameters::{Parameter, HYSTARTPP, SLOW_START};
 use super::{Entry, Start};
@@ -29,10 +29,12 @@ pub const ENTRY: Entry = Entry {
         ),
         Parameter::slow_start(),
     ],
+    paces: false,
     build: |values, start| {
         let hystartpp = values.word(SLOW_START) == Some(HYSTARTPP);
         let reno = Reno {
             hystartpp: hystartpp.then(HyStartPp::default),
+            is_shown: hystartpp,
             ..Reno::new(values.real("beta"), start)
         };
         Adapter::boxed(reno, start.initial_window)
@@ -45,6 +47,8 @@ pub struct Reno {
     beta: f64,
     /// None: without it, or the initial slow start is over.
     hystartpp: Option<HyStartPp>,
+    /// Whether its phases are shown.
+    is_shown: bool,
     mtu: u64,
     window: f64,
     ssthresh: Option<f64>,
@@ -57,6 +61,7 @@ impl Reno {
         Reno {
             beta,
             hystartpp: None,
+            is_shown: false,
             mtu: start.mtu,
             window: start.initial_window as f64,
             ssthresh: None,
@@ -109,6 +114,15 @@ impl Algorithm for Reno {
 
     fn window(&self) -> u64 {
         self.window as u64
+    }
+
+    fn model(&self) -> Option<Model> {
+        let phase = match &self.hystartpp {
+            Some(hystart) => hystart.name(),
+            None if self.ssthresh.is_none_or(|threshold| self.window < threshold) => "slow_start",
+            None => "congestion_avoidance",
+        };
+        self.is_shown.then(|| Model::phase(phase))
     }
 
     fn ssthresh(&self) -> Option<u64> {

@@ -2,12 +2,14 @@
 //!
 //! A link of fixed rate with a drop-tail buffer and independent random loss before it. Senders
 //! always have data, send while their window allows (in flight + packet <= window), and are paced
-//! as quinn paces: 1.25 windows per smoothed RTT from a bucket of 10 packets. Every packet is
+//! as quinn paces: 1.25 windows per smoothed RTT from a bucket of 10 packets; or at the rate that
+//! the algorithm asks for, in its quanta. Every packet is
 //! acknowledged by itself; a packet is lost when one sent three later is acknowledged; with no
 //! acknowledgement for three RTTs a probe is sent. Each sending is delayed by a random part of a
 //! packet's time on the link: without it the phases of the flows decide who finds the buffer full.
 
 use super::adapter::{Ack, Acks, Algorithm, Congestion};
+use crate::quic::pacer::send_quantum;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cmp::Reverse;
@@ -31,6 +33,9 @@ pub struct Link {
     pub loss: f64,
 }
 
+/// A rate that the link has from some time on, s, bit/s.
+pub type Step = (f64, f64);
+
 /// What a flow came to.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
@@ -42,11 +47,16 @@ pub struct Outcome {
     pub highest_window: u64,
     /// Packets lost after the warm-up, of those sent.
     pub loss: f64,
+    /// States in the order in which they were entered, with their times, s.
+    pub states: Vec<(f64, &'static str)>,
 }
 
 /// A sender.
 pub struct Flow {
     algorithm: Box<dyn Algorithm>,
+    is_paced: bool,
+    /// Whether a paced flow will be woken.
+    is_waiting: bool,
     outstanding: BTreeMap<u64, u64>,
     next: u64,
     largest: Option<u64>,
@@ -60,6 +70,7 @@ pub struct Flow {
     rtt_sum: f64,
     lost: u64,
     highest: u64,
+    states: Vec<(f64, &'static str)>,
 }
 
 impl Flow {
@@ -67,6 +78,8 @@ impl Flow {
     pub fn new(algorithm: Box<dyn Algorithm>) -> Self {
         Flow {
             algorithm,
+            is_paced: false,
+            is_waiting: false,
             outstanding: BTreeMap::new(),
             next: 0,
             largest: None,
@@ -80,7 +93,23 @@ impl Flow {
             rtt_sum: 0.0,
             lost: 0,
             highest: 0,
+            states: Vec::new(),
         }
+    }
+
+    /// The same, paced at the rate that the algorithm asks for.
+    pub fn paced(self) -> Self {
+        Flow { is_paced: true, ..self }
+    }
+
+    /// Bytes per ns, and most bytes at once.
+    fn pace(&self) -> (f64, f64) {
+        if let Some(bps) = self.algorithm.rate_bps().filter(|_| self.is_paced) {
+            let rate = bps as f64 / 8.0;
+            return (rate / 1e9, send_quantum(rate, MTU as f64));
+        }
+        let window = self.algorithm.window() as f64;
+        (1.25 * window / self.smoothed.unwrap_or(0.333) / 1e9, BURST)
     }
 
     fn in_flight(&self) -> u64 {
@@ -106,8 +135,14 @@ struct Network {
 }
 
 /// Runs `flows` for `seconds` and counts from `warm_up` seconds on.
-pub fn run(
+pub fn run(link: Link, flows: Vec<Flow>, seconds: f64, warm_up: f64, seed: u64) -> Vec<Outcome> {
+    run_with_step(link, None, flows, seconds, warm_up, seed)
+}
+
+/// The same, with another rate from some time on.
+pub fn run_with_step(
     link: Link,
+    step: Option<Step>,
     mut flows: Vec<Flow>,
     seconds: f64,
     warm_up: f64,
@@ -131,12 +166,15 @@ pub fn run(
             break;
         }
         network.now = at;
+        if let Some((_, rate_bps)) = step.filter(|(from, _)| at as f64 >= from * 1e9) {
+            network.link.rate_bps = rate_bps;
+        }
         let flow = &mut flows[index];
         match event {
             Event::Acknowledged(packet) => {
                 network.acknowledge(flow, packet, at as f64 > warm_up * 1e9);
             }
-            Event::Woken => {}
+            Event::Woken => flow.is_waiting = false,
             Event::Timer => network.probe(flow, index),
         }
         network.send(flow, index);
@@ -148,6 +186,7 @@ pub fn run(
             rtt_s: flow.rtt_sum / packets,
             highest_window: flow.highest,
             loss: flow.lost as f64 / (flow.lost as f64 + packets),
+            states: flow.states.clone(),
         }
     };
     flows.iter().map(outcome).collect()
@@ -207,6 +246,11 @@ impl Network {
             });
         }
         flow.highest = flow.highest.max(flow.algorithm.window());
+        if let Some(model) = flow.algorithm.model() {
+            if flow.states.last().is_none_or(|(_, state)| *state != model.state) {
+                flow.states.push((self.now as f64 / 1e9, model.state));
+            }
+        }
     }
 
     fn probe(&mut self, flow: &mut Flow, index: usize) {
@@ -220,13 +264,16 @@ impl Network {
 
     fn send(&mut self, flow: &mut Flow, index: usize) {
         while flow.in_flight() + MTU <= flow.algorithm.window() {
-            let rate = 1.25 * flow.algorithm.window() as f64 / flow.smoothed.unwrap_or(0.333) / 1e9;
+            let (rate, burst) = flow.pace();
             let refill = rate * (self.now - flow.tokens_ns) as f64;
-            flow.tokens = (flow.tokens + refill).min(BURST);
+            flow.tokens = (flow.tokens + refill).min(burst);
             flow.tokens_ns = self.now;
             if flow.tokens < MTU as f64 {
                 let wait = ((MTU as f64 - flow.tokens) / rate) as u64 + 1;
-                self.schedule(self.now + wait, index, Event::Woken);
+                if !(flow.is_paced && flow.is_waiting) {
+                    flow.is_waiting = true;
+                    self.schedule(self.now + wait, index, Event::Woken);
+                }
                 return;
             }
             flow.tokens -= MTU as f64;

@@ -124,7 +124,7 @@ impl Controller {
         let factory =
             congestion::factory(name, parameters, initial_window_packets.into()).map_err(wrong)?;
         let parameters = congestion::complete(name, parameters).map_err(wrong)?;
-        Ok(Cca { name: name.clone(), parameters, factory })
+        Ok(Cca { name: name.clone(), parameters, paces: congestion::paces(name), factory })
     }
 }
 
@@ -134,6 +134,8 @@ pub struct Cca {
     pub name: String,
     /// All its parameters, also those that it has by default.
     pub parameters: Map<String, Value>,
+    /// Whether it asks for a rate at which to pace.
+    pub paces: bool,
     /// What makes one for each connection.
     pub factory: Arc<dyn ControllerFactory + Send + Sync>,
 }

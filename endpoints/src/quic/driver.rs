@@ -7,6 +7,7 @@
 
 use crate::quic::datagrams::{Datagrams, Received};
 use crate::quic::limit::RateLimit;
+use crate::quic::pacer::Pacer;
 use quinn_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, Incoming,
     ServerConfig,
@@ -27,6 +28,8 @@ pub struct Driver {
     ecn: bool,
     /// The most that each connection sends, bit/s of IP packets.
     rate_bps: Option<u64>,
+    /// Whether congestion controllers ask for a rate at which to pace.
+    paced: bool,
     /// By handle; None where there is none any more.
     connections: Vec<Option<Slot>>,
     /// Handles of those that something happened to.
@@ -41,6 +44,7 @@ pub struct Driver {
 struct Slot {
     connection: Connection,
     limit: Option<RateLimit>,
+    pacer: Option<Pacer>,
     deadline: Option<Instant>,
     touched: bool,
 }
@@ -55,6 +59,7 @@ impl Driver {
             endpoint: Endpoint::new(Arc::default(), server, false, None),
             ecn,
             rate_bps: None,
+            paced: false,
             connections: Vec::new(),
             touched: Vec::new(),
             received: Vec::new(),
@@ -67,6 +72,12 @@ impl Driver {
     #[must_use]
     pub fn limited(self, rate_bps: Option<u64>) -> Self {
         Driver { rate_bps, ..self }
+    }
+
+    /// The same, each of its connections paced at its congestion controller's rate, if `paced`.
+    #[must_use]
+    pub fn paced(self, paced: bool) -> Self {
+        Driver { paced, ..self }
     }
 
     /// The socket.
@@ -224,7 +235,9 @@ impl Driver {
             let now = Instant::now();
             // A last word is not held back: its sender may be gone by then.
             if !connection.is_closed() {
-                held_until = slot.limit.as_ref().and_then(|limit| limit.closed_until(now));
+                let limited = slot.limit.as_ref().and_then(|limit| limit.closed_until(now));
+                let paced = slot.pacer.as_ref().and_then(|pacer| pacer.closed_until(now));
+                held_until = limited.max(paced);
                 if held_until.is_some() {
                     break;
                 }
@@ -235,6 +248,10 @@ impl Driver {
             };
             if let Some(limit) = &mut slot.limit {
                 limit.spend(now, transmit.size);
+            }
+            if let Some(pacer) = &mut slot.pacer {
+                let rate_bps = connection.congestion_state().metrics().pacing_rate.unwrap_or(0);
+                pacer.spend(now, transmit.size, rate_bps, connection.current_mtu());
             }
             let SocketAddr::V4(to) = transmit.destination else {
                 continue;
@@ -282,8 +299,9 @@ impl Driver {
             self.connections.resize_with(handle.0 + 1, || None);
         }
         let limit = self.rate_bps.map(RateLimit::new);
+        let pacer = self.paced.then(Pacer::default);
         self.connections[handle.0] =
-            Some(Slot { connection, limit, deadline: None, touched: false });
+            Some(Slot { connection, limit, pacer, deadline: None, touched: false });
         self.touch(handle);
     }
 

@@ -1,6 +1,6 @@
 //! QUIC: quinn's state machines on this program's own sockets, timers and loop.
 //!
-//! `driver` carries packets and time, no faster than `limit` says; `datagrams`, `alarm` and `tls` are what it
+//! `driver` carries packets and time, no faster than `limit` and `pacer` say; `datagrams`, `alarm` and `tls` are what it
 //! and the roles need of the machine; `description` says what the roles are told, `transport` turns that into quinn's
 //! settings; `link` is a client's connection, `transfer` a request and its data, `inbox` what of it has come; `observed`, `report`,
 //! `packets` and `trace` say what happens.
@@ -13,6 +13,7 @@ pub mod inbox;
 pub mod limit;
 pub mod link;
 pub mod observed;
+pub mod pacer;
 pub mod packets;
 pub mod report;
 pub mod tls;

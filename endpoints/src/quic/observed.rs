@@ -2,6 +2,7 @@
 //! bytes in flight, and whether the application keeps up. A limit of the sending rate is the application's, too: quinn does not know
 //! of it, so the controller is told here that its window is not used (RFC 9002, section 7.8).
 
+use crate::congestion::Model;
 use crate::quic::packets::{PacketLog, Packets};
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use quinn_proto::RttEstimator;
@@ -18,6 +19,8 @@ pub struct Seen {
     /// Whether the sender had nothing that it could send (or a limit of its rate held that back),
     /// although the congestion window and the pacer would have let it, when the last acknowledgements came; None before the first.
     pub app_limited: Option<bool>,
+    /// What the controller thinks of the path, if it says so.
+    pub model: Option<Model>,
     /// How long it has been so: the time before acknowledgements that found it so.
     pub app_limited_time: Duration,
 }
@@ -36,7 +39,12 @@ impl ControllerFactory for Observing {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         Box::new(Observed {
             inner: Arc::clone(&self.inner).build(now, current_mtu),
-            seen: Seen { in_flight_bytes: 0, app_limited: None, app_limited_time: Duration::ZERO },
+            seen: Seen {
+                in_flight_bytes: 0,
+                app_limited: None,
+                model: None,
+                app_limited_time: Duration::ZERO,
+            },
             last_acks: now,
             limited: self.limited,
             packets: self.packets.connection(),
@@ -67,7 +75,8 @@ impl Observed {
 #[must_use]
 pub fn seen(controller: &dyn Controller) -> Option<Seen> {
     let copy = controller.clone_box().into_any().downcast::<Observed>().ok()?;
-    Some(copy.seen)
+    let model = copy.inner.into_any().downcast::<Option<Model>>().ok().and_then(|model| *model);
+    Some(Seen { model, ..copy.seen })
 }
 
 impl Controller for Observed {

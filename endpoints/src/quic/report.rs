@@ -1,5 +1,6 @@
 //! What the QUIC roles report beside the events that they share with TCP's.
 
+use crate::congestion::Model;
 use crate::quic::description::Cca;
 use crate::quic::observed;
 use quinn_proto::congestion::Controller;
@@ -117,6 +118,9 @@ pub struct Sample {
     flow_limited_us: Option<u64>,
     app_limited: Option<bool>,
     app_limited_us: Option<u64>,
+    /// Of controllers that say what they think of the path.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    model: Option<Model>,
 }
 
 impl Sample {
@@ -151,10 +155,13 @@ impl Sample {
             packets_lost: stats.path.lost_packets,
             bytes_lost: stats.path.lost_bytes,
             congestion_events: stats.path.congestion_events,
-            pacing_bps: pacing_bps(metrics.congestion_window, rtt),
+            pacing_bps: seen
+                .and_then(|seen| seen.model?.pacing_bps)
+                .or_else(|| pacing_bps(metrics.congestion_window, rtt)),
             flow_limited_us: None,
             app_limited: seen.and_then(|seen| seen.app_limited),
             app_limited_us: seen.map(|seen| microseconds(seen.app_limited_time)),
+            model: seen.and_then(|seen| seen.model),
         }
     }
 }

@@ -116,9 +116,11 @@ impl Server {
         let crypto = tls::server(&description.flow, address, now_ns, expires_ns, !service.short)
             .map_err(Failure::Work)?;
         let config = transport::server_config(crypto);
+        let cca = description.cca().map_err(Failure::Description)?;
         let server = Server {
             driver: Driver::new(datagrams, Some(Arc::new(config.clone())), description.options.ecn)
-                .limited(description.rate_bps),
+                .limited(description.rate_bps)
+                .paced(cca.paces),
             config,
             packets,
             trace,
@@ -126,7 +128,7 @@ impl Server {
             alarm: Alarm::new()?,
             service,
             peers: Vec::new(),
-            cca: description.cca().map_err(Failure::Description)?,
+            cca,
             description,
             waits_for_room: false,
         };
