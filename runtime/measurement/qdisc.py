@@ -87,10 +87,8 @@ def _number(entry: Mapping[str, Any], key: str) -> int:
 
 def _filtered(entry: Mapping[str, Any]) -> int:
     """Return how many acknowledgements CAKE's filter removed, which count as drops, too."""
-    tins = entry.get("tins", ())
-    if entry["kind"] != "cake" or not isinstance(tins, list):
-        return 0
-    return sum(_number({**tin, "kind": "cake"}, "ack_drops") for tin in tins)
+    tins = entry.get("tins", [])
+    return sum(_number({"kind": entry["kind"], **tin}, "ack_drops") for tin in tins)
 
 
 def _bucket(entry: Mapping[str, Any]) -> int:
