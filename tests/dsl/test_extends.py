@@ -9,6 +9,7 @@ import pytest
 from fairc.cli.check import diagnose
 from fairc.dsl import Source, load, load_all, render_full
 from fairc.dsl.experiment import Experiment
+from fairc.dsl.loading import EXPERIMENT_LIMIT
 
 BASE = """fexp 1
 
@@ -195,3 +196,13 @@ def test_what_is_wrong_with_what_is_inherited_names_its_experiments_once(tmp_pat
     wrong = [d for d in diagnose(path) if d.span and d.span.line == 4]
     assert wrong and all(d.experiments == ("one", "two") for d in wrong)
     assert "in `one`, `two`, which inherit this" in render_full(wrong)
+
+
+def test_a_file_has_at_most_a_hundred_experiments() -> None:
+    one = "experiment e%d { topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)\n"
+    one += "  flow a { cca = cubic  workload = file(100kB) }\n  measure = [goodput] }\n"
+    text = "fexp 1\n" + "".join(one % number for number in range(EXPERIMENT_LIMIT))
+    experiments, found = load_all(Source("f.fexp", text))
+    assert len(experiments) == EXPERIMENT_LIMIT == 100 and not found.errors
+    experiments, found = load_all(Source("f.fexp", text + one % EXPERIMENT_LIMIT))
+    assert experiments == () and [d.code for d in found] == ["too-many"]

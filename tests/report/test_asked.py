@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 import re
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -407,3 +408,14 @@ def test_too_much_for_a_figure_is_said(make_run: Maker) -> None:
     for index, told in ((0, "19 groups are more than 18 lines"), (1, "19 panels are more than")):
         with pytest.raises(NothingToDraw, match=told):
             asked(path, index)
+
+
+def test_a_caption_says_which_flows_some_configurations_do_not_have(make_run: Maker) -> None:
+    subject, _ = asked(run_of(make_run, "line(goodput, x: n, by: loss)"))
+    request = subject.run.plan.figures[0]
+    assert "Absent" not in load(subject, request).basis(("n", "loss"))
+    scenes = subject.run.scenes
+    for name in sorted(scenes)[:2]:
+        kept = tuple(flow for flow in scenes[name].flows if flow.name != "bbr")
+        scenes[name] = replace(scenes[name], flows=kept)
+    assert " Absent: `bbr` from 2 configurations." in load(subject, request).basis(("n", "loss"))

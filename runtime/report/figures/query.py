@@ -5,13 +5,13 @@ of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum, isfinite
 
 from fairc.compiler.plan import ClaimUnit, Expression, FigureRequest
 from fairc.dsl.model.claims import distinct_flows
-from fairc.dsl.model.names import base
+from fairc.dsl.model.names import base, flow_of_group
 from fairc.runtime.claims.intervals import of_unit
 from fairc.runtime.claims.values import Values
 from fairc.runtime.formatting import Cell, Scale, counted, listed, one_line, scale_for
@@ -261,6 +261,8 @@ class Query:
             text += f" Flows still move in {counted(moving, 'configuration')}."
         if unfinished := self.omitted.unfinished(metric):
             text += f" {unfinished}."
+        if absent := self._absent(configurations):
+            text += f" {absent}."
         if waiting := cells_waiting(run):
             text += f" {counted(waiting, 'cell')} of the plan not run yet."
         if add := self.mixed(names):
@@ -276,6 +278,23 @@ class Query:
             if name not in {*names, *ALWAYS} and len(values) > 1
         ]
         return f"{text} Groups mix all values of {listed(mixed)}." if mixed else text
+
+    def _absent(self, configurations: Collection[str]) -> str:
+        """Say which of the figure's flows some of its configurations do not have; empty if none."""
+        scenes = self.subject.run.scenes
+        missing: Counter[str] = Counter()
+        for configuration in configurations if self.expression is None else ():
+            there = {flow_of_group(flow) for flow in scenes[configuration].flows}
+            missing.update(flow for flow in self.orders[FLOW] if flow and flow not in there)
+        if not missing:
+            return ""
+        parts = [
+            f"`{one_line(flow)}` from {counted(missing[flow], 'configuration')}"
+            for flow in self.orders[FLOW]
+            if missing[flow]
+        ]
+        more = [f"{counted(len(parts) - 3, 'more flow')} from some"] if len(parts) > 4 else []
+        return f"Absent: {listed([*parts[: 3 if more else None], *more])}"
 
     @property
     def stem(self) -> str:
