@@ -11,7 +11,7 @@ from math import fsum, isfinite
 
 from fairc.compiler.plan import ClaimUnit, Expression, FigureRequest
 from fairc.dsl.model.claims import distinct_flows
-from fairc.dsl.model.names import base, flow_of_group
+from fairc.dsl.model.names import base, called
 from fairc.runtime.claims.intervals import of_unit
 from fairc.runtime.claims.values import Values
 from fairc.runtime.formatting import Cell, Scale, counted, listed, one_line, scale_for
@@ -284,7 +284,7 @@ class Query:
         scenes = self.subject.run.scenes
         missing: Counter[str] = Counter()
         for configuration in configurations if self.expression is None else ():
-            there = {flow_of_group(flow) for flow in scenes[configuration].flows}
+            there = {name for flow in scenes[configuration].flows for name in called(flow)}
             missing.update(flow for flow in self.orders[FLOW] if flow and flow not in there)
         if not missing:
             return ""
