@@ -390,6 +390,18 @@ METRICS: Registry[MetricEntry] = Registry(
             packets="flow",
         ),
         _metric(
+            "recovery_time",
+            "s",
+            "Time from a change until a flow uses its link again",
+            FLOW,
+            P("after", A_TIME, "when the change is", required=True),
+            P("to", A_POSITIVE_SHARE, "of the rate that the link then has", "80%"),
+            P("slot", A_POSITIVE_TIME, "length of a slot", "1s"),
+            values=("reached",),
+            units={"reached": "1"},
+            packets="flow",
+        ),
+        _metric(
             "stationarity",
             "1",
             "Whether throughput is stationary after the warm-up",

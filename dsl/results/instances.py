@@ -113,7 +113,8 @@ class Namer:
             for name in first.arguments
             if name not in {p.name for p in first.entry.parameters if p.repeated}
         }
-        ends = {p: options.pop(p.name, (None, "")) for p in WINDOW}
+        bounds = WINDOW if first.entry.takes_window else ()
+        ends = {p: options.pop(p.name, (None, "")) if p in bounds else (None, "") for p in WINDOW}
         begin, end = (_amount(*ends[p]) for p in WINDOW)
         window = Window(begin=begin, end=end) if begin or end else None
         if window is not None:
@@ -188,7 +189,9 @@ class Namer:
                 bare.place,
                 help=signature(entry.name, [p.name for p in entry.parameters]),
             )
-        asked = next((a for a in item.arguments if a.key in (FROM.name, TO.name)), None)
+        own = {p.name for p in entry.parameters}
+        bounds = {FROM.name, TO.name} - own
+        asked = next((a for a in item.arguments if a.key in bounds), None)
         if asked is not None and not entry.takes_window:
             windowed = ", ".join(m.name for m in self.metrics if m.takes_window)
             fail(

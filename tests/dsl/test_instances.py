@@ -101,20 +101,20 @@ def test_a_metric_of_ones_own_needs_nothing_in_measure_but_itself() -> None:
     found = read(
         """metric loaded = rtt.p50(a, from: 10s)
   metric added = loaded - rtt.base(a)
-  metric share = goodput / 1Mbit/s
+  metric piece = goodput / 1Mbit/s
   metric power = goodput(a) / rtt.p95(b)
   metric trips = rtt.p50(a) / rtt
   metric sent = goodput(a) * 2s
-  measure = [added, share, power, goodput, trips, sent]
+  measure = [added, piece, power, goodput, trips, sent]
   claim "added" { holds = median(added) > 1ms }
   claim "power" { holds = median(power) > 1Mbit/s / 1s }
-  claim "share" { holds = median(share(b)) < 60% }"""
+  claim "piece" { holds = median(piece(b)) < 60% }"""
     )
     own = {formula.name: formula for formula in found.formulas}
     assert {name: (f.unit, f.flows) for name, f in own.items()} == {
         "loaded": ("s", ("a",)),
         "added": ("s", ("a",)),
-        "share": ("1", ()),
+        "piece": ("1", ()),
         "power": ("bit/s^2", None),
         "trips": ("1", ("a",)),
         "sent": ("B", ("a",)),
@@ -122,13 +122,16 @@ def test_a_metric_of_ones_own_needs_nothing_in_measure_but_itself() -> None:
     assert [o.metric for o in own["added"].operands] == ["loaded", "rtt.base"]
     assert {r.label for r in found.implied} == {"rtt(from: 10s)", "rtt"}
     assert [r.name for r in found.requests.metrics][:1] == ["goodput"]
-    assert [c.units[0].terms[0].metric for c in found.claims] == ["added", "power", "share"]
+    assert [c.units[0].terms[0].metric for c in found.claims] == ["added", "power", "piece"]
 
 
 @pytest.mark.parametrize(
     ("text", "code"),
     [
         ("measure = [plt(a, from: 5s)]", "no-window"),
+        ("measure = [recovery_time(a, after: 5s, from: 5s)]", "no-window"),
+        ("measure = [recovery_time(a, after: 5s, to: 5s)]", "wrong-dimension"),
+        ("measure = [recovery_time(a, to: 80%)]", "missing-argument"),
         ("measure = [goodput(c, from: 5s)]", "unknown-flow"),
         ("measure = [goodput(from: 5)]", "missing-unit"),
         ("measure = [goodput(to: 4s)]", "empty-window"),

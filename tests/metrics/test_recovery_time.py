@@ -1,0 +1,48 @@
+"""Recovery times by hand: frames of a link that never changes, counted from some time on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from madeartefacts import hand_made
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import load
+from fairc.runtime.measurement.results import MetricValue
+from fairc.runtime.metrics import METRICS
+
+
+def _found(folder: Path, frames: str, flow: str = "a", **options: Any) -> list[MetricValue]:
+    made = hand_made(frames)
+    request = MetricRequest(name="recovery_time", sessions=(flow,), options=options)
+    measured = load(made.cell, made.write(folder))
+    return list(METRICS["recovery_time"].compute(measured, request))
+
+
+def test_the_first_slot_that_is_used_ends_the_recovery(tmp_path: Path) -> None:
+    """Frames take 10 ms. From 0.2 s on a has none of a slot, then half of one, then all of it."""
+    frames = "a" * 20 + "b" * 10 + "ab" * 5 + "a" * 30
+    for to, expected_s in [(0.8, 0.3), (0.4, 0.2)]:
+        time, reached = _found(tmp_path / str(to), frames, after=0.2, slot=0.1, to=to)
+        assert time.value == pytest.approx(expected_s)
+        assert reached.value == 1
+        assert (time.censored, time.started) == (0, 1)
+
+
+def test_one_slot_is_the_least(tmp_path: Path) -> None:
+    time, _ = _found(tmp_path, "a" * 60, after=0.2, slot=0.1)
+    assert time.value == pytest.approx(0.1)
+
+
+def test_a_flow_that_never_recovers_is_censored(tmp_path: Path) -> None:
+    time, reached = _found(tmp_path, "a" * 20 + "ab" * 20, after=0.2, slot=0.1)
+    assert (time.value, time.censored, time.started) == (None, 1, 1)
+    assert "reached 80% of the rate" in time.reason
+    assert reached.value == 0
+
+
+def test_a_flow_that_ends_before_a_slot_shows_nothing(tmp_path: Path) -> None:
+    time, reached = _found(tmp_path, "a" * 20, after=0.15, slot=0.1)
+    assert (time.value, time.censored, reached.value) == (None, 0, None)
