@@ -38,7 +38,8 @@ def entered(flow: FlowRecord) -> list[tuple[float, str]]:
 @pytest.fixture(scope="module", params=(0, 1))
 def flow(request: pytest.FixtureRequest, measured: Measurement) -> FlowRecord:
     """Both flows."""
-    return measured.flows[request.param]
+    found: FlowRecord = measured.flows[request.param]
+    return found
 
 
 def test_states_come_in_the_order_of_the_draft(flow: FlowRecord) -> None:
