@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.entries import Entry, Parameter, Use, bind
@@ -19,6 +19,9 @@ from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
 from fairc.dsl.model import Distribution
 
 from . import draws
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 Arguments = Mapping[str, Fraction]
 
@@ -164,6 +167,11 @@ def _check_kinds(given: Use[DistributionEntry]) -> None:
 
 A_RANDOM_TIME = Random(A_TIME)
 A_RANDOM_TRANSFER = Random(Quantities((DATA, PACKETS), open_low=True))
+
+
+def is_distribution(given: object) -> TypeIs[Use[DistributionEntry]]:
+    """Whether a value names a distribution."""
+    return isinstance(given, Use) and isinstance(given.entry, DistributionEntry)
 
 
 def distribution(

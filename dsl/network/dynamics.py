@@ -19,7 +19,7 @@ from fairc.dsl.core.values import Quantity
 from fairc.dsl.expressions.evaluate import Scope, evaluate_with
 from fairc.dsl.text import syntax
 from fairc.words.blocks import change as keys
-from fairc.words.distributions import DistributionEntry, distribution, lowest
+from fairc.words.distributions import DistributionEntry, distribution, is_distribution, lowest
 from fairc.words.losses import Loss, loss_of
 
 CHANGE_LIMIT = 10_000
@@ -158,7 +158,7 @@ def _with_values(
     lost = settings.given(keys.LOSS)
     loss: Loss | None = None
     random_loss: model.Distribution | None = None
-    if isinstance(lost, Use) and isinstance(lost.entry, DistributionEntry):
+    if is_distribution(lost):
         random_loss = distribution(lost)
     elif lost is not None:
         loss = loss_of(lost)

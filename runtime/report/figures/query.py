@@ -392,7 +392,7 @@ def _of_expression(subject: Subject, request: FigureRequest, shown: Expression) 
     places = [axes.index(name) for name in shown.shared]
     flows = distinct_flows(shown.units)
     names = (*shown.shared, FLOW)
-    units = {
+    units: dict[tuple[str, ...], ClaimUnit] = {
         (*(unit.terms[0].cells[place] for place in places), flow): unit
         for unit, flow in zip(shown.units, flows, strict=True)
     }
