@@ -13,6 +13,7 @@ from fairc.dsl.core.source import Source, Span
 from fairc.dsl.core.units import UNITS
 
 from .borders import CLOSING, Borders
+from .equals import equals
 
 if TYPE_CHECKING:
     from lark import Token, Tree, UnexpectedInput
@@ -102,9 +103,6 @@ HOMES = {
 
 _SEVERAL = re.compile(r"(?:,[ \t]*[\w.%/]+(?:\([^()\n]*\))?(?![\w.%/(])(?![ \t]*(?:=(?!=)|[:{])))+")
 """Further values behind a comma that no list surrounds, and not the next setting."""
-
-_LOOPED_FLOW = re.compile(r"\s*flow\s+([A-Za-z_]\w*(?:\[[^\]\n]*\])?)\s+((?:for|when)\b[^={}]*)$")
-"""A flow with loops or a condition, up to an `=`."""
 
 _SPACED_UNIT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)[ \t]+([A-Za-z]+(?:/s\b)?|%)")
 
@@ -439,16 +437,10 @@ class SyntaxErrors:
                 note="a list has brackets",
                 help=f"write `{listed}`" if first else "write `[a, b]`",
             ), False
-        if token.type == "_EQUALS" and (late := self._late_service(start)) is not None:
-            return late, False
-        if token.type == "_EQUALS" and "COMPARE" in accepts:
-            return Diagnostic(
-                "syntax",
-                "a condition compares with `==`",
-                span,
-                note="`==` instead of this",
-                help="`=` is used in settings only: `rate = 1Mbit/s`",
-            ), False
+        if token.type == "_EQUALS":
+            misplaced = equals(self.source, self._borders, start, "COMPARE" in accepts)
+            if misplaced is not None:
+                return misplaced, False
         if token.type == "_COMMA":
             return Diagnostic(
                 "syntax",
@@ -471,24 +463,6 @@ class SyntaxErrors:
             labels=labels,
             help=self._help(token, accepts, opened),
         ), False
-
-    def _late_service(self, start: int) -> Diagnostic | None:
-        """Return what is wrong with a service behind the loops of a flow, `flow f[i] for i in 1..2
-        = film`; None for another statement. start: of the `=`.
-        """
-        begin, _ = self._borders.statement(start)
-        found = _LOOPED_FLOW.match(self.source.text, begin, start)
-        if found is None:
-            return None
-        service = re.compile(r"=\s*([A-Za-z_]\w*)").match(self.source.text, start)
-        name = service[1] if service else "SERVICE"
-        return Diagnostic(
-            "syntax",
-            "the service of a flow stands before its loops and its condition",
-            Span(self.source, start, service.end() if service else start + 1),
-            note="this stands too late",
-            help=f"write `flow {found[1]} = {name} {' '.join(found[2].split())}`",
-        )
 
     def _out_of_place(self, keyword: Token) -> Diagnostic:
         """Describe a statement in a block in which only settings stand."""

@@ -5,13 +5,13 @@ of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum, isfinite
 
 from fairc.compiler.plan import ClaimUnit, Expression, FigureRequest
 from fairc.dsl.model.claims import distinct_flows
-from fairc.dsl.model.names import base, called
+from fairc.dsl.model.names import base
 from fairc.runtime.claims.intervals import of_unit
 from fairc.runtime.claims.values import Values
 from fairc.runtime.formatting import Cell, Scale, counted, listed, one_line, scale_for
@@ -37,6 +37,7 @@ from fairc.runtime.statistics.estimates import CONFIDENCE
 from fairc.runtime.statistics.repeated import FIXED
 from fairc.words.figures import FIGURES
 
+from .absence import absent_flows
 from .base import Drawing, NothingToDraw, Picture, Subject
 from .layout import Key
 from .style import colour, dash
@@ -261,7 +262,8 @@ class Query:
             text += f" Flows still move in {counted(moving, 'configuration')}."
         if unfinished := self.omitted.unfinished(metric):
             text += f" {unfinished}."
-        if absent := self._absent(configurations):
+        flows = self.orders[FLOW] if self.expression is None else ()
+        if absent := absent_flows(run, flows, configurations):
             text += f" {absent}."
         if waiting := cells_waiting(run):
             text += f" {counted(waiting, 'cell')} of the plan not run yet."
@@ -278,23 +280,6 @@ class Query:
             if name not in {*names, *ALWAYS} and len(values) > 1
         ]
         return f"{text} Groups mix all values of {listed(mixed)}." if mixed else text
-
-    def _absent(self, configurations: Collection[str]) -> str:
-        """Say which of the figure's flows some of its configurations do not have; empty if none."""
-        scenes = self.subject.run.scenes
-        missing: Counter[str] = Counter()
-        for configuration in configurations if self.expression is None else ():
-            there = {name for flow in scenes[configuration].flows for name in called(flow)}
-            missing.update(flow for flow in self.orders[FLOW] if flow and flow not in there)
-        if not missing:
-            return ""
-        parts = [
-            f"`{one_line(flow)}` from {counted(missing[flow], 'configuration')}"
-            for flow in self.orders[FLOW]
-            if missing[flow]
-        ]
-        more = [f"{counted(len(parts) - 3, 'more flow')} from some"] if len(parts) > 4 else []
-        return f"Absent: {listed([*parts[: 3 if more else None], *more])}"
 
     @property
     def stem(self) -> str:
