@@ -14,8 +14,8 @@ use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-/// With a shorter period the machine would do little but sample, ns.
-pub(crate) const SHORTEST_PERIOD: i64 = 100_000;
+pub(crate) use crate::workload::SHORTEST_PERIOD;
+
 /// The largest frame of any link that is emulated, bytes.
 const MAX_SNAPLEN: i64 = 9_216;
 /// More than the kernel would find memory for.

@@ -3,11 +3,12 @@
 //! `source` says what a server may send of it by when, `player` what a video's player does with it.
 
 use crate::arrivals::{Requests, MAX_BYTES};
-use crate::description::SHORTEST_PERIOD;
 use crate::json::{described, whole, within, Description};
 use crate::random::{lasting, Distribution, Draws};
 use serde::Deserialize;
 
+/// With a shorter period the machine would do little but sample, ns.
+pub const SHORTEST_PERIOD: i64 = 100_000;
 /// Highest rate that anything is sent at, bit/s.
 pub const MAX_RATE_BPS: i64 = 1_000_000_000_000;
 /// The kernel doubles a buffer's size and keeps it in a signed 32-bit number.
