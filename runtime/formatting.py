@@ -39,18 +39,30 @@ _PREFIXED = {
 }
 
 
-def prefixed() -> dict[str, str]:
-    """Return the base unit of each unit that `scale_for` prints: `Mbit/s` to `bit/s`."""
-    return {name: unit for unit, steps in _PREFIXED.items() for _, name in steps}
+def base_unit(unit: str) -> str:
+    """Return the base unit of one that `scale_for` prints.
+
+    >>> base_unit("Mbit/s"), base_unit("kbit/s^2"), base_unit("ms"), base_unit("pkt")
+    ('bit/s', 'bit/s^2', 's', 'pkt')
+    """
+    if unit[1:].startswith("bit"):
+        return unit[1:]
+    return next((b for b, steps in _PREFIXED.items() if unit in {n for _, n in steps}), unit)
 
 
 def scale_for(unit: str, values: Iterable[float]) -> Scale:
     """Return the scale that prints the largest of the values with one to three integer digits; from
     0.1 Mbit/s on, Mbit/s.
 
-    unit: SI base unit (`bit/s`, `B`, `s`, `1`, ...); a unit without prefixes stays as it is.
+    unit: SI base unit (`bit/s`, `B`, `s`, `1`, ...), or a product of some (`bit/s^2`); a unit
+    without prefixes stays as it is.
+
+    >>> scale_for("bit/s^2", [85_839_066.0])
+    Scale(factor=1000000.0, unit='Mbit/s^2')
     """
     steps = _PREFIXED.get(unit)
+    if steps is None and unit.startswith("bit"):
+        steps = tuple((factor, name.replace("bit/s", unit)) for factor, name in _PREFIXED["bit/s"])
     if steps is None:
         return Scale(1.0, "" if unit == "1" else unit)
     largest = max((abs(v) for v in values if math.isfinite(v)), default=1.0)

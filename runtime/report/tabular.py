@@ -6,7 +6,7 @@ import csv
 import io
 import re
 
-from fairc.runtime.formatting import Number, one_line, prefixed
+from fairc.runtime.formatting import Number, base_unit, one_line
 from fairc.runtime.store.spreadsheet import no_formula
 
 from .sheet import Sheet
@@ -42,4 +42,4 @@ def as_csv(sheet: Sheet) -> str:
 
 def _in_base(text: str) -> str:
     """Return a name with its unit in SI: `goodput (Mbit/s)` with `bit/s`."""
-    return _UNIT.sub(lambda found: f"({prefixed().get(found[1], found[1])})", one_line(text))
+    return _UNIT.sub(lambda found: f"({base_unit(found[1])})", one_line(text))

@@ -13,6 +13,8 @@ import pytest
 
 from fairc.runtime.formatting import (
     MINUS,
+    Scale,
+    base_unit,
     decimals_for,
     listed,
     number,
@@ -374,6 +376,10 @@ def test_numbers_and_lists() -> None:
     assert number(12.34, 1) == "12.3"
     assert decimals_for([12.3, 0.1]) == 1
     assert scale_for("pkt", [3.0]).unit == "pkt"
+    assert scale_for("bit/s^2", [85_839_066.0, 6e6]) == Scale(1e6, "Mbit/s^2")
+    assert base_unit("Mbit/s^2") == "bit/s^2"
+    assert [base_unit(unit) for unit in ("ms", "kB", "pkt", "")] == ["s", "B", "pkt", ""]
+    assert scale_for("bit", [900.0]) == Scale(1.0, "bit")
     assert listed(["a"]) == "a"
     assert listed(["a", "b", "c"]) == "a, b and c"
     assert listed(list("abcdefghijklmno")).endswith("l and 3 more")
