@@ -71,6 +71,7 @@ def test_a_package_adds_words_and_what_cannot_be_used_is_reported() -> None:
             "target_ns": 2_000_000,
             "interval_ns": 40_000_000,
             "ecn": True,
+            "ce_threshold_ns": None,
         }
     ]
     assert others == "nothing but the plan 1 False"
