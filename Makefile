@@ -1,6 +1,6 @@
 # Every target does its own set-up and can be repeated.
 .DEFAULT_GOAL := help
-.PHONY: help setup install demo test check fix count bench torture studies docs clean dist machine
+.PHONY: help setup install demo test check fix count bench torture studies figures docs clean dist machine
 
 PYTHON   := python3
 BIN      := .venv/bin
@@ -68,6 +68,9 @@ torture: setup ## faults of every kind for MINUTES=30, on record in docs/trust/r
 NAMES :=
 studies: setup ## run the published studies whole (hours; goes on where it stopped), or NAMES="fmp conex"; writes their pages
 	@cd scripts && ../$(BIN)/python -m studies $(NAMES)
+
+figures: install $(DEVELOPER) ## run one cell on `uml` and draw the figures of the words of links anew
+	@cd scripts && ../$(BIN)/python -m figures
 
 docs: $(DEVELOPER) ## write the generated parts of docs/ anew
 	$(BIN)/python -m fairc.runtime.documents docs

@@ -9,6 +9,7 @@ Its lowest Python is 3.11, that of Debian 12. In order of control flow:
     queues, links  queues and impairments, as the plan holds them, and what tc takes for them
     workloads      what the connections of a flow transfer
     experiment     what an emitted program says, typed: network, flows, captures
+    diffserv       how hosts give packets their code points
     batch          lines for `ip -batch` and `tc -batch`: the one border where they are written
     hosts          what flows need of the kernel of their hosts: sysctls, routes
     roles, iperf3  the arguments of the programs of a flow

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Due = tuple[int, int, Callable[[], None]]
     """Ns after 1970, a number that decides between equal times, what to do."""
 
+IP = ("ip", "-batch", "-")
 SOON_NS = 3_000_000
 """What is due by then is waited for at once."""
 
@@ -60,9 +61,10 @@ class Agenda:
 
 
 class ByTc:
-    """Changes links by one `tc -batch` per node."""
+    """Changes links by one `tc -batch` per node, and routes by an `ip -batch` each time."""
 
     def __init__(self, nodes: Nodes, names: Iterable[str]) -> None:
+        self.nodes = nodes
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         self.tc: dict[str, Process] = {
             name: nodes[name].popen(["tc", "-batch", "-"], **pipes) for name in names
@@ -73,6 +75,9 @@ class ByTc:
 
         Raises Failed.
         """
+        if lines[0].startswith("route "):
+            self.nodes[node].run(IP, lines)
+            return
         tc = self.tc[node]
         assert tc.stdin and tc.stdout and tc.stderr
         try:
@@ -90,17 +95,20 @@ class ByTc:
 
 
 class LinkChanges:
-    """Changes of links, carried out and written down."""
+    """Changes of links and routes, carried out and written down."""
 
     def __init__(
         self, nodes: Nodes, clock: RealTime, epoch_ns: int, changes: Sequence[Changes]
     ) -> None:
         self.clock, self.epoch_ns, self.changes = clock, epoch_ns, changes
+        self.nodes = nodes
         self.changer = nodes.changer(sorted({change["node"] for change in changes}))
         self.log: TextIO | None = open("changes.ndjson", "w") if changes else None  # noqa: SIM115
 
     def due(self) -> Iterator[Iterator[Due]]:
-        """Yield the changes of each interface in order of time, for ever if they come again."""
+        """Yield the changes of each interface, and of each node's routes, in order of time, for
+        ever if they come again.
+        """
         for number, changes in enumerate(self.changes):
             yield self._of(number, changes)
 
@@ -120,7 +128,10 @@ class LinkChanges:
         """Carry out a change, and write down when."""
         assert self.log
         begin_ns = self.clock.now_ns() - self.epoch_ns
-        self.changer.carry_out(node, lines)
+        if lines[0].startswith("mptcp "):
+            self.nodes[node].run(IP, lines)
+        else:
+            self.changer.carry_out(node, lines)
         done: dict[str, Any] = {
             "t_ns": self.clock.now_ns() - self.epoch_ns,
             "begin_ns": begin_ns,

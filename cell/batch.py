@@ -94,9 +94,18 @@ def node_lines(node: Node) -> Iterator[str]:
     for rule in node["rules"]:
         port = f"{rule['side']} {rule['port']}"
         yield line(f"rule add iif {rule['interface']} ipproto tcp {port} lookup {rule['table']}")
+    for address, table in node.get("sources", []):
+        yield line(f"rule add from {address}/32 lookup {table}")
     for route in node["routes"]:
         verb = "replace" if "initrwnd" in route or route.get("local") else "add"
         yield line(f"route {verb}{_route(route)}")
+
+
+def route_line(route: Route) -> str:
+    """Return the line of `ip -batch` that gives a node a route instead of that to its
+    destination.
+    """
+    return line(f"route replace{_route(route)}")
 
 
 def _route(route: Route) -> str:

@@ -128,6 +128,8 @@ class Cell:
         for node in document["network"]["nodes"]:
             ends = [end for i in node["interfaces"] for end in (i["lower"], i["name"]) if end]
             nodes[node["name"]].call(await_carriers, ends)
+            if lines := node.get("mptcp"):
+                nodes[node["name"]].run(["ip", "-batch", "-"], lines)
         system |= {"sysctl": in_force["sysctl"], "offloads": in_force["offloads"]}
         if document["processing_ns"]:
             system["processing"] = {"bound_ns": document["processing_ns"]}

@@ -62,7 +62,16 @@ class Rule(TypedDict):
     table: int
 
 
-class Node(TypedDict):
+class Multipath(TypedDict):
+    """Of a host with flows over Multipath TCP. mptcp: lines of `ip -batch`. sources: its addresses,
+    with the table of routes of their packets.
+    """
+
+    mptcp: NotRequired[list[str]]
+    sources: NotRequired[list[tuple[str, int]]]
+
+
+class Node(Multipath):
     """A namespace, and all that is set in it. qdiscs: lines of `tc -batch`.
 
     beyond_tc: lines for queues that tc does not know; the endpoints' program takes them (role
@@ -132,7 +141,7 @@ class Iperf3Test(TypedDict):
 
 class Changes(TypedDict):
     """Lines of `tc -batch`, one change after the other, and their times; they come again after
-    repeat_ns.
+    repeat_ns. Those of routes, for `ip -batch`, are of no interface.
     """
 
     node: str

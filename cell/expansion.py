@@ -16,14 +16,20 @@ macvlan in passthru mode: it uses the lower one exclusively, with its MAC addres
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from . import document, iperf3, roles
-from .batch import is_beyond_tc, node_lines, word
+from .batch import is_beyond_tc, node_lines, route_line, word
+from .diffserv import marking_lines
 from .document import Document
 from .hosts import (
+    SOURCE_TABLES,
+    late_endpoints,
     modules,
+    multipath,
+    multipath_interfaces,
     pep_routes,
     pep_rules,
     static_routes,
@@ -43,7 +49,7 @@ from .links import (
     lower_name,
     transmitter,
 )
-from .model import Cell, Node
+from .model import Cell, Flow, Node
 from .observation import PING_BYTES, PING_EVERY_NS
 from .queues import queue_bytes
 from .seeds import stream_seed
@@ -62,6 +68,9 @@ BROWSER_LEAD_NS = 5_000_000_000  # a browser runs before its first load begins
 IMAGE_LEAD_NS = 8_000_000_000  # its server listens before the first client begins
 
 _FILE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,246}", re.ASCII)
+
+PATHS = "mptcp"
+"""Stands for an interface where what MPTCP knows of paths changes."""
 
 Place = tuple[str, str]
 
@@ -94,7 +103,7 @@ def expand(
     if cell.processing_ns is None:
         cell = replace(cell, processing_ns=PROCESSING_NS if computing_is_free else 0)
     at = _lookup(cell)
-    qdiscs = {node.name: list(_qdiscs(node, at, slack_ns)) for node in cell.nodes}
+    qdiscs = {node.name: list(_qdiscs(node, cell.flows, at, slack_ns)) for node in cell.nodes}
     made = Document(
         id=word(cell.id),
         epoch_ns=epoch_ns,
@@ -112,8 +121,9 @@ def expand(
                     sysctls=sysctls(node, cell.flows, cell.peps),
                     interfaces=[_interface(node.name, each, at) for each in node.interfaces],
                     neighbours=[_neighbour(node.name, each, at) for each in node.interfaces],
-                    routes=list(_routes(node, cell)),
+                    routes=list(_routes(node, cell, at)),
                     rules=[*pep_rules(node, cell.peps), *window_rules(node, cell.flows)],
+                    **multipath(node, cell.flows),
                     qdiscs=[text for text in qdiscs[node.name] if not is_beyond_tc(text)],
                     beyond_tc=[text for text in qdiscs[node.name] if is_beyond_tc(text)],
                 )
@@ -125,7 +135,7 @@ def expand(
         window_bytes=iperf3.window_bytes(cell.flows),
         objects=cell.objects,
         seeds=list(_seeds(at)),
-        changes=list(_changes(at, slack_ns)),
+        changes=[*_changes(at, slack_ns), *_rerouting(cell)],
         captures=[roles.capture(capture, cell) for capture in cell.captures],
         pings=list(_pings(cell, at)),
         monitor=roles.monitor(),
@@ -148,11 +158,12 @@ def _lookup(cell: Cell) -> _Lookup:
     return _Lookup(interfaces, peers, lower(cell))
 
 
-def _qdiscs(node: Node, at: _Lookup, slack_ns: int) -> Iterator[str]:
+def _qdiscs(node: Node, flows: Sequence[Flow], at: _Lookup, slack_ns: int) -> Iterator[str]:
     """Yield the lines of tc of a node."""
     for interface in node.interfaces:
         yield from egress_lines(interface, slack_ns)
         yield from ingress_lines(interface)
+    yield from marking_lines(node, flows)
     for (name, upper), netems in at.lower.items():
         if name == node.name:
             yield from lower_lines(upper, netems)
@@ -198,6 +209,21 @@ def _changes(at: _Lookup, slack_ns: int) -> Iterator[document.Changes]:
                 for change, before in zip(interface.changes, ahead, strict=False)
             ],
         )
+
+
+def _rerouting(cell: Cell) -> Iterator[document.Changes]:
+    """Yield the changes of routes."""
+    for node in cell.nodes:
+        by_time = groupby(node.route_changes, key=lambda change: change.at_ns)
+        lines = [
+            (at_ns, [route_line(each) for each in static_routes([c.route for c in changes])])
+            for at_ns, changes in by_time
+        ]
+        if lines:
+            yield document.Changes(node=node.name, interface="", repeat_ns=None, lines=lines)
+        late = list(late_endpoints(node, cell.flows))
+        if late:
+            yield document.Changes(node=node.name, interface=PATHS, repeat_ns=None, lines=late)
 
 
 def _pings(cell: Cell, at: _Lookup) -> Iterator[document.Ping]:
@@ -293,8 +319,11 @@ def _neighbour(node: str, interface: Interface, at: _Lookup) -> document.Neighbo
     )
 
 
-def _routes(node: Node, cell: Cell) -> Iterator[document.Route]:
+def _routes(node: Node, cell: Cell, at: _Lookup) -> Iterator[document.Route]:
     yield from static_routes(node.routes)
+    for number, interface in enumerate(multipath_interfaces(node, cell.flows)):
+        via = at.peers[node.name, interface.name].ip
+        yield document.Route(destination="10.0.0.0/8", via=via, table=SOURCE_TABLES + number)
     yield from window_routes(node, cell.flows)
     yield from pep_routes(node, cell.peps)
 

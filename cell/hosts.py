@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import ip_address, ip_interface, ip_network
 
 from . import document, iperf3
+from .batch import line
+from .links import Interface
 from .model import Flow, Node, Pep, Route, TransportOptions
 from .numbers import Setting
 from .workloads import Iperf3Workload
@@ -45,6 +47,10 @@ LINUX_INITIAL_WINDOW = TransportOptions().initial_window_packets
 
 PEP_TABLE = 100
 """Of the routes that keep intercepted packets on their node."""
+SOURCE_TABLES = 60
+"""The first table of routes of the packets from one of a host's addresses."""
+MOST_SUBFLOWS = 8
+"""As many further subflows as a connection has in Linux (MPTCP_SUBFLOWS_MAX)."""
 WINDOW_TABLES = 101
 """The first table of routes with an initial window; each window has one."""
 
@@ -210,3 +216,56 @@ def _way(node: Node, address: str) -> document.Route:
     fitting = [r for r in node.routes if target in ip_network(r.destination)]
     nearest = max(fitting, key=lambda route: ip_network(route.destination).prefixlen)
     return document.Route(destination=f"{address}/32", via=nearest.via)
+
+
+def multipath(node: Node, flows: Sequence[Flow]) -> document.Multipath:
+    """Return what a host's kernel is told of the paths of Multipath TCP, and which of its addresses
+    have a table of routes.
+
+    The client opens the subflows; the server announces its other addresses.
+    """
+    lines = list[str]()
+    for flow in flows:
+        first = flow.subflows[0] if flow.subflows else None
+        if first is None or node.name not in (flow.client, flow.server) or lines:
+            continue
+        lines.append(f"mptcp limits set subflows {MOST_SUBFLOWS} add_addr_accepted {MOST_SUBFLOWS}")
+        if node.name == flow.client:
+            lines += [text for at_ns, text in _endpoints(flow) if at_ns is None]
+        else:
+            others = {path.address for path in flow.subflows} - {first.address}
+            lines += [line(f"mptcp endpoint add {each} signal") for each in sorted(others)]
+    interfaces = multipath_interfaces(node, flows)
+    if not lines:
+        return document.Multipath()
+    sources = [(each.ip, SOURCE_TABLES + n) for n, each in enumerate(interfaces)]
+    return document.Multipath(mptcp=lines, sources=sources)
+
+
+def multipath_interfaces(node: Node, flows: Sequence[Flow]) -> tuple[Interface, ...]:
+    """Return the interfaces of a host by which packets from their addresses have to leave."""
+    ours = any(flow.subflows and node.name in (flow.client, flow.server) for flow in flows)
+    return node.interfaces if ours and len(node.interfaces) > 1 else ()
+
+
+def late_endpoints(node: Node, flows: Sequence[Flow]) -> Iterator[tuple[int, list[str]]]:
+    """Yield when a client's kernel is told of further addresses, ns, and how."""
+    told = dict[str, int]()
+    for flow in flows:
+        if flow.subflows and flow.client == node.name:
+            told |= {text: at_ns for at_ns, text in _endpoints(flow) if at_ns is not None}
+    for at_ns in sorted({*told.values()}):
+        yield at_ns, [text for text, then_ns in told.items() if then_ns == at_ns]
+
+
+def _endpoints(flow: Flow) -> Iterator[tuple[int | None, str]]:
+    """Yield the lines that tell a client of its addresses, each with its time, None: at first."""
+    first, *others = flow.subflows
+    several = len({path.address for path in flow.subflows}) > 1
+    told = {first.client_address} if not several else set[str]()
+    for path in (first, *others):
+        if path.client_address not in told:
+            told.add(path.client_address)
+            backup = " backup" if path.backup else ""
+            text = f"mptcp endpoint add {path.client_address} subflow fullmesh{backup}"
+            yield path.opens_ns, line(text)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from .batch import duration, line, percent, word
 from .frames import ETHERNET_BYTES, MTU, frame_bytes
-from .numbers import Buffer, MtuBytes, Packets, Probability, Rate, Seed, SpanNs, TimeNs
+from .numbers import Buffer, CodePoint, MtuBytes, Packets, Probability, Rate, Seed, SpanNs, TimeNs
 from .part import BY_KIND, UNLESS_ABSENT, UNLESS_OFF, UNLESS_USUAL, Part
 from .queues import Queue, queue_bytes, queue_lines
 from .text import InterfaceAddress, InterfaceName, Line
@@ -179,6 +179,11 @@ REWRITING: dict[Rewriting, str] = {
 """The actions of tc that change the two bits of ECN (RFC 3168) in a packet's header."""
 
 
+def remark(code_point: int) -> str:
+    """Return the actions of tc that give a packet a code point, and leave the bits of ECN alone."""
+    return f"pedit munge ip dsfield set {code_point << 2} retain 252 pipe action csum ip"
+
+
 @dataclass(frozen=True, slots=True)
 class Change(Part):
     """A change at at_ns after the cell's epoch, to a shaper's rate or to an impairment.
@@ -217,7 +222,8 @@ class Interface(Part):
     repeat. Before the first one, the shaper's rate and the impairment apply.
     arriving_bucket: what drops packets that arrive by it. arriving_ecn: what is done to their ECN:
     `bleach` makes them not ECN-capable, marked ones as well; `mark` marks all that can be marked.
-    Both are left out where there is nothing.
+    arriving_dscp: the code point (Diffserv) that all of them get. All are left out where there is
+    nothing.
     source: `file:line` of the statement that it comes from.
     """
 
@@ -232,6 +238,7 @@ class Interface(Part):
     repeat_ns: SpanNs | None = None
     arriving_bucket: TokenBucket | None = field(default=None, metadata=UNLESS_ABSENT)
     arriving_ecn: Rewriting | None = field(default=None, metadata=UNLESS_ABSENT)
+    arriving_dscp: CodePoint | None = field(default=None, metadata=UNLESS_ABSENT)
     source: Line = ""
 
     @property
@@ -309,7 +316,10 @@ def arriving_actions(interface: Interface) -> str:
     """Return the actions of tc for packets that arrive by an interface; nothing: there are none."""
     if interface.arriving_bucket is not None:
         return interface.arriving_bucket.words()
-    return "" if interface.arriving_ecn is None else REWRITING[interface.arriving_ecn]
+    actions = [] if interface.arriving_ecn is None else [REWRITING[interface.arriving_ecn]]
+    if interface.arriving_dscp is not None:
+        actions.append(remark(interface.arriving_dscp))
+    return " pipe action ".join(actions)
 
 
 def lower_lines(interface: str, netems: Sequence[Impairment]) -> list[str]:

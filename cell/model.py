@@ -13,6 +13,7 @@ from .frames import MTU, frame_bytes
 from .links import Interface
 from .numbers import (
     Buffer,
+    CodePoint,
     InitialWindow,
     Many,
     MtuBytes,
@@ -28,7 +29,7 @@ from .numbers import (
     TimeNs,
     Tokens,
 )
-from .part import BY_KIND, UNLESS_ABSENT, UNLESS_EMPTY, UNLESS_OFF, UNLESS_USUAL, Part
+from .part import BY_KIND, UNLESS_ABSENT, UNLESS_EMPTY, UNLESS_OFF, UNLESS_USUAL, Part, unless
 from .text import (
     Address,
     Base64,
@@ -44,6 +45,7 @@ from .text import (
     Nothing,
     ParameterName,
     Place,
+    Sha256,
     Text,
     Word,
 )
@@ -71,6 +73,14 @@ class Route(Part):
     mtu: MtuBytes | None = field(default=None, metadata=UNLESS_ABSENT)
 
 
+@dataclass(frozen=True, slots=True)
+class RouteChange(Part):
+    """A route that a node gets `at_ns` after the epoch, instead of that to its destination."""
+
+    at_ns: TimeNs
+    route: Route
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransportOptions(Part):
     """Options of a transport, defaults written out.
@@ -94,12 +104,14 @@ class Node(Part):
     """An emulated host, a router, or a delay hop that the compiler put into a link.
 
     interfaces: in the order of the cables. Its first one has the address by which others reach it.
+    route_changes: in order of time, around links that are down; left out where there are none.
     """
 
     name: NodeName
     kind: Literal["host", "router", "hop"]
     interfaces: tuple[Interface, ...]
     routes: tuple[Route, ...] = ()
+    route_changes: tuple[RouteChange, ...] = field(default=(), metadata=UNLESS_EMPTY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +120,25 @@ class Cable(Part):
 
     a: Place
     b: Place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subflow(Part):
+    """A path of a flow over Multipath TCP, and the subflow of each of its connections there.
+
+    name: the node next to its client, or to its server, by which it differs from others. address,
+    client_address: between which it runs. opens_ns: when the client's host gets to know of this
+    address, after the epoch; left out where it does from the start. backup: whether it carries data
+    only while no other does.
+    """
+
+    name: NodeName
+    address: Address
+    client_address: Address
+    base_rtt_ns: TimeNs
+    bottleneck: Place
+    opens_ns: TimeNs | None = field(default=None, metadata=UNLESS_ABSENT)
+    backup: bool = field(default=False, metadata=UNLESS_OFF)
 
 
 def _unhurried(value: object) -> bool:
@@ -125,6 +156,8 @@ class Flow(Part):
     starts_ns: of each connection. starts_ns, stop_ns: after the cell's epoch.
     base_rtt_ns: propagation both ways, no queueing.
     bottleneck: (node, interface) of its data path's slowest egress.
+    further_bottlenecks: those of the other paths that it takes in the course of the cell; left out
+    where there are none.
     mtu: the smallest MTU on the paths of its data and acknowledgements; left out where it is 1500.
     buffer_bytes: send and receive buffer of each connection.
     source: `file:line` of the statement that it comes from.
@@ -135,11 +168,13 @@ class Flow(Part):
     of them.
     rate_bps: limit of the sending rate at the source, bit/s of IP.
     send_buffer_bytes, receive_buffer_bytes: instead of buffer_bytes, where the file sets them.
+    subflows: over Multipath TCP, the first one opens the connection; left out over one path.
     transport: `web`: HTTP over TCP, over QUIC, or over both, as the loads of a page require.
     qlog: whether a QUIC server writes one. cca_object: the BPF struct_ops
     object that registers the CCA, compressed (zlib), in base64.
     image: the container image of a third-party QUIC stack, both server and client; left out where
     there is none.
+    dscp: the Diffserv code point of its packets, both ways; left out where it is 0.
     sample_every_ns: interval at which the sender samples a connection's state, 100 us or more; left
     out where it is 100 ms.
     """
@@ -158,11 +193,13 @@ class Flow(Part):
     stop_ns: TimeNs | None = None
     base_rtt_ns: TimeNs
     bottleneck: Place
+    further_bottlenecks: tuple[Place, ...] = field(default=(), metadata=UNLESS_EMPTY)
     mtu: MtuBytes = field(default=MTU, metadata=UNLESS_USUAL)
     buffer_bytes: Buffer = BUFFER_BYTES
     source: Line = ""
     declared: Word | Nothing = ""
     users: Word | None = None
+    subflows: tuple[Subflow, ...] = field(default=(), metadata=UNLESS_EMPTY)
     client_address: Address | Nothing = ""
     cca_parameters: dict[ParameterName, Setting] = field(default_factory=dict)
     options: TransportOptions = TransportOptions()
@@ -172,6 +209,7 @@ class Flow(Part):
     qlog: bool = False
     cca_object: Base64 | None = None
     image: ImageName | None = field(default=None, metadata=UNLESS_ABSENT)
+    dscp: CodePoint = field(default=0, metadata=unless(0))
     sample_every_ns: Annotated[int, Range(100_000, SAMPLE_EVERY_NS)] = field(
         default=SAMPLE_EVERY_NS, metadata={"exclude_if": _unhurried}
     )
@@ -303,6 +341,14 @@ class Policer(Part):
     source: Line = ""
 
 
+@dataclass(frozen=True, slots=True)
+class OwnKernel(Part):
+    """A kernel of one's own, by its name and the hash of its program."""
+
+    name: Word
+    sha256: Sha256
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell(Part):
     """One configuration and one repetition: everything that an engine needs to run it.
@@ -319,6 +365,7 @@ class Cell(Part):
     Left out where the file does not set it: then as the engine needs it (`expansion`).
     syscall_cost_ns: the virtual time of each system call, where computation takes none; left out
     where the file does not set it: then as the engine needs it.
+    kernel: a kernel of one's own; left out where it is the engine's.
     captured: `none`: no packets are captured, and there are no `captures`; left out where it is
     `full`.
     """
@@ -346,6 +393,7 @@ class Cell(Part):
     syscall_cost_ns: Annotated[int, Range(1, MAX_SYSCALL_COST_NS)] | None = field(
         default=None, metadata=UNLESS_ABSENT
     )
+    kernel: OwnKernel | None = field(default=None, metadata=UNLESS_ABSENT)
 
     @property
     def objects(self) -> dict[str, str]:

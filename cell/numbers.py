@@ -82,6 +82,7 @@ TestBytes = Annotated[int, Range(1, 10**15)]
 TestBuffer = Annotated[int, Range(1, 2**29)]
 """The range of iperf3's `--window`, bytes (iperf.h, MAX_TCP_BUFFER)."""
 
+CodePoint = Annotated[int, Range(0, 63)]
 Port = Annotated[int, Range(1, 65_535)]
 """A port of TCP or UDP."""
 

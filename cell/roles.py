@@ -229,7 +229,17 @@ def _stop_ns(flow: Flow, cell: Cell) -> int | None:
 
 
 def _tcp_server(flow: Flow, cell: Cell) -> Fields:
-    return _sending(flow) | {"cca": flow.cca}
+    fields = _sending(flow) | {"cca": flow.cca}
+    if flow.subflows:
+        fields["subflows"] = [[path.address, path.client_address] for path in flow.subflows]
+    return fields
+
+
+def _tcp_client(flow: Flow, cell: Cell) -> Fields:
+    fields = _receiving(flow, cell)
+    if flow.subflows:
+        fields["mptcp_from"] = flow.subflows[0].client_address
+    return fields
 
 
 def _quic_server(flow: Flow, cell: Cell) -> Fields:
@@ -290,7 +300,7 @@ SERVERS: dict[str, tuple[str, Describe]] = {
 }
 
 CLIENTS: dict[str, tuple[str, Describe]] = {
-    "tcp": ("tcp-client", _receiving),
+    "tcp": ("tcp-client", _tcp_client),
     "quic": ("quic-client", _quic_client),
     "udp": ("udp-client", _udp_client),
     "web": ("web-client", _web_client),
@@ -299,7 +309,11 @@ CLIENTS: dict[str, tuple[str, Describe]] = {
 
 def count(cell: Cell) -> int:
     """Return how many programs are started before the epoch, those that change links included."""
-    changing = [node for node in cell.nodes if any(each.changes for each in node.interfaces)]
+    changing = [
+        node
+        for node in cell.nodes
+        if node.route_changes or any(each.changes for each in node.interfaces)
+    ]
     return (
         1
         + len(cell.captures)

@@ -63,11 +63,15 @@ BROWSER = Feature("loads in a browser", "chromium", "loads pages in a browser", 
 PARAMETERS = Feature(
     "parameters of the kernel's CCAs", "", "sets parameters of its CCA for the whole kernel", "do"
 )
+MPTCP = Feature("Multipath TCP", "mptcp", "runs over MPTCP", "offer")
 SYSCALL_COST = Feature(
     "`syscall_cost`",
     "syscall_cost",
     "set `syscall_cost`",
     "do (computing takes its own time there)",
+)
+OWN_KERNEL = Feature(
+    "kernels of one's own", "kernel", "have a kernel of their own", "boot (only its own)"
 )
 QUEUES_BEYOND_DEBIAN = {
     queue.name: Feature(
@@ -82,9 +86,9 @@ QUEUES_BEYOND_DEBIAN = {
 
 LACKING: dict[str, tuple[Feature, ...]] = {
     "uml": (BPF, IMAGE, IPERF3),
-    "vm": (IMAGE, SYSCALL_COST, *QUEUES_BEYOND_DEBIAN.values()),
-    "mininet": (IMAGE, SYSCALL_COST),
-    "docker": (BPF, BROWSER, PARAMETERS, SYSCALL_COST),
+    "vm": (IMAGE, SYSCALL_COST, OWN_KERNEL, *QUEUES_BEYOND_DEBIAN.values()),
+    "mininet": (IMAGE, SYSCALL_COST, MPTCP, OWN_KERNEL),
+    "docker": (BPF, BROWSER, PARAMETERS, SYSCALL_COST, MPTCP, OWN_KERNEL),
 }
 """What engines lack. One that is not named here lacks nothing."""
 
@@ -143,6 +147,8 @@ def of_cell(cell: Cell) -> Iterator[Requirement]:
         yield from _of_flow(flow, _line(flow), flow.cca_object is not None)
     if cell.syscall_cost_ns is not None:
         yield Requirement("the hosts", 0, SYSCALL_COST)
+    if cell.kernel is not None:
+        yield Requirement("the hosts", 0, OWN_KERNEL)
     for pep in cell.peps:
         yield from _of_pep(pep, _line(pep))
     for node in cell.nodes:
@@ -159,6 +165,8 @@ def of_scenario(scenario: model.Scenario) -> Iterator[Requirement]:
         yield from _of_flow(flow, flow.span.line, flow.own_cca is not None)
     if scenario.syscall_cost_ns is not None:
         yield Requirement("the hosts", 0, SYSCALL_COST)
+    if scenario.kernel is not None:
+        yield Requirement("the hosts", 0, OWN_KERNEL)
     for pep in scenario.network.peps:
         yield from _of_pep(pep, pep.span.line)
     for link in scenario.network.links:
@@ -178,6 +186,8 @@ def _of_flow(flow: Flow | model.Flow, line: int, bpf: bool) -> Iterator[Requirem
         yield Requirement(who, line, PARAMETERS)
     if IPERF3_PROGRAM in programs:
         yield Requirement(who, line, IPERF3)
+    if flow.subflows if isinstance(flow, Flow) else flow.multipath is not None:
+        yield Requirement(who, line, MPTCP)
 
 
 def _of_pep(pep: Pep | model.Pep, line: int) -> Iterator[Requirement]:

@@ -54,7 +54,14 @@ Indexed = TypeVar("Indexed", syntax.Flow, syntax.Users)
 
 _ONE = Fraction(1)
 
-NAMING = (syntax.InlineTopology, syntax.Users, syntax.Hosts, syntax.Metric, syntax.Claim)
+NAMING = (
+    syntax.InlineTopology,
+    syntax.Users,
+    syntax.Hosts,
+    syntax.Metric,
+    syntax.Claim,
+    syntax.Precision,
+)
 """Statements that may use swept names, besides flows, conditions and topologies."""
 
 ALWAYS_OFF = (OFFLOAD, TCP_METRICS_SAVE)
@@ -232,7 +239,7 @@ class Checker:
             grid,
             lets,
             self._overrides.names,
-            namer.metrics,
+            namer,
             self.diagnostics,
         )
         one = Quantity(_ONE, NUMBER, self._file.span)
@@ -258,7 +265,6 @@ class Checker:
             nodes: list[syntax.Node] = [s.value for s in block.settings.values()]
             nodes += [*flows, *declared.values(), *excludes, *self._topologies.values()]
             nodes += [n for kind in NAMING for n in self._of(kind)]
-            self._warn_all(formulas.unused())
             here = [s for name, s in declared.items() if name not in self._mentioned]
             self._warn_all(unused(bindings, nodes, flows, users, here, lets))
         if not self.diagnostics.errors and grid.upper_bound() <= COUNT_LIMIT:
@@ -275,6 +281,9 @@ class Checker:
             precision is not None and precision.claims,
             self.diagnostics,
         )
+        computed += self._try(formulas.build, namer.own) or ()
+        if not self.diagnostics.errors:
+            self._warn_all(formulas.unused())
         grid.work.most = sys.maxsize
         return Experiment(
             name=experiment.name.text,
@@ -464,8 +473,7 @@ class Checker:
 
     def _figures(self, checker: FigureChecker) -> tuple[FigureRequest, ...]:
         calls = [figure for report in self._of(syntax.Report) for figure in report.figures]
-        built = [self._try(checker.build, figure) for figure in calls]
-        return tuple(figure for figure in built if figure is not None)
+        return tuple(sheet for call in calls for sheet in self._try(checker.build, call) or ())
 
     # helpers
 

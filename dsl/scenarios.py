@@ -7,10 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Generic, Literal, NamedTuple, NoReturn, ParamSpec, TypeVar
+from typing import Generic, NamedTuple, NoReturn, ParamSpec, TypeVar
 
 from fairc.words.blocks import experiment as keys
 from fairc.words.blocks import hosts as host_keys
+from fairc.words.ccas.own_kernels import KernelWords
 from fairc.words.presets import TOPOLOGIES, preset
 from fairc.words.workloads.requests import check_arrivals
 
@@ -42,10 +43,12 @@ from .network.groups import (
     pair_up,
     paired,
 )
+from .network.kernels import check_queues
 from .network.networks import Layer, argument_scope, build_network
 from .network.paths import Trip, size_units
 from .network.policers import with_feedback
 from .text import syntax
+from .timing import Timing, check_captures, check_end
 from .traffic.flows import build_flow, check_ends, named_ends, trip_of
 from .traffic.services import Services
 from .traffic.sharing import check_sharing
@@ -67,9 +70,6 @@ TRIP = frozenset({"from", "to", "rtt", "count"})
 
 ENDS = frozenset({"users", "from", "to", "count"})
 """Keys of a flow that decide which hosts the network has for it."""
-
-Timing = tuple[int | None, int, int | None, Literal["first", "all"], Literal["full", "none"]]
-"""Duration, warm-up and deadline in ns, which flows' end ends the cell, and its captures."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Builder:
         ends += deciding
         self._network = self._memo(self._build_network, topology)
         self._timing = self._memo(self._build_timing, timing)
-        self._costs = self._memo(self._build_costs, hosts)
+        self._machines = self._memo(self._build_machines, hosts)
         self._groups = self._memo(self._build_groups, parts.users)
         self._flows = [
             (flow, self._memo(self._flow_builder(flow), [*parts.services.parts(flow), *hosts]))
@@ -210,8 +210,8 @@ class Builder:
             flows = [paired(flow) for flow in flows]
         check_sharing(flows, network.peps if network else ())
         check_arrivals(flows, {name: group.count for name, group in groups.items()})
-        _check_end(flows, timing)
-        _check_captures(flows, timing)
+        check_end(flows, timing)
+        check_captures(flows, timing)
         if network is None:
             return None
         used = {flow.users for flow in flows}
@@ -219,7 +219,11 @@ class Builder:
         whole = self._whole(bound, network, flows, attached)
         every = [flows_of(flow, groups[flow.users]) if flow.users else [flow] for flow in flows]
         flat = tuple(flow_on_machine(flow) for several in every for flow in several)
-        return model.Scenario(whole, flat, *timing, *self._costs(bound, scope))
+        processing_ns, syscall_ns, kernel = self._machines(bound, scope)
+        if kernel is not None:
+            check_queues(whole, kernel)
+        planned = kernel.planned if kernel else None
+        return model.Scenario(whole, flat, *timing, processing_ns, syscall_ns, planned)
 
     def _traffic(
         self, bound: Bindings, scope: Scope, gather: Gather
@@ -424,11 +428,12 @@ class Builder:
         """Return the settings of `hosts`; errors in it are reported where the block is checked."""
         return self._parts.hosts.read(scope, Gather())
 
-    def _build_costs(self, scope: Scope) -> tuple[int | None, int | None]:
-        """Return what a packet and a system call cost, ns."""
+    def _build_machines(self, scope: Scope) -> tuple[int | None, int | None, KernelWords | None]:
+        """Return what a packet and a system call cost, ns, and the hosts' kernel."""
         hosts = self._hosts(scope)
         syscall = hosts.given(host_keys.SYSCALL_COST)
-        return hosts.given(host_keys.PROCESSING), None if syscall is None else syscall.ns
+        kernel = hosts.given(host_keys.KERNEL)
+        return hosts.given(host_keys.PROCESSING), syscall.ns if syscall else None, kernel
 
     def _build_timing(self, scope: Scope) -> Timing:
         gather, block = Gather(), self._parts.settings
@@ -510,53 +515,6 @@ def _refuse_second(word: str, second: model.Flow | Group, first: model.Flow | Gr
         if same
         else "rename one of them",
     )
-
-
-def _check_captures(flows: Sequence[model.Flow], timing: Timing) -> None:
-    """Refuse a cell without captures if only packets show what its flows received."""
-    gather = Gather()
-    for flow in flows if timing[-1] == "none" else ():
-        what = flow.workload.only_in_packets or ("an image" if flow.image else "")
-        if what:
-            with gather.attempt():
-                fail(
-                    "captures-needed",
-                    f"the flow `{flow.name}` cannot be measured without captures",
-                    flow.span,
-                    note=f"what {what} received, and when, comes from captured packets",
-                    help="remove `captures = none`",
-                )
-    gather.finish()
-
-
-def _check_end(flows: Sequence[model.Flow], timing: Timing) -> None:
-    """Refuse a cell that never ends, and flows that never begin."""
-    duration, _, deadline, stop, _ = timing
-    gather = Gather()
-    ends = [f.workload.ends or f.stop_ns is not None for f in flows]
-    limit = duration if duration is not None else deadline
-    if limit is None and not all(ends) and not (stop == "first" and any(ends)):
-        for flow, finite in zip(flows, ends, strict=True):
-            if not finite:
-                with gather.attempt():
-                    fail(
-                        "endless",
-                        f"the flow `{flow.name}` never ends, and neither does the cell",
-                        flow.span,
-                        note=f"`{flow.workload.kind}` sends for as long as the flow lasts",
-                        help="give the experiment a `duration`, or the flow a `stop`",
-                    )
-    for flow in flows:
-        if limit is not None and flow.start_ns is not None and flow.start_ns >= limit:
-            with gather.attempt():
-                fail(
-                    "late-start",
-                    f"the flow `{flow.name}` starts after the cell has ended",
-                    flow.span,
-                    note=f"it starts at {flow.start_ns / 1e9:g} s",
-                    help=f"start it before {limit / 1e9:g} s, or make the cell longer",
-                )
-    gather.finish()
 
 
 def _with_hosts_of_flows(

@@ -18,13 +18,15 @@ from fairc.dsl.core.values import Text, Value
 P = Parameter
 
 A_BIN_COUNT = Quantities((NUMBER,), low=1, high=200, whole=True)
-A_NAME = AnyName("a swept name, `repetition`, `load`, `protocol`, `time`, `flow` or `users`")
+A_NAME = AnyName(
+    "a swept name, `repetition`, `load`, `protocol`, `time`, `flow`, `subflow` or `users`"
+)
 NAMES = OneOrMore(A_NAME, "a name or a list of names")
 LOAD = "load"
 """The name of the number of a page load."""
 FLOW = "flow"
 """The name of a flow as an axis, a group or a panel."""
-ALWAYS = ("repetition", LOAD, "protocol", "time", FLOW, "users")
+ALWAYS = ("repetition", LOAD, "protocol", "time", FLOW, "subflow", "users")
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ runtime/metrics has a module of each name with its formula, unit and source.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -39,6 +39,7 @@ _TWO = P(
 )
 # Of a group of users: what one of them gets, and what all of them get.
 _OF_USERS = ("user", "group")
+_OF_SUBFLOWS = "subflow"
 _PERCENTILES = ("p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99")
 _TRANSFERS = ("mean", *_PERCENTILES, "count", "unfinished")
 # The shortest period of the endpoints (SHORTEST_PERIOD in endpoints/src/description.rs).
@@ -49,6 +50,11 @@ TO = P("to", A_POSITIVE_TIME, "when measuring ends, instead of with the cell")
 WINDOW = (FROM, TO)
 """The parameters of the metrics that can be measured in a part of a cell's time."""
 
+_SHARES_OF_STATE = (
+    *("alpha", "slow_start", "css", "congestion_avoidance", "startup", "drain"),
+    *("probe_bw_down", "probe_bw_cruise", "probe_bw_refill", "probe_bw_up", "probe_rtt"),
+    *("recovery", "probe_bw"),
+)
 _CWND_EVERY = P("every", A_SAMPLE_TIME, "time between samples, at least 100us", "100ms")
 
 
@@ -58,10 +64,12 @@ class Need:
 
     activity: completes "no flow ...".
     met: whether any of some flows does it.
+    of_all: whether those are all flows of a cell, whichever the metric is requested of.
     """
 
     activity: str
     met: Callable[[Sequence[Flow]], bool]
+    of_all: bool = False
 
 
 def _any(holds: Callable[[Flow], bool]) -> Callable[[Sequence[Flow]], bool]:
@@ -78,8 +86,10 @@ _TRANSFER = Need(
     "moves a file or answers requests", _any(lambda f: isinstance(f.workload, File | Requests))
 )
 _SEVERAL = Need("competes with another flow", lambda flows: len(flows) > 1)
+_OTHERS = replace(_SEVERAL, of_all=True)
 _UDP = Need("runs over UDP", _any(lambda flow: flow.transport == "udp"))
 _WINDOW = Need("has a window", _any(lambda flow: flow.transport != "udp"))
+_STATE = Need("has a CCA over QUIC", _any(lambda flow: flow.transport == "quic"))
 _ACKED = Need("has acknowledgements", _any(lambda flow: flow.transport != "udp"))
 _RESENDS = Need("retransmits", _any(lambda flow: flow.transport != "udp"))
 
@@ -108,6 +118,8 @@ class MetricEntry(Entry):
     need: what it applies to; None: anything.
     per_load: whether each load of a page has a value, distinguished by `load` and `protocol`.
     over_time: whether `line` can show it with `x: time`; else it is one number per cell or flow.
+    course: the sub-value that it then shows, which may be named; empty: the one without a name.
+    values_over_time: those of its sub-values that it can show as well.
     has_curves: whether it has curves, which have figures of their own.
     every: its parameter for the time between samples of connections, if it is computed from them.
     of_cell: whether it is of all flows of a cell together.
@@ -131,6 +143,8 @@ class MetricEntry(Entry):
     need: Need | None = None
     per_load: bool = False
     over_time: bool = False
+    values_over_time: tuple[str, ...] = ()
+    course: str = ""
     has_curves: bool = False
     every: Parameter[Quantity] | None = None
     module: str = ""
@@ -147,6 +161,13 @@ class MetricEntry(Entry):
     is_own: bool = False
     flows: tuple[str, ...] = ()
     check: Callable[[MetricRequest, Sequence[MeasuredFlow]], Iterable[Diagnostic]] | None = None
+
+    @property
+    def courses(self) -> tuple[str, ...]:
+        """Its names in a `line` over time, the shortest first; none if it is not shown so."""
+        if not self.over_time:
+            return ()
+        return (self.name, f"{self.name}.{self.course}") if self.course else (self.name,)
 
     @property
     def takes_window(self) -> bool:
@@ -171,6 +192,29 @@ def _metric(
     )
 
 
+def _check_recovery(request: MetricRequest, flows: Sequence[MeasuredFlow]) -> Iterator[Diagnostic]:
+    """Yield why a request has no values: the flows end before a slot after the change has."""
+    options = request.options
+    slot_s, after_s = float(options.get("slot", 1)), float(options.get("after", 0))
+    if "every" in options and float(options["every"]) < slot_s:
+        yield Diagnostic(
+            "out-of-range",
+            "the time between changes is shorter than a slot",
+            note=f"a slot is {slot_s:g} s",
+            help="give a shorter `slot`",
+        )
+    ends_ns = [flow.ends_ns for flow in flows if flow.ends_ns is not None]
+    span_s = max(slot_s, float(options.get("every", 0)))
+    if flows and len(ends_ns) == len(flows) and max(ends_ns) < round((after_s + span_s) * 1e9):
+        yield Diagnostic(
+            "empty-window",
+            "no flow lasts long enough after the change",
+            note=f"a recovery is looked for until {after_s + span_s:g} s, and the last flow ends"
+            f" after {max(ends_ns) / 1e9:g} s",
+            help="name an earlier `after`, or make the cell longer",
+        )
+
+
 LATENCY = "the round trip of packets is `rtt`, their wait at the bottleneck is `queue_delay`"
 
 METRICS: Registry[MetricEntry] = Registry(
@@ -183,9 +227,11 @@ METRICS: Registry[MetricEntry] = Registry(
             "Application bytes delivered per second",
             FLOW,
             *WINDOW,
-            values=_OF_USERS,
+            values=(*_OF_USERS, _OF_SUBFLOWS),
             over_time=True,
+            values_over_time=(_OF_SUBFLOWS,),
             is_level=True,
+            from_packets=frozenset({"goodput.subflow"}),
         ),
         _metric(
             "share",
@@ -199,7 +245,7 @@ METRICS: Registry[MetricEntry] = Registry(
             ),
             *WINDOW,
             values=("fair",),
-            need=_SEVERAL,
+            need=_OTHERS,
             is_level=True,
             from_packets=frozenset({"share.fair"}),
         ),
@@ -228,8 +274,9 @@ METRICS: Registry[MetricEntry] = Registry(
             "Round-trip times of packets",
             FLOW,
             *WINDOW,
-            values=("mean", "min", "base", *_PERCENTILES),
+            values=("mean", "min", "base", *_PERCENTILES, _OF_SUBFLOWS),
             over_time=True,
+            course="mean",
             is_level=True,
             not_levels=frozenset({"rtt.min", "rtt.base"}),
             outside_windows=frozenset({"base"}),
@@ -244,6 +291,7 @@ METRICS: Registry[MetricEntry] = Registry(
             need=_ACKED,
             outside_windows=frozenset({"min"}),
             over_time=True,
+            course="mean",
         ),
         _metric(
             "cwnd",
@@ -255,8 +303,23 @@ METRICS: Registry[MetricEntry] = Registry(
             values=("mean", *_PERCENTILES, "min", "max"),
             need=_WINDOW,
             over_time=True,
+            course="mean",
             every=_CWND_EVERY,
             is_level=True,
+        ),
+        _metric(
+            "state",
+            "bit/s",
+            "State of the CCA over QUIC: part of the time in each, and what it estimates",
+            FLOW,
+            _CWND_EVERY,
+            *WINDOW,
+            values=("max_bw", *_SHARES_OF_STATE),
+            need=_STATE,
+            over_time=True,
+            course="max_bw",
+            every=_CWND_EVERY,
+            units=dict.fromkeys(_SHARES_OF_STATE, "1"),
         ),
         _metric(
             "loss_rate",
@@ -395,11 +458,13 @@ METRICS: Registry[MetricEntry] = Registry(
             "Time from a change until a flow uses its link again",
             FLOW,
             P("after", A_TIME, "when the change is", required=True),
+            P("every", A_POSITIVE_TIME, "time between changes", otherwise="one change"),
             P("to", A_POSITIVE_SHARE, "of the rate that the link then has", "80%"),
             P("slot", A_POSITIVE_TIME, "length of a slot", "1s"),
             values=("reached",),
             units={"reached": "1"},
             packets="flow",
+            check=_check_recovery,
         ),
         _metric(
             "stationarity",

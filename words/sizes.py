@@ -37,7 +37,7 @@ A_WINDOW = Quantities((DATA,), low=8 * 2048, high=8 * (65_535 << 14))
 A_PACKET_SIZE = Quantities((DATA,), low=8 * 64, high=8 * 9000)
 
 A_QUEUE_SIZE = Sizes(Quantities((DATA, PACKETS, BDP, TIME), open_low=True))
-A_THRESHOLD = Sizes(Quantities((SHARE, DATA, PACKETS, TIME), open_low=True))
+A_THRESHOLD = Sizes(Quantities((SHARE, DATA, PACKETS, BDP, TIME), open_low=True))
 
 
 def whole_bytes(size: Quantity) -> int:

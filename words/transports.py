@@ -6,7 +6,7 @@ import re
 
 from fairc.cell import text
 from fairc.dsl.core.entries import Entry, Parameter, Use
-from fairc.dsl.core.kinds import A_SWITCH, Texts, Words
+from fairc.dsl.core.kinds import A_SWITCH, AnyName, Texts, Words
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.values import Text
@@ -15,11 +15,20 @@ STACK = Parameter("stack", Words("QUIC stack", ("quinn",)), "the implementation"
 QLOG = Parameter("qlog", A_SWITCH, "write a qlog file", "off")
 IMAGE = Parameter("image", Texts(), "a container image with another stack, instead of `stack`")
 
+PATHS = Parameter(
+    "paths",
+    Words("use of the paths", ("fullmesh", "on_failure")),
+    "a subflow on each, or a second one once a link of the client is down",
+    "fullmesh",
+)
+BACKUP = Parameter("backup", AnyName("a node"), "what crosses it is used while nothing else works")
+
 TRANSPORTS: Registry[Entry] = Registry(
     "transport",
     "transport",
     [
         Entry("tcp", "TCP of the kernel", runs=True),
+        Entry("mptcp", "Multipath TCP of the kernel (RFC 8684)", (PATHS, BACKUP), runs=True),
         Entry("udp", "UDP, without congestion control", runs=True),
         Entry("quic", "QUIC (RFC 9000) in user space", (STACK, QLOG, IMAGE), runs=True),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.source import Span
@@ -26,9 +26,7 @@ class MetricCoverage:
         self._open = [
             request
             for request in self._open
-            if not _need(request).met(
-                [f for f in scenario.flows if not request.sessions or _named(f, request.sessions)]
-            )
+            if not _need(request).met([flow for flow in scenario.flows if _concerns(request, flow)])
         ]
 
     def warnings(self) -> Iterator[Diagnostic]:
@@ -38,7 +36,7 @@ class MetricCoverage:
         for request in self._open:
             need = _need(request)
             named = ", ".join(f"`{session}`" for session in request.sessions)
-            of = f" among {named}" if named else ""
+            of = f" among {named}" if named and not need.of_all else ""
             yield Diagnostic(
                 code="nothing-to-measure",
                 message=f"no flow{of} {need.activity}, so `{request.name}` has no values",
@@ -54,5 +52,7 @@ def _need(request: MetricRequest) -> Need:
     return need
 
 
-def _named(flow: Flow, sessions: Sequence[str]) -> bool:
-    return not called(flow).isdisjoint(sessions)
+def _concerns(request: MetricRequest, flow: Flow) -> bool:
+    """Return whether a flow can meet what a request needs."""
+    everyone = not request.sessions or _need(request).of_all
+    return everyone or not called(flow).isdisjoint(request.sessions)

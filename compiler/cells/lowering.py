@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairc.cell.seeds import canonical, identity
@@ -12,6 +12,7 @@ from fairc.compiler import plan
 from fairc.compiler.passes.captures import place_captures
 from fairc.compiler.passes.extra_rtts import lengthen
 from fairc.compiler.passes.flows import check_bottlenecks, deadline_ns, size_buffers
+from fairc.compiler.passes.multipath import Subflows, find_subflows, lowered
 from fairc.compiler.passes.nodes import nodes
 from fairc.compiler.passes.packets import check_packets
 from fairc.compiler.passes.peps import split
@@ -20,11 +21,24 @@ from fairc.compiler.passes.policers import police
 from fairc.compiler.passes.ports import assign_ports
 from fairc.compiler.passes.queues import size_queues
 from fairc.compiler.passes.report import Report
-from fairc.compiler.passes.routing import RoutedPath, Traffic, find_paths, next_hops, routes
+from fairc.compiler.passes.rerouting import (
+    find_detours,
+    fitting,
+    further_paths,
+    route_changes,
+)
+from fairc.compiler.passes.routing import (
+    RoutedPath,
+    Routing,
+    Traffic,
+    find_paths,
+    routes,
+    warn_of_unused_links,
+)
 from fairc.compiler.passes.unrolling import draws, repeating, unrolled
 from fairc.compiler.passes.wiring import Egress, Wiring
 from fairc.dsl.experiment import Experiment
-from fairc.dsl.model import Configuration, Flow, Network, Scenario
+from fairc.dsl.model import Configuration, Flow, Multipath, Network, Scenario
 
 from .grid import Lowered, seed_of_draws, with_rtts
 from .sampling import check_requests, sample_every_ns
@@ -32,7 +46,7 @@ from .transfers import check_transfers
 
 KNOWN_NETWORKS = 1000
 
-Talks = tuple[tuple[str, str, str, int, str, bool], ...]
+Talks = tuple[tuple[str, str, str, int, str, bool, Multipath | None], ...]
 """What of the flows the network's part depends on."""
 
 
@@ -40,11 +54,14 @@ Talks = tuple[tuple[str, str, str, int, str, bool], ...]
 class RoutedNetwork:
     """What follows from a network, and from who talks to whom.
 
-    paths, buffers: of each flow that has a path, by its name; buffers in bytes.
+    paths, buffers: of each flow that has a path, by its name; buffers in bytes. further: the other
+    paths that it takes; subflows: those of Multipath TCP.
     """
 
     wiring: Wiring
     paths: Mapping[str, RoutedPath]
+    further: Mapping[str, Sequence[RoutedPath]]
+    subflows: Subflows
     queues: Mapping[Egress, plan.Queue]
     buffers: Mapping[str, int]
     nodes: tuple[plan.Node, ...]
@@ -113,6 +130,7 @@ class Lowering:
             stop=scenario.stop,
             processing_ns=scenario.processing_ns,
             syscall_cost_ns=scenario.syscall_cost_ns,
+            kernel=scenario.kernel,
         )
         return Lowered(experiment, replace(configuration, scenario=scenario), shared, traffic)
 
@@ -147,7 +165,10 @@ class Lowering:
     def _routed(self, network: Network, flows: tuple[Flow, ...]) -> RoutedNetwork:
         """Run the passes over a network, unless they have been run for an equal input."""
         talks = tuple(
-            (f.name, f.server, f.client, f.extra_rtt_ns, f.transport, f.image is not None)
+            (
+                *(f.name, f.server, f.client, f.extra_rtt_ns, f.transport),
+                *(f.image is not None, f.multipath),
+            )
             for f in flows
         )
         for known, routed in self._known.get(talks, ()):
@@ -171,7 +192,7 @@ class Lowering:
             name=flow.name,
             server=flow.server,
             client=flow.client,
-            address=routed.wiring.address(flow.server),
+            address=path.server.address,
             port=port,
             transport=flow.transport,
             cca=flow.cca,
@@ -181,12 +202,14 @@ class Lowering:
             stop_ns=flow.stop_ns,
             base_rtt_ns=path.base_rtt_ns,
             bottleneck=path.bottleneck.place,
+            further_bottlenecks=_bottlenecks(path, routed.further[flow.name]),
             mtu=path.mtu,
             buffer_bytes=routed.buffers[flow.name],
             source=str(flow.span),
             declared=flow.declared or flow.name,
             users=flow.users,
-            client_address=routed.wiring.address(flow.client),
+            subflows=lowered(routed.subflows[flow.name]),
+            client_address=path.client.address,
             cca_parameters=dict(flow.cca_parameters),
             options=flow.options,
             rate_bps=flow.rate_bps,
@@ -195,22 +218,53 @@ class Lowering:
             qlog=flow.qlog,
             cca_object=None if own is None else _text(own.content),
             image=flow.image,
+            dscp=flow.dscp,
             sample_every_ns=every_ns,
         )
 
 
 def _route(network: Network, flows: tuple[Flow, ...], report: Report) -> RoutedNetwork:
     wiring = Wiring(lengthen(network, flows, report))
-    hops = next_hops(wiring)
-    paths = find_paths(flows, wiring, hops, report)
+    detours = find_detours(wiring)
+    several = any(flow.multipath for flow in flows)
+    routing = Routing.of(wiring, paths_change=bool(detours) or several)
+    if routing.loses_answers(flows):
+        routing = Routing.of(wiring, paths_change=True)
+    paths = find_paths(flows, routing, report)
+    subflows = {
+        flow.name: find_subflows(flow, paths[flow.name], routing, report)
+        for flow in flows
+        if flow.name in paths
+    }
+    further = {
+        name: [
+            *(one.path for one in subflows[name][1:]),
+            *(
+                way
+                for one in ([each.path for each in subflows[name]] or [path])
+                for way in further_paths(one, detours)
+            ),
+        ]
+        for name, path in paths.items()
+    }
+    paths = {name: fitting(path, further[name]) for name, path in paths.items()}
     traffic = [(flow, paths[flow.name]) for flow in flows if flow.name in paths]
-    check_bottlenecks(traffic, report)
-    queues = size_queues(wiring, paths.values(), report)
-    buffers = size_buffers(traffic, queues, report)
-    captures = place_captures(wiring, traffic, report)
-    bottlenecks = {path.bottleneck for path in paths.values() if path.bottleneck}
-    built = nodes(wiring, queues, routes(wiring, hops, traffic), bottlenecks)
-    return RoutedNetwork(wiring, paths, queues, buffers, built, captures)
+    everything = [*traffic, *((flow, way) for flow, _ in traffic for way in further[flow.name])]
+    warn_of_unused_links(wiring.network.links, (way for _, way in everything), report)
+    check_bottlenecks(everything, report)
+    queues = size_queues(wiring, paths.values(), (way for _, way in everything), report)
+    buffers = size_buffers(everything, queues, report)
+    captures = place_captures(wiring, everything, report)
+    bottlenecks = {path.bottleneck for _, path in everything if path.bottleneck}
+    changes = route_changes(routing, detours, traffic)
+    built = nodes(wiring, queues, routes(routing, traffic), changes, bottlenecks)
+    return RoutedNetwork(wiring, paths, further, subflows, queues, buffers, built, captures)
+
+
+def _bottlenecks(path: RoutedPath, further: Sequence[RoutedPath]) -> tuple[tuple[str, str], ...]:
+    """Return the bottlenecks of further paths that are not that of a path, each once."""
+    others = (way.bottleneck for way in further if way.bottleneck is not path.bottleneck)
+    return tuple(dict.fromkeys(egress.place for egress in others if egress is not None))
 
 
 def _text(content: bytes) -> str:

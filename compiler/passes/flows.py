@@ -77,7 +77,7 @@ def size_buffers(
     traffic: Traffic, queues: Mapping[Egress, plan.Queue], report: Report
 ) -> dict[str, int]:
     """Return the socket buffers of each flow, bytes: at least 2 x (BDP + queue), measurement.md
-    rule 7, a power of two.
+    rule 7, a power of two; that of the longest, where it takes several paths.
     """
     buffers: dict[str, int] = {}
     for flow, path in traffic:
@@ -85,9 +85,12 @@ def size_buffers(
         if path.bottleneck is not None and path.bottleneck in queues:
             mtu = path.bottleneck.interface.mtu
             needed += queue_bytes(queues[path.bottleneck], frame_bytes(mtu))
+        if flow.multipath is not None:
+            needed = _of_all_paths(flow, traffic, queues)
         needed = int(needed * _overhead(path.mtu))
-        buffers[flow.name] = power_of_two(max(MIN_BUFFER_BYTES, 2 * needed))
-        if buffers[flow.name] > MAX_BUFFER_BYTES:
+        wanted = power_of_two(max(MIN_BUFFER_BYTES, 2 * needed))
+        buffers[flow.name] = max(wanted, buffers.get(flow.name, 0))
+        if wanted > MAX_BUFFER_BYTES:
             reason = f"twice the BDP and the queue is {2 * needed} bytes"
             report.reject(
                 "buffer-too-large",
@@ -97,6 +100,20 @@ def size_buffers(
                 "reduce the rate, the RTT or the queue of the bottleneck",
             )
     return buffers
+
+
+def _of_all_paths(flow: Flow, traffic: Traffic, queues: Mapping[Egress, plan.Queue]) -> int:
+    """Return what a flow over Multipath TCP may have under way, bytes: what all of its paths carry
+    in the longest round trip of any, queues included (RFC 6182, section 5.3).
+    """
+    rate_bps = longest_ns = 0
+    for other, path in traffic:
+        if other is flow and path.bottleneck is not None and path.bottleneck in queues:
+            rate_bps += path.most_bps
+            size = queue_bytes(queues[path.bottleneck], frame_bytes(path.mtu))
+            waiting_ns = size * 8 * NS // path.rate_bps
+            longest_ns = max(longest_ns, path.most_rtt_ns + waiting_ns)
+    return bdp_bytes(rate_bps, longest_ns)
 
 
 def _overhead(mtu: int) -> float:

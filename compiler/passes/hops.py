@@ -46,7 +46,7 @@ def is_impaired(way: Direction) -> bool:
 
 def is_changed(way: Direction) -> bool:
     """Whether a hop does anything to the packets of a direction but transmit them."""
-    return is_impaired(way) or way.ecn != "none"
+    return is_impaired(way) or way.ecn != "none" or way.dscp is not None
 
 
 def transmits(way: Direction) -> bool:

@@ -30,6 +30,7 @@ def nodes(
     wiring: Wiring,
     queues: Mapping[Egress, plan.Queue],
     routes: Mapping[str, Sequence[plan.Route]],
+    changes: Mapping[str, Sequence[plan.RouteChange]],
     bottlenecks: Collection[Egress],
 ) -> tuple[plan.Node, ...]:
     """Return the nodes of a network, still without seeds."""
@@ -42,6 +43,7 @@ def nodes(
                 for egress in wiring.egresses[name]
             ),
             routes=tuple(routes[name]),
+            route_changes=tuple(changes[name]),
         )
         for name, kind in wiring.kinds.items()
     )

@@ -65,6 +65,8 @@ def split(
         for flow in crossing:
             if isinstance(flow.workload, Iperf3):
                 _report_iperf3(report, pep, flow)
+            if flow.dscp:
+                _report_code_point(report, pep, flow)
         if not all(link.rates_bps):
             _report_unshaped(report, pep)
         elif not crossing:
@@ -114,6 +116,16 @@ def _report_iperf3(report: Report, pep: Pep, flow: Flow) -> None:
         flow.span,
         "they would also split its control connection, so its data could not be identified",
         "use `bulk` or `file`, or check the link without its `pep`",
+    )
+
+
+def _report_code_point(report: Report, pep: Pep, flow: Flow) -> None:
+    report.reject(
+        "dscp-over-pep",
+        f"the code point of the flow `{flow.label}` would be lost at the proxies of `{pep.name}`",
+        flow.span,
+        "they send its data over connections of their own, which have none",
+        "leave `dscp` out, or use the link without its `pep`",
     )
 
 

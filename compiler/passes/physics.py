@@ -123,7 +123,9 @@ def _warn_limits(report: Report, flow: Flow, path: RoutedPath, buffer_bytes: int
             "dctcp-without-ecn",
             f"without ECN, {cca.upper()} in `{flow.label}` behaves as Reno",
             flow.span,
-            "Linux falls back where the other end has not agreed to ECN",
+            "Linux falls back where the other end has not agreed to ECN"
+            if flow.transport == "tcp"
+            else "only marks tell it more than losses do",
             "write `ecn = accurate`, and give the queue `ecn: on`",
         )
     window = min(

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from fairc.compiler import plan
+from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import BDP, DATA, PACKETS, TIME
-from fairc.dsl.core.values import Quantity, Size
+from fairc.dsl.core.values import Mixture, Quantity, Size
 from fairc.dsl.model import Direction
 from fairc.words.queues import QUEUES
 from fairc.words.queues.discipline import SIZE, LinkQueue
@@ -19,16 +20,29 @@ from .wiring import Egress, Wiring
 
 
 def size_queues(
-    wiring: Wiring, paths: Iterable[RoutedPath], report: Report
+    wiring: Wiring,
+    paths: Iterable[RoutedPath],
+    everything: Iterable[RoutedPath],
+    report: Report,
 ) -> dict[Egress, plan.Queue]:
-    """Return the queue of every egress that has a rate; one without has none."""
-    crossing: dict[int, set[int]] = defaultdict(set)
-    for path in paths:
-        for egress in (*path.data, *path.acks):
-            crossing[egress.link].add(path.base_rtt_ns)
+    """Return the queue of every egress that has a rate; one without has none.
+
+    paths: those that flows take first; everything: and later, for links that none of these cross.
+    """
+    crossing = _crossing(paths)
+    crossing = defaultdict(set, _crossing(everything) | crossing)
     shaped = [egress for egress in wiring if egress.part == "queue"]
     queues = {each: _resolve(report, each.way, crossing[each.link]) for each in shaped}
     return {egress: queue for egress, queue in queues.items() if queue is not None}
+
+
+def _crossing(paths: Iterable[RoutedPath]) -> dict[int, set[int]]:
+    """Return the base RTTs of the paths that cross each link, ns."""
+    found: dict[int, set[int]] = defaultdict(set)
+    for path in paths:
+        for egress in (*path.data, *path.acks):
+            found[egress.link].add(path.base_rtt_ns)
+    return found
 
 
 def bdp_bytes(rate_bps: int, rtt_ns: int) -> int:
@@ -47,11 +61,22 @@ def _resolve(report: Report, way: Direction, rtts_ns: set[int]) -> plan.Queue | 
                 help="give the link a `rate`, or leave the queue out",
             )
         return None
-    limit = _limit(report, way, way.rate_bps, rtts_ns)
-    if limit is None:
-        return None
+    options = way.queue.options.values()
+    sizes = (way.queue.size, *(o for o in options if isinstance(o, Quantity | Mixture)))
+    of_path = next((size for size in sizes if BDP in size.dimensions), None)
+    rtt_ns = 0
+    if of_path is not None and rtts_ns:
+        longest_ns = _longest_rtt(report, way, rtts_ns, of_path.span)
+        if longest_ns is None:
+            return None
+        rtt_ns = longest_ns
+    elif of_path is not None and of_path is not way.queue.size:
+        _warn_idle(report, of_path.span, "the default is used")
+    limit = _limit(report, way, way.rate_bps, rtt_ns)
     rate_bps = way.rate_bps
-    given = LinkQueue(way.queue, limit, rate_bps, lambda size: _bytes(size, way, rate_bps), way.mtu)
+    given = LinkQueue(
+        way.queue, limit, rate_bps, lambda size: _bytes(size, way, rate_bps, rtt_ns), way.mtu
+    )
     discipline = QUEUES[way.queue.kind]
     queue = discipline.lower(given)
     for warning in discipline.warnings(given, queue):
@@ -59,21 +84,15 @@ def _resolve(report: Report, way: Direction, rtts_ns: set[int]) -> plan.Queue | 
     return queue
 
 
-def _limit(report: Report, way: Direction, rate_bps: int, rtts_ns: set[int]) -> plan.Fifo | None:
-    """Return the size of a queue in bytes or packets, or None if it has no meaning."""
+def _limit(report: Report, way: Direction, rate_bps: int, rtt_ns: int) -> plan.Fifo:
+    """Return the size of a queue in bytes or packets; rtt_ns: of a BDP, 0 where no flow crosses."""
     size = way.queue.size
     if isinstance(size, Quantity) and size.dimension == PACKETS:
         _check(report, way, size.whole * way.frame_bytes)
         return plan.Fifo(limit_packets=size.whole)
-    if BDP not in size.dimensions:
-        limit = _bytes(size, way, rate_bps)
-    elif not rtts_ns:
+    if BDP in size.dimensions and not rtt_ns:
         return _of_idle_link(report, way)
-    else:
-        longest_ns = _longest_rtt(report, way, rtts_ns)
-        if longest_ns is None:
-            return None
-        limit = _bytes(size, way, rate_bps, longest_ns)
+    limit = _bytes(size, way, rate_bps, rtt_ns)
     _check(report, way, limit)
     return plan.Fifo(limit_bytes=limit)
 
@@ -94,23 +113,24 @@ def _of_idle_link(report: Report, way: Direction) -> plan.Fifo:
     default = SIZE.fallback
     assert isinstance(default, Quantity)
     idle_packets = default.whole
-    report.warn(
-        "idle-link",
-        "no flow crosses this link, so its queue has no size in `bdp`",
-        way.queue.size.span,
-        note=f"{idle_packets} packets are used",
-    )
+    _warn_idle(report, way.queue.size.span, f"{idle_packets} packets are used")
     return plan.Fifo(limit_packets=idle_packets)
 
 
-def _longest_rtt(report: Report, way: Direction, rtts_ns: set[int]) -> int | None:
+def _warn_idle(report: Report, at: Span, note: str) -> None:
+    report.warn(
+        "idle-link", "no flow crosses this link, so its queue has no size in `bdp`", at, note=note
+    )
+
+
+def _longest_rtt(report: Report, way: Direction, rtts_ns: set[int], at: Span) -> int | None:
     """Return the RTT that `bdp` means on a link, ns; report when it is zero, or one of several."""
     longest_ns = max(rtts_ns, default=0)
     if longest_ns == 0:
         report.reject(
             "bdp-without-rtt",
             "a size in `bdp` is meaningless here: the base RTT is zero",
-            way.queue.size.span,
+            at,
             help="give the path a delay, or the size in bytes, packets or time",
         )
         return None
@@ -118,7 +138,7 @@ def _longest_rtt(report: Report, way: Direction, rtts_ns: set[int]) -> int | Non
         report.warn(
             "unequal-rtts",
             "flows of unequal base RTT cross this link: `bdp` uses the longest",
-            way.queue.size.span,
+            at,
             f"base RTTs: {', '.join(f'{ns / 1e6:g} ms' for ns in sorted(rtts_ns))}",
             "for an exact size, write bytes, packets or a time",
             about=way.span,

@@ -1,15 +1,18 @@
-"""Static shortest paths to every host; the paths of flows, and the routes of nodes.
+"""Shortest paths to the addresses of hosts: the paths of flows, and the routes of nodes.
 
 Every sender on a flow's path learns the smallest MTU of the remaining path from its route (`ip
 route ... mtu N`), like a path MTU that was discovered earlier (RFC 1191): TCP uses it for its
 segments and announces it, so nothing is ever fragmented or rejected on the way.
+
+A host is reached at one address, over whatever link is nearest. Where paths change, each address of
+a host with several links stays with its link: it is reached over that one alone.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fairc.compiler import plan
@@ -19,17 +22,23 @@ from .dynamics import most_bps, most_delay_ns
 from .report import Report
 from .wiring import Egress, Wiring
 
-NextHops = Mapping[str, Mapping[str, Egress]]
-"""For each host's name, node -> the egress towards it."""
+DETOUR_LINKS = 1_000_000
+"""What a link that is down counts: nothing but such links is a worse way."""
+
+Towards = Mapping[Egress, Mapping[str, Egress]]
+"""For each address of a host (its interface), node -> the egress towards it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RoutedPath(Path):
     """The egresses that a flow's data and its acks pass, in order.
 
+    server, client: the interfaces whose addresses it runs between.
     bottleneck: the slowest of the data's; None where none has a rate.
     """
 
+    server: Egress
+    client: Egress
     data: tuple[Egress, ...]
     acks: tuple[Egress, ...]
     bottleneck: Egress | None
@@ -50,29 +59,101 @@ Traffic = Sequence[tuple[Flow, RoutedPath]]
 """The flows of a configuration that have a path, and their paths."""
 
 
-def next_hops(wiring: Wiring) -> NextHops:
-    """Return the egresses to every host.
+@dataclass(frozen=True)
+class Routing:
+    """Which way packets take.
 
-    Prefer the fewest links, then the least delay, then the link declared first.
+    homes: host -> the interfaces by whose addresses it is reached. towards: the ways there.
     """
-    kinds = wiring.kinds.items()
-    hosts = [name for name, kind in kinds if kind == "host" and wiring.egresses[name]]
-    return {host: _towards(wiring, host) for host in hosts}
+
+    wiring: Wiring
+    homes: Mapping[str, Sequence[Egress]]
+    towards: Towards
+
+    @classmethod
+    def of(
+        cls, wiring: Wiring, *, paths_change: bool, down: Collection[int] = frozenset()
+    ) -> Routing:
+        """Return the shortest ways to all hosts: the fewest links, then the least delay, then the
+        link declared first.
+
+        paths_change: whether each address of a host stays with its link. down: the links that
+        routers avoid.
+        """
+        kinds = wiring.kinds
+        hosts = [name for name, kind in kinds.items() if kind == "host" and wiring.egresses[name]]
+        homes = {name: wiring.egresses[name][: None if paths_change else 1] for name in hosts}
+        avoided = {
+            number
+            for number in down
+            if kinds[wiring.network.links[number].a] == kinds[wiring.network.links[number].b]
+        }
+        towards = {
+            home: _towards(wiring, home, len(several) > 1, avoided)
+            for several in homes.values()
+            for home in several
+        }
+        return cls(wiring, homes, towards)
+
+    def between(self, server: str, client: str) -> list[tuple[Egress, Egress, Ways]]:
+        """Return the ways between the addresses of two hosts, the best first; none: there are
+        none.
+        """
+        found: list[tuple[Egress, Egress, Ways]] = []
+        for one in self.homes.get(server, ()):
+            for other in self.homes.get(client, ()):
+                data, acks = self._way(one, other), self._way(other, one)
+                if data is not None and acks is not None:
+                    found.append((one, other, (data, acks)))
+        return sorted(found, key=lambda way: self._length(way[2][0]))
+
+    def loses_answers(self, flows: Iterable[Flow]) -> bool:
+        """Whether a client with several links sends from an address that is not the one that
+        routers know.
+        """
+        for flow in flows:
+            ways = self.between(flow.server, flow.client)
+            if ways:
+                _, client, (data, acks) = ways[0]
+                if acks[0] is not client and len(data) > 2:
+                    return True
+        return False
+
+    def _length(self, way: tuple[Egress, ...]) -> tuple[int, int, int]:
+        """Return how long a way is: links, then ns, then the number of its last link."""
+        links = sum(self.wiring.kinds[egress.node] != "hop" for egress in way)
+        return links, sum(egress.delay_ns for egress in way), way[-1].link
+
+    def _way(self, origin: Egress, home: Egress) -> tuple[Egress, ...] | None:
+        """Return the egresses from one address to another, or None if there is no way."""
+        egresses = self.towards[home]
+        way: list[Egress] = []
+        name = origin.node
+        if len(self.homes[name]) > 1:  # what comes from an address leaves over its link
+            way.append(origin)
+            name = self.wiring.peer(origin).node
+        while name != home.node:
+            if name not in egresses:
+                return None
+            way.append(egresses[name])
+            name = self.wiring.peer(egresses[name]).node
+        return tuple(way)
 
 
-def find_paths(
-    flows: Iterable[Flow], wiring: Wiring, hops: NextHops, report: Report
-) -> dict[str, RoutedPath]:
+Ways = tuple[tuple[Egress, ...], tuple[Egress, ...]]
+"""The egresses that data and acks pass."""
+
+
+def find_paths(flows: Iterable[Flow], routing: Routing, report: Report) -> dict[str, RoutedPath]:
     """Return the path of each flow by its name; report a flow that has none.
 
     The bottleneck is the slowest egress; among equals the one that most flows cross, and among
     these the first.
     """
-    found: dict[str, tuple[tuple[Egress, ...], tuple[Egress, ...]]] = {}
+    found: dict[str, tuple[Egress, Egress, Ways]] = {}
     for flow in flows:
-        data = _path(wiring, hops, flow.server, flow.client)
-        acks = _path(wiring, hops, flow.client, flow.server)
-        if data is None or acks is None:
+        ways = routing.between(flow.server, flow.client)
+        if not ways:
             report.reject(
                 "unreachable",
                 f"no path leads from `{flow.server}` to `{flow.client}`",
@@ -81,34 +162,52 @@ def find_paths(
                 help="connect the two with links; only routers forward packets",
             )
         else:
-            found[flow.name] = data, acks
-    crossing = Counter(egress for data, _ in found.values() for egress in data)
-    _warn_of_unused_paths(wiring.network.links, found.values(), report)
-    return {name: _routed(data, acks, crossing) for name, (data, acks) in found.items()}
+            found[flow.name] = ways[0]
+    crossing = Counter(egress for _, _, (data, _) in found.values() for egress in data)
+    return {name: _routed(*way, crossing) for name, way in found.items()}
+
+
+def all_paths(flow: Flow, routing: Routing) -> list[RoutedPath]:
+    """Return the paths between all addresses of a flow's hosts, the best first."""
+    return [_routed(*way, Counter()) for way in routing.between(flow.server, flow.client)]
+
+
+def moved(path: RoutedPath, routing: Routing) -> RoutedPath:
+    """Return the path of a flow, between the same addresses, as packets now take it."""
+    for server, client, ways in routing.between(path.server.node, path.client.node):
+        if (server, client) == (path.server, path.client):
+            if ways == (path.data, path.acks):
+                return path
+            return _routed(server, client, ways, Counter())
+    raise AssertionError("what was reached once is, if only over links that are down")
 
 
 def _routed(
-    data: tuple[Egress, ...], acks: tuple[Egress, ...], crossing: Mapping[Egress, int]
+    server: Egress, client: Egress, ways: Ways, crossing: Mapping[Egress, int]
 ) -> RoutedPath:
+    data, acks = ways
     egresses, shaped = (*data, *acks), [egress for egress in data if egress.rate_bps]
     slowest = min(shaped, key=lambda each: (each.rate_bps, -crossing[each]), default=None)
     return RoutedPath(
         mtu=min([egress.interface.mtu for egress in egresses]),
         rate_bps=slowest.rate_bps if slowest else 0,
         base_rtt_ns=sum([egress.delay_ns for egress in egresses]),
+        server=server,
+        client=client,
         data=data,
         acks=acks,
         bottleneck=slowest,
     )
 
 
-def routes(wiring: Wiring, hops: NextHops, traffic: Traffic) -> dict[str, list[plan.Route]]:
+def routes(routing: Routing, traffic: Traffic) -> dict[str, list[plan.Route]]:
     """Return the routes of every node: to every host's address, and between proxies.
 
     A node with one interface gets a single default route. Where the MTU of a flow's path is below
     that of a node's own cable, its route has it; a host's is the smaller one of both directions,
     because TCP does so.
     """
+    wiring = routing.wiring
     found: dict[str, dict[str, plan.Route]] = {name: {} for name in wiring.kinds}
 
     def add(node: str, destination: str, egress: Egress, mtu: int | None = None) -> None:
@@ -120,11 +219,11 @@ def routes(wiring: Wiring, hops: NextHops, traffic: Traffic) -> dict[str, list[p
         if len(egresses) == 1:
             add(name, "10.0.0.0/8", egresses[0])
             continue
-        for host, towards in hops.items():
-            if name != host and name in towards:
-                address = wiring.address(host)
-                if address != wiring.peer(towards[name]).address:  # else it is the neighbour
-                    add(name, f"{address}/32", towards[name])
+        for home, towards in routing.towards.items():
+            if name == home.node or name not in towards:
+                continue
+            if home.address != wiring.peer(towards[name]).address:  # else it is the neighbour
+                add(name, f"{home.address}/32", towards[name])
     for pep in wiring.network.peps:
         for node, other in ((pep.gateway, pep.terminal), (pep.terminal, pep.gateway)):
             across = between(wiring, node, other)
@@ -132,13 +231,16 @@ def routes(wiring: Wiring, hops: NextHops, traffic: Traffic) -> dict[str, list[p
             for egress in across:
                 if wiring.peer(egress) is not last:  # else it is the neighbour
                     add(egress.node, f"{last.address}/32", egress)
-    for flow, path in traffic:
-        for way, host in ((path.data, flow.client), (path.acks, flow.server)):
+    for _, path in traffic:
+        for way, home in ((path.data, path.client), (path.acks, path.server)):
+            first = way[0]
+            if len(routing.homes[first.node]) > 1:  # the way of its own address
+                add(first.node, f"{home.address}/32", first)
             for number, egress in enumerate(way):
                 further = [other.interface.mtu for other in way[number:]]
                 mtu = min(further) if number else path.mtu
                 if mtu < egress.interface.mtu and wiring.kinds[egress.node] != "hop":
-                    add(egress.node, f"{wiring.address(host)}/32", egress, mtu)
+                    add(egress.node, f"{home.address}/32", egress, mtu)
     return {name: list(by_destination.values()) for name, by_destination in found.items()}
 
 
@@ -156,63 +258,32 @@ def between(wiring: Wiring, node: str, other: str) -> list[Egress]:
     return way
 
 
-def _warn_of_unused_paths(
-    links: Sequence[Link],
-    found: Iterable[tuple[tuple[Egress, ...], tuple[Egress, ...]]],
-    report: Report,
+def warn_of_unused_links(
+    links: Sequence[Link], paths: Iterable[RoutedPath], report: Report
 ) -> None:
-    """Warn of links that no flow crosses although they are part of a second way to somewhere."""
-    crossed = {egress.link for ways in found for way in ways for egress in way}
-    bridges = _bridges(links)
-    idle = [n for n in range(len(links)) if n not in crossed and n not in bridges]
+    """Warn of links that no packet crosses, in either direction. paths: all that flows take."""
+    crossed = {egress.link for path in paths for egress in (*path.data, *path.acks)}
+    idle = [link for number, link in enumerate(links) if number not in crossed]
     if crossed and idle:
-        names = [f"`{links[n].a} -- {links[n].b}`" for n in idle]
+        names = [f"`{link.a} -- {link.b}`" for link in idle]
         report.warn(
-            "unused-path",
-            f"no flow crosses {', '.join(names[:4])}{' and more' if len(names) > 4 else ''}:"
-            " there is another way, which all packets take",
-            links[idle[0]].span,
+            "unused-link",
+            f"no packet crosses {', '.join(names[:4])}{' and more' if len(names) > 4 else ''}",
+            idle[0].span,
             "a route prefers the fewest links, then the least delay, then the link declared first",
-            "give the flow an end that only this path reaches, or leave the path out",
+            "give a flow an end that only this link reaches, or leave the link out",
         )
 
 
-def _bridges(links: Sequence[Link]) -> set[int]:
-    """Return the links without which their ends are not connected (Tarjan, Information Processing
-    Letters 2, 1974), in one walk over the network.
+def _towards(
+    wiring: Wiring, home: Egress, is_strict: bool, avoided: Collection[int]
+) -> dict[str, Egress]:
+    """Return node -> egress on its shortest path to a host (Dijkstra from the host backwards).
+
+    home: its interface; is_strict: over whose link alone it is reached. avoided: links that are
+    taken only where there is no other way.
     """
-    ways: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for number, link in enumerate(links):
-        ways[link.a].append((number, link.b))
-        ways[link.b].append((number, link.a))
-    order: dict[str, int] = {}
-    earliest: dict[str, int] = {}  # node that is reached from below a node by a link not walked
-    found: set[int] = set()
-    for root, first in ways.items():
-        if root in order:
-            continue
-        order[root] = earliest[root] = len(order)
-        walk = [(root, -1, iter(first))]
-        while walk:
-            node, came, left = walk[-1]
-            for number, other in left:
-                if other not in order:
-                    order[other] = earliest[other] = len(order)
-                    walk.append((other, number, iter(ways[other])))
-                    break
-                if number != came:
-                    earliest[node] = min(earliest[node], order[other])
-            else:
-                walk.pop()
-                above = walk[-1][0] if walk else root
-                earliest[above] = min(earliest[above], earliest[node])
-                if earliest[node] > order[above]:
-                    found.add(came)
-    return found
-
-
-def _towards(wiring: Wiring, host: str) -> dict[str, Egress]:
-    """Return node -> egress on its shortest path to a host (Dijkstra from the host backwards)."""
+    host = home.node
     egresses: dict[str, Egress] = {}
     done: set[str] = set()
     counter = 0
@@ -226,13 +297,14 @@ def _towards(wiring: Wiring, host: str) -> dict[str, Egress]:
             egresses[name] = egress
         if wiring.kinds[name] == "host" and name != host:
             continue  # hosts do not forward
-        for end in wiring.egresses[name]:
+        for end in [home] if is_strict and name == host else wiring.egresses[name]:
             towards = wiring.peer(end)
             counter += 1
+            is_link = wiring.kinds[towards.node] != "hop"
             heapq.heappush(
                 frontier,
                 (
-                    links + (wiring.kinds[towards.node] != "hop"),
+                    links + is_link + DETOUR_LINKS * (is_link and towards.link in avoided),
                     delay_ns + towards.delay_ns,
                     towards.link,
                     counter,
@@ -241,18 +313,3 @@ def _towards(wiring: Wiring, host: str) -> dict[str, Egress]:
                 ),
             )
     return egresses
-
-
-def _path(
-    wiring: Wiring, hops: NextHops, origin: str, destination: str
-) -> tuple[Egress, ...] | None:
-    """Return the egresses from one host to another, or None if there is no path."""
-    egresses = hops.get(destination, {})
-    path: list[Egress] = []
-    name = origin
-    while name != destination:
-        if name not in egresses:
-            return None
-        path.append(egresses[name])
-        name = wiring.peer(egresses[name]).node
-    return tuple(path)

@@ -214,6 +214,7 @@ def _changed(way: Direction, found: Sequence[_Occurrence], end_ns: int) -> Direc
         impairment=first,
         rates=tuple(Change(at_ns, rate_bps) for at_ns, rate_bps in rates.items()),
         changes=_states(first, delays, losses, ups),
+        ups=tuple(ups.items()),
     )
 
 

@@ -179,7 +179,7 @@ class Wiring:
         impairment = None
         changes: tuple[plan.Change, ...] = ()
         repeat_ns = None
-        ecn = bucket = None
+        ecn = dscp = bucket = None
         arriving = link.backward if forward else link.forward
         if node in queued:
             part = "queue"
@@ -188,6 +188,7 @@ class Wiring:
         elif part == "hop":
             impairment, changes = hop(way, self._densest)
             ecn = None if arriving.ecn == "none" else arriving.ecn
+            dscp = arriving.dscp
         elif self.kinds[node] == "hop" and isinstance(arriving.policer, TokenBucket):
             policer = arriving.policer
             bucket = plan.TokenBucket(policer.rate_bps, policer.burst_bytes)
@@ -200,6 +201,7 @@ class Wiring:
             repeat_ns=repeat_ns,
             arriving_bucket=bucket,
             arriving_ecn=ecn,
+            arriving_dscp=dscp,
             source=str(way.span),
         )
         egress = Egress(node, interface, address, index, forward, way, part)

@@ -27,6 +27,8 @@ from fairc.cell.model import (
     Policed,
     Policer,
     Route,
+    RouteChange,
+    Subflow,
     TransportOptions,
 )
 from fairc.cell.queues import (
@@ -131,12 +133,14 @@ __all__ = [
     "Requests",
     "RequestsWorkload",
     "Route",
+    "RouteChange",
     "Selection",
     "Setting",
     "Sfq",
     "Shaper",
     "SharedArrivals",
     "Shown",
+    "Subflow",
     "TokenBucket",
     "TransportOptions",
     "VideoWorkload",

@@ -72,7 +72,7 @@ def _network(cell: Cell, parts: Parts) -> str:
         next_to.add((cable.a[0], b))
         next_to.add((cable.b[0], a))
     for node in cell.nodes:
-        for route in node.routes:
+        for route in (*node.routes, *(change.route for change in node.route_changes)):
             if not _is_network(route.destination):
                 return f"`{route.destination}` is not a network: it has bits beyond its prefix"
             if (node.name, route.via) not in next_to:
@@ -114,13 +114,22 @@ def _flows(cell: Cell, parts: Parts) -> str:
             return f"`{flow.address}` is not an address of `{server}`"
         if flow.client_address and owners.get(flow.client_address) != client:
             return f"`{flow.client_address}` is not an address of `{client}`"
-        if flow.bottleneck not in parts.ends:
+        if not {flow.bottleneck, *flow.further_bottlenecks} <= parts.ends.keys():
             return f"the bottleneck of `{flow.name}` is not an interface of the cell"
+        for path in flow.subflows:
+            if (owners.get(path.address), owners.get(path.client_address)) != (server, client):
+                return f"the subflow `{path.name}` of `{flow.name}` is not between its hosts"
+            if path.bottleneck not in (flow.bottleneck, *flow.further_bottlenecks):
+                return f"the bottleneck of the subflow `{path.name}` is none of `{flow.name}`"
+        if flow.subflows and flow.transport != "tcp":
+            return f"the flow `{flow.name}` has subflows, which only TCP has"
         if len(flow.starts_ns) != flow.connections:
             return f"each connection of `{flow.name}` must have exactly one start"
         if flow.transport == "udp" and flow.port + flow.connections > 65_536:
             return f"the flow `{flow.name}` needs more ports than exist"
-        if why := _stack(flow) or flow.workload.contradiction(flow, intercepted):
+        if why := _stack(flow, cell.kernel is not None) or flow.workload.contradiction(
+            flow, intercepted
+        ):
             return why
         window = flow.options.initial_window_packets
         if window != USUAL_WINDOW and not _reaches(nodes[server], flow.client_address):
@@ -128,8 +137,12 @@ def _flows(cell: Cell, parts: Parts) -> str:
     return ""
 
 
-def _stack(flow: Flow) -> str:
-    """Report what cannot be combined in a flow: transport, workload, CCA and image."""
+def _stack(flow: Flow, has_own_kernel: bool) -> str:
+    """Report what cannot be combined in a flow: transport, workload, CCA and image.
+
+    has_own_kernel: whether the kernel is one that only its builder knows, with parameters of its
+    own.
+    """
     workload, transport = flow.workload, flow.transport
     if transport not in workload.transports:
         return f"the flow `{flow.name}` cannot move `{workload.kind}` over `{transport}`"
@@ -140,7 +153,7 @@ def _stack(flow: Flow) -> str:
     if flow.cca_object is not None and transport not in ("tcp", "web"):
         return f"the BPF program of `{flow.name}` is a CCA of the kernel's TCP"
     why = ""
-    if flow.cca_parameters:
+    if flow.cca_parameters and not (has_own_kernel and transport != "quic"):
         parameters = _parameters("quic" if transport == "quic" else "tcp", flow.cca or "")
         why = _settings(parameters, flow.cca_parameters, flow.name)
     if isinstance(workload, LoadWorkload) and workload.quic_parameters:

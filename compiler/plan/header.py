@@ -14,6 +14,7 @@ from fairc.cell.text import Document, EngineName, FileName, Sha256, Text, Word
 from fairc.dsl.model.base import Model
 from fairc.dsl.model.claims import Claim
 from fairc.dsl.model.requests import (
+    Amount,
     Axis,
     FigureRequest,
     Formula,
@@ -109,6 +110,12 @@ class Plan(Model):
     def requests(self) -> Requests:
         """What is computed of each cell."""
         return Requests(measure=self.measure, implied=self.implied, formulas=self.formulas)
+
+    @property
+    def amounts(self) -> tuple[Amount, ...]:
+        """Every number that may depend on the configuration."""
+        goals = self.precision.goals if self.precision is not None else ()
+        return (*self.requests.amounts, *(g.within for g in goals if isinstance(g.within, Amount)))
 
     @property
     def outdated(self) -> str:

@@ -51,7 +51,7 @@ def _precision(plan: Plan, axes: set[str]) -> str:
         return "its repetitions end with claims, and it has none"
     if ends.claims and ends.per:
         return "claims end the repetitions of all configurations together, not `per` value"
-    measured = {request.name for request in plan.measure}
+    measured = {request.name for request in (*plan.measure, *plan.implied)}
     if not {metric_of(goal.metric) for goal in ends.goals} <= measured:
         return "a precision is of a metric that is not measured"
     if len({goal.metric for goal in ends.goals}) != len(ends.goals):

@@ -16,7 +16,7 @@ From the smallest part to the whole:
     scenarios   scenarios, configurations
 """
 
-from .flows import Flow, OwnCca, Transport
+from .flows import Flow, Multipath, OwnCca, Transport
 from .links import (
     Direction,
     Event,
@@ -43,6 +43,7 @@ __all__ = [
     "Input",
     "Link",
     "MetricRequest",
+    "Multipath",
     "Network",
     "Node",
     "OwnCca",

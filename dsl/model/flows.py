@@ -25,6 +25,19 @@ class OwnCca:
 
 
 @dataclass(frozen=True, slots=True)
+class Multipath:
+    """How a flow uses several paths, by Multipath TCP.
+
+    on_failure: whether the second one waits until a link of the client is down. backup: the node
+    that paths cross which are used while nothing else works, or None; span: where it is written.
+    """
+
+    on_failure: bool
+    backup: str | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Flow:
     """A flow: `connections` parallel connections from `server` to `client`, one session.
 
@@ -45,7 +58,9 @@ class Flow:
     own_cca: the object that `cca` comes from, unless it is the kernel's or the QUIC stack's.
     image: the container image of another QUIC stack, which has a CCA of its own.
     quic_parameters: of a page load over HTTP/3: all parameters that the CCA has over QUIC.
+    multipath: over Multipath TCP; None: over one path.
     ecn_given: where the file sets `ecn` for it; None: the default holds.
+    dscp: the Diffserv code point of its packets, both ways, six bits.
     """
 
     name: str
@@ -72,7 +87,9 @@ class Flow:
     own_cca: OwnCca | None = None
     quic_parameters: Mapping[str, int | float | bool | str] = field(default_factory=dict)
     image: str | None = None
+    multipath: Multipath | None = None
     ecn_given: Span | None = None
+    dscp: int = 0
 
     @property
     def without_user(self) -> str:

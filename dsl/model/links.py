@@ -137,12 +137,14 @@ class Direction:
     rates: changes of the rate that follow from them until the end of a cell, in chronological
     order; 0 bit/s: packets wait.
     changes: those of the impairment, likewise; a link that is down loses everything.
+    ups: when it goes down (False), and comes up again.
     trace: what the rate follows; rate_bps is then its mean.
     mtu: the largest IP packet, bytes; the same both ways.
     policer: in front of the queue.
     transmit: `frames`: each frame takes its length / rate; `bucket`: a token bucket of one frame
     lets them pass, and they take no time.
     ecn: what a middlebox behind the queue does to the bits of ECN; ecn_given: where that is said.
+    dscp: the code point that every packet gets there; None: it keeps its own.
     """
 
     rate_bps: int | None
@@ -153,12 +155,14 @@ class Direction:
     events: tuple[Event, ...] = ()
     rates: tuple[Change, ...] = ()
     changes: tuple[Change, ...] = ()
+    ups: tuple[tuple[int, bool], ...] = ()
     trace: Trace | None = None
     mtu: int = MTU
     policer: Policer | TokenBucket | None = None
     transmit: Transmit = "frames"
     ecn: Ecn = "none"
     ecn_given: Span | None = None
+    dscp: int | None = None
 
     @property
     def impairments(self) -> list[Impairment]:

@@ -101,6 +101,8 @@ class MetricRequest(Model):
     stands for its first value. Left out where only that is named. All values are computed.
     varied: options that depend on the configuration; left out where there are none.
     mark: what the names of its values end with, `(from: 5s)`, where one name has several requests.
+    is_drawn: whether a figure shows it although `measure` does not name it: then it has its values
+    over time and its curves, too.
     """
 
     name: MetricName
@@ -110,6 +112,7 @@ class MetricRequest(Model):
     window: Annotated[Window | None, Field(exclude_if=absent)] = None
     varied: Annotated[dict[Word, Amount], Field(exclude_if=_nothing)] = {}
     mark: Annotated[Mark | Nothing, Field(exclude_if=_nothing)] = ""
+    is_drawn: Annotated[bool, Field(exclude_if=off)] = False
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -174,7 +177,8 @@ class Requests(Model):
     """What is computed of each cell.
 
     measure: what the file names there, metrics of its own among them. implied: what else claims,
-    figures and formulas are about: of these nothing but the named values is kept. formulas: the
+    figures, precisions and formulas are about, metrics of its own among them: of these nothing but
+    the named values is kept, and what figures draw. formulas: the
     metrics of its own, each after those that it needs.
     """
 
@@ -211,13 +215,29 @@ class Goal(Model):
     """The precision that a value must reach before repetitions stop: `metric` as in `measure`
     (`fairness.F`).
 
-    within: the largest half-width of its interval; relative: as a fraction of the value, else in
-    its SI unit.
+    within: the largest half-width of its interval, which may depend on the configuration;
+    relative: as a fraction of the value, else in its SI unit.
     """
 
     metric: ValueName
-    within: Above
+    within: Above | Amount
     relative: bool
+
+    def within_of(self, bindings: Mapping[str, str]) -> float:
+        """Return the half-width in a configuration, given its swept values. Raises KeyError."""
+        return self.within.of(bindings) if isinstance(self.within, Amount) else self.within
+
+    @property
+    def halves(self) -> tuple[float, ...]:
+        """Every half-width that a configuration may have, ascending."""
+        given = self.within
+        return tuple(sorted(set(given.numbers))) if isinstance(given, Amount) else (given,)
+
+    @model_validator(mode="after")
+    def _is_positive(self) -> Self:
+        if self.halves[0] <= 0:
+            raise ValueError("the half-width of an interval is positive")
+        return self
 
 
 class Precision(Model):

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from fairc.cell.model import OwnKernel
+
 from .flows import Flow
 from .network import Network
 from .requests import Input
@@ -20,6 +22,7 @@ class Scenario:
     processing_ns: a host delays each packet that it sends by a random time in [0, processing_ns];
     0: not at all; None: as the engine needs it.
     syscall_cost_ns: the virtual time of a system call; None: as the engine needs it.
+    kernel: of the hosts; None: the engine's.
     """
 
     network: Network
@@ -31,6 +34,7 @@ class Scenario:
     captures: Literal["full", "none"] = "full"
     processing_ns: int | None = None
     syscall_cost_ns: int | None = None
+    kernel: OwnKernel | None = None
 
     @property
     def inputs(self) -> tuple[Input, ...]:

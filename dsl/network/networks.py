@@ -63,6 +63,7 @@ class _LinkSide:
     transmit: model.Transmit
     ecn: Ecn
     ecn_given: Span | None
+    dscp: int | None
     statement: Span
     ends: Span
 
@@ -386,6 +387,7 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
         transmit=settings[keys.TRANSMIT],
         ecn=settings[keys.ECN],
         ecn_given=settings.span(keys.ECN),
+        dscp=settings.given(keys.DSCP),
         statement=statement,
         ends=ends,
     )
@@ -466,6 +468,7 @@ def _direction(way: _LinkSide, opposite: _LinkSide) -> model.Direction:
         transmit=way.transmit,
         ecn=way.ecn,
         ecn_given=way.ecn_given,
+        dscp=way.dscp,
     )
 
 

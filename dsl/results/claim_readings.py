@@ -151,7 +151,7 @@ def arguments(call: syntax.Call, parameters: Sequence[Parameter[object]]) -> dic
 
 def _use(node: syntax.Expr, facts: Facts) -> MetricUse:
     """Return the metric that is named, and its sub-value. Raises CompileError."""
-    use = metric_use(node, facts, "this claim is about")
+    use = metric_use(node, facts)
     if use is None:
         fail(
             "wrong-type",

@@ -55,11 +55,6 @@ class Facts:
         """Every name that may be an axis, a group or a facet of a figure."""
         return [*self.swept, *ALWAYS]
 
-    @property
-    def metrics(self) -> list[str] | None:
-        """The names of the metrics of `measure`, or None if that is already wrong."""
-        return None if self.measured is None else [request.name for request in self.measured]
-
 
 def condition(node: syntax.Expr, scope: Scope, symbols: Collection[str]) -> None:
     """Raise CompileError unless a condition can be evaluated in the scope of a configuration."""

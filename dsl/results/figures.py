@@ -35,15 +35,16 @@ from fairc.words.metrics import METRICS
 
 from .facts import Facts, condition
 from .figure_expressions import check_axes, expression, is_expression
-from .metric_uses import MetricUse, check_measured, check_together, flow_named, metric_use
+from .metric_uses import MetricUse, check_together, flow_named, metric_use
 from .pairs import check_mirrored, check_pairs
-
-_SHOWS = "this figure shows"
 
 Option = str | float | tuple[str, ...]
 
 SUMMARIES = ("stat", "percentile")
 """The options that say how the values of a group are summarised."""
+
+MOST_SHEETS = 12
+"""At most so many sheets of one figure."""
 
 PROTOCOLS = 2
 """HTTP versions that the loads of one flow may use: with h3 the first one is over h2."""
@@ -63,8 +64,11 @@ class FigureChecker:
         self._flows: dict[str, str] = {}
         self._expression: syntax.Expr | None = None
 
-    def build(self, figure: syntax.Call | syntax.Name) -> FigureRequest:
-        """Return the figure. Raises CompileError with everything wrong in it."""
+    def build(self, figure: syntax.Call | syntax.Name) -> tuple[FigureRequest, ...]:
+        """Return the figure, or its sheets where it has too many panels for one.
+
+        Raises CompileError with everything wrong in it.
+        """
         self._shows, self._flows, self._expression = {}, {}, None
         head = figure.name if isinstance(figure, syntax.Call) else figure
         entry = FIGURES.get(head.text, head.span)
@@ -89,14 +93,17 @@ class FigureChecker:
             with gather.attempt():
                 if METRICS[entry.name].per_load:
                     self._refuse_load(f"`{entry.name}`", head.span)
-                check_measured(entry.name, entry.name, head.span, self._facts, _SHOWS)
+                metric_use(syntax.Name(head.span, entry.name), self._facts, is_drawn=True)
         if not entry.runs:
             gather.found.append(not_yet(f"the figure `{entry.name}`", figure.span, entry.instead))
         gather.finish()
         assert use is not None
         _check_curves(entry, use.arguments.get("metric"))
         selection = self._selection(where) if where else None
-        self._check_size(entry, use.arguments, selection, figure.span)
+        made: list[tuple[Selection | None, Mapping[str, Value]]] = []
+        for sheet, arguments in self._sheets(entry, use.arguments, selection):
+            self._check_size(entry, arguments, sheet, figure.span)
+            made.append((sheet, arguments))
         filled = {p.name: _canonical(literal(p.default)) for p in entry.parameters if p.default}
         given_options = {name: _canonical(value) for name, value in use.arguments.items()}
         metric = given_options.pop("metric", None)
@@ -108,7 +115,7 @@ class FigureChecker:
         shown = self._shown(entry, use.arguments, where, figure.span)
         if shown is not None:
             metric = None
-        return FigureRequest(
+        request = FigureRequest(
             kind=entry.name,
             metric=metric,
             flow=self._flows.get("metric", ""),
@@ -116,6 +123,13 @@ class FigureChecker:
             expression=shown,
             options={**filled, **given_options},
             where=selection,
+        )
+        if len(made) == 1:
+            return (request,)
+        options = [{**request.options, "facet": _canonical(given["facet"])} for _, given in made]
+        return tuple(
+            request.model_copy(update={"where": sheet, "options": own})
+            for (sheet, _), own in zip(made, options, strict=True)
         )
 
     def _value(self, entry: FigureEntry, argument: syntax.Argument) -> Value:
@@ -142,7 +156,7 @@ class FigureChecker:
         if is_expression(node, self._facts):
             self._expression = node
             return Symbol("expression", node.span)
-        use = metric_use(node, self._facts, _SHOWS)
+        use = metric_use(node, self._facts, is_drawn=True)
         if use is None:
             fail(
                 "wrong-type",
@@ -170,7 +184,8 @@ class FigureChecker:
             check_mirrored(first, second, self._flows, self._facts)
         if metric is None or second is None:
             return None
-        check_together(first, second, self._flows, self._facts)
+        if not entry.of_pairs:
+            check_together(first, second, self._flows, self._facts)
         return Shown(metric=str(metric), flow=self._flows.get(places[0], ""))
 
     def _shown(
@@ -273,7 +288,12 @@ class FigureChecker:
                 help="`time` is the axis of a line, as in `line(goodput, x: time)`",
             )
         metric = arguments.get("metric")
-        over_time = [known.name for known in METRICS if known.over_time]
+        over_time = [
+            name
+            for known in METRICS
+            if known.over_time
+            for name in (known.name, *(f"{known.name}.{v}" for v in known.values_over_time))
+        ]
         if isinstance(metric, Symbol) and metric.name not in over_time:
             fail(
                 "no-time-series",
@@ -323,6 +343,62 @@ class FigureChecker:
         }
         scope = self._facts.grid.scope(bound, given)
         return truth(evaluate(node, scope), node.span)
+
+    def _sheets(
+        self, entry: FigureEntry, arguments: Mapping[str, Value], selection: Selection | None
+    ) -> Iterator[tuple[Selection | None, Mapping[str, Value]]]:
+        """Yield the sheets of a figure: the cells of each, and the arguments with what makes its
+        panels.
+
+        A figure with more panels than a sheet has room for has one for each value of the first
+        name of `facet`, or of the first two, and so on.
+        """
+        facet = _symbols(arguments.get("facet"))
+        names = [symbol.name for symbol in facet]
+        swept = [n for n in self._facts.swept if n in names]
+        fits = self._count(names, selection, entry.panels) <= entry.panels
+        if fits or len(swept) < len(names) or self._expression is not None or not entry.has_panels:
+            yield selection, arguments
+            return
+        for first in range(1, len(names) + 1):
+            sheets = self._parted(names[:first], selection)
+            rest = facet[first:]
+            panels = [self._count(names[first:], sheet, entry.panels) for sheet in sheets]
+            if len(sheets) > MOST_SHEETS:
+                break
+            if max(panels) <= entry.panels:
+                at = arguments["facet"].span
+                for sheet in sheets:
+                    yield sheet, {**arguments, "facet": ListValue(tuple(rest), at)}
+                return
+        yield selection, arguments  # which is too large
+
+    def _parted(self, names: Sequence[str], selection: Selection | None) -> list[Selection]:
+        """Return the cells of a selection by their values of some names, in the sweep's order."""
+        facts, chosen = self._facts, selection or Selection(text="", names=(), rows=((),))
+        known = [axis.name for axis in facts.axes if axis.name in {*names, *chosen.names}]
+        extra = [name for name in chosen.names if name not in known]
+        rows = set(chosen.rows)
+        found: dict[tuple[str, ...], dict[tuple[str, ...], None]] = {}
+        for bound in facts.grid.projected(known):
+            values = {name: shown(value) for name, value in bound.items()}
+            for row in rows:
+                given = dict(zip(chosen.names, row, strict=True))
+                if all(values.get(name, text) == text for name, text in given.items()):
+                    whole = {**given, **values}
+                    key = tuple(whole[name] for name in names)
+                    found.setdefault(key, {})[tuple(whole[n] for n in (*known, *extra))] = None
+        return [
+            Selection(
+                text=" and ".join(
+                    [f"{n} == {v}" for n, v in zip(names, key, strict=True)]
+                    + ([f"({chosen.text})"] if chosen.text else [])
+                ),
+                names=(*known, *extra),
+                rows=tuple(held),
+            )
+            for key, held in found.items()
+        ]
 
     def _check_size(
         self,

@@ -105,12 +105,15 @@ class Formulas:
         return tuple(self._entry(draft) for draft in self._read.values())
 
     def build(self, measured: Collection[str]) -> tuple[Formula, ...]:
-        """Return what is computed: the metrics in `measure`, and before each what it needs."""
+        """Return what is computed: metrics that are named, and before each what it needs; of
+        these none that was returned before.
+        """
         wanted = set(measured) & set(self._read)
         drafts = [draft for name, draft in self._read.items()]
         for draft in reversed(drafts):  # each is after those that it names
             if draft.node.name.text in wanted:
                 wanted |= {of for of, _ in draft.operands if isinstance(of, str)}
+        wanted -= self._used
         self._used |= wanted
         return tuple(self._formula(draft) for draft in drafts if draft.node.name.text in wanted)
 

@@ -9,13 +9,13 @@ from fairc.dsl.blocks import Block
 from fairc.dsl.core.diagnostics import Diagnostic, Diagnostics, Label, Severity
 from fairc.dsl.core.kinds import A_POSITIVE_SHARE, Quantities, Words
 from fairc.dsl.core.problems import Gather, fail
-from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, PACKETS, SHARE, TIME, in_si
 from fairc.dsl.core.values import Quantity, Value
 from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.expressions.names import used_names
 from fairc.dsl.grid.grid_checks import names_behind_per
+from fairc.dsl.grid.sampling import Bindings
 from fairc.dsl.grid.sweeps import Grid
 from fairc.dsl.model.requests import Goal, Precision
 from fairc.dsl.text import syntax
@@ -23,7 +23,8 @@ from fairc.words.blocks.experiment import REPEAT
 from fairc.words.metrics import MetricEntry
 from fairc.words.repetitions import LEAST, Repeat
 
-from .instances import check_sub_values
+from .amounts import amount
+from .instances import Namer, check_sub_values
 from .measures import dimension_of
 
 EXAMPLE = "precision { goodput = 5% }"
@@ -42,7 +43,7 @@ def check_precision(
     grid: Grid,
     lets: Mapping[str, syntax.Expr],
     overridden: Collection[str],
-    metrics: Registry[MetricEntry],
+    namer: Namer,
     found: Diagnostics,
 ) -> Precision | None:
     """Return what ends a range of repetitions; None for a fixed number, or on errors, which go to
@@ -51,8 +52,8 @@ def check_precision(
     Whether claims can end it is checked with the claims (claims.py).
 
     statements: of the experiment. repeat: None if it is itself wrong, which has been reported.
-    measure: None if something in it is wrong. metrics: the built-in ones and the
-    file's own. overridden: the names that `--set` replaces.
+    measure: None if something in it is wrong. namer: reads the names of metrics.
+    overridden: the names that `--set` replaces.
     """
     setting = settings.settings.get(REPEAT.name)
     at = setting.value.span if setting else None
@@ -77,9 +78,9 @@ def check_precision(
             Diagnostic("precision-ignored", message, at, help=help, severity=Severity.WARNING)
         )
     elif blocks:
-        names = None if measure is None else [request.label for request in measure]
+        names = [request.label for request in measure or ()]
         with gather.attempt():
-            precision = build_precision(blocks[0], repeat, at, names, metrics, grid, lets)
+            precision = build_precision(blocks[0], repeat, at, names, namer, grid, lets)
         with gather.attempt():
             _refuse_nothing_claimed(blocks[0], statements)
     for diagnostic in gather.found:
@@ -91,15 +92,14 @@ def build_precision(
     block: syntax.Precision,
     repeat: Repeat,
     at: Span | None,
-    measured: Sequence[str] | None,
-    metrics: Registry[MetricEntry],
+    measured: Collection[str],
+    namer: Namer,
     grid: Grid,
     lets: Mapping[str, syntax.Expr],
 ) -> Precision:
     """Return what ends a range of repetitions. Raises CompileError with everything wrong.
 
-    at: where `repeat` is given. measured: the metrics of `measure`; None if something is wrong with
-    them.
+    at: where `repeat` is given. measured: the metrics of `measure`.
     """
     gather = Gather()
     head = Span(block.span.source, block.span.start, block.span.start + len("precision"))
@@ -122,7 +122,7 @@ def build_precision(
             if name == CLAIMS:
                 DECIDED.take(evaluate(goal.value, Scope({}, lets)), "`claims`", goal.value.span)
             else:
-                goals.append(_goal(name, goal, measured, metrics, lets))
+                goals.append(_goal(name, goal, measured, namer, lets))
             if name in seen:
                 fail(
                     "duplicate-key",
@@ -172,29 +172,46 @@ def _check_range(repeat: Repeat, head: Span, at: Span | None) -> None:
 def _goal(
     name: str,
     goal: syntax.Setting,
-    measured: Sequence[str] | None,
-    metrics: Registry[MetricEntry],
+    measured: Collection[str],
+    namer: Namer,
     lets: Mapping[str, syntax.Expr],
 ) -> Goal:
     span = goal.key.span
     first, *rest = name.split(".")
-    metric = metrics.get(first, Span(span.source, span.start, span.start + len(first)))
+    metric = namer.metrics.get(first, Span(span.source, span.start, span.start + len(first)))
     check_sub_values(metric, rest, span)
-    if measured is not None and first not in measured:
+    if first not in measured:  # then it is measured as well
+        namer.name(namer.read(syntax.Name(span, first, tuple(rest)), "a precision"))
+    sweep = namer.sweep
+    if not sweep.used([goal.value]):
+        number, relative = _within(metric, name, evaluate(goal.value, Scope({}, lets)))
+        return Goal(metric=name, within=number, relative=relative)
+
+    def within(bound: Bindings) -> tuple[float, bool]:
+        return _within(metric, name, evaluate(goal.value, sweep.grid.scope(bound)))
+
+    found = sweep.each([goal.value], within)
+    kinds = {relative for _, relative in found.values()}
+    if len(kinds) > 1:
         fail(
-            "not-measured",
-            f"`precision` names `{name}`, but `{first}` is not in `measure`",
-            span,
-            note="no cell will have a value for it",
-            help=f"add `{first}` to `measure`, which has: {', '.join(measured) or 'nothing'}",
+            "wrong-dimension",
+            f"the precision of `{name}` is relative in some configurations only",
+            goal.value.span,
+            help="give percentages everywhere, or nowhere",
         )
-    value = evaluate(goal.value, Scope({}, lets))
+    numbers = {row: number for row, (number, _) in found.items()}
+    half = amount(" ".join(goal.value.span.text.split()), sweep.used([goal.value]), numbers)
+    return Goal(metric=name, within=half, relative=kinds.pop())
+
+
+def _within(metric: MetricEntry, name: str, value: Value) -> tuple[float, bool]:
+    """Return the half-width that a goal allows, and whether it is relative. Raises CompileError."""
     if isinstance(value, Quantity) and value.dimension == SHARE:
-        return _relative(metric, name, value)
-    return _absolute(metric, name, value)
+        return _relative(metric, name, value), True
+    return _absolute(metric, name, value), False
 
 
-def _relative(metric: MetricEntry, name: str, value: Quantity) -> Goal:
+def _relative(metric: MetricEntry, name: str, value: Quantity) -> float:
     """Return a goal in per cent of the value. Raises CompileError if that is meaningless."""
     within = A_POSITIVE_SHARE.take(value, f"the precision of `{name}`")
     if name in metric.signed:
@@ -207,16 +224,16 @@ def _relative(metric: MetricEntry, name: str, value: Quantity) -> Goal:
             note="no number of repetitions is precise relative to zero",
             help=f"write the half-width of its interval, such as `{name} = {example}`",
         )
-    return Goal(metric=name, within=float(within.number), relative=True)
+    return float(within.number)
 
 
-def _absolute(metric: MetricEntry, name: str, value: Value) -> Goal:
+def _absolute(metric: MetricEntry, name: str, value: Value) -> float:
     """Return a goal in the unit of the value. Raises CompileError for any other quantity."""
     dimension = dimension_of(metric.unit_of(name.partition(".")[2]))
     dimensions = (SHARE,) if dimension is None else (dimension, SHARE)
     taken = Quantities(dimensions, open_low=True).take(value, f"the precision of `{name}`")
     (number,), _ = in_si([taken.number], taken.dimension)
-    return Goal(metric=name, within=number, relative=False)
+    return number
 
 
 def _refuse_nothing_claimed(block: syntax.Precision, statements: Sequence[syntax.Node]) -> None:

@@ -331,9 +331,10 @@ class Namer:
             self.places.setdefault(request.label, instance.span)
         return tuple(request for _, request in self._measured)
 
-    def name(self, instance: Instance) -> str:
+    def name(self, instance: Instance, *, is_drawn: bool = False) -> str:
         """Return the name of the value that an instance means, which is computed from now on.
 
+        is_drawn: by a figure, which may need what a metric of `measure` has besides its values.
         Raises CompileError where `measure` has several and none is meant.
         """
         entry, tail = instance.entry, instance.value
@@ -354,7 +355,7 @@ class Namer:
                     instance.span,
                     help=f"name one: {', '.join(f'`{label}`' for label in several)}",
                 )
-        self._imply(instance)
+        self._imply(instance, is_drawn=is_drawn and not own and not entry.is_own)
         return f"{tail}{instance.mark}"
 
     def _of(self, instance: Instance, request: MetricRequest) -> str:
@@ -365,9 +366,11 @@ class Namer:
             self._imply(instance, request)
         return f"{instance.value}{request.mark}"
 
-    def _imply(self, instance: Instance, like: MetricRequest | None = None) -> None:
+    def _imply(
+        self, instance: Instance, like: MetricRequest | None = None, *, is_drawn: bool = False
+    ) -> None:
         """Compute an instance that `measure` does not name; like: a request with its options."""
-        request = instance.request(marked=True)
+        request = instance.request(marked=True).model_copy(update={"is_drawn": is_drawn})
         if like is not None:
             update = {"options": like.options, "varied": like.varied, "mark": like.mark}
             request = request.model_copy(update=update)
@@ -375,9 +378,15 @@ class Namer:
         before = self._implied.get(key)
         if before is not None:
             values = tuple(dict.fromkeys((*before.values, *request.values)))
-            request = request.model_copy(update={"values": values})
+            drawn = before.is_drawn or is_drawn
+            request = request.model_copy(update={"values": values, "is_drawn": drawn})
         self._implied[key] = request
         self.places.setdefault(request.label, instance.span)
+
+    @property
+    def own(self) -> list[str]:
+        """The metrics of the file's own that are computed besides `measure`."""
+        return [r.name for r in self._implied.values() if self.metrics[r.name].is_own]
 
     @property
     def implied(self) -> tuple[MetricRequest, ...]:
@@ -421,6 +430,11 @@ def refuse_flow(name: str, span: Span, known: Collection[str]) -> NoReturn:
 
 def _merged(first: MetricRequest, second: MetricRequest, at: Span, here: Span) -> MetricRequest:
     """Return one request for two values of a metric. Raises CompileError if they do not combine."""
+    plain = not any(r.options or r.varied for r in (first, second))
+    named = sorted(len(r.sessions) for r in (first, second))
+    of_each = not METRICS[first.name].of_cell and named == [0, 1]
+    if plain and of_each and first.values == second.values:
+        return first.model_copy(update={"sessions": ()})  # of one flow, and of all
     given = [r for r in (first, second) if r.sessions or r.options or r.varied]
     if len(given) == 2 or set(first.values) & set(second.values) or (given and given[0] is second):
         fail(

@@ -52,11 +52,12 @@ class MetricUse:
         return self.value in OF_USERS or self.value.startswith("group_")
 
 
-def metric_use(node: syntax.Expr, facts: Facts, what: str) -> MetricUse | None:
-    """Return the metric that an expression names, or None if it is of another form.
+def metric_use(node: syntax.Expr, facts: Facts, *, is_drawn: bool = False) -> MetricUse | None:
+    """Return the metric that an expression names, which is measured from now on, or None if it is
+    of another form.
 
-    what: that is about it, such as `this claim`.
-    Raises CompileError for an unknown metric or value, or one that is not measured.
+    is_drawn: by a figure, which may need its values over time. Raises CompileError for an unknown
+    metric or value.
     """
     if isinstance(node, syntax.Call):
         path, place = node.name.text, node.name.span
@@ -68,27 +69,12 @@ def metric_use(node: syntax.Expr, facts: Facts, what: str) -> MetricUse | None:
     namer = facts.namer
     metric = namer.metrics.get(word, Span(place.source, place.start, place.start + len(word)))
     check_sub_values(metric, rest, place)
-    check_measured(word, path, node.span, facts, what)
     flow = _flow(node, metric, facts) if isinstance(node, syntax.Call) else None
     if isinstance(node, syntax.Name) and any(r.label == word for r in facts.measured or ()):
         return MetricUse(metric, rest[0] if rest else "", flow, node.span)
-    name = namer.name(namer.read(node, "a metric"))
+    name = namer.name(namer.read(node, "a metric"), is_drawn=is_drawn)
     mark = name.removeprefix(unmarked(name))
     return MetricUse(metric, rest[0] if rest else "", flow, node.span, mark)
-
-
-def check_measured(metric: str, path: str, at: Span, facts: Facts, what: str) -> None:
-    """Raise CompileError unless a metric is in `measure`. path: its value; what: that is about."""
-    measured = facts.metrics
-    if measured is not None and metric not in measured:
-        fail(
-            "not-measured",
-            f"{what} `{path}`, but `{metric}` is not in `measure`",
-            at,
-            note="no cell will have a value for it",
-            help=f"add `{metric}` to `measure`"
-            + (f", which has: {', '.join(measured)}" if measured else ""),
-        )
 
 
 def _flow(call: syntax.Call, metric: MetricEntry, facts: Facts) -> syntax.Expr | None:
@@ -166,6 +152,7 @@ def flows_with(use: MetricUse, facts: Facts) -> list[str]:
     """Return the flows, or the groups of users, that a metric has values for."""
     requests = [r for r in facts.measured or () if r.label == request_label(use.name)]
     sessions = [name for r in requests for name in r.sessions if not use.mark]
+    sessions = sessions or list(use.metric.flows)
     every = [*facts.users, *facts.groups] if use.is_grouped else facts.flows
     return [
         name

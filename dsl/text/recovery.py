@@ -24,7 +24,7 @@ _DECLARED = re.compile(
 )
 
 OF_ABSENCE = re.compile(
-    r"missing-key|no-.*|not-measured|unused-name|nothing-.*|empty-.*|endless|circular|unreachable"
+    r"missing-key|no-.*|unused-name|nothing-.*|empty-.*|endless|circular|unreachable"
 )
 """Codes for something missing: it may be in the part that was left out."""
 

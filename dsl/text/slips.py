@@ -508,6 +508,8 @@ class SyntaxErrors:
         start = token.start_pos or 0
         if token.type == "_LPAR" and re.search(r"\w[ \t]+$", self.source.text[:start][-80:]):
             return "in a call the parenthesis follows the name without a space"
+        if token.type == "_LBRACE" and accepts == {"_EQUALS"}:
+            return "settings are written `rate = 1Mbit/s`, and lists `measure = [goodput, rtt]`"
         if token.type == "FEXP":
             return "`fexp 1` stands at the top of the file, once"
         before = self.source.text[:start].rstrip()

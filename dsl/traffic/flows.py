@@ -17,7 +17,7 @@ from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.network.paths import Trip
 from fairc.dsl.text import syntax
 from fairc.words.blocks import flow as keys
-from fairc.words.blocks.hosts import OVER, RECEIVE_BUFFER, SEND_BUFFER
+from fairc.words.blocks.hosts import KERNEL, OVER, RECEIVE_BUFFER, SEND_BUFFER
 from fairc.words.ccas import Setting
 from fairc.words.distributions import distribution
 from fairc.words.workloads import WorkloadEntry
@@ -26,10 +26,12 @@ from .transports import (
     Control,
     bytes_of,
     check_image,
+    check_multipath,
     check_workload,
     control_of,
     kernel_control,
     options_of,
+    pacing_stays,
     quic_settings,
 )
 
@@ -66,8 +68,13 @@ def build_flow(
             if control.image is not None:
                 check_image(use, settings)
         with gather.attempt():
+            if control.multipath is not None:
+                check_multipath(use.entry, settings, hosts)
+        with gather.attempt():
             window = workload.receive_window if workload else None
             options = options_of(control, settings, hosts, use.entry, window)
+            if (stays := pacing_stays(control, settings)) is not None:
+                report(stays)
         with gather.attempt():
             check_workload(control, use, settings.given(keys.RATE), flow.name.span)
     with gather.attempt():
@@ -99,13 +106,16 @@ def _control(
     """
     at, cca = settings.block.span, settings.given(keys.CCA)
     over = settings.given(keys.OVER) or hosts.given(OVER)
+    kernel = hosts.given(KERNEL)
     if settings.failed(keys.OVER, keys.CCA):
         return None, {}
+    if use is not None and use.entry.only_over_udp and cca is None and keys.OVER not in settings:
+        return Control("udp", None, {}, at), {}
     if use is None or not use.entry.needs_tcp:
-        return control_of(over, cca, at), {}
+        return control_of(over, cca, at, kernel), {}
     if workload is None:
         return None, {}
-    control = kernel_control("web", cca, at, use.entry.needs_tcp)
+    control = kernel_control("web", cca, at, use.entry.needs_tcp, kernel)
     return control, quic_settings(cca, workload.needs_quic) if workload.needs_quic else {}
 
 
@@ -176,7 +186,9 @@ def _built(
         random_rtt=distribution(rtt) if isinstance(rtt, Use) else None,
         quic_parameters=quic,
         image=control.image,
+        multipath=control.multipath,
         ecn_given=settings.span(keys.ECN) or hosts.span(keys.ECN),
+        dscp=settings[keys.DSCP],
     )
 
 

@@ -63,6 +63,14 @@ SACK = Shared(
 )
 
 
+PATHS = Shared(
+    "conflicting-options",
+    lambda place: f"the paths of {_host(place)}",
+    "a host has one list of its addresses for Multipath TCP",
+    lambda _: f"give both the same `mptcp(...)`, or {_HOSTS}",
+)
+
+
 def check_sharing(flows: Sequence[Flow], peps: Sequence[Pep] = ()) -> None:
     """Raise CompileError for flows (and proxies) that want different values of what they share.
 
@@ -94,11 +102,15 @@ def _claims(flow: Flow | Pep) -> Iterator[Claim]:
     if flow.own_cca is not None:
         yield PROGRAM, (flow.cca,), flow.own_cca.content
     elif flow.cca is not None:
-        yield PARAMETERS, (flow.cca,), TCP_CCAS[flow.cca].complete(flow.cca_parameters)
+        known = TCP_CCAS[flow.cca].complete if flow.cca in TCP_CCAS else dict
+        yield PARAMETERS, (flow.cca,), known(flow.cca_parameters)
     for host in (flow.server, flow.client):
         yield ECN, (flow.users, host), (flow.options.ecn, flow.options.accurate_ecn)
     for host in (flow.server, flow.client):
         yield SACK, (flow.users, host), flow.options.sack
+    if flow.multipath is not None:
+        how = (flow.multipath.on_failure, flow.multipath.backup)
+        yield PATHS, (flow.users, flow.client), (flow.server, *how)
 
 
 def _host(place: Place) -> str:

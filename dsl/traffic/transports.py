@@ -6,27 +6,34 @@ A pair that can never exist, whatever is implemented, is an error `impossible-pa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from fairc.cell.model import TransportOptions
 from fairc.dsl import model
 from fairc.dsl.blocks import Settings
+from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.entries import Entry, Parameter, Use, bind
 from fairc.dsl.core.problems import Gather, fail
+from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Applied, Quantity, Symbol
 from fairc.words.blocks import flow as keys
+from fairc.words.blocks.hosts import SEND_BUFFER
 from fairc.words.ccas import BPF, CCAS, CCAS_OVER, TCP_CCAS, Setting
+from fairc.words.ccas import Cca as CcaWords
 from fairc.words.ccas.bpf import NAME, OBJECT, own_cca
+from fairc.words.ccas.own_kernels import KernelWords, with_cca
 from fairc.words.sizes import whole_bytes
-from fairc.words.transports import QLOG, image_of
+from fairc.words.transports import BACKUP, PATHS, QLOG, image_of
 from fairc.words.workloads import WORKLOADS, WorkloadEntry
 
 SWITCHES = (keys.SACK, keys.PACING, keys.FAST_OPEN)
 """Switches of a flow; `hosts` has keys of the same names."""
 
-IMAGE_KEYS = frozenset({"users", "from", "to", "count", "over", "start", "workload", "rtt", "cca"})
+IMAGE_KEYS = frozenset(
+    {"users", "from", "to", "count", "over", "start", "workload", "rtt", "cca", "dscp"}
+)
 """Keys of a flow that need nothing from its programs; `cca` is refused elsewhere.
 
 A third-party image (by the contract of quic-interop-runner) decides by itself what the others
@@ -43,6 +50,7 @@ class Control:
     qlog: whether QUIC writes one.
     own: a CCA of the user's own.
     image: of another QUIC stack.
+    multipath: over Multipath TCP.
     """
 
     transport: model.Transport
@@ -52,6 +60,7 @@ class Control:
     qlog: bool = False
     own: model.OwnCca | None = None
     image: str | None = None
+    multipath: model.Multipath | None = None
 
     @property
     def paces(self) -> bool:
@@ -60,36 +69,45 @@ class Control:
         return self.transport in ("tcp", "web") and name in TCP_CCAS and TCP_CCAS[name].paces
 
 
-def control_of(over: Use[Entry] | None, cca: Cca | None, flow: Span) -> Control:
+def control_of(
+    over: Use[Entry] | None, cca: Cca | None, flow: Span, kernel: KernelWords | None = None
+) -> Control:
     """Return the transport and the CCA of a flow, with its parameters.
 
-    over, cca: as written; flow: the flow's name. Raises CompileError.
+    over, cca: as written; flow: the flow's name; kernel: of the hosts, None: the standard one.
+    Raises CompileError.
     """
     image = image_of(over)
     if image is not None:
         if cca is not None:
             _impossible("an image brings its own congestion control", cca.span, "leave `cca` out")
         return Control("quic", None, {}, image.span, image=image.value)
-    transport, qlog = _transport(over, cca)
+    transport, qlog = _transport(over, cca, kernel)
     if transport == "udp":
         if cca is not None:
             _impossible("UDP has no congestion control", cca.span, "leave out `cca` or `over`")
         return Control("udp", None, {}, flow)
     if transport == "tcp":
-        return kernel_control("tcp", cca, flow)
+        control = kernel_control("tcp", cca, flow, kernel=kernel)
+        return replace(control, multipath=_multipath(over))
     given = _given(cca, "quic", flow)
     return Control("quic", given.name, quic_settings(given, None), given.span, qlog)
 
 
 def kernel_control(
-    transport: model.Transport, cca: Cca | None, flow: Span, needed: str | None = None
+    transport: model.Transport,
+    cca: Cca | None,
+    flow: Span,
+    needed: str | None = None,
+    kernel: KernelWords | None = None,
 ) -> Control:
     """Return a transport over the kernel's TCP with its CCA.
 
-    needed: why the CCA must exist over TCP, if the file has no choice. Raises CompileError.
+    needed: why the CCA must exist over TCP, if the file has no choice. kernel: of the hosts, None:
+    the standard one. Raises CompileError.
     """
-    given = _given(cca, "tcp", flow, needed)
-    use = bind(CCAS_OVER["tcp"], given, "`cca`")
+    given = _given(cca, "tcp", flow, needed, kernel)
+    use = bind(_registry("tcp", kernel), given, "`cca`")
     if use.entry is BPF:
         own = own_cca(use[OBJECT], use.given(NAME), given.span)
         return Control(transport, own.name, {}, given.span, own=own)
@@ -114,9 +132,20 @@ def quic_settings(cca: Cca | None, needed: str | None) -> dict[str, Setting]:
     return settings
 
 
-def _given(cca: Cca | None, transport: str, flow: Span, needed: str | None = None) -> Cca:
+def _registry(transport: str, kernel: KernelWords | None) -> Registry[CcaWords]:
+    """Return the CCAs over a transport, with a kernel of one's own or the standard one."""
+    return kernel.ccas if kernel and transport == "tcp" else CCAS_OVER[transport]
+
+
+def _given(
+    cca: Cca | None,
+    transport: str,
+    flow: Span,
+    needed: str | None = None,
+    kernel: KernelWords | None = None,
+) -> Cca:
     """Return the CCA, whose name and parameters exist over a transport. Raises CompileError."""
-    registry = CCAS_OVER[transport]
+    registry = _registry(transport, kernel)
     if cca is None:
         fail(
             "missing-key",
@@ -126,6 +155,8 @@ def _given(cca: Cca | None, transport: str, flow: Span, needed: str | None = Non
             help=f"known: {', '.join(registry.names())}",
         )
     if cca.name not in registry:
+        if transport == "tcp":
+            _refuse_elsewhere(cca, kernel)
         CCAS.get(cca.name, cca.span)
         elsewhere = ", ".join(
             f"`over = {t}`" for t, those in CCAS_OVER.items() if cca.name in those
@@ -136,8 +167,31 @@ def _given(cca: Cca | None, transport: str, flow: Span, needed: str | None = Non
             cca.span,
             f"{needed}: {choice}" if needed else f"write {elsewhere}, or {choice}",
         )
-    _parameters_exist(cca, transport, needed)
+    if cca.name in CCAS_OVER[transport]:
+        _parameters_exist(cca, transport, needed)
     return cca
+
+
+def _refuse_elsewhere(cca: Cca, kernel: KernelWords | None) -> None:
+    """Refuse a CCA that the kernel of the hosts lacks and another one has."""
+    span = cca.name_span if isinstance(cca, Applied) else cca.span
+    here = f"the kernel `{kernel.name}`" if kernel else "the standard kernel"
+    those = with_cca(cca.name)
+    if those:
+        fail(
+            "unknown-cca",
+            f"{here} has no CCA `{cca.name}`: kernel `{those[0]}` has it",
+            span,
+            help=f"hosts {{ kernel = {those[0]} }}, for the cells with this CCA",
+        )
+    if kernel and cca.name in CCAS_OVER["tcp"]:
+        fail(
+            "unknown-cca",
+            f"{here} has no CCA `{cca.name}`",
+            span,
+            notes=(f"it has: {', '.join(kernel.ccas.names())}",),
+            help=f"build it with CONFIG_TCP_CONG_{cca.name.upper()}=y in its --config",
+        )
 
 
 def options_of(
@@ -175,6 +229,21 @@ def options_of(
         sack=sack,
         pacing=pacing,
         fast_open=fast_open,
+    )
+
+
+def pacing_stays(control: Control, own: Settings) -> Diagnostic | None:
+    """Return the warning that a CCA paces although its flow says `pacing = off`, which many files
+    sweep over together with CCAs that do not.
+    """
+    if not control.paces or own.given(keys.PACING) is not False:
+        return None
+    return Diagnostic(
+        "pacing-stays",
+        f"`{control.cca}` paces by itself, also with `pacing = off`",
+        own.values[keys.PACING.name].span,
+        help=f"leave it out of flows with `{control.cca}`",
+        severity=Severity.WARNING,
     )
 
 
@@ -246,16 +315,75 @@ def check_image(workload: Use[WorkloadEntry], settings: Settings) -> None:
     gather.finish()
 
 
-def _transport(over: Use[Entry] | None, cca: Cca | None) -> tuple[model.Transport, bool]:
+def _transport(
+    over: Use[Entry] | None, cca: Cca | None, kernel: KernelWords | None
+) -> tuple[model.Transport, bool]:
     """Return the transport, and whether it writes a qlog."""
     if over is not None:
         return _NAMES[over.entry.name], over[QLOG] if QLOG in over.entry.parameters else False
-    if cca is not None and cca.name not in CCAS_OVER["tcp"]:
-        return "quic", False
+    if cca is not None and cca.name in CCAS_OVER["quic"]:
+        over_tcp = cca.name in CCAS_OVER["tcp"] or cca.name in _registry("tcp", kernel)
+        return ("tcp" if over_tcp else "quic"), False
     return "tcp", False
 
 
-_NAMES: Mapping[str, model.Transport] = {"tcp": "tcp", "quic": "quic", "udp": "udp"}
+_NAMES: Mapping[str, model.Transport] = {
+    "tcp": "tcp",
+    "mptcp": "tcp",
+    "quic": "quic",
+    "udp": "udp",
+}
+
+
+def _multipath(over: Use[Entry] | None) -> model.Multipath | None:
+    """Return how a flow uses several paths; None: it does not."""
+    if over is None or BACKUP not in over.entry.parameters:
+        return None
+    backup = over.given(BACKUP)
+    span = over.span if backup is None else backup.span
+    return model.Multipath(
+        over[PATHS] == "on_failure", None if backup is None else backup.name, span
+    )
+
+
+NOT_OVER_MPTCP = (
+    keys.RATE,
+    keys.INITIAL_WINDOW,
+    keys.WINDOW,
+    keys.PACING,
+    keys.FAST_OPEN,
+    keys.USERS,
+    keys.RTT,
+)
+"""Keys of a flow that the kernel does not have for MPTCP, or that are of one path."""
+
+
+def check_multipath(workload: WorkloadEntry, settings: Settings, hosts: Settings) -> None:
+    """Refuse what a flow over MPTCP cannot have. Raises CompileError."""
+    gather = Gather()
+    for key in NOT_OVER_MPTCP:
+        with gather.attempt():
+            if key in settings:
+                _impossible(
+                    f"`{key.name}` is not available over MPTCP",
+                    settings.place(key.name),
+                    "leave it out: subflows have what TCP has by default",
+                )
+    with gather.attempt():
+        if (buffer := hosts.given(SEND_BUFFER)) is not None:
+            _impossible(
+                f"`{SEND_BUFFER.name}` is not available over MPTCP",
+                buffer.span,
+                "leave it out: every subflow would have a buffer of this size, and fill it",
+            )
+    with gather.attempt():
+        if not workload.over_mptcp:
+            known = ", ".join(sorted(other.name for other in WORKLOADS if other.over_mptcp))
+            use = settings.values[keys.WORKLOAD.name]
+            _impossible(
+                f"`{workload.name}` cannot run over MPTCP", use.span, f"over MPTCP: {known}"
+            )
+    gather.finish()
 
 
 def _parameters_exist(cca: Cca, transport: str, needed: str | None) -> None:
@@ -287,20 +415,15 @@ def _ecn(control: Control, own: Settings, hosts: Settings) -> tuple[bool, bool]:
         _impossible(
             f"`ecn = {value}` is not available over {over}", span, fixed[1] + "; leave it out"
         )
-    if value == "accurate" and control.transport == "quic" and settings is own:
-        _impossible(
-            f"`ecn = accurate` is not available over {over}",
-            span,
-            "QUIC acknowledgements always count marks: write `ecn = on`",
-        )
+    # Acknowledgements of QUIC always count marks: there both words mean the same.
     return True, value == "accurate" and control.transport in ("tcp", "web")
 
 
 def _switch(key: Parameter[bool], control: Control, own: Settings, hosts: Settings) -> bool:
     """Return one switch. If the transport leaves no choice, any other value is refused."""
-    fixed = _FIXED.get((control.transport, key.name))
     if key is keys.PACING and control.paces:
-        fixed = (True, f"`{control.cca}` paces by itself")
+        return True  # `pacing_stays` has warned of `off`
+    fixed = _FIXED.get((control.transport, key.name))
     settings = own if key in own or fixed else hosts
     value = settings.given(key)
     if value is None:

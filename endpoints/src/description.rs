@@ -55,6 +55,9 @@ pub struct TcpServer {
     pub sample_every_ns: i64,
     /// Not waited for: clients come when they start.
     starts_ns: Vec<i64>,
+    /// Over MPTCP: the addresses of server and client of each path; empty: over TCP.
+    #[serde(default)]
+    pub subflows: Vec<(Ipv4Addr, Ipv4Addr)>,
 }
 
 /// Of role `tcp-client`.
@@ -88,6 +91,9 @@ pub struct TcpClient {
     /// Time between `progress` events, ns.
     #[serde(deserialize_with = "whole::<_, _, SHORTEST_PERIOD, { i64::MAX }>")]
     pub progress_every_ns: i64,
+    /// Over MPTCP, from this address first; None: over TCP.
+    #[serde(default)]
+    pub mptcp_from: Option<Ipv4Addr>,
 }
 
 /// Of role `monitor`.
@@ -163,6 +169,7 @@ impl TcpClient {
             buffer_bytes: self.buffer_bytes,
             window_bytes: self.options.receive_window_bytes,
             fast_open: self.options.fast_open,
+            mptcp_from: self.mptcp_from,
         }
     }
 }

@@ -21,6 +21,7 @@ mod events;
 mod failure;
 mod headers;
 mod json;
+mod mptcp;
 mod network;
 mod options;
 mod packet_ring;

@@ -1,10 +1,13 @@
 //! Sockets with the options that an experiment needs, and the reading back of what took effect.
 
 use crate::sys;
-use socket2::{Domain, SockAddr, Socket, Type};
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
+
+/// Of include/uapi/linux/in.h.
+const IPPROTO_MPTCP: i32 = 262;
 
 /// SYNs (or answers to one) that are repeated before a connection attempt fails. At 20 % loss both
 /// ways an exchange fails with probability 0.36, so that 20 of them never do.
@@ -22,7 +25,19 @@ const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// A socket over IPv4 of a kind, that does not block.
 pub fn open(kind: Type) -> io::Result<Socket> {
-    Socket::new_raw(Domain::IPV4, kind.nonblocking().cloexec(), None)
+    open_over(kind, None)
+}
+
+/// A socket over MPTCP, that does not block.
+///
+/// # Errors
+/// `EPROTONOSUPPORT` for a kernel without MPTCP.
+pub fn open_mptcp() -> io::Result<Socket> {
+    open_over(Type::STREAM, Some(Protocol::from(IPPROTO_MPTCP)))
+}
+
+fn open_over(kind: Type, protocol: Option<Protocol>) -> io::Result<Socket> {
+    Socket::new_raw(Domain::IPV4, kind.nonblocking().cloexec(), protocol)
 }
 
 /// Binds a socket and listens.
@@ -78,6 +93,8 @@ pub struct Listening<'a> {
     pub backlog: u32,
     /// Data may come with the first packet.
     pub fast_open: bool,
+    /// MPTCP instead of TCP.
+    pub mptcp: bool,
 }
 
 /// Opens a listening socket.
@@ -85,12 +102,21 @@ pub struct Listening<'a> {
 /// # Errors
 /// A message that says which step failed; for a CCA also which there are.
 pub fn listener(wanted: Listening) -> Result<Socket, String> {
-    let Listening { address, cca, buffer_bytes, fills, backlog, fast_open } = wanted;
-    let socket = open(Type::STREAM).map_err(|error| format!("cannot open a socket: {error}"))?;
+    let Listening { address, cca, buffer_bytes, fills, backlog, fast_open, mptcp } = wanted;
+    let socket = if mptcp { open_mptcp() } else { open(Type::STREAM) }
+        .map_err(|error| format!("cannot open a socket: {error}"))?;
     set_congestion_control(&socket, cca)?;
-    set_buffer(&socket, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, buffer_bytes)
+    // Every subflow would have a buffer of this size, and fill it whatever its rate; and MPTCP does
+    // not have the other option.
+    let of_tcp = if mptcp {
+        Ok(())
+    } else {
+        set_buffer(&socket, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, buffer_bytes).and_then(|()| {
+            sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_SYNCNT, SYN_RETRIES)
+        })
+    };
+    of_tcp
         .and_then(|()| socket.set_reuse_address(true))
-        .and_then(|()| sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_SYNCNT, SYN_RETRIES))
         .and_then(|()| {
             let most = if fills { 0 } else { UNSENT_BYTES }; // 0: as much as there is room for
             socket.set_tcp_notsent_lowat(most)
@@ -271,6 +297,7 @@ mod tests {
             fills: false,
             backlog: 1,
             fast_open: false,
+            mptcp: false,
         }
     }
 

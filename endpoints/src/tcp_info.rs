@@ -118,6 +118,12 @@ pub fn agreed(socket: &Socket) -> io::Result<(Agreed, Sample)> {
     Ok((Agreed::of(raw[OPTIONS], ecn_mode), parse(raw)))
 }
 
+/// Parses a structure that came without its socket; None: this kernel's is too short.
+#[must_use]
+pub fn of_bytes(bytes: &[u8]) -> Option<Sample> {
+    bytes.first_chunk().map(parse)
+}
+
 /// The receive window that the peer offers, bytes (`tcpi_snd_wnd`, Linux 5.4).
 ///
 /// # Errors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -15,12 +16,14 @@ from fairc.compiler.engine_choice import VIRTUAL_TIME
 from fairc.compiler.targets.binary import find_endpoints
 from fairc.runtime.engines import ENGINES
 from fairc.runtime.formatting import size
-from fairc.runtime.uml import confinement, kernel, sources
-from fairc.runtime.uml.source import recipe_hash
+from fairc.runtime.uml import confinement, kernel, own, sources
+from fairc.runtime.uml.source import Own, config_fault, recipe_hash, source_fault
 from fairc.runtime.vm import image as images
 from fairc.runtime.vm import portable, recipe, shipped, snapshot
 from fairc.runtime.vm.portable import Part
 from fairc.runtime.vm.recipe import Variant
+from fairc.words.ccas.own_kernels import NAME, STANDARD
+from fairc.words.ccas.own_kernels import built as own_kernels
 
 from . import console
 from .failures import Status, UsageError
@@ -57,14 +60,48 @@ def _docker() -> Iterator[tuple[Client, ModuleType]]:
 @engine_option
 @click.option("--browser", is_flag=True, help="The image with Chromium, of uml and vm, too.")
 @click.option(
-    "--kernel-source",
+    "--kernel",
+    "tree",
     type=type_path,
+    metavar="FOLDER|TARBALL",
+    help="A kernel's source, from Linux 6.16 on. Without --name: a linux-source tarball for the"
+    " standard kernel of the engine uml, if Debian no longer has it.",
+)
+@click.option(
+    "--name",
+    metavar="NAME",
+    help="Build a kernel of your own, for hosts { kernel = NAME }; without --kernel from the"
+    " standard kernel's source.",
+)
+@click.option(
+    "--patch",
+    "patches",
+    type=type_path,
+    multiple=True,
     metavar="FILE",
-    help="A linux-source tarball for the kernel of the engine uml, if Debian no longer has it.",
+    help="A patch of your kernel (patch -p1); repeatable, in order.",
+)
+@click.option(
+    "--config", type=type_path, metavar="FILE", help="Options of your kernel: CONFIG_X=y lines."
 )
 @quiet()
-def build(engine: str, browser: bool, kernel_source: Path | None) -> None:
-    """Build the image of an engine, and for uml its kernel, unless they exist."""
+def build(
+    engine: str,
+    browser: bool,
+    tree: Path | None,
+    name: str | None,
+    patches: tuple[Path, ...],
+    config: Path | None,
+) -> None:
+    """Build the image of an engine, and for uml its kernel, unless they exist; or with --name a
+    kernel of your own.
+    """
+    _check_kernel(engine, tree, name, patches, config)
+    if name is not None:
+        root = images.build(recipe.UML, console.say)
+        found = own.build(Own(name, tree, patches, config), root, console.say)
+        console.result(f"{found.folder}: kernel {name}, Linux {found.version}, of the engine uml")
+        return
     usual = usual_image(engine)
     if usual is None:
         with _docker() as (docker, container_images):
@@ -72,7 +109,7 @@ def build(engine: str, browser: bool, kernel_source: Path | None) -> None:
         console.result(f"{container_image.name}: {size(container_image.size)}")
         return
     if usual.bare:
-        built_kernel = kernel.build(console.say, kernel_source)
+        built_kernel = kernel.build(console.say, tree)
         console.result(f"{built_kernel.folder}: kernel {built_kernel.version} of the engine uml")
     for variant in (usual, *((recipe.BROWSER,) if browser else ())):
         built = images.build(variant, console.say)
@@ -80,6 +117,41 @@ def build(engine: str, browser: bool, kernel_source: Path | None) -> None:
             f"{built.folder}: image {variant.name}, kernel {built.kernel},"
             f" {size(built.size_bytes())}"
         )
+
+
+def _check_kernel(
+    engine: str,
+    tree: Path | None,
+    name: str | None,
+    patches: tuple[Path, ...],
+    config: Path | None,
+) -> None:
+    """Raise UsageError for options of a kernel that say nothing together, or name no such file."""
+    given = tree is not None or name is not None or patches or config is not None
+    if given and engine != VIRTUAL_TIME[0]:
+        raise UsageError(f"the engine {engine} boots no kernel but its own", "leave --engine out")
+    if name is None and (patches or config):
+        raise UsageError(
+            "the standard kernel has patches and a configuration of its own",
+            "give yours a name: --name NAME",
+        )
+    if name is not None and (name == STANDARD or not NAME.fullmatch(name)):
+        raise UsageError(
+            f"{name!r} cannot name a kernel",
+            "a name is a word in lower case of up to 31 letters, digits and _: --name l4s",
+        )
+    if name is None and tree is not None and not tree.is_file():
+        raise UsageError(f"{tree} is not a file", "a kernel of your own has a name: --name NAME")
+    for path in (*patches, *((config,) if config else ())):
+        if not path.is_file():
+            raise UsageError(f"{path} is not a file")
+    if name is not None and tree is not None and (why := source_fault(tree)):
+        raise UsageError(why, "name the folder or the tarball of a kernel's source")
+    for path in patches:
+        if not re.search(rb"^\+\+\+ ", path.read_bytes(), re.MULTILINE):
+            raise UsageError(f"{path} is not a patch", "`diff -Nru a b` and `git diff` write one")
+    if config is not None and (why := config_fault(config)):
+        raise UsageError(why, "a line is `CONFIG_TCP_CONG_BBR=y`, or `# CONFIG_X is not set`")
 
 
 def usual_image(engine: str) -> Variant | None:
@@ -121,6 +193,13 @@ def info(engine: str) -> int:
             ("folder", built.folder),
             ("recipe", built.recipe),
             ("sha256", built.sha256),
+        ):
+            console.result(f"{label:<8}{value}")
+    for own_kernel in own_kernels():
+        for label, value in (
+            ("kernel", f"{own_kernel.name}, Linux {own_kernel.version}"),
+            ("sha256", own_kernel.sha256),
+            ("ccas", ", ".join(sorted(own_kernel.parameters))),
         ):
             console.result(f"{label:<8}{value}")
     return Status.WELL

@@ -47,7 +47,7 @@ def analyse(cell: Cell, folder: Path, requests: Requests) -> Analysis:
     drawn = [
         (request.at(cell.bindings), METRICS[request.name])
         for request in present(measurement, requests)
-        if request.window is None and request not in requests.implied
+        if request.window is None and (request.is_drawn or request not in requests.implied)
     ]
     verdict, reasons = validity.judge(measurement)
     return Analysis(

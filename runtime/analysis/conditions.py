@@ -145,8 +145,11 @@ def _packet(side: Side) -> str:
     """
     flow = side.flow
     protocol = {"tcp": TCP, "quic": UDP}[side.transport]
-    ours = flow.left & (flow.queue.left.protocol == protocol)
-    sizes, samples = flow.queue.left.ip_bytes[ours], flow.endpoints.samples
+    each = (
+        one.queue.left.ip_bytes[one.left & (one.queue.left.protocol == protocol)]
+        for one in flow.passages
+    )
+    sizes, samples = np.concatenate([*each]), flow.endpoints.samples
     over = flow.endpoints.transports
     mine = [over.get(int(c), side.transport) == side.transport for c in samples.connection]
     payload = samples.packet_bytes[np.array(mine, np.bool_)]

@@ -35,7 +35,8 @@ def values(measurement: Measurement, requests: Requests) -> tuple[MetricValue, .
                 update = {"metric": f"{value.metric}{request.mark}"}
                 of[place] = value.model_copy(update=update) if request.mark else value
                 found.append(of[place])
-    measured = {request.name: request.sessions for request in requests.measure}
+    asked = (*requests.implied, *requests.measure)
+    measured = {request.name: request.sessions for request in asked}
     for formula in requests.formulas:
         values = tuple(formulas.values(measurement, formula, known))
         known[formula.name] = {(value.flow, value.load): value for value in values}

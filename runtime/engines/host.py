@@ -14,6 +14,7 @@ from pathlib import Path
 
 from fairc.cell import iperf3
 from fairc.cell.batch import BEYOND_TC
+from fairc.cell.diffserv import marking_actions
 from fairc.cell.expansion import lower
 from fairc.cell.links import arriving_actions
 from fairc.compiler.plan import Cell
@@ -167,7 +168,7 @@ def ccas(cell: Cell) -> list[str]:
 def actions(cell: Cell) -> list[str]:
     """Return the actions of filters that a cell's links need."""
     every = (arriving_actions(each) for node in cell.nodes for each in node.interfaces)
-    return sorted({text for text in every if text})
+    return sorted({text for text in every if text} | marking_actions(cell.flows))
 
 
 def _modules(text: str) -> list[str]:

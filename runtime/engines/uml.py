@@ -18,7 +18,7 @@ from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
 from fairc.runtime.engines.base import endpoints, refuse_images, result
 from fairc.runtime.host import bounds, faults, supervisor
-from fairc.runtime.uml import confinement, kernel, machine, memory, source, trial
+from fairc.runtime.uml import confinement, kernel, machine, memory, own, source, trial
 from fairc.runtime.vm import exchange, image, initramfs, recipe, shipped
 
 from . import guest_job
@@ -57,7 +57,10 @@ class UmlEngine:
         self._kernel: kernel.Kernel | None = None
         self._tracing = ""  # as of `trial.boot`
         self._initrds: dict[tuple[str, bool], Initrd] = {}  # by variant, and whether with `cell/`
-        self._identities: dict[tuple[str, int | None], str] = {}  # by variant, and memory in bytes
+        # By variant, memory in bytes, and kernel.
+        self._identities: dict[tuple[str, int | None, str], str] = {}
+        self._own: dict[str, kernel.Kernel] = {}  # by the hash of the program
+        self._own_versions: dict[str, str] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._cores = guest_job.Cores()
@@ -71,28 +74,48 @@ class UmlEngine:
         """Return the identity of the machine that the cell needs. Raises EngineUnavailable."""
         refuse_images(cell)
         variant = guest_job.variant_of(cell, recipe.UML)
-        return self._identity(variant, memory.machine_bytes(cell, variant))
+        return self._identity(variant, memory.machine_bytes(cell, variant), self._kernel_of(cell))
 
     def emitted(self, cell: Cell) -> str:
         """Return the hash of the input of the guest's conductor."""
         return guest_job.emitted(cell, computing_is_free=True)
 
-    def _identity(self, variant: recipe.Variant, memory_bytes: int | None = None) -> str:
+    def _kernel_of(self, cell: Cell) -> kernel.Kernel:
+        """Return the verified kernel that the cell needs. Raises EngineUnavailable."""
+        assert self._kernel is not None, "prepare comes first"
+        if cell.kernel is None:
+            return self._kernel
+        with self._lock:
+            sha256 = cell.kernel.sha256
+            if sha256 not in self._own:
+                found = own.require(cell.kernel.name, sha256)
+                self._own_versions |= own.versions(cell.kernel.name, found)
+                self._own[sha256] = found
+            return self._own[sha256]
+
+    def _identity(
+        self,
+        variant: recipe.Variant,
+        memory_bytes: int | None = None,
+        own_kernel: kernel.Kernel | None = None,
+    ) -> str:
         """Return a machine's identity; its parts are verified at its first use, and at each
         boot.
         """
         assert self._kernel is not None, "prepare comes first"
-        if (variant.name, memory_bytes) not in self._identities:
+        booted = own_kernel or self._kernel
+        key = variant.name, memory_bytes, booted.sha256
+        if key not in self._identities:
             parts = {
-                "kernel": self._kernel.sha256,
+                "kernel": booted.sha256,
                 "image": image.require(variant).digest,
                 "initramfs": self._initrd(variant, runner=False).sha256,
                 "arguments": machine.kernel_arguments(variant, memory_bytes=memory_bytes),
                 "programs": runner.identity(),
             }
             text = json.dumps(parts, sort_keys=True)
-            self._identities[variant.name, memory_bytes] = hashlib.sha256(text.encode()).hexdigest()
-        return self._identities[variant.name, memory_bytes]
+            self._identities[key] = hashlib.sha256(text.encode()).hexdigest()
+        return self._identities[key]
 
     @property
     def versions(self) -> dict[str, str]:
@@ -104,6 +127,7 @@ class UmlEngine:
             "tracing": self._tracing,
             "confined": CONFINED.get(confinement.name()) or f"no: {confinement.missing()}",
             "programs": runner.identity(),
+            **self._own_versions,
         }
         for variant in recipe.VARIANTS:
             if (variant.name, True) in self._initrds:
@@ -159,7 +183,10 @@ class UmlEngine:
             (folder / machine.INITRD).write_bytes(self._initrd(variant).content)
             arguments = machine.kernel_arguments(variant, cell.syscall_cost_ns, memory_bytes)
             limits = guest_job.limits(cell)
-            error = self._boot(variant, arguments, memory_bytes, folder, limits, core)
+            machine_kernel = self._kernel_of(cell)
+            error = self._boot(
+                machine_kernel, variant, arguments, memory_bytes, folder, limits, core
+            )
             error, virtual_s = guest_job.read(folder / machine.EXCHANGE, artefacts, error)
             console = (folder / "console").read_text(errors="replace")
         if _NO_PROCESS.search(console):
@@ -168,6 +195,7 @@ class UmlEngine:
 
     def _boot(
         self,
+        booted: kernel.Kernel,
         variant: recipe.Variant,
         arguments: list[str],
         memory_bytes: int,
@@ -176,9 +204,8 @@ class UmlEngine:
         core: int | None,
     ) -> str:
         """Run a machine to its end; return why it had to be stopped, or nothing."""
-        assert self._kernel is not None, "prepare comes first"
         guest = machine.Machine(
-            self._kernel, image.require(variant).root, folder, core, arguments, memory_bytes
+            booted, image.require(variant).root, folder, core, arguments, memory_bytes
         )
         try:
             while not guest.ends_within(LOOK_EVERY_S):

@@ -11,7 +11,7 @@ bottleneck, `qlog` checks what a QUIC server traced, `iperf3` reads that program
 
 from .artefacts import ArtefactError
 from .loading import load
-from .record import SLOT_S, FlowRecord, Measurement
+from .record import SLOT_S, FlowRecord, Measurement, Passage
 from .selection import middle_of, packets_of
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "ArtefactError",
     "FlowRecord",
     "Measurement",
+    "Passage",
     "load",
     "middle_of",
     "packets_of",

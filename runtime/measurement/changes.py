@@ -79,6 +79,12 @@ class History:
         # Equal borders have equal totals, so it does not matter which of them is taken.
         return np.diff(np.interp(edges_s, borders, total))
 
+    def is_down(self, t_s: float) -> bool:
+        """Return whether it lost every packet at a time."""
+        stage = int(self.stage(np.array([t_s]))[0])
+        now = self.done[stage - 1][1].impairment if stage else self.interface.impairment
+        return now is not None and now.loss >= 1
+
     def impairments(self) -> Iterator[tuple[int, Impairment | None]]:
         """Yield each stage's number and the impairment of the hop in it."""
         yield 0, self.interface.impairment
@@ -97,6 +103,20 @@ def load(artefacts: Artefacts, cell: Cell) -> dict[Place, History]:
             times = (field(line, key, file) * NS for key in ("at_ns", "begin_ns", "t_ns"))
             done.setdefault(place, []).append(AppliedChange(*times))
     return {place: _history(interfaces[place], done[place]) for place in interfaces}
+
+
+def reroutings(artefacts: Artefacts, cell: Cell) -> dict[str, tuple[AppliedChange, ...]]:
+    """Return when the routes of each node changed, in order of time. Raises ArtefactError."""
+    done: dict[str, list[AppliedChange]] = {
+        node.name: [] for node in cell.nodes if node.route_changes
+    }
+    if done:
+        file = "changes.ndjson"
+        for line in artefacts.lines(file):
+            if line.get("interface") == "":
+                times = (field(line, key, file) * NS for key in ("at_ns", "begin_ns", "t_ns"))
+                done.setdefault(str(line.get("node")), []).append(AppliedChange(*times))
+    return {node: tuple(applied) for node, applied in done.items()}
 
 
 def _history(interface: Interface, done: list[AppliedChange]) -> History:

@@ -211,6 +211,7 @@ _UNTOLD = (
     "model_min_rtt_s",
     "longterm_bytes",
     "shortterm_bytes",
+    "alpha",
 )
 """Columns of samples that iperf3 does not report."""
 

@@ -27,8 +27,7 @@ from .artefacts import NS, ArtefactError, Artefacts, Ending, field
 from .paths import PathError, Paths, Place
 from .pcap import Capture, Packets
 from .queues import QueueRecord
-from .record import CpuLoad, Floats, FlowRecord, Measurement, Pings
-from .selection import packets_of
+from .record import CpuLoad, Floats, FlowRecord, Measurement, Passage, Pings
 
 
 def load(cell: Cell, folder: Path) -> Measurement:
@@ -50,7 +49,10 @@ def load(cell: Cell, folder: Path) -> Measurement:
     buckets = token_buckets.load(cell, captures, ending.epoch_ns)
     dropped = {**policers.dropped_packets(policing), **token_buckets.dropped_packets(buckets)}
     try:
-        records = queues.assemble(captures, Paths(cell), ending.epoch_ns, after, histories, dropped)
+        moved = changes.reroutings(artefacts, cell)
+        records = queues.assemble(
+            captures, Paths(cell), ending.epoch_ns, after, histories, dropped, moved
+        )
     except PathError as error:
         raise ArtefactError(f"the plan's network is broken: {error}") from None
     by_place = {queue.place: queue for queue in records}
@@ -69,6 +71,7 @@ def load(cell: Cell, folder: Path) -> Measurement:
         capture_counts={c.name: artefacts.capture_counts(c.name) for c in cell.captures},
         cut_captures={name: capture.cut_bytes for name, capture in captures.items()},
         histories=histories,
+        reroutings=moved,
         peps=tuple(peps.load(artefacts, pep) for pep in cell.peps),
         processing=processing.load(artefacts, cell),
         policers=policing,
@@ -94,7 +97,8 @@ def _flow(
     flow: Flow,
     watched: round_trips.SenderCapture | None,
 ) -> FlowRecord:
-    if flow.bottleneck not in by_place:
+    places = (flow.bottleneck, *flow.further_bottlenecks)
+    if not by_place.keys() >= {*places}:
         raise ArtefactError(f"the plan has no capture at the bottleneck of flow {flow.name}")
     queue = by_place[flow.bottleneck]
     if isinstance(flow.workload, Iperf3Workload):
@@ -108,9 +112,7 @@ def _flow(
     return FlowRecord(
         plan=flow,
         endpoints=reported,
-        queue=queue,
-        left=packets_of(cell, flow, queue.left),
-        entered=packets_of(cell, flow, queue.entered),
+        passages=tuple(Passage.of(cell, flow, by_place[place]) for place in places),
         pings=pings.get(flow.name),
         arrived=_arrived(cell, flow, captures),
         watched=watched,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from types import MappingProxyType
 
-from fairc.cell.links import Rewriting
-from fairc.compiler.plan import Cell, Flow, Impairment, Interface, Node
+from fairc.compiler.plan import Cell, Flow, Impairment, Interface, Node, Subflow
 
 Place = tuple[str, str]  # (node, interface)
 
@@ -20,7 +20,11 @@ class PathError(ValueError):
 
 @dataclass(frozen=True)
 class Paths:
-    """The network of a cell and the routes of packets through it."""
+    """The network of a cell and the routes of packets through it.
+
+    Routes may change: where a time is asked for, ns after the epoch, it is the planned one of each
+    change, and None is before all of them.
+    """
 
     cell: Cell
 
@@ -47,19 +51,39 @@ class Paths:
         }
 
     @cached_property
-    def _routes(self) -> dict[str, list[tuple[IPv4Network, IPv4Address]]]:
-        """Destinations and next hops of each node's routes."""
-        return {
-            node.name: [(IPv4Network(r.destination), IPv4Address(r.via)) for r in node.routes]
-            for node in self.cell.nodes
-        }
+    def _routes(self) -> dict[str, list[tuple[int, dict[IPv4Network, IPv4Address]]]]:
+        """Destinations and next hops of each node's routes, from a time on, ns."""
+        found = {}
+        for node in self.cell.nodes:
+            now = {IPv4Network(r.destination): IPv4Address(r.via) for r in node.routes}
+            stages = [(-1, now)]
+            for change in node.route_changes:
+                route = change.route
+                now = now | {IPv4Network(route.destination): IPv4Address(route.via)}
+                if stages[-1][0] == change.at_ns:
+                    stages[-1] = change.at_ns, now
+                else:
+                    stages.append((change.at_ns, now))
+            found[node.name] = stages
+        return found
+
+    def reroutings_of(self, node: str) -> tuple[int, ...]:
+        """Return when the routes of a node change, ns after the epoch."""
+        changes = self._nodes[node].route_changes
+        return tuple(sorted({change.at_ns for change in changes}))
 
     @cached_property
-    def _ways(self) -> dict[tuple[str, int], tuple[Place, ...]]:
+    def reroutings_ns(self) -> tuple[int, ...]:
+        """When routes change, ns after the epoch."""
+        times = {change.at_ns for node in self.cell.nodes for change in node.route_changes}
+        return tuple(sorted(times))
+
+    @cached_property
+    def _ways(self) -> dict[tuple[str, int, int | None], tuple[Place, ...]]:
         """Results of `to`."""
         return {}
 
-    def egress(self, node: str, destination: int) -> str | None:
+    def egress(self, node: str, destination: int, at_ns: int | None = None) -> str | None:
         """Return the interface through which a node sends to an address (longest prefix), or None.
 
         None also when the address is the node's own.
@@ -72,21 +96,24 @@ class Paths:
         for address, name in connected:
             if target in address.network:
                 found = max(found or (-1, ""), (address.network.prefixlen, name))
-        for network, via in self._routes[node]:
+        stages = self._routes[node]
+        times = [begin_ns for begin_ns, _ in stages]
+        stage = 0 if at_ns is None else bisect_right(times, at_ns) - 1
+        for network, via in stages[stage][1].items():
             if target in network and (found is None or network.prefixlen > found[0]):
                 names = [name for address, name in connected if via in address.network]
                 found = (network.prefixlen, names[0]) if names else found
         return found[1] if found else None
 
-    def to(self, node: str, destination: int) -> tuple[Place, ...]:
+    def to(self, node: str, destination: int, at_ns: int | None = None) -> tuple[Place, ...]:
         """Return the egress interfaces that a packet passes from a node to an address.
 
         Raises PathError when it does not arrive.
         """
-        if (start := (node, destination)) in self._ways:
+        if (start := (node, destination, at_ns)) in self._ways:
             return self._ways[start]
         places: list[Place] = []
-        while (interface := self.egress(node, destination)) is not None:
+        while (interface := self.egress(node, destination, at_ns)) is not None:
             place = (node, interface)
             if place in places or place not in self._peers:
                 raise PathError(f"no route to {IPv4Address(destination)} behind {node}")
@@ -97,10 +124,24 @@ class Paths:
         self._ways[start] = tuple(places)
         return self._ways[start]
 
-    def of(self, flow: Flow) -> tuple[Place, ...]:
+    def of(self, flow: Flow, at_ns: int | None = None) -> tuple[Place, ...]:
         """Return the egress interfaces of a flow's data, from its server to its client."""
         client, _ = self._addresses[flow.client][0]
-        return self.to(flow.server, int(client.ip))
+        address = int(IPv4Address(flow.client_address)) if flow.client_address else int(client.ip)
+        return self.to(flow.server, address, at_ns)
+
+    def ways(self, flow: Flow, at_ns: int | None = None) -> tuple[tuple[Place, ...], ...]:
+        """Return all paths that a flow's data takes at a time."""
+        if not flow.subflows:
+            return (self.of(flow, at_ns),)
+        return tuple(self.of_subflow(flow, path, at_ns) for path in flow.subflows)
+
+    def of_subflow(self, flow: Flow, path: Subflow, at_ns: int | None = None) -> tuple[Place, ...]:
+        """Return the egress interfaces of a subflow's data, which leaves by its own address."""
+        client = int(IPv4Address(path.client_address))
+        own = {str(address.ip): name for address, name in self._addresses[flow.server]}
+        first = (flow.server, own[path.address])
+        return (first, *self.to(self._peers[first][0], client, at_ns))
 
     def back(self, flow: Flow) -> tuple[Place, ...]:
         """Return the egress interfaces from a flow's client to its server."""
@@ -124,10 +165,10 @@ class Paths:
                 return capture.node, capture.interface
         return None
 
-    def rewriting(self, place: Place) -> Rewriting | None:
-        """Return what is done to ECN where packets arrive that leave by an interface."""
+    def arrival(self, place: Place) -> Interface | None:
+        """Return the interface where packets arrive that leave by another one."""
         peer = self._peers.get(place)
-        return None if peer is None else self.interfaces[peer].arriving_ecn
+        return None if peer is None else self.interfaces[peer]
 
     def onward(self, place: Place) -> Place | None:
         """Return the egress by which packets leave the hop behind an interface; None: no hop

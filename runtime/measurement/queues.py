@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from fairc.words.queues.discipline import Discipline
 
 from . import pcap, qdisc
 from .artefacts import ArtefactError
-from .changes import History
+from .changes import AppliedChange, History
 from .matching import Matching, Order, lines, match
 from .paths import Paths, Place
 from .replay import DropTail
@@ -217,20 +218,22 @@ def assemble(
     qdiscs: Qdiscs,
     histories: Mapping[Place, History],
     dropped: Mapping[str, Bools] | None = None,
+    reroutings: Mapping[str, Sequence[AppliedChange]] = MappingProxyType({}),
 ) -> tuple[QueueRecord, ...]:
     """Combine the captures of each bottleneck queue, in order of place.
 
     captures: all of the cell's, by name. qdiscs: those of each interface at the end. dropped: by
-    capture name, the packets that a policer in front of the queue dropped.
+    capture name, the packets that a policer in front of the queue dropped. reroutings: when the
+    routes of each node changed.
     Raises ArtefactError, and PathError for routes that lead nowhere.
     """
     places = sorted(
         {capture.queue for capture in paths.cell.captures}
         if paths.cell.captured == "full"
-        else {flow.bottleneck for flow in paths.cell.flows}
+        else {p for f in paths.cell.flows for p in (f.bottleneck, *f.further_bottlenecks)}
     )
     return tuple(
-        _queue(captures, paths, place, epoch_ns, qdiscs, histories, dropped or {})
+        _queue(captures, paths, place, epoch_ns, qdiscs, histories, dropped or {}, reroutings)
         for place in places
     )
 
@@ -243,6 +246,7 @@ def _queue(
     qdiscs: Qdiscs,
     histories: Mapping[Place, History],
     dropped: Mapping[str, Bools],
+    reroutings: Mapping[str, Sequence[AppliedChange]],
 ) -> QueueRecord:
     cell = paths.cell
     if place not in paths.interfaces:
@@ -268,7 +272,8 @@ def _queue(
         return pcap.concatenate(tuple(map(behind_policers, names)))
 
     entered = at("entry")
-    entered = entered.select(_bound_for(paths, place, entered))
+    moved = reroutings.get(place[0], ())
+    entered = entered.select(_bound_for(paths, place, entered, epoch_ns, moved))
     left, delivered = at("exit"), at("delivered")
     delivery, below = paths.delivery(place), (place[0], lower_name(place[1]))
     planned, discipline = interface.queue, discipline_of(interface)
@@ -295,9 +300,24 @@ def _queue(
     )
 
 
-def _bound_for(paths: Paths, place: Place, packets: pcap.Packets) -> Bools:
-    """Return which packets that reach the router leave it through this queue."""
+def _bound_for(
+    paths: Paths,
+    place: Place,
+    packets: pcap.Packets,
+    epoch_ns: int,
+    moved: Sequence[AppliedChange],
+) -> Bools:
+    """Return which packets that reach the router leave it through this queue.
+
+    moved: when its routes changed.
+    """
     node, interface = place
+    stages = [None, *(round(each.at_s * 1e9) for each in moved)]
+    t_s = (packets.time_ns - epoch_ns).astype(np.float64) * 1e-9
+    stage = np.searchsorted(np.array([each.end_s for each in moved]), t_s, side="right")
     addresses, which = np.unique(packets.destination, return_inverse=True)
-    ours = np.array([paths.egress(node, int(a)) == interface for a in addresses], np.bool_)
-    return ours[which] & (packets.ip_bytes > 0)
+    ours = np.array(
+        [[paths.egress(node, int(a), at_ns) == interface for a in addresses] for at_ns in stages],
+        np.bool_,
+    )
+    return np.asarray(ours[stage, which] & (packets.ip_bytes > 0), np.bool_)

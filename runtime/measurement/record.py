@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,7 @@ from fairc.compiler.plan import (
     OnOffWorkload,
     PingWorkload,
     RequestsWorkload,
+    Subflow,
     VideoWorkload,
 )
 from fairc.dsl.model.names import called, label_of
@@ -32,7 +33,7 @@ from . import (
 from .applications import Transfers
 from .arrivals import Curve
 from .artefacts import NS, CaptureCounts, Ending
-from .changes import History
+from .changes import AppliedChange, History
 from .endpoints import Endpoints
 from .loads import PageLoad
 from .paths import Paths, Place, max_min
@@ -41,6 +42,7 @@ from .peps import PepRecord
 from .policers import PolicerRecord
 from .queues import QueueRecord
 from .round_trips import RoundTrips, SenderCapture, unknown
+from .selection import ends_of, packets_of
 from .slots import apportion, edges
 from .token_buckets import BucketRecord
 
@@ -97,11 +99,41 @@ def _answers(flow: FlowRecord) -> Transfers:
 _TRANSFERS: Mapping[str, Callable[[FlowRecord], Transfers]] = {"file": _files, "requests": _answers}
 
 
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A flow's packets at a bottleneck.
+
+    left, entered: masks over the frames that left and entered its queue.
+    """
+
+    queue: QueueRecord
+    left: Bools
+    entered: Bools
+
+    @classmethod
+    def of(cls, cell: Cell, flow: Flow, queue: QueueRecord) -> Passage:
+        """Return the passage of a flow at a queue."""
+        left = packets_of(cell, flow, queue.left)
+        return cls(queue, left, packets_of(cell, flow, queue.entered))
+
+    def apportion(self, sizes: NDArray[np.int64], edges_s: Floats) -> Floats:
+        """Return bytes at the queue's exit between edges, by serialisation time; sizes: of all
+        frames that left it.
+        """
+        which = self.left
+        return apportion(
+            self.queue.left_s[which],
+            self.queue.serialisation_s[which],
+            sizes[which].astype(np.float64),
+            edges_s,
+        )
+
+
 @dataclass(frozen=True)
 class FlowRecord:
     """One flow (one session): its plan, what its programs saw, and its packets at the exit.
 
-    left, entered: masks over the frames that left and entered the flow's bottleneck queue. pings:
+    passages: its packets at its bottleneck, and at those of the other paths that it takes. pings:
     None where none were sent between its hosts. arrived: packets of its server as its client's own
     interface received them, None where they are not captured. watched: what its sender's interfaces
     saw, None where they are not captured. epoch_ns: zero of all times.
@@ -109,9 +141,7 @@ class FlowRecord:
 
     plan: Flow
     endpoints: Endpoints
-    queue: QueueRecord
-    left: Bools
-    entered: Bools
+    passages: tuple[Passage, ...]
     pings: Pings | None
     arrived: Packets | None
     watched: SenderCapture | None
@@ -122,6 +152,25 @@ class FlowRecord:
     def name(self) -> str:
         """The flow's name in the language; its files have `plan.name`."""
         return label_of(self.plan)
+
+    @property
+    def queue(self) -> QueueRecord:
+        """The queue of its bottleneck, on the path that it takes first."""
+        return self.passages[0].queue
+
+    @property
+    def left(self) -> Bools:
+        """Which frames that left that queue are its own."""
+        return self.passages[0].left
+
+    @property
+    def entered(self) -> Bools:
+        """Which frames that entered that queue are its own."""
+        return self.passages[0].entered
+
+    def at(self, queue: QueueRecord) -> Passage | None:
+        """Return its passage of a queue; None: that is no bottleneck of its paths."""
+        return next((each for each in self.passages if each.queue is queue), None)
 
     @property
     def start_s(self) -> float:
@@ -207,21 +256,12 @@ class FlowRecord:
         return transfers(self) if transfers else None
 
     def ip_bytes(self, edges_s: Floats) -> Floats:
-        """Return IP bytes at the bottleneck's exit between edges, by serialisation time."""
-        return self._apportion(self.queue.left.ip_bytes, edges_s)
+        """Return IP bytes at the bottlenecks' exits between edges, by serialisation time."""
+        return _sum(one.apportion(one.queue.left.ip_bytes, edges_s) for one in self.passages)
 
     def frame_bytes(self, edges_s: Floats) -> Floats:
-        """Return frame bytes at the bottleneck's exit between edges, by serialisation time."""
-        return self._apportion(self.queue.left.frame_bytes, edges_s)
-
-    def _apportion(self, sizes: NDArray[np.int64], edges_s: Floats) -> Floats:
-        which = self.left
-        return apportion(
-            self.queue.left_s[which],
-            self.queue.serialisation_s[which],
-            sizes[which].astype(np.float64),
-            edges_s,
-        )
+        """Return frame bytes at the bottlenecks' exits between edges, by serialisation time."""
+        return _sum(one.apportion(one.queue.left.frame_bytes, edges_s) for one in self.passages)
 
     def delivered_bytes(self, edges_s: Floats) -> Floats:
         """Return application bytes delivered to the client between edges."""
@@ -233,6 +273,14 @@ class FlowRecord:
         if first is None:
             return np.zeros(len(edges_s) - 1, np.bool_)
         return np.asarray((edges_s[:-1] >= first) & (edges_s[1:] <= self.end_s), np.bool_)
+
+
+def _sum(parts: Iterable[Floats]) -> Floats:
+    """Return the sum of at least one array."""
+    total, *others = parts
+    for other in others:
+        total = total + other
+    return total
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +311,7 @@ class Measurement:
     capture_counts: Mapping[str, CaptureCounts | None]
     cut_captures: Mapping[str, int]
     histories: Mapping[Place, History]
+    reroutings: Mapping[str, tuple[AppliedChange, ...]] = field(default_factory=dict)
     peps: tuple[PepRecord, ...] = ()
     processing: processing.Processing = processing.NONE
     policers: tuple[PolicerRecord, ...] = ()
@@ -277,19 +326,39 @@ class Measurement:
             seen.__dict__[name] = getattr(self, name)
         return seen
 
-    def round_trips(self, flow: FlowRecord) -> RoundTrips:
-        """Return the round trips of a flow's packets.
+    def round_trips(self, flow: FlowRecord, path: Subflow | None = None) -> RoundTrips:
+        """Return the round trips of a flow's packets. path: of Multipath TCP, alone.
 
         Raises ArtefactError for a capture that cannot be read.
         """
-        key = "round trips", flow.name
+        key = "round trips", flow.name, path
         if key not in self.memo:
-            self.memo[key] = self._round_trips(flow)
+            self.memo[key] = self._round_trips(flow, path)
         found = self.memo[key]
         assert isinstance(found, RoundTrips)
         return found
 
-    def _round_trips(self, flow: FlowRecord) -> RoundTrips:
+    def crossed_bytes(self, flow: FlowRecord, path: Subflow, edges_s: Floats) -> Floats:
+        """Return how far the sequence numbers of a path's subflows that crossed its bottleneck grew
+        between edges, bytes.
+        """
+        queue = next(one.queue for one in flow.passages if one.queue.place == path.bottleneck)
+        packets = queue.delivered
+        mine = packets_of(self.cell, flow.plan, packets) & ends_of(path, packets)
+        packets = packets.select(mine & (packets.payload_bytes > 0))
+        t_s = queue.seconds(packets)
+        total = np.zeros(len(edges_s) - 1)
+        for port in np.unique(packets.destination_port):
+            ours = packets.destination_port == port
+            step = np.diff(packets.sequence[ours].astype(np.int64))
+            near = (step + (1 << 31)) % (1 << 32) - (1 << 31)
+            begin = np.concatenate(([0], np.cumsum(near)))
+            highest = np.maximum.accumulate(begin + packets.payload_bytes[ours])
+            known = np.concatenate(([0], highest))
+            total += np.diff(known[np.searchsorted(t_s[ours], edges_s, side="left")])
+        return total
+
+    def _round_trips(self, flow: FlowRecord, path: Subflow | None) -> RoundTrips:
         if flow.plan.transport == "udp" and not isinstance(flow.plan.workload, PingWorkload):
             return unknown("nobody acknowledges datagrams of UDP")
         if not self.paths.before(flow.plan.bottleneck, flow.plan):
@@ -298,7 +367,7 @@ class Measurement:
             )
         if flow.watched is None:
             return unknown("packets were not captured at its sender")
-        return flow.watched.of(self.cell, flow.plan, flow.endpoints.packet_log, flow.epoch_ns)
+        return flow.watched.of(self.cell, flow.plan, flow.endpoints.packet_log, flow.epoch_ns, path)
 
     @property
     def captured(self) -> bool:
@@ -381,6 +450,38 @@ class Measurement:
         return not self.captured or any(
             flow.plan.port in pep.ports and len(pep.ports) > 1 for pep in self.cell.peps
         )
+
+    def capacity_bits(self, flow: FlowRecord, edges_s: Floats) -> Floats:
+        """Return what the links that a flow may use can send between edges, bit.
+
+        Of several bottlenecks each counts while a path of the flow leads there that is not down.
+        """
+        if len(flow.passages) == 1:
+            return flow.queue.history.capacity_bits(edges_s)
+        borders = [ns * NS for ns in self.paths.reroutings_ns]
+        for history in self.histories.values():
+            borders += [done.end_s for done, change in history.done if change.impairment]
+        inside = [t for t in borders if edges_s[0] < t < edges_s[-1]]
+        fine_s = np.unique(np.concatenate((edges_s, np.array(inside, np.float64))))
+        total = np.zeros(len(fine_s) - 1)
+        middle_s = (fine_s[:-1] + fine_s[1:]) / 2
+        usable = [self._usable(flow, float(t_s)) for t_s in middle_s]
+        for one in flow.passages:
+            open_ = np.array([one.queue.place in places for places in usable])
+            total += np.where(open_, one.queue.history.capacity_bits(fine_s), 0.0)
+        slot = np.searchsorted(edges_s, middle_s, side="right") - 1
+        bits: Floats = np.bincount(slot, total, minlength=len(edges_s) - 1).astype(np.float64)
+        return bits
+
+    def _usable(self, flow: FlowRecord, t_s: float) -> set[Place]:
+        """Return the interfaces on those paths of a flow that get packets across at a time."""
+        ways = self.paths.ways(flow.plan, round(t_s / NS))
+        return {
+            place
+            for way in ways
+            if not any(self.histories[place].is_down(t_s) for place in way)
+            for place in way
+        }
 
     @cached_property
     def data_paths(self) -> dict[str, tuple[Place, ...]]:

@@ -14,13 +14,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Cell, Flow, PingWorkload
+from fairc.compiler.plan import Cell, Flow, PingWorkload, Subflow
 
 from . import headers
 from .artefacts import NS, ArtefactError, Artefacts
 from .headers import Headers
 from .pcap import ACK, RST, SYN, TCP, Packets, concatenate
-from .selection import acks_of, packets_of
+from .selection import acks_of, ends_of, packets_of
 
 Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
@@ -82,16 +82,28 @@ class SenderCapture:
             np.concatenate([part.last for part in parts]),
         )
 
-    def of(self, cell: Cell, flow: Flow, log: NDArray[np.void] | None, epoch_ns: int) -> RoundTrips:
-        """Return the round trips of a flow. log: its server's, where it speaks QUIC."""
+    def of(
+        self,
+        cell: Cell,
+        flow: Flow,
+        log: NDArray[np.void] | None,
+        epoch_ns: int,
+        path: Subflow | None = None,
+    ) -> RoundTrips:
+        """Return the round trips of a flow. log: its server's, where it speaks QUIC. path: of
+        Multipath TCP, alone.
+        """
         seen = self._headers
         packets = seen.packets
-        data = packets_of(cell, flow, packets)
+        data, acks = packets_of(cell, flow, packets), acks_of(flow, packets)
+        if path is not None:
+            ours = ends_of(path, packets)
+            data, acks = data & ours, acks & ours
         tcp = packets.protocol == TCP
-        parts = [_tcp(seen, data & tcp, acks_of(flow, packets) & tcp)]
+        parts = [_tcp(seen, data & tcp, acks & tcp)]
         datagrams = packets.select(data & ~tcp)
         if isinstance(flow.workload, PingWorkload):
-            parts.append(_pings(datagrams, packets.select(acks_of(flow, packets) & ~tcp)))
+            parts.append(_pings(datagrams, packets.select(acks & ~tcp)))
         elif len(datagrams) or log is not None:
             found = _quic(datagrams, log, epoch_ns)
             if isinstance(found, str):

@@ -33,7 +33,8 @@ class Samples:
     congestion_state: the kernel's, 0 Open to 4 Loss. threshold_packets: slow-start threshold.
     model_state: of a CCA over QUIC that says so, an index into `STATES`; then what it estimates:
     probe_cycle: cycles of probing so far; max_bw_bps: bandwidth; model_min_rtt_s: RTT without a
-    queue; longterm_bytes, shortterm_bytes: bounds of the bytes in flight.
+    queue; longterm_bytes, shortterm_bytes: bounds of the bytes in flight; alpha: share of packets
+    that are marked.
     NaN where the transport has no such value, or none yet.
     """
 
@@ -58,14 +59,15 @@ class Samples:
     model_min_rtt_s: Floats
     longterm_bytes: Floats
     shortterm_bytes: Floats
+    alpha: Floats
 
 
 STATES = (
     *("slow_start", "css", "congestion_avoidance"),
     *("startup", "drain", "probe_bw_down", "probe_bw_cruise", "probe_bw_refill", "probe_bw_up"),
-    "probe_rtt",
+    *("probe_rtt", "recovery"),
 )
-"""States of the CCAs over QUIC that say in which they are: slow starts, and BBRv3's."""
+"""States of the CCAs over QUIC that say in which they are: of windows that grow, and BBRv3's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,7 @@ _TRANSPORTS: Mapping[str, Mapping[str, _Source]] = {
         "model_min_rtt_s": _Source(("path_min_rtt_us",), _in(US)),
         "longterm_bytes": _Source(("inflight_longterm_bytes",)),
         "shortterm_bytes": _Source(("inflight_shortterm_bytes",)),
+        "alpha": _Source(("alpha_ppm",), _in(1e-6)),
     },
     # A sender of datagrams has no state that could be sampled.
     "udp": {},
@@ -135,11 +138,12 @@ _TRANSPORTS: Mapping[str, Mapping[str, _Source]] = {
 _MAY_BE_NULL = frozenset(
     {"min_rtt_us", "pacing_bps", "flow_limited_us", "app_limited_us", "in_flight_bytes"}
 )
+_NAMED = frozenset({"state"})
 # Not written by endpoints older than these fields, whose raw data can still be read.
 _MAY_BE_ABSENT = frozenset({"sacked", "retrans_out", "app_limited_us", "busy_us", "ca_state"}) | {
     # Of some CCAs only.
     *("state", "cycle", "max_bw_bps", "path_min_rtt_us"),
-    *("inflight_longterm_bytes", "inflight_shortterm_bytes"),
+    *("inflight_longterm_bytes", "inflight_shortterm_bytes", "alpha_ppm"),
 }
 
 
@@ -151,7 +155,7 @@ def read(events: list[dict[str, Any]], transport: str, file: str) -> Samples:
         value = event.get(key, 0)
         if (key in _MAY_BE_NULL and value is None) or (key in _MAY_BE_ABSENT and key not in event):
             return math.nan
-        if key == "state":
+        if key in _NAMED:
             return _state(event[key], file)
         return field(event, key, file)
 

@@ -8,7 +8,7 @@ from ipaddress import IPv4Address
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Cell, Flow, Iperf3Workload, Pep
+from fairc.compiler.plan import Cell, Flow, Iperf3Workload, Pep, Subflow
 
 from .pcap import TCP, UDP, Packets
 
@@ -35,7 +35,7 @@ def packets_of(cell: Cell, flow: Flow, packets: Packets) -> Bools:
         found = packets.destination == int(IPv4Address(flow.client_address))
         found &= packets.destination_port == flow.port
     else:
-        found = packets.source == int(IPv4Address(flow.address))
+        found = np.isin(packets.source, _servers(flow))
         found &= packets.source_port == flow.port
     # Only of the few that are left: each of a hundred users has a hundredth of the packets.
     found[found] = np.isin(packets.protocol[found], _PROTOCOLS[flow.transport])
@@ -53,9 +53,23 @@ def acks_of(flow: Flow, packets: Packets) -> Bools:
         found = packets.source == int(IPv4Address(flow.client_address))
         found &= packets.source_port == flow.port
     else:
-        found = packets.destination == int(IPv4Address(flow.address))
+        found = np.isin(packets.destination, _servers(flow))
         found &= packets.destination_port == flow.port
     return np.asarray(found & np.isin(packets.protocol, _PROTOCOLS[flow.transport]), np.bool_)
+
+
+def _servers(flow: Flow) -> list[int]:
+    """Return the addresses of a flow's server."""
+    addresses = {flow.address, *(path.address for path in flow.subflows)}
+    return [int(IPv4Address(address)) for address in sorted(addresses)]
+
+
+def ends_of(path: Subflow, packets: Packets) -> Bools:
+    """Return which packets are between the two addresses of a subflow, in either direction."""
+    server, client = int(IPv4Address(path.address)), int(IPv4Address(path.client_address))
+    there = (packets.source == server) & (packets.destination == client)
+    back = (packets.source == client) & (packets.destination == server)
+    return np.asarray(there | back, np.bool_)
 
 
 def middle_of(pep: Pep, packets: Packets) -> Bools:

@@ -112,6 +112,7 @@ def _models(measurement: Measurement) -> Columns:
         "min_rtt_s": "model_min_rtt_s",
         "inflight_longterm_bytes": "longterm_bytes",
         "inflight_shortterm_bytes": "shortterm_bytes",
+        "alpha": "alpha",
     }
     return {
         "flow": _texts([name for name, _, _ in parts], [len(rows) for _, _, rows in parts]),
@@ -238,8 +239,8 @@ SAMPLES = Table(
 
 MODELS = Table(
     "models",
-    "what the CCA of a connection thinks of the path at one time; only of `bbr3` and of"
-    " `slow_start: hystartpp` over QUIC",
+    "what the CCA of a connection thinks of the path at one time; only of `bbr3`, `prague`"
+    " and `slow_start: hystartpp` over QUIC",
     (
         CELL,
         FLOW,
@@ -251,6 +252,7 @@ MODELS = Table(
         Column("min_rtt_s", "DOUBLE", "s", "estimated RTT without a queue; null: none yet"),
         Column("inflight_longterm_bytes", "DOUBLE", "B", "long-term bound; null: none"),
         Column("inflight_shortterm_bytes", "DOUBLE", "B", "short-term bound; null: none"),
+        Column("alpha", "DOUBLE", "", "average share of packets with marks; null: none yet"),
     ),
     _models,
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import math
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import update_wrapper
 
 from fairc.compiler.plan import MetricRequest
@@ -140,7 +140,7 @@ class Metric:
     compute: returns all values of one cell from its measurement and a request.
     traces: returns the metric's time series, if it has any. curves: returns its other curves.
     figure: the default figure that shows it over time; empty for none. course: for `line` over
-    time. distribution: for `cdf` within cells.
+    time; courses: for other values than the first, by name. distribution: for `cdf` within cells.
     """
 
     name: str
@@ -150,6 +150,7 @@ class Metric:
     curves: Callable[[Measurement, MetricRequest], tuple[Curve, ...]] | None = None
     figure: str = ""
     course: Course | None = None
+    courses: Mapping[str, Course] = field(default_factory=dict)
     distribution: Distribution | None = None
 
     @property

@@ -31,21 +31,27 @@ VALUES = (TOTAL, QUEUE, RANDOM)
 
 
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
-    queue = flow.queue
-    left = flow.left & measurement.counts(queue.left_s) & ~queue.behind.pending
-    if not left.any():
+    sent = missing = came = refused = 0
+    for one in flow.passages:
+        queue = one.queue
+        left = one.left & measurement.counts(queue.left_s) & ~queue.behind.pending
+        sent += int(left.sum())
+        missing += int((left & queue.behind.lost).sum())
+        entered = one.entered & measurement.counts(queue.seconds(queue.entered))
+        entered &= ~queue.through.pending
+        came += int(entered.sum())
+        refused += int((entered & queue.through.lost).sum())
+    if not sent:
         reason = "no packet of the flow passed the bottleneck"
         return tuple(value.of(None, flow.name, reason) for value in VALUES)
-    lost = float((left & queue.behind.lost).sum() / left.sum())
-    if queue.blind:
+    lost = missing / sent
+    if any(one.queue.blind for one in flow.passages):
         return (
             TOTAL.of(None, flow.name, UNSEEN),
             QUEUE.of(None, flow.name, UNSEEN),
             RANDOM.of(lost, flow.name),
         )
-    entered = flow.entered & measurement.counts(queue.seconds(queue.entered))
-    entered &= ~queue.through.pending
-    dropped = float((entered & queue.through.lost).sum() / max(1, entered.sum()))
+    dropped = refused / max(1, came)
     passed = (1 - dropped) * (1 - lost) * (1 - policed_loss(measurement, flow))
     return (
         TOTAL.of(1 - passed, flow.name),

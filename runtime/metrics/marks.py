@@ -33,18 +33,21 @@ ECN, NOT_ECT, CE = 3, 0, 3
 
 
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
-    queue = flow.queue
-    if queue.blind:
+    if any(one.queue.blind for one in flow.passages):
         return MARKS.of(None, flow.name, UNSEEN), COUNT.of(None, flow.name, UNSEEN)
-    came = queue.entered.tos & ECN
-    ours = flow.entered & measurement.counts(queue.seconds(queue.entered)) & ~queue.through.pending
-    ours &= (came != NOT_ECT) & (came != CE)
-    found = queue.through.found[ours]
-    if not len(found):
+    arrived = marked = 0
+    for one in flow.passages:
+        queue = one.queue
+        came = queue.entered.tos & ECN
+        ours = one.entered & measurement.counts(queue.seconds(queue.entered))
+        ours &= ~queue.through.pending & (came != NOT_ECT) & (came != CE)
+        found = queue.through.found[ours]
+        arrived += len(found)
+        marked += int(np.sum(queue.left.tos[found[found >= 0]] & ECN == CE))
+    if not arrived:
         reason = f"no packet of the flow arrived as ECT {measurement.when}"
         return MARKS.of(None, flow.name, reason), COUNT.of(None, flow.name, reason)
-    marked = int(np.sum(queue.left.tos[found[found >= 0]] & ECN == CE))
-    return MARKS.of(marked / len(found), flow.name), COUNT.of(marked, flow.name)
+    return MARKS.of(marked / arrived, flow.name), COUNT.of(marked, flow.name)
 
 
 METRIC = Metric("marks", (MARKS, COUNT), per_flow(_of_flow))

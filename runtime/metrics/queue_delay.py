@@ -37,15 +37,20 @@ ALIKE = "the flow's packets are alike, and the queue dropped some: give each ano
 
 def _delays(measurement: Measurement, flow: FlowRecord) -> Floats:
     """Return the queueing delay of each packet of a flow that counts, s."""
-    queue = flow.queue
-    delay = queue.delay_s[flow.left & measurement.counts(queue.left_s)]
-    return delay[np.isfinite(delay)]
+    each = (
+        one.queue.delay_s[one.left & measurement.counts(one.queue.left_s)] for one in flow.passages
+    )
+    delay: Floats = np.concatenate([*each])
+    known: Floats = delay[np.isfinite(delay)]
+    return known
 
 
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
     delay = _delays(measurement, flow)
     if not len(delay):
-        passed = bool((flow.left & measurement.counts(flow.queue.left_s)).any())
+        passed = any(
+            bool((one.left & measurement.counts(one.queue.left_s)).any()) for one in flow.passages
+        )
         reason = UNSEEN if flow.queue.blind else ALIKE if passed else NONE
         return tuple(value.of(None, flow.name, reason) for value in VALUES)
     numbers = (delay.mean(), *percentiles(delay), delay.max())

@@ -4,13 +4,21 @@
     recovery_time.reached = 1 if there is such a slot, else 0
 
 W: frame bytes of the flow at its bottleneck's exit, apportioned by serialisation time. C: bits that
-the link can send in the slot, at the rate that it then has. after: the time of the change, s after
+the link can send in the slot, at the rate that it then has. Where a flow takes several paths, W
+adds up over their bottlenecks, and C over those that a path leads to at that time which is not
+down. after: the time of the change, s after
 the epoch. Slots follow each other from there on (option `slot`, 1 s by default) and lie wholly
 inside the flow's time; the smallest value is one slot. `to` is 80 % by default. A share of the link
 is meant: where other flows compete, choose `to` below what the flow can get.
 
-A flow that does not recover before it ends has no value; over repetitions it counts as larger than
-any value in medians and percentiles. A mean leaves it out, with a remark. A flow that starts after
+Option `every`: the changes come at after, after + every, ... A recovery is looked for until the
+next change; a change that the flow does not last through until the next one does not count. The
+value is then the median over the changes, in which one without a recovery is larger than any, and
+`reached` the share of the changes with one.
+
+A flow that does not recover before it ends (or after the median change) has no value; over
+repetitions it counts as larger than any
+value in medians and percentiles. A mean leaves it out, with a remark. A flow that starts after
 the change, or ends within a slot of it, has neither value, for it shows nothing.
 
 Unit: s (reached: 1). Source: RFC 5166, section 2.2 (responding to sudden changes: the time until
@@ -21,7 +29,10 @@ once.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
+from numpy.typing import NDArray
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
@@ -29,40 +40,70 @@ from fairc.runtime.measurement.results import MetricValue
 
 from .base import Metric, Value
 
+Floats = NDArray[np.float64]
+
 TIME = Value("recovery_time", "s", "from the change until the flow uses its link again")
-REACHED = Value("recovery_time.reached", "1", "1 if the flow recovered, else 0")
+REACHED = Value("recovery_time.reached", "1", "share of the changes after which it recovered")
 SLOT_S, TO = 1.0, 0.8
 
 
-def _of_flow(
-    measurement: Measurement, flow: FlowRecord, after_s: float, to: float, slot_s: float
-) -> tuple[MetricValue, ...]:
-    slots = int(np.floor((flow.end_s - after_s) / slot_s + 1e-9))
-    if flow.start_s > after_s or slots < 1:
-        reason = f"the flow was not there at the change at {after_s:g} s, and a slot after it"
-        return TIME.of(None, flow.name, reason), REACHED.of(None, flow.name, reason)
-    edges_s = after_s + slot_s * np.arange(slots + 1, dtype=np.float64)
-    capacity = measurement.histories[flow.queue.place].capacity_bits(edges_s)
+def _changes(flow: FlowRecord, after_s: float, every_s: float | None, slot_s: float) -> Floats:
+    """Return the changes whose recovery a flow shows, and when the last one's ends, s."""
+    if every_s is None:
+        slots = np.floor((flow.end_s - after_s) / slot_s + 1e-9)
+        return np.array([after_s, after_s + slots * slot_s]) if slots >= 1 else np.empty(0)
+    count = int(np.floor((flow.end_s - after_s) / every_s + 1e-9))
+    return after_s + every_s * np.arange(count + 1, dtype=np.float64)
+
+
+def _recovery_s(measurement: Measurement, flow: FlowRecord, edges_s: Floats, to: float) -> float:
+    """Return the time from the first edge to the end of the first slot that is used, s; infinite:
+    there is none.
+    """
+    capacity = measurement.capacity_bits(flow, edges_s)
     used = 8 * flow.frame_bytes(edges_s)
     # A slot exactly at the limit reaches it, however the sums are rounded.
     reached = np.flatnonzero((capacity > 0) & (used >= to * capacity * (1 - 1e-9)))
-    if not len(reached):
-        reason = f"no slot of {slots * slot_s:g} s after the change reached {to:.0%} of the rate"
-        never = TIME.of(None, flow.name, reason, censored=(1, 1))
-        return never, REACHED.of(0.0, flow.name)
-    time_s = float(edges_s[reached[0] + 1]) - after_s
-    return TIME.of(time_s, flow.name, censored=(0, 1)), REACHED.of(1.0, flow.name)
+    return float(edges_s[reached[0] + 1] - edges_s[0]) if len(reached) else np.inf
+
+
+def _of_flow(
+    measurement: Measurement,
+    flow: FlowRecord,
+    after_s: float,
+    every_s: float | None,
+    to: float,
+    slot_s: float,
+) -> tuple[MetricValue, ...]:
+    changes_s = _changes(flow, after_s, every_s, slot_s)
+    if flow.start_s > after_s or len(changes_s) < 2:
+        reason = f"the flow was not there at the change at {after_s:g} s, and a slot after it"
+        return TIME.of(None, flow.name, reason), REACHED.of(None, flow.name, reason)
+    times_s = []
+    for begin_s, end_s in pairwise(changes_s.tolist()):
+        slots = int(np.floor((end_s - begin_s) / slot_s + 1e-9))
+        edges_s = begin_s + slot_s * np.arange(slots + 1, dtype=np.float64)
+        times_s.append(_recovery_s(measurement, flow, edges_s, to))
+    share = REACHED.of(float(np.isfinite(times_s).mean()), flow.name)
+    middle_s = float(np.median(times_s))
+    if not np.isfinite(middle_s):
+        rest = "" if every_s is None else f" after {np.isinf(times_s).sum()} of {len(times_s)}"
+        lasts_s = float(changes_s[1] - changes_s[0])
+        reason = f"no slot of {lasts_s:g} s after the change reached {to:.0%} of the rate{rest}"
+        return TIME.of(None, flow.name, reason, censored=(1, 1)), share
+    return TIME.of(middle_s, flow.name, censored=(0, 1)), share
 
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
     """Return the recovery time of each requested flow (default: all flows)."""
     option = request.options.get
     after_s, to = float(option("after", 0.0)), float(option("to", TO))
-    slot_s = float(option("slot", SLOT_S))
+    slot_s, every = float(option("slot", SLOT_S)), option("every")
+    every_s = None if every is None else float(every)
     return tuple(
         value
         for flow in measurement.sessions(request.sessions)
-        for value in _of_flow(measurement, flow, after_s, to, slot_s)
+        for value in _of_flow(measurement, flow, after_s, every_s, to, slot_s)
     )
 
 

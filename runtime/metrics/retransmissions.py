@@ -43,10 +43,14 @@ def _sent_again(measurement: Measurement, flow: FlowRecord) -> float | None:
 
 
 def _sent(measurement: Measurement, flow: FlowRecord) -> int:
-    queue = flow.queue
-    if queue.blind:
-        return int((flow.left & measurement.counts(queue.left_s)).sum())
-    return int((flow.entered & measurement.counts(queue.seconds(queue.entered))).sum())
+    sent = 0
+    for one in flow.passages:
+        queue = one.queue
+        if queue.blind:
+            sent += int((one.left & measurement.counts(queue.left_s)).sum())
+        else:
+            sent += int((one.entered & measurement.counts(queue.seconds(queue.entered))).sum())
+    return sent
 
 
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:

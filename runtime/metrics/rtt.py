@@ -17,6 +17,9 @@ pings: small packets between the flow's hosts on the idle network before the epo
 the base RTT without queueing. `srtt` is what the sender makes of it. Percentiles interpolate
 linearly.
 
+A flow over Multipath TCP has rtt.subflow for each of its paths, named after the flow and the path,
+`one-wifi`: the mean over the packets that its subflows transmitted there.
+
 Over time: the mean of the packets transmitted in each slot of 100 ms. The curve `distribution` has
 the whole distribution: x is the RTT that a share y of the packets does not exceed, in steps of 0.5
 %; scale is the number of packets.
@@ -27,6 +30,8 @@ Improving round-trip time estimates in reliable transport protocols, 1987; RFC 2
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -41,6 +46,7 @@ from .distribution import distribution, percentile_values, percentiles
 MEAN = Value("rtt.mean", "s", "mean RTT of the packets")
 MIN = Value("rtt.min", "s", "smallest RTT of a packet")
 BASE = Value("rtt.base", "s", "median round trip of pings on the idle network")
+SUBFLOW = Value("rtt.subflow", "s", "mean RTT of the packets on one path of a flow over MPTCP")
 PERCENTILES = percentile_values("rtt", "s", "the packets' RTTs")
 
 
@@ -53,14 +59,24 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
         none = f"no packet was acknowledged {measurement.when}"
         values = (MEAN, MIN, *PERCENTILES)
         mean, least, *rest = (v.of(None, flow.name, trips.unknown or none) for v in values)
-        return (mean, least, base, *rest)
+        return (mean, least, base, *rest, *_of_subflows(measurement, flow))
     numbers = percentiles(rtts)
     return (
         MEAN.of(float(rtts.mean()), flow.name),
         MIN.of(float(rtts.min()), flow.name),
         base,
         *(value.of(n, flow.name) for value, n in zip(PERCENTILES, numbers, strict=True)),
+        *_of_subflows(measurement, flow),
     )
+
+
+def _of_subflows(measurement: Measurement, flow: FlowRecord) -> Iterator[MetricValue]:
+    for path in flow.plan.subflows:
+        trips = measurement.round_trips(flow, path)
+        rtts = trips.rtt_s[measurement.counts(trips.sent_s)]
+        none = trips.unknown or f"no packet was acknowledged {measurement.when}"
+        mean = float(rtts.mean()) if len(rtts) else None
+        yield SUBFLOW.of(mean, f"{flow.name}-{path.name}", none)
 
 
 def traces(measurement: Measurement, request: MetricRequest) -> tuple[Trace, ...]:
@@ -91,7 +107,7 @@ def curves(measurement: Measurement, request: MetricRequest) -> tuple[Curve, ...
 
 METRIC = Metric(
     "rtt",
-    (MEAN, MIN, BASE, *PERCENTILES),
+    (MEAN, MIN, BASE, *PERCENTILES, SUBFLOW),
     per_flow(_of_flow),
     traces,
     curves,

@@ -30,6 +30,7 @@ class ImpreciseValue:
     """A value that is not precise enough.
 
     imprecision: the larger half of its interval, relative if its goal is; None without an interval.
+    allowed: what it may be here.
     """
 
     goal: Goal
@@ -37,6 +38,7 @@ class ImpreciseValue:
     flow: str | None
     load: int | None
     imprecision: float | None
+    allowed: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,8 @@ class StoppingRule:
                 [*(name for name, _ in self._goals), *(full_name(t.metric) for t in terms)]
             )
         )
-        self._measured = plan.measure
+        self._measured = (*plan.measure, *plan.implied)
+        self._bindings = bindings
         self._repeated = repeated(plan)
         self.looks = looks(plan.precision.least, plan.repeat)
         groups: dict[tuple[str, ...], list[str]] = {}
@@ -142,6 +145,7 @@ class StoppingRule:
     def _of_goal(
         self, configuration: str, cells: Sequence[CellValues], name: str, goal: Goal
     ) -> Iterable[ImpreciseValue]:
+        allowed = goal.within_of(self._bindings[configuration])
         of: dict[Measure, list[float]] = {}
         for value in (v for cell in cells if cell.outcome.counts for v in cell.values):
             if value.measure.metric == name:
@@ -149,18 +153,18 @@ class StoppingRule:
                 sizes += [] if value.size is None else [value.size]
         absent = self._names_flows(name) and any(cell.outcome.counts for cell in cells)
         if not of and not absent:
-            yield ImpreciseValue(goal, configuration, None, None, None)
+            yield ImpreciseValue(goal, configuration, None, None, None, allowed)
         for measure, values in of.items():
             found = self._repeated.median(values)
             half = imprecision(found)
             if half is not None and goal.relative and half > 0:
                 middle = found.value or 0.0
                 half = half / middle if middle > 0 else None
-            if half is None or half > goal.within:
-                yield ImpreciseValue(goal, configuration, measure.flow, measure.load, half)
+            if half is None or half > allowed:
+                yield ImpreciseValue(goal, configuration, measure.flow, measure.load, half, allowed)
 
     def _names_flows(self, metric: str) -> bool:
-        """Return whether `measure` names the flows of a metric: where these are absent, it has no
+        """Return whether a request names the flows of a metric: where these are absent, it has no
         value.
         """
         name = request_label(metric)

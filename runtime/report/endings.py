@@ -47,10 +47,7 @@ def ended(run: Run) -> RangeSummary:
     found = endings(run)
     goals = listed(
         [
-            *(
-                f"{one_line(goal.metric)} is known within {_size(goal, goal.within)}"
-                for goal in ends.goals
-            ),
+            *(f"{one_line(goal.metric)} is known within {_allowed(goal)}" for goal in ends.goals),
             *(["all claims are decided"] if ends.claims else []),
         ]
     )
@@ -140,7 +137,7 @@ def _imprecise(run: Run, value: ImpreciseValue) -> str:
     if value.imprecision is None:
         size = "without an interval"
     else:
-        goal = _size(value.goal, value.goal.within)
+        goal = _size(value.goal, value.allowed)
         sizes = (_size(value.goal, value.imprecision, digits) for digits in (3, 4, 5, 6))
         size = (
             f"within {next((text for text in sizes if text != goal), f'barely more than {goal}')}"
@@ -149,6 +146,12 @@ def _imprecise(run: Run, value: ImpreciseValue) -> str:
     bindings = scene.bindings if scene else {}
     where = ", ".join(f"{one_line(k)} = {one_line(v)}" for k, v in bindings.items())
     return f"{one_line(value.goal.metric)}{flow}{load} {size}{f' ({where})' if where else ''}"
+
+
+def _allowed(goal: Goal) -> str:
+    """Write the precision of a goal, or the range of it over all configurations."""
+    ends = dict.fromkeys((goal.halves[0], goal.halves[-1]))
+    return " to ".join(_size(goal, half) for half in ends)
 
 
 def _size(goal: Goal, size: float, digits: int = 3) -> str:

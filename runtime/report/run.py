@@ -149,6 +149,16 @@ class Run:
         }
 
     @cached_property
+    def subflows(self) -> dict[str, tuple[str, str]]:
+        """The flow and the path that each name of subflows stands for: `one-wifi`."""
+        return {
+            f"{label_of(flow)}-{path.name}": (label_of(flow), path.name)
+            for scene in self.scenes.values()
+            for flow in scene.flows
+            for path in flow.subflows
+        }
+
+    @cached_property
     def sessions(self) -> tuple[str, ...]:
         """The sessions that fairness compares: the flows that `measure` names, else all flows."""
         for request in self.plan.measure:

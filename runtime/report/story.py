@@ -177,6 +177,7 @@ def _network(scene: Cell) -> str:
     loss = _losses(scene)
     if loss:
         parts.append(f"random loss {quantity(loss * 100, '%')}{_in_bursts(scene)}")
+    parts += _traits([scene])
     return f"{link} with {listed([p for p in parts if p])}"
 
 
@@ -209,7 +210,33 @@ def _ranges(scenes: list[Cell]) -> str:
         low, high = (quantity(p * 100, "%") for p in (losses[0], losses[-1]))
         parts.append(f"random loss {low}" if low == high else f"random loss {low} to {high}")
     parts.append(_transmission(scenes))
+    parts += _traits(scenes)
     return f"{text} with {listed([p for p in parts if p])}"
+
+
+def _traits(scenes: list[Cell]) -> list[str]:
+    """Return what links do beyond rate, delay, loss and queue, as far as any link does it."""
+    interfaces = [i for scene in scenes for node in scene.nodes for i in node.interfaces]
+    return [text for text, has in _TRAITS.items() if any(map(has, interfaces))]
+
+
+def _ever(attribute: str, interface: Interface) -> set[Any]:
+    """Return the values that an attribute of the interface's impairment takes."""
+    found = (interface.impairment, *(change.impairment for change in interface.changes))
+    return {getattr(each, attribute) for each in found if each is not None}
+
+
+_TRAITS: Mapping[str, Callable[[Interface], bool]] = {
+    "a rate that changes with time": lambda i: any(change.rate_bps for change in i.changes),
+    "a delay that changes with time": lambda i: len(_ever("delay_ns", i)) > 1,
+    "losses that change with time": lambda i: len(_ever("loss", i)) > 1,
+    "jitter": lambda i: any(_ever("jitter_ns", i)),
+    "reordering": lambda i: any(_ever("reorder", i)),
+    "duplicates": lambda i: any(_ever("duplicate", i)),
+    "a policer": lambda i: i.arriving_bucket is not None,
+    "ECN bleached on the way": lambda i: i.arriving_ecn == "bleach",
+    "ECN-capable packets marked on the way": lambda i: i.arriving_ecn == "mark",
+}
 
 
 def _transmission(scenes: list[Cell]) -> str:

@@ -420,6 +420,6 @@ def read_cell(folder: Path, plan: Plan, line: bytes, number: int) -> Cell:
     fits = cell.experiment == plan.experiment and len(cell.bindings) == len(plan.axes)
     for axis, (name, value) in zip(plan.axes, cell.bindings.items(), strict=False):
         fits = fits and name == axis.name and value in axis.values
-    if not fits or not all(amount.covers(cell.bindings) for amount in plan.requests.amounts):
+    if not fits or not all(amount.covers(cell.bindings) for amount in plan.amounts):
         raise StoreError(f"{folder / CELLS}:{number} is not a cell of the plan in {PLAN}")
     return cell

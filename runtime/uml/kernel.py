@@ -8,11 +8,12 @@ import hashlib
 import io
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -25,10 +26,13 @@ from . import source
 
 BUILD_COMMAND = "fairc image build"
 OTHER_WAYS = (
-    "`fairc image build --kernel-source FILE` with a linux-source tarball of that series,"
+    "`fairc image build --kernel FILE` with a linux-source tarball of that series,"
     " `fairc image load FILE --trust` with what another machine saved, or `--engine vm`"
 )
 PARTS = ("kernel", "config", "version")
+# How patches of one's own are numbered, before those of the engine.
+YOURS = "00-{number:02}-"
+_YOURS = re.compile(r"00-[0-9]+-")
 REPORT_EVERY_S = 5.0
 # How the lines of a build begin (mmdebstrap, build.sh) at which a step does.
 FETCHING = 'I: running --customize-hook in shell: sh -c \'chroot "$1" sh'
@@ -134,11 +138,7 @@ def build(progress: Callable[[str], None] = lambda _: None, tarball: Path | None
     existing = find()
     if existing is not None:
         return existing
-    if shutil.which("mmdebstrap") is None:
-        raise EngineUnavailable(
-            ("mmdebstrap is not installed",),
-            "sudo apt-get install --no-install-recommends mmdebstrap",
-        )
+    require_mmdebstrap()
     if tarball is not None and not tarball.is_file():
         raise EngineUnavailable((f"{tarball} is not a file",), "name a linux-source tarball")
     with image.whole_build(folder()) as work:
@@ -159,11 +159,19 @@ def build(progress: Callable[[str], None] = lambda _: None, tarball: Path | None
     return require()
 
 
+def require_mmdebstrap() -> None:
+    """Raise EngineUnavailable unless mmdebstrap is installed."""
+    if shutil.which("mmdebstrap") is None:
+        raise EngineUnavailable(
+            ("mmdebstrap is not installed",),
+            "sudo apt-get install --no-install-recommends mmdebstrap",
+        )
+
+
 def _compile(work: Path, progress: Callable[[str], None], tarball: Path | None) -> None:
-    """Write the parts of the kernel and its source's archive into `work`."""
-    here = shlex.quote
+    """Write the parts of the standard kernel and its source's archive into `work`."""
     fetch = (
-        f'cp {here(str(tarball.absolute()))} "$1/build/{source.TARBALL}"'
+        f'cp {shlex.quote(str(tarball.absolute()))} "$1/build/{source.TARBALL}"'
         if tarball is not None
         else f'chroot "$1" sh -ec "cd /tmp; apt-get download --quiet {source.PACKAGE};'
         f" dpkg-deb --fsys-tarfile {source.PACKAGE}_*.deb"
@@ -171,14 +179,34 @@ def _compile(work: Path, progress: Callable[[str], None], tarball: Path | None) 
         f' rm {source.PACKAGE}_*.deb"'
     )
     copy_in = [*source.BUILD, source.CONFIGURATION, source.PATCHES]
-    leaves = " ".join(f"/build/{name}" for name in (*PARTS, source.TARBALL))
+    in_debian(work, progress, copy_in, [fetch], "build.sh", (*PARTS, source.TARBALL))
+
+
+def in_debian(
+    work: Path,
+    progress: Callable[[str], None],
+    copy_in: Sequence[Path],
+    fetch: Sequence[str],
+    script: str,
+    leaves: Sequence[str],
+    what: str = "the kernel of the engine `uml`",
+    remedy: str = OTHER_WAYS,
+) -> None:
+    """Run a script in a Debian root with a compiler.
+
+    copy_in: the files that it finds in its folder, /build. fetch: hooks of mmdebstrap that bring
+    others. leaves: the files there that go to `work`. what, remedy: of the error.
+    Raises EngineUnavailable.
+    """
+    here = shlex.quote
+    files = " ".join(f"/build/{name}" for name in leaves)
     environment = " ".join(f"{name}={here(v)}" for name, v in source.BUILD_ENVIRONMENT.items())
     hooks = (
         'mkdir "$1/build"',
         f"copy-in {' '.join(here(str(path)) for path in copy_in)} /build",
-        fetch,
-        f'chroot "$1" env {environment} sh /build/build.sh',
-        f"copy-out {leaves} {here(str(work))}",
+        *fetch,
+        f'chroot "$1" env {environment} sh /build/{script}',
+        f"copy-out {files} {here(str(work))}",
     )
     command = [
         *("mmdebstrap", "--variant=minbase", "--format=null"),
@@ -198,7 +226,8 @@ def _compile(work: Path, progress: Callable[[str], None], tarball: Path | None) 
         _follow(process.stdout, kept, progress)
         process.wait()
     if process.returncode:
-        raise EngineUnavailable((f"{_failure(log.read_text())} ({log})",), OTHER_WAYS)
+        why = _failure(log.read_text())
+        raise EngineUnavailable((f"{what} could not be built: {why} ({log})",), remedy)
 
 
 def _follow(lines: IO[bytes], kept: IO[str], progress: Callable[[str], None]) -> None:
@@ -231,5 +260,7 @@ def _failure(log: str) -> str:
     if any("Unable to locate package" in line or "No packages found" in line for line in lines):
         why = f"Debian has no {source.PACKAGE} any more"
     if (broken := [line for line in lines if line.startswith("applying ")]) and "FAILED" in why:
-        why = f"{broken[-1].removeprefix('applying ')} does not apply: {why}"
-    return f"the kernel of the engine `uml` could not be built: {why}"
+        patch = broken[-1].removeprefix("applying ")
+        whose = "your patch" if (own := _YOURS.match(patch)) else "the engine's patch"
+        why = f"{whose} {patch[own.end() if own else 0 :]} does not apply: {why}"
+    return why

@@ -38,21 +38,7 @@ def boot(kernel: Kernel, image: Image) -> str:
 
     Raises EngineUnavailable when it does not boot.
     """
-    talkative = [word for word in machine.kernel_arguments(image.variant) if word != "quiet"]
-    with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("uml")) as scratch:
-        folder = Path(scratch)
-        (folder / machine.INITRD).write_bytes(initramfs.pack(_entries(image)))
-        (folder / machine.EXCHANGE).write_bytes(bytes(mmap.PAGESIZE))
-        guest = machine.Machine(
-            kernel, image.root, folder, None, talkative, image.variant.memory_bytes
-        )
-        why = ""
-        try:
-            while not guest.ends_within(LOOK_EVERY_S) and not why:
-                why = guest.overrun(LIMITS)
-        finally:
-            guest.close()
-        console = (folder / "console").read_text(errors="replace")
+    console, why = ask(kernel, image, INIT)
     if BOOTED in console:
         return "seccomp" if FOLLOWED_BY_SECCOMP in console else "ptrace"
     if not is_open_to_all(NULL):
@@ -67,19 +53,40 @@ def boot(kernel: Kernel, image: Image) -> str:
     )
 
 
+def ask(kernel: Kernel, image: Image, init: str) -> tuple[str, str]:
+    """Boot a machine whose first program is a script of busybox; return its console, and why it had
+    to be stopped, or nothing.
+    """
+    talkative = [word for word in machine.kernel_arguments(image.variant) if word != "quiet"]
+    with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("uml")) as scratch:
+        folder = Path(scratch)
+        (folder / machine.INITRD).write_bytes(initramfs.pack(_entries(image, init)))
+        (folder / machine.EXCHANGE).write_bytes(bytes(mmap.PAGESIZE))
+        guest = machine.Machine(
+            kernel, image.root, folder, None, talkative, image.variant.memory_bytes
+        )
+        why = ""
+        try:
+            while not guest.ends_within(LOOK_EVERY_S) and not why:
+                why = guest.overrun(LIMITS)
+        finally:
+            guest.close()
+        return (folder / "console").read_text(errors="replace"), why
+
+
 def is_open_to_all(device: Path) -> bool:
     """Return whether every user may read and write a device."""
     return device.stat().st_mode & 0o666 == 0o666
 
 
-def _entries(image: Image) -> list[initramfs.Entry]:
+def _entries(image: Image, init: str) -> list[initramfs.Entry]:
     directory, file = initramfs.DIRECTORY | 0o755, initramfs.FILE | 0o755
     console = initramfs.CHARACTER_DEVICE | 0o600
     return [
         initramfs.Entry("bin", directory),
         initramfs.Entry("dev", directory),
         initramfs.Entry("dev/console", console, device=(5, 1)),
-        initramfs.Entry("init", file, INIT.encode()),
+        initramfs.Entry("init", file, init.encode()),
         initramfs.Entry("bin/busybox", file, image.busybox.read_bytes()),
     ]
 

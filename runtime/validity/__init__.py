@@ -9,7 +9,7 @@ delay       base RTT, jitter
 loss        random losses; drops where there should be none
 order       the queue's order, copies, and packets that overtake others
 buffers     what a queue holds
-marking     what links do to ECN
+marking     code points of flows; what links do to them and to ECN
 captures    complete, consistent; no super-packets
 counters    a cell without captures: what its verdict rests on
 endpoints   CCA, exit of the programs, limits of the hosts
@@ -42,7 +42,7 @@ from .finding import Check, Finding, Verdict
 from .guest import machine_load, notes
 from .loads import page_loads
 from .loss import loss_counts, other_drops, random_loss
-from .marking import marking
+from .marking import code_points, marking
 from .options import transport_options
 from .order import copies, overtaking, queue_order
 from .peps import proxies
@@ -63,6 +63,7 @@ CHECKS: tuple[Check, ...] = (
     transmission,
     random_loss,
     marking,
+    code_points,
     copies,
     overtaking,
     queue_order,

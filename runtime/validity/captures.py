@@ -68,7 +68,7 @@ def of_flows(measurement: Measurement, queue: QueueRecord, packets: Packets) -> 
     """
     found = np.zeros(len(packets), np.bool_)
     for flow in measurement.flows:
-        if flow.queue is queue:
+        if flow.at(queue) is not None:
             found |= packets_of(measurement.cell, flow.plan, packets)
     for pep in measurement.cell.peps:
         found |= middle_of(pep, packets)
@@ -99,8 +99,11 @@ def frame_sizes(measurement: Measurement) -> Iterator[Finding]:
     if measurement.cell.peps:  # each part of a split connection has a path of its own
         return
     for flow in measurement.flows:
-        largest = int(flow.queue.entered.frame_bytes[flow.entered].max(initial=0))
-        if flow.plan.frame_bytes < largest <= flow.queue.interface.frame_bytes:
+        largest = max(
+            int(one.queue.entered.frame_bytes[one.entered].max(initial=0)) for one in flow.passages
+        )
+        allowed = max(one.queue.interface.frame_bytes for one in flow.passages)
+        if flow.plan.frame_bytes < largest <= allowed:
             yield Finding(
                 "invalid",
                 f"flow {flow.name} sent frames of {largest} bytes: more than its path allows,"

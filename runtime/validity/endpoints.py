@@ -102,6 +102,8 @@ def host_buffers(measurement: Measurement) -> Iterator[Finding]:
             ("listening", "send_buffer_bytes", "send buffer", flow.plan.sender_bytes),
             ("connected", "receive_buffer_bytes", "receive buffer", flow.plan.receiver_bytes),
         ):
+            if flow.plan.subflows and event == "listening":
+                continue  # the kernel sizes them, each subflow's for itself
             sizes = [e[key] // reported for e in reports[event] if key in e]
             if min(sizes, default=planned) < planned:
                 yield Finding(

@@ -1,14 +1,18 @@
-"""Links change the bits of ECN as planned, and leave DSCP alone."""
+"""Hosts and links give packets the code points and the bits of ECN that are planned."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.cell.links import Rewriting
+from fairc.compiler.plan import Flow, Interface
 from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.paths import Place
+from fairc.runtime.measurement.pcap import Packets
+from fairc.runtime.measurement.selection import Bools, acks_of, packets_of
 
 from .finding import Finding, see
 
@@ -16,12 +20,19 @@ ECN = 3
 """The two lower bits of the byte; both set: CE, none: not ECN-capable (RFC 3168, section 5)."""
 
 
-def rewritten(tos: NDArray[np.int64], how: Rewriting | None) -> NDArray[np.int64]:
-    """Return the byte of DSCP and ECN of packets behind a link, from that in front of it."""
-    if how == "bleach":
-        return tos & ~ECN
-    if how == "mark":
-        return np.where(tos & ECN, tos | ECN, tos)
+def rewritten(tos: NDArray[np.int64], arrival: Interface | None) -> NDArray[np.int64]:
+    """Return the byte of DSCP and ECN of packets behind a link, from that in front of it.
+
+    arrival: the interface at the link's end.
+    """
+    if arrival is None:
+        return tos
+    if arrival.arriving_ecn == "bleach":
+        tos = tos & ~ECN
+    elif arrival.arriving_ecn == "mark":
+        tos = np.where(tos & ECN, tos | ECN, tos)
+    if arrival.arriving_dscp is not None:
+        tos = (arrival.arriving_dscp << 2) | (tos & ECN)
     return tos
 
 
@@ -30,10 +41,47 @@ def marking(measurement: Measurement) -> Iterator[Finding]:
     for queue in measurement.seen_queues:
         sent = np.flatnonzero((queue.behind.found >= 0) & (queue.left.ip_bytes > 0))
         before, after = queue.left.tos[sent], queue.delivered.tos[queue.behind.found[sent]]
-        wrong = int((rewritten(before, measurement.paths.rewriting(queue.place)) != after).sum())
+        wrong = int((rewritten(before, measurement.paths.arrival(queue.place)) != after).sum())
         if wrong:
             yield Finding(
                 "invalid",
                 f"{wrong} of {len(sent)} packets have another DSCP or ECN behind {queue.name} than"
                 f" its link gives them: its filter was not in force; {see('cell.json')}",
+            )
+
+
+def code_points(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 20: packets of a flow come to its bottlenecks with the code point that it has, or that
+    the last link before gave them, both ways.
+
+    Flows without one are left alone: Linux answers a packet that it has no socket for with the
+    code point of that packet.
+    """
+    for flow in measurement.flows:
+        if flow.plan.dscp:
+            cell, plan, paths = measurement.cell, flow.plan, measurement.paths
+            yield from _come(measurement, plan, paths.of(plan), partial(packets_of, cell, plan))
+            yield from _come(measurement, plan, paths.back(plan), partial(acks_of, plan))
+
+
+def _come(
+    measurement: Measurement, flow: Flow, way: Sequence[Place], of: Callable[[Packets], Bools]
+) -> Iterator[Finding]:
+    """Yield what is wrong with a flow's packets at the bottlenecks of one of its ways.
+
+    of: which of some packets go this way.
+    """
+    for queue in measurement.seen_queues:
+        if queue.place not in way:
+            continue
+        ends = map(measurement.paths.arrival, way[: way.index(queue.place)])
+        given = [end.arriving_dscp for end in ends if end and end.arriving_dscp is not None]
+        expected = given[-1] if given else flow.dscp
+        found = queue.left.tos[of(queue.left)] >> 2
+        wrong = int((found != expected).sum())
+        if wrong:
+            yield Finding(
+                "invalid",
+                f"{wrong} of {len(found)} packets of {flow.name} come to {queue.name} with another"
+                f" code point than {expected}; {see('cell.json')}",
             )

@@ -80,7 +80,8 @@ def _options(
     """
     over = flow.endpoints.transports
     ways = (*measurement.paths.of(flow.plan), *measurement.paths.back(flow.plan))
-    rewritten = any(measurement.paths.rewriting(place) for place in ways)
+    ends = map(measurement.paths.arrival, ways)
+    rewritten = any(end is not None and end.arriving_ecn is not None for end in ends)
     for transport in ("tcp", "quic") if flow.loads_pages else (flow.plan.transport,):
         for option in _OPTIONS[transport]:
             if rewritten and option.key in ("ecn", "accurate_ecn") and option.event == "accepted":

@@ -8,10 +8,9 @@ import numpy as np
 
 from fairc.cell.links import EMULATED_SLACK_NS, VIRTUAL_SLACK_NS, bucket_bytes
 from fairc.compiler.plan import OUTDATED
-from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement import FlowRecord, Measurement, Passage
 from fairc.runtime.measurement.changes import NS, due
 from fairc.runtime.measurement.queues import QueueRecord
-from fairc.runtime.measurement.slots import apportion
 
 from .finding import BUSY, Finding, see
 
@@ -107,7 +106,8 @@ def overrun(measurement: Measurement) -> Iterator[Finding]:
                 f" rate; {see('qdisc-after.json')}",
             )
         for flow in measurement.flows:
-            share = _share(queue, flow) if flow.queue is queue else 0.0
+            passage = flow.at(queue)
+            share = 0.0 if passage is None else _share(passage, flow)
             if share > 1 + SHARE_TOLERANCE:
                 yield Finding(
                     "invalid",
@@ -128,14 +128,13 @@ def _ahead(queue: QueueRecord) -> float:
     return float((np.maximum.accumulate(behind_s) - behind_s).max())
 
 
-def _share(queue: QueueRecord, flow: FlowRecord) -> float:
+def _share(passage: Passage, flow: FlowRecord) -> float:
     """Return the share of a link's rate that a flow's frames took while it ran."""
     edges_s = np.array([flow.start_s, flow.end_s])
     if flow.end_s <= flow.start_s:
         return 0.0
-    mine = flow.left
-    frames = queue.left.frame_bytes[mine].astype(np.float64)
-    carried = apportion(queue.left_s[mine], queue.serialisation_s[mine], frames, edges_s)[0]
+    queue = passage.queue
+    carried = passage.apportion(queue.left.frame_bytes, edges_s)[0]
     return 8 * float(carried) / float(queue.history.capacity_bits(edges_s)[0])
 
 
@@ -167,13 +166,27 @@ def _late_service(queue: QueueRecord) -> float:
 
 
 def changes(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 21: links change when the plan says so, within 5 ms."""
+    """Rule 21: links and routes change when the plan says so, within 5 ms."""
     for place, history in sorted(measurement.histories.items()):
         late_s = max((done.late_s for done, _ in history.done), default=0.0)
         if late_s > LATE_CHANGE_S:
             yield Finding(
                 "invalid",
                 f"the link at {'/'.join(place)} changed {late_s * 1e3:.1f} ms late: {BUSY}",
+            )
+    for node, done in sorted(measurement.reroutings.items()):
+        late_s = max((each.late_s for each in done), default=0.0)
+        if late_s > LATE_CHANGE_S:
+            yield Finding(
+                "invalid", f"the routes of {node} changed {late_s * 1e3:.1f} ms late: {BUSY}"
+            )
+        until_ns = (measurement.ended_s - LATE_CHANGE_S) / NS
+        planned = {at_ns for at_ns in measurement.paths.reroutings_of(node) if at_ns < until_ns}
+        if len(done) < len(planned):
+            yield Finding(
+                "invalid",
+                f"the routes of {node} changed {len(done)} times, not {len(planned)}:"
+                f" the program that changes them had ended; {see('cell.json')}",
             )
     for place, at_s in due(measurement.histories, measurement.ended_s - LATE_CHANGE_S):
         reason = (

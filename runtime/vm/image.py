@@ -221,7 +221,7 @@ def whole_build(target: Path) -> Iterator[Path]:
             shutil.rmtree(finished)
 
 
-def write_manifest(folder: Path, manifest: Mapping[str, str]) -> None:
+def write_manifest(folder: Path, manifest: Mapping[str, object]) -> None:
     """Write what a build says of itself."""
     text = json.dumps(manifest, indent=2, sort_keys=True) + "\n"
     (folder / "manifest.json").write_text(text)

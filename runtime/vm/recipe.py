@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from fairc.dsl.core import cache
 from fairc.words.queues import QUEUES
 
 SUITE = "trixie"
@@ -64,11 +64,7 @@ MODULES = (
 
 GUEST = Path(__file__).parent / "guest"
 
-
-def cache_directory() -> Path:
-    """Return fairc's folder in the user's cache directory (XDG base directory specification)."""
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "fairc"
+cache_directory = cache.cache_directory
 
 
 @dataclass(frozen=True)

@@ -149,6 +149,15 @@ def test_every_parameter_is_written_out(queue: str, expected: str) -> None:
     assert words(queue) == expected
 
 
+def test_thresholds_are_of_the_path_where_the_limit_is_not() -> None:
+    red = bottleneck(
+        next(iter(compilation("red(1000pkt, min: 0.25bdp, max: 1bdp + 3pkt)").cells()))
+    )
+    assert isinstance(red.queue, plan.Red)
+    bdp_bytes = 12_112_000 * 40 // 8000
+    assert (red.queue.min_bytes, red.queue.max_bytes) == (bdp_bytes // 4, bdp_bytes + 3 * 1514)
+
+
 @pytest.mark.parametrize(
     ("queue", "most"),
     [

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 from specs import compilation_of
+
+from fairc.dsl import CompileError
 
 TEXT = """fexp 1
 experiment e {{
@@ -45,6 +49,12 @@ def warned(flows: str, measure: str) -> list[tuple[str, str]]:
             [("fct", "no flow moves a file or answers requests, so `fct` has no values")],
         ),
         (BULK + FILE, "fct, fairness, cwnd", []),
+        (BULK + FILE, "share(a)", []),
+        (
+            BULK,
+            "share(a)",
+            [("share(a)", "no flow competes with another flow, so `share` has no values")],
+        ),
         (
             BULK + FILE,
             "fct(a)",
@@ -62,3 +72,19 @@ def warned(flows: str, measure: str) -> list[tuple[str, str]]:
 )
 def test_nothing_to_measure(flows: str, measure: str, said: list[tuple[str, str]]) -> None:
     assert warned(flows, measure) == said
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("after: 5s", []),
+        ("after: 9.5s", ["no flow lasts long enough after the change"]),
+        ("after: 3s, every: 8s", ["no flow lasts long enough after the change"]),
+        ("after: 2s, every: 0.5s", ["the time between changes is shorter than a slot"]),
+    ],
+)
+def test_recovery_from_changes_that_nothing_shows(options: str, said: list[str]) -> None:
+    compilation = compilation_of(TEXT.format(flows=BULK, measure=f"recovery_time({options})"))
+    with pytest.raises(CompileError) if said else nullcontext():
+        list(compilation.cells())
+    assert [d.message for d in compilation.diagnostics.errors] == said

@@ -55,6 +55,17 @@ def test_a_claim_is_about_each_configuration_that_is_left() -> None:
     assert {(unit.low, unit.high) for unit in found.units} == {(0.2, None)}
 
 
+def test_a_claim_measures_what_it_is_about() -> None:
+    source = FILE.format(
+        claims='claim "x" { holds = median(loss_rate(a)) < 1% }', repeat=12, more=""
+    )
+    experiment, found = load(Source("file.fexp", source))
+    assert experiment is not None and not found.errors
+    assert [r.label for r in experiment.measure] == ["goodput", "fairness", "queue_delay", "rtt"]
+    (implied,) = experiment.implied
+    assert (implied.label, implied.sessions, implied.is_drawn) == ("loss_rate", ("a",), False)
+
+
 def test_two_selections_are_matched_over_the_names_that_they_do_not_mention() -> None:
     found = claim(
         "where = n == 1  holds = median(goodput, flow: a, where: cca == bbr)"
@@ -203,7 +214,6 @@ def test_a_share_of_the_configurations_may_be_enough(
         ("where = n == 1  holds = increasing(median(fairness.F), over: n)", "no-order", "has one"),
         ("holds = median(godput) > 1", "unknown-metric", "godput"),
         ("holds = median(fairness.G) > 1", "unknown-value", "G"),
-        ("holds = median(loss_rate) > 1%", "not-measured", "loss_rate"),
         ("holds = median(goodput, flow: a) > 3", "wrong-dimension", "a rate and a number"),
         ("holds = median(goodput, flow: a) > median(fairness.F)", "wrong-dimension", "same kind"),
         ("holds = median(goodput) > 1Mbit/s", "missing-argument", "each flow"),

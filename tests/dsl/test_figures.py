@@ -158,7 +158,6 @@ def test_a_figure_of_two_metrics(
         ("matrix(goodput(a), x: first, y: second)", "missing-argument"),
         ("matrix(goodput(a), goodput, x: first, y: second)", "missing-argument"),
         ("matrix(goodput(a), goodput(b), x: first)", "missing-argument"),
-        ("matrix(goodput(a), loss_rate(b), x: first, y: second)", "not-measured"),
         ("scatter(goodput(a))", "missing-argument"),
         ("scatter(goodput(a), x: n)", "unknown-metric"),
         ("scatter(srtt, x: rtt)", "no-common-flow"),
@@ -215,7 +214,6 @@ def test_an_axis_of_quantities_has_numbers() -> None:
 @pytest.mark.parametrize(
     ("report", "code"),
     [
-        ("cdf(utilization)", "not-measured"),
         ("line(goodput, x: time, by: time)", "not-an-axis"),
         ("line(goodput, x: n, facet: n)", "duplicate-axis"),
         ("line(fairness.F, x: time)", "no-time-series"),
@@ -301,6 +299,45 @@ def test_load_and_repetition_and_a_swept_name_in_one_condition() -> None:
     assert set(plan.figures[0].where.rows) == {("h3", "1", "2"), ("h3", "2", "2")}
 
 
+def test_a_figure_measures_what_it_shows() -> None:
+    plan = plan_of(
+        "line(srtt, x: time)  cdf(loss_rate(a))  line(median(rtt(a)), x: n, by: [latency, m, size])"
+    )
+    assert [request.name for request in plan.measure] == ["goodput", "fairness"]
+    implied = {request.name: request.is_drawn for request in plan.implied}
+    assert implied == {"srtt": True, "loss_rate": True, "rtt": False}
+    assert Plan.model_validate_json(plan.model_dump_json()) == plan
+
+
+def test_a_figure_of_a_metric_that_needs_an_option_names_it() -> None:
+    source = f"{HEAD}  report {{ cdf(recovery_time) }}{TAIL}"
+    _, diagnostics = load(Source("e.fexp", source))
+    assert {d.code for d in diagnostics.errors} == {"missing-argument"}
+
+
+def test_a_figure_of_too_many_panels_has_sheets() -> None:
+    sheets = plan_of("cdf(goodput, facet: [n, latency, size, m], where: repetition > 1)").figures
+    assert [s.where.text for s in sheets if s.where] == [
+        f"n == {n} and (repetition > 1)" for n in (1, 2, 5)
+    ]
+    assert {s.options["facet"] for s in sheets} == {("latency", "size", "m")}
+    (first, *_) = sheets
+    assert first.where is not None and first.where.names == ("n", "repetition")
+    assert set(first.where.rows) == {("1", "2"), ("1", "3")}
+    (whole,) = plan_of("cdf(goodput, facet: [n, latency])").figures
+    assert whole.where is None
+
+
+def test_a_matrix_shows_two_metrics_of_different_flows() -> None:
+    own = "metric left = goodput(a)  metric right = goodput(b)  report { FIGURE }"
+    source = PAIRS.replace("report { FIGURE }", own)
+    source = source.replace("FIGURE", "matrix(left, right, x: first, y: second)")
+    experiment, diagnostics = load(Source("e.fexp", source))
+    assert experiment is not None, render_full(diagnostics)
+    assert [formula.name for formula in experiment.formulas] == ["left", "right"]
+    assert not any(d.code == "unused-name" for d in diagnostics)
+
+
 def test_a_sequence_shows_the_metric_of_its_name() -> None:
     plan, _ = pages("sequence(by: http, where: load == 2)")
     assert plan is not None
@@ -314,7 +351,6 @@ def test_a_sequence_shows_the_metric_of_its_name() -> None:
         ("cdf(plt, where: load == 4)", "empty-figure"),
         ("boxplot(plt, facet: [load, repetition])", "too-many"),
         ("cdf(plt, by: [load, repetition])", "too-many"),
-        ("cdf(ttr, by: load)", "not-measured"),
     ],
 )
 def test_what_cannot_be_drawn_of_loads_is_refused(report: str, code: str) -> None:

@@ -98,7 +98,7 @@ def test_transport_and_cca(
         ("over = udp  cca = cubic  rate = 1Mbit/s", "impossible-pair", "cubic"),
         ("over = udp", "missing-key", "f"),
         ("over = udp  rate = 1Mbit/s  ecn = on", "impossible-pair", "on"),
-        ("cca = bbr  pacing = off", "impossible-pair", "off"),
+        ("cca = bbr  pacing = off", "pacing-stays", "off"),
         ("over = quic  cca = reno  pacing = off", "impossible-pair", "off"),
         ("over = quic  cca = reno  fast_open = on", "impossible-pair", "on"),
         ("over = quic  cca = cubic(max_window: 5pkt)", "out-of-range", "cubic(max_window: 5pkt)"),
@@ -240,6 +240,14 @@ def test_random_workloads_are_in_seconds_and_bytes() -> None:
     assert (onoff.transport, onoff.cca) == ("udp", None)
 
 
+@pytest.mark.parametrize("hosts", ["", "hosts { over = quic }"])
+def test_a_workload_that_runs_only_over_udp_needs_no_transport(hosts: str) -> None:
+    (ping,) = build("flow p { workload = ping(every: 20ms) }", hosts)
+    assert (ping.transport, ping.cca) == ("udp", None)
+    (found,) = check("flow p { over = tcp  cca = cubic  workload = ping(every: 20ms) }", hosts)
+    assert found.code == "impossible-pair"
+
+
 def test_a_window_is_written_in_either_place() -> None:
     (bulk,) = build("flow f { cca = cubic  workload = bulk(window: 64KiB) }")
     (key,) = build("flow f { cca = cubic  window = 64KiB  workload = bulk }")
@@ -308,3 +316,10 @@ def test_what_goes_on_for_ever_needs_an_end(workload: str, endless: bool) -> Non
     text = TEXT.format(flows=f"flow f {{ cca = cubic  workload = {workload} }}", hosts="")
     _, found = load(Source("t.fexp", text.replace("  duration = 60s\n", "")))
     assert [d.code for d in found if d.code != "unused-name"] == ["endless"] * endless
+
+
+@pytest.mark.parametrize("hosts", ["", "hosts { send_buffer = 1MB }"])
+def test_send_buffers_are_the_kernels_over_mptcp(hosts: str) -> None:
+    flow = "flow f { over = mptcp  cca = cubic  workload = bulk }"
+    said = [d.message for d in check(flow, hosts) if d.code == "impossible-pair"]
+    assert said == (["`send_buffer` is not available over MPTCP"] if hosts else [])

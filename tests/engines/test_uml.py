@@ -249,7 +249,8 @@ def test_a_host_that_has_no_more_processes_is_at_fault_and_not_the_cell(
     fork(2).
     """
 
-    def boot(_: UmlEngine, v: object, a: object, memory: int, folder: Path, *others: object) -> str:
+    def boot(_: UmlEngine, *arguments: object) -> str:
+        (folder,) = (each for each in arguments if isinstance(each, Path))
         text = f"[    1.016000] start_userspace : clone failed, errno = {number}\n"
         (folder / "console").write_text(text)
         return ""

@@ -51,7 +51,7 @@ def test_windows_of_quic_are_in_its_packets() -> None:
 
 def test_the_model_of_a_cca_is_read_where_there_is_one() -> None:
     model = {"state": "probe_rtt", "cycle": 3, "max_bw_bps": 10**7, "path_min_rtt_us": 40_000}
-    bound = {"inflight_longterm_bytes": 50_000}
+    bound = {"inflight_longterm_bytes": 50_000, "alpha_ppm": 250_000}
     found = sampled(
         "quic", QUIC_SAMPLE, {**QUIC_SAMPLE, **model}, {**QUIC_SAMPLE, **model, **bound}
     )
@@ -62,6 +62,8 @@ def test_the_model_of_a_cca_is_read_where_there_is_one() -> None:
     assert found.model_min_rtt_s[1] == pytest.approx(0.04)
     assert np.isnan(found.longterm_bytes[1])
     assert found.longterm_bytes[2] == 50_000
+    assert np.isnan(found.alpha[1])
+    assert found.alpha[2] == pytest.approx(0.25)
     with pytest.raises(ArtefactError, match="unknown state 'asleep'"):
         sampled("quic", {**QUIC_SAMPLE, "state": "asleep"})
 

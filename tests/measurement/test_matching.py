@@ -97,7 +97,9 @@ def measured(made: Made) -> Measurement:
     after[place] = tuple(replace(counters, drops=drops) for counters in after[place])
     (queue,) = assemble(parsed, Paths(cell), EPOCH_NS, after, empty.histories)
     queue = replace(queue, interface=Paths(cell).interfaces[place])
-    flows = tuple(replace(flow, queue=queue) for flow in empty.flows)
+    flows = tuple(
+        replace(flow, passages=(replace(flow.passages[0], queue=queue),)) for flow in empty.flows
+    )
     return replace(empty, cell=cell, queues=(queue,), flows=flows, qdiscs_after=after)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import pytest
 from cell_values import cell_values
 
-from fairc.compiler.plan import Goal, MetricRequest, Plan, Precision
+from fairc.compiler.plan import Amount, Goal, MetricRequest, Plan, Precision
 from fairc.dsl.core.units import RATE
 from fairc.dsl.results.measures import DIMENSIONS
 from fairc.runtime.metrics import METRICS, value_named
@@ -101,6 +101,16 @@ def test_configurations_end_together_and_none_before_all_have_begun() -> None:
     assert ending(plan(CLOSE), cells("x", NEAR), 2).why == "unfinished"
     apart = StoppingRule(plan(CLOSE, per=("n",)), {"x": {"n": "1"}, "y": {"n": "2"}}).endings(both)
     assert [(e.values, e.why) for e in apart] == [(("1",), "reached"), (("2",), "unfinished")]
+
+
+def test_a_goal_may_differ_between_configurations() -> None:
+    loose = Amount(text="exact", names=("n",), rows=(("1",), ("2",)), numbers=(0.1, 0.25))
+    made = plan(Goal(metric="goodput", within=loose, relative=True), per=("n",))
+    both = cells("x", FAR) + cells("y", FAR)
+    apart = StoppingRule(made, {"x": {"n": "1"}, "y": {"n": "2"}}).endings(both)
+    assert [(e.values, e.why) for e in apart] == [(("1",), "unfinished"), (("2",), "reached")]
+    (missed,) = apart[0].result.imprecise
+    assert missed.allowed == 0.1
 
 
 def test_a_cell_that_does_not_count_leaves_the_look_without_its_value() -> None:

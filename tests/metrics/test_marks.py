@@ -33,7 +33,13 @@ def _measured(folder: Path, came: list[int], left: list[int]) -> Measurement:
         entered=replace(flow.queue.entered, tos=entered),
         left=replace(flow.queue.left, tos=after),
     )
-    return replace(measured, flows=(replace(flow, queue=queue), *measured.flows[1:]))
+    return replace(
+        measured,
+        flows=(
+            replace(flow, passages=(replace(flow.passages[0], queue=queue),)),
+            *measured.flows[1:],
+        ),
+    )
 
 
 def _marks(measured: Measurement, **window: float) -> list[float | None]:

@@ -46,3 +46,18 @@ def test_a_flow_that_never_recovers_is_censored(tmp_path: Path) -> None:
 def test_a_flow_that_ends_before_a_slot_shows_nothing(tmp_path: Path) -> None:
     time, reached = _found(tmp_path, "a" * 20, after=0.15, slot=0.1)
     assert (time.value, time.censored, reached.value) == (None, 0, None)
+
+
+def test_several_changes_have_a_median_and_a_share(tmp_path: Path) -> None:
+    """Frames take 10 ms. Changes at 0.1, 0.4 and 0.7 s; a recovers at once, in 0.2 s, never."""
+    frames = "b" * 10 + "a" * 30 + "b" * 10 + "a" * 20 + "ab" * 16
+    time, reached = _found(tmp_path, frames, after=0.1, every=0.3, slot=0.1)
+    assert time.value == pytest.approx(0.2)
+    assert reached.value == pytest.approx(2 / 3)
+
+
+def test_where_most_changes_are_not_recovered_from_the_median_is_censored(tmp_path: Path) -> None:
+    time, reached = _found(tmp_path, "a" * 40 + "ab" * 32, after=0.1, every=0.3, slot=0.1)
+    assert (time.value, time.censored, time.started) == (None, 1, 1)
+    assert "after 2 of 3" in time.reason
+    assert reached.value == pytest.approx(1 / 3)

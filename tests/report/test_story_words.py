@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import get_args
 
 from fairc.compiler import plan
-from fairc.runtime.report.story import _WORKLOADS
+from fairc.runtime.report.story import _TRAITS, _WORKLOADS
 
 KINDS = [
     field.default
@@ -35,3 +35,17 @@ def test_a_video_and_a_source_in_words() -> None:
     always = plan.Distribution(kind="constant", parameters={"value": 1.0})
     source = plan.OnOffWorkload(rate_bps=500_000, on=always, off=always, packet_bytes=1500, seed=1)
     assert _WORKLOADS["onoff"](source) == "0.5 Mbit/s on and off"
+
+
+def test_what_links_do_beyond_rate_and_delay() -> None:
+    steady = plan.Impairment(delay_ns=1000, jitter_ns=10)
+    moved = plan.Impairment(delay_ns=2000, jitter_ns=10)
+    link = plan.Interface(
+        name="a-eth0",
+        address="10.0.0.1/30",
+        impairment=steady,
+        changes=(plan.Change(at_ns=5, impairment=moved),),
+        arriving_ecn="bleach",
+    )
+    found = [text for text, has in _TRAITS.items() if has(link)]
+    assert found == ["a delay that changes with time", "jitter", "ECN bleached on the way"]

@@ -118,6 +118,8 @@ def at(document: Any, path: Path, rng: random.Random, each: int) -> Iterator[tup
 
 LINE = re.compile(r"[A-Za-z0-9_.:/%-]+(?: [A-Za-z0-9_.:/%-]+)*", re.ASCII)
 VERBS = {
+    ("mptcp", "endpoint"),
+    ("mptcp", "limits"),
     *(("link", "set"), ("link", "add"), ("address", "add"), ("neighbour", "add"), ("rule", "add")),
     *(("route", "add"), ("route", "replace"), ("qdisc", "add"), ("qdisc", "change")),
     *(("class", "add"), ("class", "change")),
@@ -187,12 +189,13 @@ def refuse_document(document: Document) -> None:
     any.
     """
     for node in document["network"]["nodes"]:
-        for line in (*node_lines(node), *node["qdiscs"]):
+        for line in (*node_lines(node), *node.get("mptcp", []), *node["qdiscs"]):
             _refuse_line(line)
         for name, value in node["sysctls"].items():
             assert re.fullmatch(r"net\.[a-z0-9_.]+", name) and re.fullmatch(r"[0-9 ]+", value)
     for changes in document["changes"]:
-        assert SAFE_FILE.fullmatch(changes["node"]) and SAFE_FILE.fullmatch(changes["interface"])
+        assert SAFE_FILE.fullmatch(changes["node"])
+        assert SAFE_FILE.fullmatch(changes["interface"]) or changes["interface"] == ""  # routes
         assert changes["repeat_ns"] is None or changes["repeat_ns"] > 0
         for at_ns, lines in changes["lines"]:
             assert at_ns >= 0

@@ -68,6 +68,35 @@ experiment own extends base {
 }
 experiment other extends base { measure = [goodput] }
 """
+DETOUR = """fexp 1
+experiment detour {
+  topology {
+    node server, client
+    router left, near, far, right
+    link server -- left, right -- client { rate = 1Gbit/s }
+    link left -- near, near -- right { rate = 4Mbit/s  delay = 5ms  down from 1s to 2s }
+    link left -- far, far -- right { rate = 2Mbit/s  delay = 10ms }
+  }
+  flow f { cca = reno  workload = bulk }
+  duration = 3s
+  measure = [goodput]
+}
+"""
+PATHS = """fexp 1
+experiment paths {
+  topology {
+    node server, client
+    router core, wifi, mobile
+    link server -- core { rate = 1Gbit/s }
+    link core -- wifi, core -- mobile { rate = 4Mbit/s  delay = 5ms }
+    link wifi -- client { rate = 1Gbit/s  down from 1s to 2s }
+    link mobile -- client { rate = 1Gbit/s }
+  }
+  flow f { over = mptcp(paths: on_failure, backup: mobile)  cca = reno  workload = bulk }
+  duration = 3s
+  measure = [goodput.subflow]
+}
+"""
 DISCIPLINE = {
     "kind": "qdisc",
     "discipline": "hhf",
@@ -84,7 +113,7 @@ def corpus() -> dict[str, tuple[Compilation, Cell]]:
         experiment, problems = dsl.load(dsl.read(EXAMPLES / f"{name}.fexp"))
         assert experiment is not None, dsl.render_full(problems)
         found[name] = _with_cell(compile(experiment))
-    texts = {"rest": REST, "image": IMAGE, "drawn": DRAWN}
+    texts = {"rest": REST, "image": IMAGE, "drawn": DRAWN, "detour": DETOUR, "paths": PATHS}
     for name, text in texts.items():
         settings = {"speed": "3Mbit/s"} if name == "rest" else {}
         found[name] = _with_cell(compilation_of(text, f"{name}.fexp", "fake", settings=settings))
@@ -97,6 +126,7 @@ def corpus() -> dict[str, tuple[Compilation, Cell]]:
         for interface in node["interfaces"]:
             if interface["queue"] is not None:
                 interface["queue"] = DISCIPLINE
+    document["kernel"] = {"name": "l4s", "sha256": "0123456789abcdef" * 4}
     found["discipline"] = compilation, parse_cell(json.dumps(document))
     return found
 

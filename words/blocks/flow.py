@@ -17,6 +17,7 @@ from fairc.dsl.core.kinds import (
 from fairc.dsl.core.registry import Registry
 from fairc.words.ccas import AnyCca
 from fairc.words.distributions import A_RANDOM_TIME
+from fairc.words.dscp import A_CODE_POINT
 from fairc.words.sizes import A_WINDOW
 from fairc.words.transports import TRANSPORTS
 from fairc.words.workloads import WORKLOADS
@@ -50,12 +51,19 @@ INITIAL_WINDOW = Parameter(
     otherwise="10pkt; 32pkt for `load`",
 )
 WINDOW = Parameter("window", A_WINDOW, "limit of the receive window", otherwise="none")
-ECN = Parameter("ecn", AN_ECN, "Explicit Congestion Notification; `accurate`: AccECN", "off")
+ECN = Parameter(
+    "ecn",
+    AN_ECN,
+    "Explicit Congestion Notification; `accurate`: AccECN; QUIC always counts marks",
+    "off",
+)
 SACK = Parameter("sack", A_SWITCH, "selective acknowledgements", "on")
 PACING = Parameter(
     "pacing", A_SWITCH, "spread packets over the round trip", otherwise="off; on for bbr and quic"
 )
 FAST_OPEN = Parameter("fast_open", A_SWITCH, "TCP Fast Open", "off")
+
+DSCP = Parameter("dscp", A_CODE_POINT, "Diffserv code point of its packets, both ways", "cs0")
 
 FLOW: Registry[Parameter[Any]] = Registry(
     "flow key",
@@ -78,5 +86,6 @@ FLOW: Registry[Parameter[Any]] = Registry(
         SACK,
         PACING,
         FAST_OPEN,
+        DSCP,
     ],
 )

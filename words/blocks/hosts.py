@@ -7,6 +7,7 @@ from typing import Any
 from fairc.dsl.core.entries import Entries, Parameter
 from fairc.dsl.core.kinds import A_PACKET_COUNT, A_SWITCH, AN_ECN, Words
 from fairc.dsl.core.registry import Registry
+from fairc.words.ccas.own_kernels import AnyKernel
 from fairc.words.processing import A_PROCESSING, A_SYSCALL_COST
 from fairc.words.sizes import A_BUFFER
 from fairc.words.transports import TRANSPORTS
@@ -48,6 +49,12 @@ SYSCALL_COST = Parameter(
     "virtual time of each system call, where computing takes none (engine uml)",
     otherwise="1us for page loads in Chromium, else nothing",
 )
+KERNEL = Parameter(
+    "kernel",
+    AnyKernel(),
+    "kernel of the hosts: one that `fairc image build --name NAME` has built (engine uml)",
+    otherwise="the engine's",
+)
 
 HOSTS: Registry[Parameter[Any]] = Registry(
     "host option",
@@ -65,5 +72,6 @@ HOSTS: Registry[Parameter[Any]] = Registry(
         FAST_OPEN,
         PROCESSING,
         SYSCALL_COST,
+        KERNEL,
     ],
 )

@@ -8,6 +8,7 @@ from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import A_PROBABILITY, A_TIME, Words
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.model.links import Ecn
+from fairc.words.dscp import A_CODE_POINT
 from fairc.words.jitter import A_JITTER
 from fairc.words.losses import A_LOSS
 from fairc.words.packet_sizes import A_MTU, A_TRANSMISSION
@@ -42,10 +43,16 @@ ECN = Parameter(
     ),
     "none",
 )
+DSCP = Parameter(
+    "dscp",
+    A_CODE_POINT,
+    "behind the queue, every packet gets this code point; `cs0` washes them",
+    otherwise="packets keep theirs",
+)
 POLICER = Parameter("policer", A_POLICER, "policer in front of the queue", "none")
 
 LINK: Registry[Parameter[Any]] = Registry(
     "link attribute",
     "key",
-    [RATE, DELAY, LOSS, QUEUE, JITTER, REORDER, DUPLICATE, MTU, POLICER, ECN, TRANSMIT],
+    [RATE, DELAY, LOSS, QUEUE, JITTER, REORDER, DUPLICATE, MTU, POLICER, ECN, DSCP, TRANSMIT],
 )

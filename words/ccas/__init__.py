@@ -3,6 +3,7 @@
 cca     their declaration, and that of their parameters
 kernel  those of Linux; quic: those of the endpoints, listed in `quic.json`
 bpf     user-defined ones
+own_kernels  what kernels of one's own have
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Applied, Symbol, Value
 
+from . import own_kernels
 from .bpf import BPF
 from .cca import Cca, CcaParameter, Setting
 from .kernel import KERNEL
@@ -43,13 +45,6 @@ ABSENT: Mapping[str, tuple[str, str]] = {
             " `bpf(...)`"
         ),
     ),
-    "prague": (
-        "Linux has no TCP Prague: it is a kernel of its own",
-        (
-            "the closest is `dctcp` with `ecn = accurate`, behind the queue `dualpi2(l4s: any)`; or"
-            " use your own with `bpf(...)`"
-        ),
-    ),
 }
 """CCAs that studies name but that are not available here: why, and what is closest."""
 
@@ -65,6 +60,8 @@ class AnyCca:
         if not isinstance(value, Symbol | Applied):
             refuse(self, value, use, at)
         span = value.name_span if isinstance(value, Applied) else value.span
+        if value.name not in CCAS and own_kernels.with_cca(value.name):
+            return value  # for a flow over TCP, which knows its kernel
         if value.name in ABSENT:
             why, nearest = ABSENT[value.name]
             fail("unknown-cca", f"there is no CCA `{value.name}`", span, notes=(why,), help=nearest)

@@ -59,6 +59,8 @@ QUIC = [
         name=cca["name"],
         summary=cca["summary"],
         parameters=tuple(map(_parameter, cca["parameters"])),
+        is_scalable=cca["l4s"],
+        needs_ecn=cca["l4s"],
     )
     for cca in _exported()
 ]

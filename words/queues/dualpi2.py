@@ -14,7 +14,7 @@ from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_SHARE, Quantities, Words
 from fairc.dsl.core.units import FREQUENCY, NUMBER, PACKETS, TIME
 from fairc.dsl.model import Flow, Queue
-from fairc.words.ccas import TCP_CCAS
+from fairc.words.ccas import CCAS, QUIC_CCAS
 
 from .discipline import SCALED, SIZE, Discipline, LinkQueue
 
@@ -26,7 +26,7 @@ arrives, the first of the pair, and a classic one between them. Delayed ACKs rel
 shorter step marks them whatever the load.
 """
 
-SCALABLE = frozenset(cca.name for cca in TCP_CCAS if cca.is_scalable)
+SCALABLE = frozenset(cca.name for cca in CCAS if cca.is_scalable)
 
 A_GAIN = Quantities((FREQUENCY,), low=Fraction(1, 256), high=8_000_000)
 L4S_PACKETS: Words[Literal["ect1", "any"]] = Words("value of `l4s`", ("ect1", "any"))
@@ -148,13 +148,13 @@ def _doubts(given: LinkQueue, queue: DualPi2) -> Iterator[Diagnostic]:
 def _misused(queue: Queue, crossing: Sequence[Flow]) -> Iterator[Diagnostic]:
     """Yield that there are no L4S packets, and which classic flows count as L4S.
 
-    No built-in sender uses ECT(1): no CCA of the kernel requests it, and QUIC marks with ECT(0).
+    Of built-in senders the scalable ones over QUIC use ECT(1); no CCA of the kernel requests it.
     BPF programs and images may.
     """
     unknown = [flow for flow in crossing if flow.own_cca or flow.image]
     taken = queue.options.get(L4S.name) == "any"
     asking = [flow for flow in crossing if flow.options.ecn] if taken else []
-    if not asking and not unknown:
+    if not asking and not unknown and not any(map(_is_l4s, crossing)):
         why = "no flow requests ECN" if taken else "senders here use ECT(0), and L4S is ECT(1)"
         yield Diagnostic(
             code="no-l4s",
@@ -163,7 +163,8 @@ def _misused(queue: Queue, crossing: Sequence[Flow]) -> Iterator[Diagnostic]:
             ),
             span=queue.span,
             notes=(why,),
-            help="write `l4s: any`, and `ecn = accurate` in the flows whose CCA is made for it",
+            help="write `ecn = accurate` in a flow with `cca = prague`; or `l4s: any`, and `ecn ="
+            " accurate` in the flows whose CCA is made for it",
             severity=Severity.WARNING,
         )
     for flow in asking:
@@ -178,6 +179,13 @@ def _misused(queue: Queue, crossing: Sequence[Flow]) -> Iterator[Diagnostic]:
                 help="leave `ecn` out of this flow, or use a scalable CCA such as dctcp",
                 severity=Severity.WARNING,
             )
+
+
+def _is_l4s(flow: Flow) -> bool:
+    """Return whether a flow's packets are ECT(1)."""
+    cca = flow.cca or ""
+    scalable = cca in QUIC_CCAS and QUIC_CCAS[cca].is_scalable
+    return scalable and flow.transport == "quic" and flow.options.ecn
 
 
 DUALPI2 = Discipline(

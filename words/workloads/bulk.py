@@ -60,6 +60,7 @@ BULK = WorkloadEntry(
     name="bulk",
     summary="Each connection sends for as long as the flow lasts",
     parameters=(WINDOW, PACKET),
+    over_mptcp=True,
     build=_build,
     over_udp=True,
 )

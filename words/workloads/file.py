@@ -45,6 +45,7 @@ FILE = WorkloadEntry(
     name="file",
     summary="Each connection moves exactly this many bytes",
     parameters=(SIZE,),
+    over_mptcp=True,
     build=_build,
     over_udp=True,
     by_images=True,

@@ -69,6 +69,7 @@ ONOFF = WorkloadEntry(
     name="onoff",
     summary="A source that sends at a rate, and pauses",
     parameters=(RATE, ON, OFF, PACKET),
+    over_mptcp=True,
     build=_build,
     over_udp=True,
     has_rate=True,

@@ -25,8 +25,9 @@ class WorkloadEntry(Entry):
 
     build: raises CompileError for what no program could do.
     over_udp: whether it makes sense over UDP, where nothing is requested or acknowledged.
-    only_over_udp: whether it makes sense nowhere else.
+    only_over_udp: whether it makes sense nowhere else; its flows need no `over`.
     has_rate: whether it sets its own rate.
+    over_mptcp: whether its programs speak MPTCP.
     by_images: whether third-party images can move it.
     needs_tcp: why its CCA must exist over TCP, whatever `over` says; empty: it need not.
     initial_window_packets: the default of its flows.
@@ -36,6 +37,7 @@ class WorkloadEntry(Entry):
     over_udp: bool = False
     only_over_udp: bool = False
     has_rate: bool = False
+    over_mptcp: bool = False
     by_images: bool = False
     needs_tcp: str = ""
     initial_window_packets: int = 10

@@ -13,6 +13,7 @@
 //! - It paces at 1.25 windows per smoothed RTT in bursts of at least 10 packets and asks nobody for
 //!   a rate: `pacing_rate` of the metrics goes to the qlog only.
 
+use crate::quic::feedback::Marks;
 use quinn_proto::congestion::{Controller, ControllerMetrics};
 use quinn_proto::RttEstimator;
 use serde::Serialize;
@@ -92,6 +93,9 @@ pub struct Model {
     /// Short-term bound of the bytes in flight; None: there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inflight_shortterm_bytes: Option<u64>,
+    /// Moving average of the share of packets that were marked, millionths.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha_ppm: Option<u64>,
 }
 
 impl Model {
@@ -105,6 +109,7 @@ impl Model {
             path_min_rtt_us: None,
             inflight_longterm_bytes: None,
             inflight_shortterm_bytes: None,
+            alpha_ppm: None,
         }
     }
 }
@@ -116,6 +121,10 @@ pub trait Algorithm: Send + Sync + 'static {
 
     /// A packet was acknowledged.
     fn on_ack(&mut self, _ack: &Ack) {}
+
+    /// An ACK frame reports packets that were marked (CE) beyond those reported before; called before
+    /// `on_acks`, of algorithms that answer each mark.
+    fn on_marks(&mut self, _packets: u64) {}
 
     /// An ACK frame is done with; called after `on_ack` of each of its packets.
     fn on_acks(&mut self, _acks: &Acks) {}
@@ -179,11 +188,19 @@ pub struct Adapter<A> {
     rtts: Option<(Duration, Duration)>,
     /// When the newest packet of all earlier frames was sent.
     newest: Option<Instant>,
+    /// What the receiver counts, and how much of it the algorithm knows.
+    marks: Marks,
+    marks_told: u64,
 }
 
 impl<A: Algorithm + Clone> Adapter<A> {
     /// Joins `algorithm` to quinn.
     pub fn boxed(algorithm: A, initial_window: u64) -> Box<dyn Controller> {
+        Adapter::counting(algorithm, initial_window, &Marks::default())
+    }
+
+    /// The same, of an algorithm that answers each mark.
+    pub fn counting(algorithm: A, initial_window: u64, marks: &Marks) -> Box<dyn Controller> {
         Box::new(Adapter {
             algorithm,
             initial_window,
@@ -191,6 +208,8 @@ impl<A: Algorithm + Clone> Adapter<A> {
             batch_newest: None,
             rtts: None,
             newest: None,
+            marks: marks.clone(),
+            marks_told: 0,
         })
     }
 }
@@ -227,6 +246,10 @@ impl<A: Algorithm + Clone> Controller for Adapter<A> {
         let rtt = (self.newest < Some(newest)).then(|| now.saturating_duration_since(newest));
         self.newest = self.newest.max(Some(newest));
         let min_rtt = rtt.map_or(min_rtt, |rtt| rtt.min(min_rtt));
+        let marks = self.marks.packets();
+        if marks > self.marks_told {
+            self.algorithm.on_marks(marks - std::mem::replace(&mut self.marks_told, marks));
+        }
         self.algorithm.on_acks(&Acks { now, bytes, in_flight, rtt, min_rtt, smoothed_rtt });
     }
 

@@ -25,8 +25,9 @@ pub const ENTRY: Entry = Entry {
     name: "bbr",
     summary: "Bottleneck Bandwidth and Round-trip time, version 1",
     parameters: &[],
-    paces: false,
-    build: |_, start| Adapter::boxed(Bbr::new(start), start.initial_window),
+    paces: None,
+    l4s: false,
+    build: |_, start, _| Adapter::boxed(Bbr::new(start), start.initial_window),
 };
 
 /// 2 / ln 2: the smallest gain that doubles the rate per round.

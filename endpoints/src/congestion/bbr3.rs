@@ -14,7 +14,7 @@
 use super::adapter::{Ack, Acks, Adapter, Algorithm, Congestion, Model, Recovery};
 use super::delivery::Greatest;
 use super::{Entry, Start};
-use crate::quic::pacer::send_quantum;
+use crate::quic::pacer::Quantum;
 use rand_xoshiro::rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sampling::{Connection, RateSample};
@@ -30,14 +30,17 @@ pub const ENTRY: Entry = Entry {
     name: "bbr3",
     summary: "BBR version 3, draft-ietf-ccwg-bbr-06",
     parameters: &[],
-    paces: true,
-    build: |_, start| {
+    paces: Some(QUANTUM),
+    l4s: false,
+    build: |_, start, _| {
         // The kernel's random numbers: in virtual time they follow from the cell's seed.
         let seed = RandomState::new().hash_one(0);
         Adapter::boxed(Bbr3::new(start, seed), start.initial_window)
     },
 };
 
+/// `SetSendQuantum`: what is sent in 1 ms, at least two packets.
+pub const QUANTUM: Quantum = Quantum { time_s: 0.001, least_packets: 2.0 };
 /// 4 ln 2, as the draft rounds it.
 const STARTUP_PACING_GAIN: f64 = 2.77;
 const DRAIN_PACING_GAIN: f64 = 0.5;
@@ -317,7 +320,7 @@ impl Bbr3 {
     }
 
     fn set_send_quantum(&mut self) {
-        self.send_quantum = send_quantum(self.pacing_rate, self.smss);
+        self.send_quantum = QUANTUM.bytes(self.pacing_rate, self.smss);
     }
 
     /// `BBR.MinPipeCwnd`.
@@ -485,6 +488,7 @@ impl Algorithm for Bbr3 {
             path_min_rtt_us: self.min_rtt.map(|rtt| rtt.as_micros() as u64),
             inflight_longterm_bytes: bounded(self.inflight_longterm),
             inflight_shortterm_bytes: bounded(self.inflight_shortterm),
+            alpha_ppm: None,
         })
     }
 }

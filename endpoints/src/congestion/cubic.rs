@@ -44,8 +44,9 @@ pub const ENTRY: Entry = Entry {
         Parameter::switch("hystart", "leave slow start early (HyStart)", false),
         Parameter::slow_start(),
     ],
-    paces: false,
-    build: |values, start| {
+    paces: None,
+    l4s: false,
+    build: |values, start, _| {
         let settings = Settings {
             connections: values.whole("connections") as f64,
             beta: values.real("beta"),

@@ -44,8 +44,9 @@ pub const ENTRY: Entry = Entry {
         Parameter::whole("base_history", "length of the base delay history, min", 10, 1..=1000),
         Parameter::whole("filter", "samples whose minimum is the current delay", 4, 1..=1000),
     ],
-    paces: false,
-    build: |values, start| {
+    paces: None,
+    l4s: false,
+    build: |values, start, _| {
         let settings = Settings {
             target_s: values.real("target_ms") / 1e3,
             gain: values.real("gain"),

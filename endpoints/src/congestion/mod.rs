@@ -14,12 +14,15 @@ mod hystartpp;
 mod ledbat;
 mod parameters;
 mod pcc;
+mod prague;
 mod reno;
 #[cfg(test)]
 mod simulation;
 
 pub use adapter::Model;
 
+use crate::quic::feedback::Marks;
+use crate::quic::pacer::Quantum;
 use parameters::{Parameter, Values};
 use quinn_proto::congestion::{Controller, ControllerFactory};
 use serde_json::{json, Map, Value};
@@ -28,7 +31,7 @@ use std::time::Instant;
 
 /// Every congestion controller there is over QUIC.
 pub const CONTROLLERS: &[Entry] =
-    &[cubic::ENTRY, reno::ENTRY, bbr::ENTRY, bbr3::ENTRY, pcc::ENTRY, ledbat::ENTRY];
+    &[cubic::ENTRY, reno::ENTRY, bbr::ENTRY, bbr3::ENTRY, prague::ENTRY, pcc::ENTRY, ledbat::ENTRY];
 
 /// Most packets of an initial window.
 const MOST_INITIAL_PACKETS: u64 = 10_000;
@@ -42,10 +45,12 @@ pub struct Entry {
     pub summary: &'static str,
     /// Its parameters with ranges and defaults.
     pub parameters: &'static [Parameter],
-    /// Whether `rate_bps` is the rate at which it is to be paced.
-    pub paces: bool,
+    /// How much leaves together, if `rate_bps` is the rate at which it is to be paced.
+    pub paces: Option<Quantum>,
+    /// Whether it answers each mark (L4S, RFC 9331): its packets are then ECT(1).
+    pub l4s: bool,
     /// Makes the controller of one connection.
-    build: fn(&Values, Start) -> Box<dyn Controller>,
+    build: fn(&Values, Start, &Marks) -> Box<dyn Controller>,
 }
 
 /// What a connection starts with.
@@ -69,7 +74,7 @@ pub fn factory(
     name: &str,
     parameters: &Map<String, Value>,
     initial_window_packets: u64,
-) -> Result<Arc<dyn ControllerFactory + Send + Sync>, String> {
+) -> Result<Arc<Factory>, String> {
     let entry = entry(name)?;
     let values = Values::read(name, entry.parameters, parameters)?;
     if !(1..=MOST_INITIAL_PACKETS).contains(&initial_window_packets) {
@@ -88,7 +93,7 @@ pub fn factory(
     {
         return Err(format!("{name}: `hystart` and `slow_start` exclude each other"));
     }
-    Ok(Arc::new(Factory { entry, values, initial_window_packets }))
+    Ok(Arc::new(Factory { entry, values, initial_window_packets, marks: Marks::default() }))
 }
 
 /// Returns all parameters of a controller that `factory` makes from the same arguments, defaults
@@ -100,11 +105,6 @@ pub fn complete(name: &str, parameters: &Map<String, Value>) -> Result<Map<Strin
     Ok(Values::read(name, entry(name)?.parameters, parameters)?.to_json())
 }
 
-/// Whether the controller called `name` is to be paced at the rate that it asks for.
-pub fn paces(name: &str) -> bool {
-    entry(name).is_ok_and(|entry| entry.paces)
-}
-
 /// Returns every controller with its parameters as JSON: what the language knows of them
 /// (`words/ccas/quic.json`).
 pub fn exported() -> String {
@@ -112,7 +112,12 @@ pub fn exported() -> String {
         .iter()
         .map(|entry| {
             let parameters: Vec<Value> = entry.parameters.iter().map(Parameter::to_json).collect();
-            json!({"name": entry.name, "summary": entry.summary, "parameters": parameters})
+            json!({
+                "name": entry.name,
+                "summary": entry.summary,
+                "l4s": entry.l4s,
+                "parameters": parameters,
+            })
         })
         .collect();
     format!("{:#}\n", Value::Array(entries))
@@ -125,17 +130,32 @@ fn entry(name: &str) -> Result<&'static Entry, String> {
     })
 }
 
-struct Factory {
+/// What makes the controllers of connections.
+pub struct Factory {
     entry: &'static Entry,
     values: Values,
     initial_window_packets: u64,
+    marks: Marks,
+}
+
+impl Factory {
+    /// What it makes.
+    pub fn entry(&self) -> &'static Entry {
+        self.entry
+    }
+
+    /// The same, for one connection, whose receiver's counts are `marks`.
+    pub fn reading(&self, marks: &Marks) -> Arc<dyn ControllerFactory + Send + Sync> {
+        let (values, marks) = (self.values.clone(), marks.clone());
+        Arc::new(Factory { values, marks, ..*self })
+    }
 }
 
 impl ControllerFactory for Factory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         let mtu = u64::from(current_mtu);
         let start = Start { now, mtu, initial_window: self.initial_window_packets * mtu };
-        (self.entry.build)(&self.values, start)
+        (self.entry.build)(&self.values, start, &self.marks)
     }
 }
 
@@ -164,7 +184,7 @@ mod tests {
     fn what_is_unknown_is_answered_with_what_there_is() {
         assert_eq!(
             refused("vegas", &json!({}), 10),
-            "no congestion controller `vegas` over QUIC; known: cubic, reno, bbr, bbr3, pcc, ledbat"
+            "no congestion controller `vegas` over QUIC; known: cubic, reno, bbr, bbr3, prague, pcc, ledbat"
         );
         assert_eq!(
             refused("cubic", &json!({"alpha": 1}), 10),

@@ -64,8 +64,9 @@ pub const ENTRY: Entry = Entry {
         ),
         Parameter::real("bound_step", "increment of that bound", 0.06, 0.0..=0.5),
     ],
-    paces: false,
-    build: |values, start| {
+    paces: None,
+    l4s: false,
+    build: |values, start, _| {
         let settings = Settings {
             exponent: values.real("exponent"),
             rtt_factor: values.real("rtt_factor"),

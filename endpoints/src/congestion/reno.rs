@@ -29,8 +29,9 @@ pub const ENTRY: Entry = Entry {
         ),
         Parameter::slow_start(),
     ],
-    paces: false,
-    build: |values, start| {
+    paces: None,
+    l4s: false,
+    build: |values, start, _| {
         let hystartpp = values.word(SLOW_START) == Some(HYSTARTPP);
         let reno = Reno {
             hystartpp: hystartpp.then(HyStartPp::default),

@@ -9,7 +9,7 @@
 //! packet's time on the link: without it the phases of the flows decide who finds the buffer full.
 
 use super::adapter::{Ack, Acks, Algorithm, Congestion};
-use crate::quic::pacer::send_quantum;
+use crate::quic::pacer::Quantum;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::cmp::Reverse;
@@ -54,7 +54,8 @@ pub struct Outcome {
 /// A sender.
 pub struct Flow {
     algorithm: Box<dyn Algorithm>,
-    is_paced: bool,
+    /// How much leaves together, if it is paced at the rate that the algorithm asks for.
+    paced: Option<Quantum>,
     /// Whether a paced flow will be woken.
     is_waiting: bool,
     outstanding: BTreeMap<u64, u64>,
@@ -78,7 +79,7 @@ impl Flow {
     pub fn new(algorithm: Box<dyn Algorithm>) -> Self {
         Flow {
             algorithm,
-            is_paced: false,
+            paced: None,
             is_waiting: false,
             outstanding: BTreeMap::new(),
             next: 0,
@@ -97,16 +98,16 @@ impl Flow {
         }
     }
 
-    /// The same, paced at the rate that the algorithm asks for.
-    pub fn paced(self) -> Self {
-        Flow { is_paced: true, ..self }
+    /// The same, paced at the rate that the algorithm asks for, in these quanta.
+    pub fn paced(self, quantum: Quantum) -> Self {
+        Flow { paced: Some(quantum), ..self }
     }
 
     /// Bytes per ns, and most bytes at once.
     fn pace(&self) -> (f64, f64) {
-        if let Some(bps) = self.algorithm.rate_bps().filter(|_| self.is_paced) {
+        if let (Some(bps), Some(quantum)) = (self.algorithm.rate_bps(), self.paced) {
             let rate = bps as f64 / 8.0;
-            return (rate / 1e9, send_quantum(rate, MTU as f64));
+            return (rate / 1e9, quantum.bytes(rate, MTU as f64));
         }
         let window = self.algorithm.window() as f64;
         (1.25 * window / self.smoothed.unwrap_or(0.333) / 1e9, BURST)
@@ -270,7 +271,7 @@ impl Network {
             flow.tokens_ns = self.now;
             if flow.tokens < MTU as f64 {
                 let wait = ((MTU as f64 - flow.tokens) / rate) as u64 + 1;
-                if !(flow.is_paced && flow.is_waiting) {
+                if !(flow.paced.is_some() && flow.is_waiting) {
                     flow.is_waiting = true;
                     self.schedule(self.now + wait, index, Event::Woken);
                 }

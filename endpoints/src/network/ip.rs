@@ -40,6 +40,7 @@ const SCOPE_HOST: u8 = 254;
 const UNICAST: u8 = 1;
 const LOCAL: u8 = 2;
 // include/uapi/linux/fib_rules.h.
+const FRA_SRC: u16 = 2;
 const FRA_IIFNAME: u16 = 3;
 const FRA_IP_PROTO: u16 = 22;
 const FRA_SPORT_RANGE: u16 = 23;
@@ -246,16 +247,23 @@ pub fn route(words: &mut Words) -> Result<Line, String> {
     }))
 }
 
-/// `rule add iif NAME (blackhole | ipproto tcp (dport | sport) N lookup N)`.
+/// `rule add from NETWORK lookup N`, `rule add iif NAME (blackhole | ipproto tcp (dport | sport) N lookup N)`.
 ///
 /// # Errors
 /// A message that says what is wrong with the line.
 pub fn rule(words: &mut Words) -> Result<Line, String> {
     only(words, "rule", "add")?;
-    only(words, "rule", "iif")?;
-    let device = name(words, "iif")?.to_owned();
     let mut attributes = Message::attributes();
-    attributes.put_text(FRA_IIFNAME, &device);
+    let mut source_bits = 0;
+    match words.value("rule")? {
+        "from" => {
+            let (source, bits) = network(words.value("from")?)?;
+            attributes.put(FRA_SRC, &source.octets());
+            source_bits = bits;
+        }
+        "iif" => drop(attributes.put_text(FRA_IIFNAME, name(words, "iif")?)),
+        other => return Err(wrong("rule", other, "`from` or `iif`")),
+    }
     let (mut table, mut action) = (0_u8, LOOK_UP);
     while let Some(word) = words.next() {
         match word {
@@ -278,7 +286,7 @@ pub fn rule(words: &mut Words) -> Result<Line, String> {
     }
     Ok(Line::about(&[], move |_| {
         // struct fib_rule_hdr: family, destination, source, type of service, table, two reserved, action, flags.
-        let fixed = [INET, 0, 0, 0, table, 0, 0, action, 0, 0, 0, 0];
+        let fixed = [INET, 0, source_bits, 0, table, 0, 0, action, 0, 0, 0, 0];
         let mut message = Message::request(libc::RTM_NEWRULE, NEW, &fixed);
         message.append(&attributes);
         message
@@ -364,6 +372,7 @@ mod tests {
             ("route replace local 0.0.0.0/0 dev lo table 100", vec!["lo"]),
             ("rule add iif a ipproto tcp dport 5001 lookup 100", vec![]),
             ("rule add iif a blackhole", vec![]),
+            ("rule add from 10.0.0.1/32 lookup 60", vec![]),
         ] {
             assert_eq!(Line::read(line).unwrap().devices, devices, "{line}");
         }

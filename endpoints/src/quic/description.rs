@@ -1,11 +1,12 @@
 //! What the roles `quic-server` and `quic-client` are asked to do.
 
-use crate::congestion;
+use crate::congestion::{self, Factory};
 use crate::description::{
     every_connection_starts, stops_after_starts, Description, SHORTEST_PERIOD,
 };
 use crate::json::{described, or_null, text, whole, whole_or_null};
 use crate::options::TransportOptions;
+use crate::quic::pacer::Quantum;
 use crate::quic::transport::LARGEST_PAYLOAD;
 use crate::request::MAX_CONNECTIONS;
 use crate::workload::{Workload, MAX_BUFFER};
@@ -124,7 +125,7 @@ impl Controller {
         let factory =
             congestion::factory(name, parameters, initial_window_packets.into()).map_err(wrong)?;
         let parameters = congestion::complete(name, parameters).map_err(wrong)?;
-        Ok(Cca { name: name.clone(), parameters, paces: congestion::paces(name), factory })
+        Ok(Cca { name: name.clone(), parameters, factory })
     }
 }
 
@@ -134,13 +135,23 @@ pub struct Cca {
     pub name: String,
     /// All its parameters, also those that it has by default.
     pub parameters: Map<String, Value>,
-    /// Whether it asks for a rate at which to pace.
-    pub paces: bool,
     /// What makes one for each connection.
-    pub factory: Arc<dyn ControllerFactory + Send + Sync>,
+    pub factory: Arc<Factory>,
 }
 
 impl Cca {
+    /// How much leaves together, if it asks for a rate at which to pace.
+    #[must_use]
+    pub fn paces(&self) -> Option<Quantum> {
+        self.factory.entry().paces
+    }
+
+    /// Whether it answers each mark, so that its packets are L4S (RFC 9331).
+    #[must_use]
+    pub fn l4s(&self) -> bool {
+        self.factory.entry().l4s
+    }
+
     /// Congestion window of a new connection on a link with an MTU of 1500 bytes, bytes.
     #[must_use]
     pub fn initial_window_bytes(&self) -> u64 {

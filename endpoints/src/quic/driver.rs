@@ -7,7 +7,7 @@
 
 use crate::quic::datagrams::{Datagrams, Received};
 use crate::quic::limit::RateLimit;
-use crate::quic::pacer::Pacer;
+use crate::quic::pacer::{Pacer, Quantum};
 use quinn_proto::{
     ClientConfig, Connection, ConnectionHandle, DatagramEvent, EcnCodepoint, Endpoint, Incoming,
     ServerConfig,
@@ -25,11 +25,12 @@ const MOST_BATCHES: usize = 16;
 pub struct Driver {
     datagrams: Datagrams,
     endpoint: Endpoint,
-    ecn: bool,
+    /// What packets are marked with, where quinn says that they are ECN-capable.
+    capable: Option<EcnCodepoint>,
     /// The most that each connection sends, bit/s of IP packets.
     rate_bps: Option<u64>,
-    /// Whether congestion controllers ask for a rate at which to pace.
-    paced: bool,
+    /// How much leaves together, if congestion controllers ask for a rate at which to pace.
+    paced: Option<Quantum>,
     /// By handle; None where there is none any more.
     connections: Vec<Option<Slot>>,
     /// Handles of those that something happened to.
@@ -57,9 +58,9 @@ impl Driver {
             datagrams,
             // No discovery of the MTU: it is fixed.
             endpoint: Endpoint::new(Arc::default(), server, false, None),
-            ecn,
+            capable: ecn.then_some(EcnCodepoint::Ect0),
             rate_bps: None,
-            paced: false,
+            paced: None,
             connections: Vec::new(),
             touched: Vec::new(),
             received: Vec::new(),
@@ -74,10 +75,18 @@ impl Driver {
         Driver { rate_bps, ..self }
     }
 
-    /// The same, each of its connections paced at its congestion controller's rate, if `paced`.
+    /// The same, each of its connections paced at its congestion controller's rate, in these quanta.
     #[must_use]
-    pub fn paced(self, paced: bool) -> Self {
+    pub fn paced(self, paced: Option<Quantum>) -> Self {
         Driver { paced, ..self }
+    }
+
+    /// The same; if `l4s`, its packets are marked with ECT(1) instead of ECT(0) (RFC 9331, section 4.1).
+    /// quinn knows of it where TLS is a `feedback::Counting`.
+    #[must_use]
+    pub fn l4s(self, l4s: bool) -> Self {
+        let capable = self.capable.map(|ect0| if l4s { EcnCodepoint::Ect1 } else { ect0 });
+        Driver { capable, ..self }
     }
 
     /// The socket.
@@ -256,7 +265,7 @@ impl Driver {
             let SocketAddr::V4(to) = transmit.destination else {
                 continue;
             };
-            let marks = if self.ecn { transmit.ecn.map_or(0, |mark| mark as u8) } else { 0 };
+            let marks = transmit.ecn.and(self.capable).map_or(0, |mark| mark as u8);
             if !sent(self.datagrams.send(&self.outgoing[..transmit.size], to, marks))? {
                 self.outgoing.truncate(transmit.size);
                 self.unsent = Some((to, marks));
@@ -299,7 +308,7 @@ impl Driver {
             self.connections.resize_with(handle.0 + 1, || None);
         }
         let limit = self.rate_bps.map(RateLimit::new);
-        let pacer = self.paced.then(Pacer::default);
+        let pacer = self.paced.map(Pacer::new);
         self.connections[handle.0] =
             Some(Slot { connection, limit, pacer, deadline: None, touched: false });
         self.touch(handle);

@@ -1,7 +1,7 @@
 //! QUIC: quinn's state machines on this program's own sockets, timers and loop.
 //!
 //! `driver` carries packets and time, no faster than `limit` and `pacer` say; `datagrams`, `alarm` and `tls` are what it
-//! and the roles need of the machine; `description` says what the roles are told, `transport` turns that into quinn's
+//! and the roles need of the machine; `feedback` counts the marks that acknowledgements report; `description` says what the roles are told, `transport` turns that into quinn's
 //! settings; `link` is a client's connection, `transfer` a request and its data, `inbox` what of it has come; `observed`, `report`,
 //! `packets` and `trace` say what happens.
 
@@ -9,6 +9,7 @@ pub mod alarm;
 pub mod datagrams;
 pub mod description;
 pub mod driver;
+pub mod feedback;
 pub mod inbox;
 pub mod limit;
 pub mod link;

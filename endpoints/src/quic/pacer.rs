@@ -2,7 +2,7 @@
 //! its rate from the window.
 //!
 //! draft-ietf-ccwg-bbr-06, "Pacing Rate" and "Send Quantum": a quantum of packets leaves together, each
-//! moves `next_send_time` by the time that it takes at the rate.
+//! moves `next_send_time` by the time that it takes at the rate. How much a quantum is, the controller says.
 
 use std::time::{Duration, Instant};
 
@@ -10,22 +10,39 @@ use std::time::{Duration, Instant};
 const SLACK: Duration = Duration::from_millis(1);
 const MOST_QUANTUM_BYTES: f64 = 64.0 * 1024.0;
 
-/// Bytes that leave together: those of 1 ms at `rate`, bytes/s, at least two packets of `smss` bytes
-/// and at most 64 KB (`SetSendQuantum`).
-#[must_use]
-pub fn send_quantum(rate: f64, smss: f64) -> f64 {
-    (rate * 0.001).min(MOST_QUANTUM_BYTES).max(2.0 * smss)
+/// How much leaves together.
+#[derive(Debug, Clone, Copy)]
+pub struct Quantum {
+    /// What is sent in this time, s.
+    pub time_s: f64,
+    /// But at least so many full packets.
+    pub least_packets: f64,
+}
+
+impl Quantum {
+    /// Bytes that leave together at `rate`, bytes/s, with packets of `smss` bytes: at most 64 KB.
+    #[must_use]
+    pub fn bytes(self, rate: f64, smss: f64) -> f64 {
+        (rate * self.time_s).min(MOST_QUANTUM_BYTES).max(self.least_packets * smss)
+    }
 }
 
 /// When a connection's next packet may leave.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Pacer {
+    leaving_together: Quantum,
     next_send_time: Option<Instant>,
     /// Bytes that are left of the quantum.
     quantum: f64,
 }
 
 impl Pacer {
+    /// Of a connection that has sent nothing.
+    #[must_use]
+    pub fn new(quantum: Quantum) -> Self {
+        Pacer { leaving_together: quantum, next_send_time: None, quantum: 0.0 }
+    }
+
     /// When the next packet may leave, if it may not now.
     #[must_use]
     pub fn closed_until(&self, now: Instant) -> Option<Instant> {
@@ -39,7 +56,7 @@ impl Pacer {
         }
         let rate = rate_bps as f64 / 8.0;
         if self.quantum <= 0.0 {
-            self.quantum = send_quantum(rate, f64::from(mtu));
+            self.quantum = self.leaving_together.bytes(rate, f64::from(mtu));
         }
         self.quantum -= bytes as f64;
         let earliest = now.checked_sub(SLACK).unwrap_or(now);
@@ -53,10 +70,12 @@ impl Pacer {
 mod tests {
     use super::*;
 
+    const BBR: Quantum = Quantum { time_s: 0.001, least_packets: 2.0 };
+
     #[test]
     fn the_quantum_is_a_millisecond_within_its_bounds() {
         for (rate, expected) in [(1e5, 3000.0), (1e7, 10_000.0), (1e9, 65_536.0)] {
-            let quantum = send_quantum(rate, 1500.0);
+            let quantum = BBR.bytes(rate, 1500.0);
             assert!((quantum - expected).abs() < 1e-6, "{rate}: {quantum}");
         }
     }
@@ -65,7 +84,7 @@ mod tests {
     fn quanta_leave_at_the_rate() {
         let start = Instant::now();
         let at = |us: u64| start + Duration::from_micros(us);
-        let mut pacer = Pacer::default();
+        let mut pacer = Pacer::new(BBR);
         let rate_bps = 12_000_000; // 1500 bytes take 1 ms; a quantum is two packets
         assert_eq!(pacer.closed_until(start), None);
         pacer.spend(start, 1500, rate_bps, 1500);
@@ -81,7 +100,7 @@ mod tests {
     #[test]
     fn a_pause_is_no_credit_beyond_the_slack() {
         let start = Instant::now();
-        let mut pacer = Pacer::default();
+        let mut pacer = Pacer::new(BBR);
         pacer.spend(start, 1500, 12_000_000, 1500);
         pacer.spend(start, 1500, 12_000_000, 1500);
         let later = start + Duration::from_secs(5);

@@ -51,7 +51,7 @@ pub fn server_config(crypto: QuicServerConfig) -> ServerConfig {
 /// # Errors
 /// A message, if the idle timeout is too long for QUIC.
 pub fn server(
-    factory: &Arc<dyn ControllerFactory + Send + Sync>,
+    factory: Arc<dyn ControllerFactory + Send + Sync>,
     payload_bytes: u16,
     send_buffer_bytes: u32,
     limited: bool,
@@ -62,7 +62,7 @@ pub fn server(
     let mut config = common(payload_bytes, idle_timeout_ns)?;
     config
         .congestion_controller_factory(Arc::new(Observing {
-            inner: Arc::clone(factory),
+            inner: factory,
             limited,
             packets: packets.clone(),
         }))

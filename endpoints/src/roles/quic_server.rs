@@ -8,6 +8,7 @@ use crate::quic::alarm::Alarm;
 use crate::quic::datagrams::Datagrams;
 use crate::quic::description::{Cca, QuicServer};
 use crate::quic::driver::Driver;
+use crate::quic::feedback::{Counting, Marks};
 use crate::quic::packets::PacketLog;
 use crate::quic::report::{ControllerInForce, QuicEvent, Sample};
 use crate::quic::trace::Trace;
@@ -120,7 +121,8 @@ impl Server {
         let server = Server {
             driver: Driver::new(datagrams, Some(Arc::new(config.clone())), description.options.ecn)
                 .limited(description.rate_bps)
-                .paced(cca.paces),
+                .paced(cca.paces())
+                .l4s(cca.l4s()),
             config,
             packets,
             trace,
@@ -247,8 +249,9 @@ impl Server {
             self.driver.ignore(incoming);
             return Ok(());
         };
+        let marks = Marks::default();
         let transport = transport::server(
-            &self.cca.factory,
+            self.cca.factory.reading(&marks),
             payload_bytes,
             self.send_buffer_bytes(),
             self.description.rate_bps.is_some(),
@@ -259,6 +262,9 @@ impl Server {
         .map_err(Failure::Work)?;
         let mut config = self.config.clone();
         config.transport_config(Arc::new(transport));
+        if self.cca.l4s() {
+            config.crypto = Arc::new(Counting { inner: config.crypto, marks });
+        }
         if let Some(handle) = self.driver.accept(incoming, Arc::new(config)) {
             if self.peers.len() <= handle.0 {
                 self.peers.resize_with(handle.0 + 1, || None);

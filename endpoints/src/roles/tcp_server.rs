@@ -13,10 +13,10 @@ use crate::socket::{self, Listening};
 use crate::source::Source;
 use crate::tcp::transfer::{closed, Header, Step, Transfer};
 use crate::workload::Workload;
-use crate::{sys, tcp_info};
+use crate::{mptcp, sys, tcp_info};
 use socket2::Socket;
 use std::io;
-use std::net::SocketAddrV4;
+use std::net::{Ipv4Addr, SocketAddrV4};
 
 const LISTENER: u64 = 0;
 const TICK: u64 = 1;
@@ -89,7 +89,11 @@ impl Server {
             _ => description.buffer_bytes,
         };
         let listener = socket::listener(Listening {
-            address: SocketAddrV4::new(description.address, description.port),
+            address: match description.subflows.as_slice() {
+                [] => SocketAddrV4::new(description.address, description.port),
+                // Other paths may lead to its other addresses.
+                _ => SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, description.port),
+            },
             cca: &description.cca,
             buffer_bytes,
             fills: matches!(description.workload, Workload::Video(_) | Workload::OnOff(_)),
@@ -98,6 +102,7 @@ impl Server {
                 _ => description.connections,
             },
             fast_open: description.options.fast_open,
+            mptcp: !description.subflows.is_empty(),
         })
         .map_err(Failure::Work)?;
         let block = Block::new()?;
@@ -247,6 +252,9 @@ impl Server {
             // Each packet of the source is a packet of the network.
             socket.set_tcp_nodelay(true)?;
         }
+        if !self.description.subflows.is_empty() {
+            return Ok(()); // its subflows pace as their congestion control does
+        }
         match rate_bps {
             Some(bps) => socket::limit_rate(socket, bps, mss, header_bytes),
             None if options.pacing => socket::limit_pacing(socket, UNLIMITED),
@@ -265,11 +273,9 @@ impl Server {
         let connection = transfer.request.connection;
         let mut stopped = Event::Stopped { connection, bytes: None };
         if !self.service.short {
-            let sample = tcp_info::read(&peer.socket)?;
             // An acknowledged FIN counts as a byte.
-            let bytes = Some(sample.bytes_acked.min(transfer.sent));
+            let bytes = Some(self.sample(peer, connection, log)?.min(transfer.sent));
             stopped = Event::Stopped { connection, bytes };
-            log.now(&Event::Sample { connection, sample });
         }
         match end {
             End::Failed(message) => log.error(Some(connection), &message),
@@ -286,13 +292,29 @@ impl Server {
         }
         for peer in self.peers.iter() {
             if let Some(transfer) = &peer.transfer {
-                log.now(&Event::Sample {
-                    connection: transfer.request.connection,
-                    sample: tcp_info::read(&peer.socket)?,
-                });
+                self.sample(peer, transfer.request.connection, log)?;
             }
         }
         Ok(())
+    }
+
+    /// Samples a connection, or each of its subflows; returns how many bytes have been acknowledged.
+    fn sample(&self, peer: &Peer, connection: u32, log: &mut Log) -> io::Result<u64> {
+        let subflows = &self.description.subflows;
+        if subflows.is_empty() {
+            let sample = tcp_info::read(&peer.socket)?;
+            let acknowledged = sample.bytes_acked;
+            log.now(&Event::Sample { connection, sample });
+            return Ok(acknowledged);
+        }
+        for (ends, sample) in mptcp::subflows(&peer.socket)? {
+            // The subflows of path p of connection c have the number c + p * connections.
+            if let Some(path) = subflows.iter().position(|path| *path == ends) {
+                let connection = connection + path as u32 * self.description.connections;
+                log.now(&Event::Sample { connection, sample });
+            }
+        }
+        mptcp::read(&peer.socket).map(|whole| whole.bytes_acknowledged)
     }
 
     /// Ends every connection that lives, as SIGTERM asks.

@@ -69,6 +69,7 @@ async fn serve(
     let here = SocketAddrV4::new(description.address, description.port);
     let identity = Identity::new(description.address).map_err(Failure::Work)?;
     let listener = socket::listener(socket::Listening {
+        mptcp: false,
         address: here,
         cca: &description.cca,
         buffer_bytes: description.buffer_bytes,

@@ -3,10 +3,10 @@
 use crate::failure::Refusal;
 use crate::request::Request;
 use crate::tcp::sink::Short;
-use crate::{socket, sys, tcp_info};
+use crate::{mptcp, socket, sys, tcp_info};
 use socket2::Socket;
 use std::io::{self, ErrorKind::WouldBlock};
-use std::net::SocketAddrV4;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,6 +25,8 @@ pub struct Dial {
     pub window_bytes: Option<u32>,
     /// The request goes with the first packet.
     pub fast_open: bool,
+    /// Over MPTCP, from this address first; None: over TCP.
+    pub mptcp_from: Option<Ipv4Addr>,
 }
 
 /// A connection from its first packet on.
@@ -33,6 +35,7 @@ pub struct Fetch {
     socket: Arc<Socket>,
     request: Request,
     window_bytes: Option<u32>,
+    is_mptcp: bool,
     /// The request is in the kernel's hands.
     asked: bool,
     /// Delivered so far, bytes.
@@ -55,14 +58,19 @@ pub enum Taken {
 impl Fetch {
     /// Starts to open a connection.
     pub fn open(dial: &Dial, request: Request) -> io::Result<Self> {
-        let Dial { address, buffer_bytes, window_bytes, fast_open } = *dial;
-        let socket = socket::connecting(buffer_bytes, window_bytes)?;
+        let Dial { address, buffer_bytes, window_bytes, fast_open, mptcp_from } = *dial;
+        let is_mptcp = mptcp_from.is_some();
+        let socket = match mptcp_from {
+            Some(from) => mptcp::connecting(buffer_bytes, from)?,
+            None => socket::connecting(buffer_bytes, window_bytes)?,
+        };
         let asked = if fast_open {
             socket::connect_with(&socket, address, &request.encode()).map_err(explain)?
         } else {
             socket::connect(&socket, address).map(|()| false)?
         };
-        Ok(Fetch { socket: Arc::new(socket), request, window_bytes, asked, bytes: 0, sinks: false })
+        let socket = Arc::new(socket);
+        Ok(Fetch { socket, request, window_bytes, is_mptcp, asked, bytes: 0, sinks: false })
     }
 
     /// The socket, to wait for it.
@@ -86,7 +94,12 @@ impl Fetch {
     /// What has arrived, taken or not, bytes.
     pub fn arrived(&self) -> io::Result<u64> {
         let wanted = self.request.bytes.unwrap_or(u64::MAX);
-        tcp_info::bytes_received(&self.socket).map(|bytes| bytes.min(wanted))
+        let arrived = if self.is_mptcp {
+            mptcp::read(&self.socket).map(|whole| whole.bytes_received)
+        } else {
+            tcp_info::bytes_received(&self.socket)
+        };
+        arrived.map(|bytes| bytes.min(wanted))
     }
 
     /// Counts what a thread has taken of the missing bytes, and judges its end.
@@ -119,8 +132,10 @@ impl Fetch {
         socket::pending_error(&self.socket)?;
         // With TCP Fast Open data may have come already.
         self.keep_window()?;
-        let buffers =
-            (socket::number(&self.socket, libc::SO_RCVBUF)?, socket::window(&self.socket)?);
+        let buffer_bytes = socket::number(&self.socket, libc::SO_RCVBUF)?;
+        // MPTCP has no limit of the window that could be read.
+        let window_bytes = if self.is_mptcp { buffer_bytes } else { socket::window(&self.socket)? };
+        let buffers = (buffer_bytes, window_bytes);
         if !self.asked {
             // An empty send buffer takes 16 bytes at once, so there is no shorter count.
             self.socket.send(&self.request.encode())?;

@@ -19,7 +19,7 @@ const REQUEST_WINDOWS: (VarInt, VarInt) = (VarInt::from_u32(64 << 10), VarInt::f
 /// # Errors
 /// Those of `quic::transport`.
 pub fn server(
-    factory: &Arc<dyn ControllerFactory + Send + Sync>,
+    factory: Arc<dyn ControllerFactory + Send + Sync>,
     payload_bytes: u16,
     send_buffer_bytes: u32,
     packets: &PacketLog,

@@ -17,9 +17,10 @@ from fairc.runtime.report.figures.chart import WIDE_LEFT, Axis, Chart
 from fairc.runtime.report.figures.chart import Panel as Drawn
 from fairc.runtime.report.figures.layout import Key
 from fairc.runtime.report.figures.marks import Line, Mark
-from fairc.runtime.report.figures.query import in_order, load, worded
+from fairc.runtime.report.figures.query import in_order, load
 from fairc.runtime.report.figures.style import INK, LIMIT, MUTED, Dash
 from fairc.runtime.report.figures.traces import representatives
+from fairc.runtime.report.figures.wording import worded
 from fairc.runtime.report.run import Run
 
 from .words import METRIC

@@ -12,8 +12,9 @@ from fairc.runtime.statistics.series import Autocorrelation, autocorrelation
 from .base import Drawing, FigureKind, NothingToDraw, Subject
 from .chart import Axis, Chart, Panel
 from .marks import Bars, Rule, limit
-from .query import by_text, load, replicates, worded
+from .query import load, replicates
 from .style import SERIES
+from .wording import by_text, worded
 
 
 def asked(subject: Subject, request: FigureRequest) -> Drawing:

@@ -22,9 +22,10 @@ from .axis import wants_log
 from .base import Drawing, FigureKind, Subject
 from .chart import Axis
 from .marks import Box as Drawn
-from .query import Names, Query, by_text, headed, load, valued, worded
+from .query import Names, Query, load
 from .rows import Panel, Row, Rows
 from .style import INK, SERIES
+from .wording import by_text, headed, valued, worded
 
 _BOX, _TESTS, _AT = 0.43, 0.17, 0.26
 """Heights of the rows of a box and of tests; where a box is below the top of its row, inches."""

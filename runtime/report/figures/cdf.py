@@ -10,8 +10,9 @@ from .axis import wants_log
 from .base import Drawing, FigureKind, Subject
 from .chart import Axis, Chart, Panel
 from .marks import Line
-from .query import by_text, headed, load, valued, worded
+from .query import load
 from .style import colour, dash
+from .wording import by_text, headed, valued, worded
 
 # A step for each value up to here; of more, as many of them, evenly spread over the ranks.
 MAX_STEPS = 400

@@ -20,8 +20,9 @@ from .base import Drawing, FigureKind, NothingToDraw, Subject
 from .chart import WIDE_LEFT, Axis, Chart, Panel
 from .layout import Key
 from .marks import Band, Line, Rule
-from .query import Query, by_text, load, of_configurations, ordinal, worded
+from .query import Query, load, of_configurations, ordinal
 from .style import MUTED, SERIES
+from .wording import by_text, worded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -26,8 +26,9 @@ from .base import Drawing, FigureKind, NothingToDraw, Subject
 from .chart import add_axes
 from .layout import Key, columns_for, draw_keys, fitted, fitting, key_height, short
 from .marks import dots
-from .query import Gap, Names, Query, Summing, by_text, load, only, worded
+from .query import Gap, Names, Query, Summing, load, only
 from .style import DIVERGING, FAIR_TO_UNFAIR, INK, MUTED, UNIFORM, WIDTHS, Width, ink_on, pick
+from .wording import by_text, worded
 
 _CELL = 0.22  # inches
 _BOTTOM, _TOP, _BETWEEN, _BAR = 0.36, 0.2, 0.14, 0.42

@@ -16,8 +16,9 @@ from .base import Drawing, FigureKind, Subject
 from .chart import Axis, Chart, Panel
 from .marks import Histogram, Mark, Note, Rule
 from .pairs import pair_of, sessions_of
-from .query import by_text, load, worded
+from .query import load
 from .style import SERIES
+from .wording import by_text, worded
 
 K = "fmp.K"
 

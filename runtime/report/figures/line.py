@@ -17,8 +17,9 @@ from .chart import WIDE_LEFT, Axis, Chart, Panel
 from .marks import Band, Bars, Mark, Rule
 from .marks import Line as Drawn
 from .overtime import Point
-from .query import Names, Query, Summing, by_text, headed, load, only, valued, worded
+from .query import Names, Query, Summing, load, only
 from .style import colour, dash
+from .wording import by_text, headed, valued, worded
 
 TIME = "time"
 

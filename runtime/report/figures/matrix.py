@@ -17,7 +17,8 @@ from fairc.runtime.repetitions.samples import Sample
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject
 from .heatmap import HATCHED, Heat, Map, Place, Tile, belongs, colouring
-from .query import Names, Query, Summing, by_text, load, only, worded
+from .query import Names, Query, Summing, load, only
+from .wording import by_text, worded
 
 
 def asked(subject: Subject, request: FigureRequest) -> Drawing:

@@ -42,8 +42,9 @@ def load(query: Query, names: Names, sums: Summing) -> tuple[dict[Names, list[Po
     """
     run = query.subject.run
     metric = METRICS[query.metric.partition(".")[0]]
-    source = metric.course
-    if source is None or query.metric != metric.values[0].name:
+    first = metric.course if query.metric == metric.values[0].name else None
+    source = metric.courses.get(query.metric, first)
+    if source is None:
         raise NothingToDraw(f"{query.metric} is not stored over time")
     groups = query.groups(names)
     rows = [(number, s) for number, (_, found) in enumerate(groups) for s in found]

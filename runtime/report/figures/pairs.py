@@ -24,7 +24,8 @@ from fairc.runtime.statistics.bootstrap import quantile_interval
 from fairc.runtime.statistics.estimates import Estimate, no_variance, percentile
 
 from .base import FigureKind, NothingToDraw, Subject
-from .query import Names, Query, by_text, load, of_configurations, ordinal
+from .query import Names, Query, load, of_configurations, ordinal
+from .wording import by_text
 
 FMP = "fmp.fairness"
 DEFAULT = FigureRequest(kind="pairs", metric=FMP, options={"percentile": 10.0, "ci": 0.95})

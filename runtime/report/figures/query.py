@@ -41,9 +41,11 @@ from .absence import absent_flows
 from .base import Drawing, NothingToDraw, Picture, Subject
 from .layout import Key
 from .style import colour, dash
+from .wording import worded
 
 USERS = "users"
-ALWAYS = (REPETITION, LOAD, PROTOCOL, FLOW, USERS)
+SUBFLOW = "subflow"
+ALWAYS = (REPETITION, LOAD, PROTOCOL, FLOW, SUBFLOW, USERS)
 
 # Why a cell has no value, in the order in which captions list it.
 ENDLESS = "larger than any value"
@@ -119,6 +121,8 @@ class Query:
             names = (*names, LOAD)
         if len(self.orders[FLOW]) > 1 and not {FLOW, USERS} & given:
             names = (*names, FLOW)
+        if len(self.orders[SUBFLOW]) > 1 and SUBFLOW not in given:
+            names = (*names, SUBFLOW)
         return names
 
     def each(self) -> Names:
@@ -329,7 +333,8 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
     outcomes = [o for c in run.configurations for o in c.counted]
     chosen = _condition(request)
     for sample in each_sample(outcomes, results.values(metric), where=chosen):
-        declared, users = run.origins.get(sample.flow, (sample.flow, ""))
+        whole, path = run.subflows.get(sample.flow, (sample.flow, ""))
+        declared, users = run.origins.get(whole, (whole, ""))
         if not _is_of(request.flow, run, sample.flow):
             continue
         load = sample.keys[LOAD]
@@ -337,7 +342,7 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
             continue
         omitted.add(sample.of)
         if sample.of.number is not None or (endless and sample.of.size is not None):
-            keys = {**sample.keys, FLOW: declared, USERS: users}
+            keys = {SUBFLOW: path, **sample.keys, FLOW: declared, USERS: users}
             samples.append(replace(sample, keys=keys))
         elif sample.of.size is not None:
             gaps.append(Gap(_place(sample.outcome, load), ENDLESS))
@@ -395,7 +400,7 @@ def _of_expression(subject: Subject, request: FigureRequest, shown: Expression) 
                 keys |= {REPETITION: str(outcome.repetition), LOAD: "", PROTOCOL: ""}
                 if found is not None and outcome.counts:
                     measure = Measure(shown.name or shown.text, None, shown.unit)
-                    every = {**keys, USERS: ""}
+                    every = {SUBFLOW: "", **keys, USERS: ""}
                     samples.append(Sample(every, Value(measure, outcome, found)))
                 else:
                     word = outcome.verdict_word
@@ -411,7 +416,8 @@ def _of_expression(subject: Subject, request: FigureRequest, shown: Expression) 
         scale_for(shown.unit, [sample.value for sample in samples]),
         tuple(samples),
         tuple(gaps),
-        _orders(subject, (), every_key) | {FLOW: [*dict.fromkeys(flows)], USERS: [""]},
+        _orders(subject, (), every_key)
+        | {FLOW: [*dict.fromkeys(flows)], SUBFLOW: [""], USERS: [""]},
         estimated=estimated,
     )
 
@@ -453,12 +459,14 @@ def _orders(
     """Return name -> the values that occur among the keys, in the order in which they are shown."""
     run = subject.run
     there = {name: {k[name] for k in keys if name in k} for name in (*ALWAYS, *run.axes)}
-    origins = [run.origins.get(m.flow or "", (m.flow or "", "")) for m in measures]
+    paths = [run.subflows.get(m.flow or "", (m.flow or "", "")) for m in measures]
+    origins = [run.origins.get(whole, (whole, "")) for whole, _ in paths]
     return {
         REPETITION: sorted(there[REPETITION], key=int),
         LOAD: sorted(there[LOAD], key=lambda load: int(load or 0)),
         PROTOCOL: sorted(there[PROTOCOL]),
         FLOW: list(dict.fromkeys(declared for declared, _ in origins)),
+        SUBFLOW: list(dict.fromkeys(path for _, path in paths)),
         USERS: list(dict.fromkeys(users for _, users in origins)),
         **{a.name: [v for v in a.values if v in there[a.name]] for a in run.plan.axes},
     }
@@ -572,27 +580,3 @@ def only(samples: Iterable[Sample]) -> str:
     """Return the configuration that all samples are of; empty: they are of several."""
     found = {sample.outcome.configuration for sample in samples}
     return found.pop() if len(found) == 1 else ""
-
-
-def worded(names: Sequence[str], key: Sequence[str]) -> str:
-    """Return `loss = 1%, flow = bbr`."""
-    return ", ".join(
-        f"{one_line(n)} = {one_line(v) or 'none'}" for n, v in zip(names, key, strict=True)
-    )
-
-
-def headed(*parts: str) -> str:
-    """Return what a group is called in a text: its panel's heading and its own name, `all` without
-    either.
-    """
-    return ", ".join(filter(None, parts)) or "all"
-
-
-def valued(key: Sequence[str]) -> str:
-    """Return `1%, bbr`: for labels whose names are in the heading."""
-    return ", ".join(one_line(v) or "none" for v in key)
-
-
-def by_text(names: Sequence[str]) -> str:
-    """Return `by loss and flow`, or nothing."""
-    return f"by {listed([one_line(n) for n in names])}" if names else ""

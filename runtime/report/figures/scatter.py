@@ -27,8 +27,9 @@ from .base import Drawing, FigureKind, NothingToDraw, Subject
 from .chart import WIDE_LEFT, Axis, Chart, Panel
 from .layout import Key
 from .marks import Line, Mark, dots
-from .query import Names, Query, by_text, headed, load, only, valued, worded
+from .query import Names, Query, load, only
 from .style import colour
+from .wording import by_text, headed, valued, worded
 
 Floats = NDArray[np.float64]
 LEAST = 3

@@ -20,8 +20,9 @@ from .chart import Panel as Drawn
 from .layout import Key
 from .marks import Line as Steps
 from .marks import Mark, dots
-from .query import Names, Query, by_text, headed, load, valued, worded
+from .query import Names, Query, load
 from .style import INK, colour, dash
+from .wording import by_text, headed, valued, worded
 
 # Points of a line: more cannot be distinguished at a page's width.
 MOST_POINTS = 150

@@ -7,7 +7,8 @@ from fairc.runtime.formatting import Cell, Number, count, decimals_for, one_line
 from fairc.runtime.report.sheet import Sheet
 
 from .base import FigureKind, Subject
-from .query import Summing, by_text, load
+from .query import Summing, load
+from .wording import by_text
 
 
 def asked(subject: Subject, request: FigureRequest) -> Sheet:

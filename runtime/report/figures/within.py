@@ -29,8 +29,9 @@ from .base import Drawing, NothingToDraw, Subject
 from .chart import Axis, Chart, Panel
 from .marks import Band
 from .marks import Line as Drawn
-from .query import Query, by_text, headed, load, valued, worded
+from .query import Query, load
 from .style import colour, dash
+from .wording import by_text, headed, valued, worded
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

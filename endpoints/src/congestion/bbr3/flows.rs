@@ -11,7 +11,7 @@ fn link(mbps: f64, rtt_ms: u64, bdps: f64, loss: f64) -> Link {
 
 fn flows(count: u64) -> Vec<Flow> {
     let start = Start { now: Instant::now(), mtu: MTU, initial_window: 10 * MTU };
-    (0..count).map(|seed| Flow::new(Box::new(Bbr3::new(start, seed))).paced()).collect()
+    (0..count).map(|seed| Flow::new(Box::new(Bbr3::new(start, seed))).paced(QUANTUM)).collect()
 }
 
 fn one(link: Link, seconds: f64, warm_up: f64) -> Outcome {

@@ -4,6 +4,7 @@ use super::Server;
 use crate::clock::Clock;
 use crate::failure::Failure;
 use crate::quic::datagrams::Datagrams;
+use crate::quic::feedback::Marks;
 use crate::quic::packets::PacketLog;
 use crate::quic::report::QuicEvent;
 use crate::quic::transport::{payload_bytes, server_config};
@@ -101,7 +102,7 @@ impl Server {
             let mut config = quic.config.clone();
             if let Some(cca) = &self.cca {
                 let transport = transport::server(
-                    &cca.factory,
+                    cca.factory.reading(&Marks::default()),
                     payload_bytes,
                     self.description.buffer_bytes,
                     &quic.packets,

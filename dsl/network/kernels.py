@@ -1,0 +1,25 @@
+"""A network on a kernel of one's own: what its links need of it."""
+
+from __future__ import annotations
+
+from fairc.dsl import model
+from fairc.dsl.core.problems import Gather, fail
+from fairc.words.ccas.own_kernels import KernelWords
+from fairc.words.queues import QUEUES
+
+
+def check_queues(network: model.Network, kernel: KernelWords) -> None:
+    """Refuse queues that the kernel of the hosts lacks. Raises CompileError."""
+    gather = Gather()
+    for link in network.links:
+        for way in (link.forward, link.backward):
+            lacking = [name for name in QUEUES[way.queue.kind].probes if name not in kernel.qdiscs]
+            if lacking:
+                with gather.attempt():
+                    fail(
+                        "unknown-queue",
+                        f"the kernel `{kernel.name}` has no queue `{lacking[0]}`",
+                        way.span,
+                        help=f"build it with CONFIG_NET_SCH_{lacking[0].upper()}=y in its --config",
+                    )
+    gather.finish()

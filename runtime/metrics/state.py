@@ -1,0 +1,79 @@
+"""State of a flow's congestion control: what part of the time it is in each, and what it estimates.
+
+    state.S      = samples in state S / samples
+    state.max_bw = median over the samples of the estimated bandwidth
+    state.alpha  = mean over the samples of the estimated share of marks
+
+over the samples after the warm-up in which the CCA says its state, of all connections of the flow:
+every 100 ms, or as often as `every` says. `state.probe_bw` is the sum of BBR's four phases of
+ProbeBW. States that a CCA does not have, or was not seen in, are 0. The bandwidth counts UDP
+payload. A flow whose CCA says no state has no value; nor has an estimate that its CCA does not
+make.
+
+Over time: the estimated bandwidth, and the states themselves, are in the table `models`.
+
+Unit: 1 (state.max_bw: bit/s). Source: draft-ietf-ccwg-bbr-06 (BBR.state, BBR.max_bw); RFC 9406
+(slow start and CSS); draft-briscoe-iccrg-prague-congestion-control-04 (alpha).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.results import MetricValue
+from fairc.runtime.measurement.samples import STATES
+from fairc.runtime.measurement.series import Floats
+
+from .base import Course, Metric, Value, per_flow
+
+PROBE_BW = "probe_bw"
+MAX_BW = Value("state.max_bw", "bit/s", "median of the bandwidth that the CCA estimates")
+ALPHA = Value("state.alpha", "1", "mean of the share of marks that the CCA estimates")
+SHARES = {
+    state: Value(f"state.{state}", "1", f"part of the time in {state}")
+    for state in (*STATES, PROBE_BW)
+}
+VALUES = (MAX_BW, ALPHA, *SHARES.values())
+
+
+def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
+    samples = flow.endpoints.samples
+    counted = np.isfinite(samples.model_state) & measurement.counts(samples.t_s)
+    if not counted.any():
+        reason = f"its CCA said no state {measurement.when}"
+        return tuple(value.of(None, flow.name, reason) for value in VALUES)
+    states = [STATES[int(number)] for number in samples.model_state[counted]]
+    names = np.array(states, np.str_)
+    shares = {state: float(np.mean(names == state)) for state in STATES}
+    probing = float(np.mean(np.char.startswith(names, PROBE_BW)))
+    return (
+        _estimate(MAX_BW, np.median, samples.max_bw_bps[counted], flow),
+        _estimate(ALPHA, np.mean, samples.alpha[counted], flow),
+        *(SHARES[state].of(share, flow.name) for state, share in shares.items()),
+        SHARES[PROBE_BW].of(probing, flow.name),
+    )
+
+
+def _estimate(
+    value: Value, statistic: Callable[[Floats], np.floating[Any]], found: Floats, flow: FlowRecord
+) -> MetricValue:
+    known = found[np.isfinite(found)]
+    number = float(statistic(known)) if len(known) else None
+    return value.of(number, flow.name, "" if len(known) else "its CCA estimates none")
+
+
+METRIC = Metric(
+    "state",
+    VALUES,
+    per_flow(_of_flow),
+    course=Course(
+        table="models",
+        where="max_bw_bps IS NOT NULL",
+        value="avg(max_bw_bps)",
+        meaning="mean of the bandwidth that a flow's CCA estimates",
+    ),
+)
