@@ -2,7 +2,7 @@
 
 use super::line::Line;
 use super::message::Message;
-use super::qdisc::{fixed, rate, TCA_KIND, TCA_OPTIONS};
+use super::qdisc::{class, fixed, rate, TCA_KIND, TCA_OPTIONS};
 use super::words::{wrong, Words};
 
 /// Where filters are, within the qdisc `clsact` (`TC_H_MIN_INGRESS`, `TC_H_MIN_EGRESS`).
@@ -10,6 +10,8 @@ const INGRESS: u32 = 0xffff_fff2;
 const EGRESS: u32 = 0xffff_fff3;
 const ETH_P_IP: u16 = 0x0800;
 
+/// The class of a qdisc that packets go to, in either classifier.
+const CLASS: u16 = 1;
 const MATCHALL_ACTIONS: u16 = 2;
 const FLOWER_ACTIONS: u16 = 3;
 const FLOWER_ETH_TYPE: u16 = 8;
@@ -18,6 +20,9 @@ const FLOWER_IP_PROTO: u16 = 9;
 const FLOWER_SOURCE: u16 = 18;
 const FLOWER_DESTINATION: u16 = 19;
 const OF_UDP: u16 = 2;
+/// `TCA_FLOWER_KEY_IP_TOS`, and its mask.
+const FLOWER_TOS: u16 = 73;
+const FLOWER_TOS_MASK: u16 = 74;
 
 const ACT_KIND: u16 = 1;
 const ACT_OPTIONS: u16 = 2;
@@ -42,8 +47,8 @@ const SKBMOD_ECN: u64 = 16;
 /// An action: its name, and its options with what follows it.
 type Action = (&'static str, Box<dyn Fn(u32) -> Message>);
 
-/// Reads `add dev NAME (ingress | egress) protocol ip prio N CLASSIFIER action ... [pipe action ...]`, after
-/// `filter`.
+/// Reads `add dev NAME (ingress | egress) protocol ip prio N CLASSIFIER action ... [pipe action ...]`, or `add
+/// dev NAME parent HANDLE protocol ip prio N flower ip_tos VALUE/MASK classid CLASS`, after `filter`.
 ///
 /// # Errors
 /// A message that says what is wrong with the line.
@@ -54,7 +59,8 @@ pub fn read(words: &mut Words) -> Result<Line, String> {
     let parent = match words.value("filter")? {
         "ingress" => INGRESS,
         "egress" => EGRESS,
-        other => return Err(wrong("filter", other, "`ingress` or `egress`")),
+        "parent" => class(words.value("parent")?)?,
+        other => return Err(wrong("filter", other, "`ingress`, `egress` or `parent`")),
     };
     expect(words, "filter", "protocol")?;
     expect(words, "protocol", "ip")?;
@@ -62,28 +68,18 @@ pub fn read(words: &mut Words) -> Result<Line, String> {
     let priority: u16 = words.number("prio")?;
     let kind = words.value("filter")?.to_owned();
     let mut options = Message::attributes();
-    let actions_at = match kind.as_str() {
+    match kind.as_str() {
         "matchall" => {
             expect(words, "matchall", "action")?;
-            MATCHALL_ACTIONS
+            put_actions(MATCHALL_ACTIONS, &actions(words)?, &mut options);
         }
+        "flower" if words.peek() == Some("ip_tos") => of_class(words, &mut options)?,
         "flower" => {
             flower(words, &mut options)?;
-            FLOWER_ACTIONS
+            put_actions(FLOWER_ACTIONS, &actions(words)?, &mut options);
         }
         other => return Err(wrong("filter", other, "`matchall` or `flower`")),
-    };
-    let actions = actions(words)?;
-    options.nest(actions_at, |list| {
-        for (index, (name, made)) in actions.iter().enumerate() {
-            let then = if index + 1 == actions.len() { OK } else { PIPE };
-            list.nest(index as u16 + 1, |one| {
-                one.put_text(ACT_KIND, name).nest(ACT_OPTIONS, |inner| {
-                    inner.append(&made(then));
-                });
-            });
-        }
-    });
+    }
     let info = u32::from(priority) << 16 | u32::from(ETH_P_IP.to_be());
     Ok(Line::about(&[&device], move |index| {
         let mut head = fixed(index[0], 0, parent);
@@ -96,6 +92,39 @@ pub fn read(words: &mut Words) -> Result<Line, String> {
         });
         message
     }))
+}
+
+/// Puts actions into a classifier's attribute, each followed by the next.
+fn put_actions(at: u16, actions: &[Action], options: &mut Message) {
+    options.nest(at, |list| {
+        for (index, (name, made)) in actions.iter().enumerate() {
+            let then = if index + 1 == actions.len() { OK } else { PIPE };
+            list.nest(index as u16 + 1, |one| {
+                one.put_text(ACT_KIND, name).nest(ACT_OPTIONS, |inner| {
+                    inner.append(&made(then));
+                });
+            });
+        }
+    });
+}
+
+/// Reads `ip_tos VALUE/MASK classid CLASS`, hexadecimal, as tc has them.
+fn of_class(words: &mut Words, options: &mut Message) -> Result<(), String> {
+    expect(words, "flower", "ip_tos")?;
+    let word = words.value("ip_tos")?;
+    let byte = |text: &str| u8::from_str_radix(text.strip_prefix("0x")?, 16).ok();
+    let (value, mask) = word
+        .split_once('/')
+        .and_then(|(value, mask)| Some((byte(value)?, byte(mask)?)))
+        .ok_or_else(|| wrong("ip_tos", word, "a value and its mask such as `0xb8/0xfc`"))?;
+    expect(words, "flower", "classid")?;
+    let number = class(words.value("classid")?)?;
+    options
+        .put_u32(CLASS, number)
+        .put(FLOWER_ETH_TYPE, &ETH_P_IP.to_be_bytes())
+        .put_u8(FLOWER_TOS, value)
+        .put_u8(FLOWER_TOS_MASK, mask);
+    Ok(())
 }
 
 fn expect(words: &mut Words, of: &str, wanted: &str) -> Result<(), String> {
@@ -254,6 +283,7 @@ mod tests {
             "filter add dev a ingress protocol ip prio 1 matchall action skbmod ecn",
             "filter add dev a egress protocol ip prio 2 flower ip_proto udp src_port 5001 action \
              pedit munge ip dsfield set 184 retain 252 pipe action csum ip",
+            "filter add dev a parent 2: protocol ip prio 1 flower ip_tos 0xb8/0xfc classid 2:1",
         ] {
             assert_eq!(Line::read(line).unwrap().devices, ["a"]);
         }
@@ -271,6 +301,14 @@ mod tests {
             (
                 "filter add dev a ingress protocol ip prio 1 matchall action csum ip ok",
                 "unexpected `ok`",
+            ),
+            (
+                "filter add dev a parent 2: protocol ip prio 1 flower ip_tos 184 classid 2:1",
+                "`ip_tos` is `184`",
+            ),
+            (
+                "filter add dev a parent 2: protocol ip prio 1 flower ip_tos 0xb8/0xfc classid x",
+                "`handle` is `x`",
             ),
         ] {
             let error = Line::read(line).unwrap_err();

@@ -14,6 +14,7 @@ mod gred;
 mod htb;
 mod netem;
 mod pie;
+mod prio;
 pub mod rate;
 mod sfq;
 mod table;
@@ -65,6 +66,7 @@ pub const KINDS: &[Kind] = &[
     htb::KIND,
     netem::KIND,
     pie::KIND,
+    prio::KIND,
     sfq::KIND,
     tbf::KIND,
 ];
@@ -189,7 +191,10 @@ pub fn fixed(index: i32, handle: u32, parent: u32) -> Vec<u8> {
 }
 
 /// Reads `1:`, `1:1`: hexadecimal, as tc has them.
-fn class(word: &str) -> Result<u32, String> {
+///
+/// # Errors
+/// A message with the word.
+pub fn class(word: &str) -> Result<u32, String> {
     let numbers = word.split_once(':').and_then(|(major, minor)| {
         let minor = if minor.is_empty() { "0" } else { minor };
         Some((u16::from_str_radix(major, 16).ok()?, u16::from_str_radix(minor, 16).ok()?))
@@ -268,6 +273,8 @@ mod tests {
              no-ack-filter no-split-gso raw overhead 0 rtt 50ms memlimit 180488",
             "qdisc add dev a parent 1:1 handle 2: cake unlimited diffserv4 triple-isolate nowash \
              ack-filter-aggressive no-split-gso raw overhead 0 rtt 50ms memlimit 180488",
+            "qdisc add dev a parent 1:1 handle 2: prio bands 2 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
+            "qdisc add dev a parent 2:1 handle 10: pfifo limit 100",
             "qdisc add dev a clsact",
             "qdisc add dev a root handle 1: netem limit 1000 delay 10ms 2ms reorder 25% loss random \
              1% duplicate 1% rate 1000gbit seed 7",
