@@ -4,12 +4,13 @@ out.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from .batch import duration
-from .numbers import Packets, Probability, QueueBytes, Range, Small, TimeNs
-from .part import UNLESS_ABSENT, Part, unless
+from .numbers import CodePoint, Packets, Probability, QueueBytes, Range, Small, TimeNs
+from .part import BY_KIND, UNLESS_ABSENT, Part, unless
 from .text import ArgumentName, ArgumentWord, DisciplineName
 
 STEP = "instant"
@@ -381,7 +382,53 @@ class Qdisc(Part):
         return " ".join(str(part) for pair in self.arguments for part in pair if part is not None)
 
 
-Queue = Fifo | Red | CoDel | FqCoDel | Pie | FqPie | Fq | Sfq | Cake | DualPi2 | Qdisc
+PlainQueue = Fifo | Red | CoDel | FqCoDel | Pie | FqPie | Fq | Sfq | Cake | DualPi2 | Qdisc
+
+MOST_BANDS = 16
+"""`TCQ_PRIO_BANDS`, the most that Linux has; it has two at least."""
+
+_OTHERS = 16
+"""How many priorities the kernel knows for packets that no filter takes."""
+
+_DSCP_MASK = 0xFC
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Band(Part):
+    """A band of `prio`: the queue of packets with a code point."""
+
+    code_point: CodePoint
+    queue: PlainQueue = field(metadata=BY_KIND)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prio(Part):
+    """Strict priority: the first band that holds a packet sends.
+
+    A packet of a code point without a band waits in that of code point 0 (RFC 2474, section 3).
+    limit_bytes, limit_packets: one of them, what all bands hold together.
+    """
+
+    limit_bytes: QueueBytes | None = None
+    limit_packets: Packets | None = None
+    kind: Literal["prio"] = "prio"
+    bands: Annotated[tuple[Band, ...], Range(2, MOST_BANDS)]
+    discipline = "prio"
+
+    def __post_init__(self) -> None:
+        """Raise ValueError unless it has one limit, and a band for each code point and for 0."""
+        _check_one_limit(self.limit_bytes, self.limit_packets)
+        points = [band.code_point for band in self.bands]
+        if 0 not in points or len(set(points)) < len(points):
+            raise ValueError("prio has a band of code point 0, and one band for each")
+
+    def words(self, rate_bps: int) -> str:
+        """Return the arguments of tc."""
+        others = [band.code_point for band in self.bands].index(0)
+        return f"bands {len(self.bands)} priomap {' '.join([str(others)] * _OTHERS)}"
+
+
+Queue = PlainQueue | Prio
 
 
 def queue_bytes(queue: Queue, frame_bytes: int) -> int:
@@ -394,11 +441,38 @@ def queue_bytes(queue: Queue, frame_bytes: int) -> int:
 
 def queue_lines(interface: str, queue: Queue, rate_bps: int) -> list[str]:
     """Return the lines of tc that make the queue beneath a shaper; rate_bps: of the shaper."""
-    at = f"dev {interface} parent 1:1 handle 2:"
+    return _lines(f"dev {interface}", "parent 1:1 handle 2:", queue, rate_bps)
+
+
+def _lines(device: str, place: str, queue: Queue, rate_bps: int) -> list[str]:
+    at = f"{device} {place}"
     made = f"{at} {queue.discipline} {queue.words(rate_bps)}"
     if isinstance(queue, Red):
         return [f"qdisc add {at} gred setup vqs 1 default 0", f"qdisc change {made}"]
-    return [f"qdisc add {made}"]
+    lines = [f"qdisc add {made}"]
+    for number, band in enumerate(queue.bands if isinstance(queue, Prio) else (), start=1):
+        below = f"parent 2:{number:x} handle {2 + number:x}:"
+        lines += _lines(device, below, band.queue, rate_bps)
+        if band.code_point:
+            lines.append(
+                f"filter add {device} parent 2: protocol ip prio 1 flower"
+                f" ip_tos {band.code_point << 2:#x}/{_DSCP_MASK:#x} classid 2:{number:x}"
+            )
+    return lines
+
+
+def disciplines(queue: Queue) -> set[str]:
+    """Return tc's names of a queue and of those of its bands."""
+    bands = queue.bands if isinstance(queue, Prio) else ()
+    return {queue.discipline, *(band.queue.discipline for band in bands)}
+
+
+def together(queues: Collection[Queue], frame_bytes: int) -> Fifo:
+    """Return what queues hold together: packets if all of them count these, else bytes."""
+    packets = [each.limit_packets for each in queues if each.limit_packets is not None]
+    if len(packets) == len(queues):
+        return Fifo(limit_packets=sum(packets))
+    return Fifo(limit_bytes=sum(queue_bytes(each, frame_bytes) for each in queues))
 
 
 def _ce_threshold(delay_ns: int | None) -> str:

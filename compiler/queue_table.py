@@ -21,7 +21,7 @@ def queue_table() -> str:
     """Return Markdown: a row for each queue of 100 packets at 10 Mbit/s, nothing else written."""
     nowhere = Span(Source("", ""), 0, 0)
     rows = ["| queue | holds | what `tc` gets |", "| --- | --- | --- |"]
-    for entry in QUEUES:
+    for entry in filter(lambda queue: queue.is_sized, QUEUES):
         written = Queue(entry.name, Quantity(Fraction(PACKETS), units.PACKETS, nowhere), nowhere)
         queues = [
             entry.lower(LinkQueue(written, limit, RATE_BPS, _bytes))

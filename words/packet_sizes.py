@@ -12,7 +12,7 @@ from fairc.dsl.core.diagnostics import Diagnostic, Label, Severity
 from fairc.dsl.core.kinds import Quantities, Words
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.units import BDP, DATA, PACKETS, TIME
-from fairc.dsl.core.values import Quantity
+from fairc.dsl.core.values import Quantity, Size
 from fairc.dsl.model.links import Transmit
 
 # From what every IPv4 host accepts (RFC 791, section 3.1) to Ethernet's jumbo frames.
@@ -56,7 +56,12 @@ def warn_small(way: model.Direction, report: Callable[[Diagnostic], None]) -> No
 
     A size in `bdp` is left to the compiler, too: it depends on the path.
     """
-    size, frame = way.queue.size, way.frame_bytes
+    for queue in way.queue.parts:
+        _warn_small(queue.size, way, report)
+
+
+def _warn_small(size: Size, way: model.Direction, report: Callable[[Diagnostic], None]) -> None:
+    frame = way.frame_bytes
     if BDP in size.dimensions or (TIME in size.dimensions and way.rate_bps is None):
         return
     units = {DATA: Fraction(1), PACKETS: Fraction(8 * frame), TIME: Fraction(way.rate_bps or 0)}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import Any
 
 from fairc.dsl.core.entries import Entry, Parameter
@@ -100,7 +101,7 @@ def _entries(title: str, entries: Registry[Any]) -> str:
         (
             f"`{entry.name}`",
             _meaning(entry),
-            "; ".join(_argument(p) for p in entry.parameters) or "none",
+            "; ".join(_arguments(entry.parameters)) or "none",
             "yes" if entry.runs else "not yet",
         )
         for entry in entries
@@ -113,13 +114,20 @@ def _meaning(entry: Entry) -> str:
     return f"{entry.summary}{f' ({values})' if values else ''}"
 
 
-def _argument(parameter: Parameter[Any]) -> str:
+def _arguments(parameters: Iterable[Parameter[Any]]) -> Iterator[str]:
+    """Yield what each takes; those in a row that take the same together."""
+    for notes, alike in groupby(parameters, _takes):
+        names = (f"`{each.name}`{'...' if each.repeated else ''}" for each in alike)
+        yield f"{', '.join(names)}: {notes}"
+
+
+def _takes(parameter: Parameter[Any]) -> str:
     notes = [parameter.kind.phrase]
     if parameter.unless_given:
         notes.append(f"default `{parameter.unless_given}`")
     if not parameter.runs:
         notes.append("not yet")
-    return f"`{parameter.name}`{'...' if parameter.repeated else ''}: {', '.join(notes)}"
+    return ", ".join(notes)
 
 
 def _default(parameter: Parameter[Any]) -> str:

@@ -66,7 +66,7 @@ def _random_delays(scenario: Scenario) -> bool:
 def _random_queues(scenario: Scenario) -> bool:
     links = scenario.network.links
     ways = (way for link in links for way in (link.forward, link.backward))
-    return any(QUEUES[way.queue.kind].is_random for way in ways)
+    return any(QUEUES[part.kind].is_random for way in ways for part in way.queue.parts)
 
 
 def _processing(scenario: Scenario) -> bool:

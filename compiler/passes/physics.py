@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 from fairc.compiler import plan
-from fairc.dsl.model import Flow, Scenario
+from fairc.dsl.model import Flow, Queue, Scenario
 from fairc.words.ccas import CCAS
 from fairc.words.queues import QUEUES
 from fairc.words.workloads import Video
@@ -174,9 +174,7 @@ def _offered_bps(flow: Flow, path: RoutedPath) -> int:
 def _warn_unmarked(report: Report, wiring: Wiring, traffic: Traffic) -> None:
     """Report queues that may mark where no flow that crosses them requests ECN."""
     marking = [
-        egress
-        for egress in wiring
-        if egress.part == "queue" and egress.way.queue.options.get("ecn") is True
+        egress for egress in wiring if egress.part == "queue" and _marking(egress) is not None
     ]
     changing = [each for each in wiring if each.part == "queue" and each.way.ecn != "none"]
     if not marking and not changing:
@@ -195,7 +193,7 @@ def _warn_unmarked(report: Report, wiring: Wiring, traffic: Traffic) -> None:
             )
     for egress in marking:
         if egress.link not in reached:
-            queue = egress.way.queue
+            queue = _marking(egress) or egress.way.queue
             report.warn(
                 "nothing-to-mark",
                 f"`{queue.kind}` may mark, but no flow here requests ECN: it drops instead",
@@ -205,11 +203,17 @@ def _warn_unmarked(report: Report, wiring: Wiring, traffic: Traffic) -> None:
             )
 
 
+def _marking(egress: Egress) -> Queue | None:
+    """Return the queue, or that of a band, which is asked to mark; None: there is none."""
+    parts = egress.way.queue.parts
+    return next((part for part in parts if part.options.get("ecn") is True), None)
+
+
 def _warn_misused(report: Report, wiring: Wiring, traffic: Traffic) -> None:
     """Report what makes no sense about the flows that cross a queue."""
     for egress in wiring:
-        misused = QUEUES[egress.way.queue.kind].misused if egress.part == "queue" else None
-        if misused is not None:
+        for queue in egress.way.queue.parts if egress.part == "queue" else ():
+            misused = QUEUES[queue.kind].misused
             crossing = [flow for flow, path in traffic if egress in (*path.data, *path.acks)]
-            for found in misused(egress.way.queue, crossing):
+            for found in misused(queue, crossing) if misused is not None else ():
                 report(found)

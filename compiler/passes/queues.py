@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import partial
+from typing import cast
 
+from fairc.cell.queues import together
 from fairc.compiler import plan
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import BDP, DATA, PACKETS, TIME
 from fairc.dsl.core.values import Mixture, Quantity, Size
-from fairc.dsl.model import Direction
+from fairc.dsl.model import Direction, Queue
 from fairc.words.queues import QUEUES
 from fairc.words.queues.discipline import SIZE, LinkQueue
 
@@ -61,8 +64,25 @@ def _resolve(report: Report, way: Direction, rtts_ns: set[int]) -> plan.Queue | 
                 help="give the link a `rate`, or leave the queue out",
             )
         return None
-    options = way.queue.options.values()
-    sizes = (way.queue.size, *(o for o in options if isinstance(o, Quantity | Mixture)))
+    return _built(report, way, way.queue, way.rate_bps, rtts_ns)
+
+
+def _built(
+    report: Report, way: Direction, written: Queue, rate_bps: int, rtts_ns: set[int]
+) -> plan.Queue | None:
+    """Return a queue of one egress, and those of its bands, or None if it cannot be built."""
+    made = {
+        point: _built(report, way, band, rate_bps, rtts_ns) for point, band in written.bands.items()
+    }
+    bands = {point: cast(plan.PlainQueue, queue) for point, queue in made.items() if queue}
+    if len(bands) < len(made):
+        return None
+    if bands:
+        limit = together(bands.values(), way.frame_bytes)
+        no_sizes = partial(_bytes, way=way, rate_bps=rate_bps)
+        return _lowered(report, LinkQueue(written, limit, rate_bps, no_sizes, way.mtu, bands))
+    options = written.options.values()
+    sizes = (written.size, *(o for o in options if isinstance(o, Quantity | Mixture)))
     of_path = next((size for size in sizes if BDP in size.dimensions), None)
     rtt_ns = 0
     if of_path is not None and rtts_ns:
@@ -70,30 +90,31 @@ def _resolve(report: Report, way: Direction, rtts_ns: set[int]) -> plan.Queue | 
         if longest_ns is None:
             return None
         rtt_ns = longest_ns
-    elif of_path is not None and of_path is not way.queue.size:
+    elif of_path is not None and of_path is not written.size:
         _warn_idle(report, of_path.span, "the default is used")
-    limit = _limit(report, way, way.rate_bps, rtt_ns)
-    rate_bps = way.rate_bps
-    given = LinkQueue(
-        way.queue, limit, rate_bps, lambda size: _bytes(size, way, rate_bps, rtt_ns), way.mtu
-    )
-    discipline = QUEUES[way.queue.kind]
+    limit = _limit(report, way, written.size, rate_bps, rtt_ns)
+    size_bytes = partial(_bytes, way=way, rate_bps=rate_bps, rtt_ns=rtt_ns)
+    return _lowered(report, LinkQueue(written, limit, rate_bps, size_bytes, way.mtu))
+
+
+def _lowered(report: Report, given: LinkQueue) -> plan.Queue:
+    """Return a queue of the plan; report what is doubted about it."""
+    discipline = QUEUES[given.written.kind]
     queue = discipline.lower(given)
     for warning in discipline.warnings(given, queue):
         report(warning)
     return queue
 
 
-def _limit(report: Report, way: Direction, rate_bps: int, rtt_ns: int) -> plan.Fifo:
+def _limit(report: Report, way: Direction, size: Size, rate_bps: int, rtt_ns: int) -> plan.Fifo:
     """Return the size of a queue in bytes or packets; rtt_ns: of a BDP, 0 where no flow crosses."""
-    size = way.queue.size
     if isinstance(size, Quantity) and size.dimension == PACKETS:
-        _check(report, way, size.whole * way.frame_bytes)
+        _check(report, way, size, size.whole * way.frame_bytes)
         return plan.Fifo(limit_packets=size.whole)
     if BDP in size.dimensions and not rtt_ns:
-        return _of_idle_link(report, way)
+        return _of_idle_link(report, size)
     limit = _bytes(size, way, rate_bps, rtt_ns)
-    _check(report, way, limit)
+    _check(report, way, size, limit)
     return plan.Fifo(limit_bytes=limit)
 
 
@@ -108,12 +129,12 @@ def _bytes(size: Size, way: Direction, rate_bps: int, rtt_ns: int = 0) -> int:
     return int(size.bits(units) / 8)
 
 
-def _of_idle_link(report: Report, way: Direction) -> plan.Fifo:
+def _of_idle_link(report: Report, size: Size) -> plan.Fifo:
     """Return the default queue for a link that no flow crosses, where `bdp` means nothing."""
     default = SIZE.fallback
     assert isinstance(default, Quantity)
     idle_packets = default.whole
-    _warn_idle(report, way.queue.size.span, f"{idle_packets} packets are used")
+    _warn_idle(report, size.span, f"{idle_packets} packets are used")
     return plan.Fifo(limit_packets=idle_packets)
 
 
@@ -146,12 +167,11 @@ def _longest_rtt(report: Report, way: Direction, rtts_ns: set[int], at: Span) ->
     return longest_ns
 
 
-def _check(report: Report, way: Direction, limit_bytes: int) -> None:
+def _check(report: Report, way: Direction, size: Size, limit_bytes: int) -> None:
     """Refuse a queue that no full frame fits into; warn under two.
 
     The front end has warned already where the size does not depend on the path.
     """
-    size = way.queue.size
     if limit_bytes < way.frame_bytes:
         report.reject(
             "useless-queue",

@@ -13,7 +13,8 @@ def check_queues(network: model.Network, kernel: KernelWords) -> None:
     gather = Gather()
     for link in network.links:
         for way in (link.forward, link.backward):
-            lacking = [name for name in QUEUES[way.queue.kind].probes if name not in kernel.qdiscs]
+            needed = [name for part in way.queue.parts for name in QUEUES[part.kind].probes]
+            lacking = [name for name in needed if name not in kernel.qdiscs]
             if lacking:
                 with gather.attempt():
                     fail(

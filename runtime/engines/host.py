@@ -17,6 +17,7 @@ from fairc.cell.batch import BEYOND_TC
 from fairc.cell.diffserv import marking_actions
 from fairc.cell.expansion import lower
 from fairc.cell.links import arriving_actions
+from fairc.cell.queues import disciplines
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets.binary import NAME, EndpointsMissing, find_endpoints
 from fairc.words.queues import QUEUES
@@ -150,7 +151,7 @@ def qdiscs(cell: Cell) -> list[str]:
             if shaper is not None:
                 kinds.add("htb" if shaper.transmitter or interface.changes else "tbf")
             if interface.queue is not None:
-                kinds.add(interface.queue.discipline)
+                kinds |= disciplines(interface.queue)
     return sorted(kinds)
 
 

@@ -55,6 +55,7 @@ class LinkQueue:
     rate_bps: of the link, bit/s, > 0.
     size_bytes: turns another size of the same queue into bytes.
     mtu: of the link, bytes, > 0.
+    bands: code point -> its queue, the first that is served first; of most queues none.
     """
 
     written: Queue
@@ -62,6 +63,7 @@ class LinkQueue:
     rate_bps: int
     size_bytes: Callable[[Size], int]
     mtu: int = MTU
+    bands: Mapping[int, queues.PlainQueue] = field(default_factory=dict)
 
     def __getitem__(self, parameter: Parameter[T]) -> T:
         """Return the value of a parameter."""
@@ -135,14 +137,22 @@ class LinkQueue:
         return max(interval_ns, 20 * self.target_ns(CODEL_TARGET)) if self[SCALED] else interval_ns
 
 
+def _sized(use: Use[Any], span: Span) -> Queue:
+    limit, options = use.entry.parameters[0], dict(use.typed)
+    size = options.pop(limit.name, None) or replace(limit.fallback, span=span)
+    return Queue(use.entry.name, cast(Size, size), span, options)
+
+
 def _none(given: LinkQueue, queue: Any) -> Iterator[Diagnostic]:
     return iter(())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Discipline(Entry):
-    """A queue discipline: an entry whose first parameter is its limit.
+    """A queue discipline: an entry whose first parameter is its limit, unless `read` has it
+    otherwise.
 
+    read: returns the queue of its arguments, written at a place. Raises CompileError.
     lower: returns its part of the plan.
     target_ns: the standing delay that it aims at, ns.
     doubts: yields what is wrong with its parameters, or makes no sense.
@@ -169,8 +179,14 @@ class Discipline(Entry):
     probes: Mapping[str, str] = field(default_factory=dict)
     modules: tuple[str, ...] = ()
     in_debian: bool = True
+    read: Callable[[Use[Any], Span], Queue] = _sized
     misused: Callable[[Queue, Sequence[Flow]], Iterator[Diagnostic]] | None = None
     runs: bool = True
+
+    @property
+    def is_sized(self) -> bool:
+        """Whether its first parameter is its limit."""
+        return self.read is _sized
 
     def warnings(self, given: LinkQueue, queue: queues.Queue) -> Iterator[Diagnostic]:
         """Yield what is wrong with a queue's parameters, and what makes no sense at its rate."""
@@ -204,7 +220,5 @@ class Discipline(Entry):
 
 
 def queue_of(use: Use[Discipline], span: Span) -> Queue:
-    """Return the queue that is written at `span`."""
-    limit, options = use.entry.parameters[0], dict(use.typed)
-    size = options.pop(limit.name, None) or replace(limit.fallback, span=span)
-    return Queue(use.entry.name, cast(Size, size), span, options)
+    """Return the queue that is written at `span`. Raises CompileError."""
+    return use.entry.read(use, span)
