@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,12 @@ from pydantic import TypeAdapter, ValidationError
 from specs import compilation_of
 
 from fairc import dsl
+from fairc.cell.queues import disciplines, queue_lines
 from fairc.compiler import Cell, Compilation, plan
+from fairc.compiler.plan import cell_json, parse_cell
 from fairc.dsl.core.diagnostics import Severity
 from fairc.runtime.engines import host
-from fairc.words.queues import QUEUES
+from fairc.words.queues import QUEUES, prio
 
 ROOT = Path(__file__).parents[2]
 
@@ -322,9 +325,59 @@ def test_what_the_kernels_coins_vary_is_said() -> None:
     assert words not in compilation("codel(100pkt)").plan.varied
 
 
+PRIO = "prio(ef: fifo(20pkt), af41: red(100pkt), cs1: codel(10pkt), cs0: fq_codel(0.5bdp))"
+
+
+def test_each_band_of_prio_has_its_queue_and_all_but_the_default_a_filter() -> None:
+    made = bottleneck(next(iter(compilation(PRIO).cells()))).queue
+    assert isinstance(made, plan.Prio)
+    first, *lines = queue_lines("r-eth0", made, 12_112_000)
+    others = " ".join(["3"] * 16)
+    at = "dev r-eth0 parent"
+    assert first == f"qdisc add {at} 1:1 handle 2: prio bands 4 priomap {others}"
+    assert [line.partition(" limit")[0] for line in lines] == [
+        f"qdisc add {at} 2:1 handle 3: pfifo",
+        f"filter add {at} 2: protocol ip prio 1 flower ip_tos 0xb8/0xfc classid 2:1",
+        f"qdisc add {at} 2:2 handle 4: gred setup vqs 1 default 0",
+        f"qdisc change {at} 2:2 handle 4: gred vq 0",
+        f"filter add {at} 2: protocol ip prio 1 flower ip_tos 0x88/0xfc classid 2:2",
+        f"qdisc add {at} 2:3 handle 5: codel",
+        f"filter add {at} 2: protocol ip prio 1 flower ip_tos 0x20/0xfc classid 2:3",
+        f"qdisc add {at} 2:4 handle 6: fq_codel",
+    ]
+    assert made.bands[3].queue.limit_packets == 20  # half of 40
+    frames = [20, 100, 10, 20]
+    assert (made.limit_bytes, made.limit_packets) == (1514 * sum(frames), None)
+    assert disciplines(made) == {"prio", "pfifo", "gred", "codel", "fq_codel"}
+
+
+def test_what_is_doubted_about_a_queue_is_doubted_about_a_band() -> None:
+    compiled = compilation("prio(ef: fifo(1pkt), cs0: codel(10pkt, ecn: on))", rate="1Mbit/s")
+    assert list(compiled.cells())
+    found = [d.code for d in compiled.diagnostics]
+    assert found == ["small-queue", "target-below-packet", "nothing-to-mark"]
+
+
+def test_bands_keep_the_order_of_each_flow() -> None:
+    assert {queue.order for queue in prio.BANDS} == {"all", "flows"}
+
+
+@pytest.mark.parametrize("points", [(46, 8), (46, 46, 0), (0,)])
+def test_a_plan_with_other_bands_is_refused(points: tuple[int, ...]) -> None:
+    cell = json.loads(cell_json(next(iter(compilation(PRIO).cells()))))
+    node, name = cell["flows"][0]["bottleneck"]
+    (router,) = [each for each in cell["nodes"] if each["name"] == node]
+    (interface,) = [each for each in router["interfaces"] if each["name"] == name]
+    band = interface["queue"]["bands"][0]
+    interface["queue"]["bands"] = [band | {"code_point": point} for point in points]
+    with pytest.raises(ValidationError, match="band"):
+        parse_cell(json.dumps(cell))
+
+
 def test_the_host_can_be_asked_for_every_queue() -> None:
     """runtime/engines/host.py tries each discipline that a cell needs."""
-    queues = [bottleneck(next(iter(compilation(q).cells()))).queue for q in QUEUES.names()]
+    written = [queue.name if queue.is_sized else PRIO for queue in QUEUES]
+    queues = [bottleneck(next(iter(compilation(q).cells()))).queue for q in written]
     assert None not in queues
     made = {queue.discipline for queue in queues if queue}
     assert made <= set(host.QDISCS)
