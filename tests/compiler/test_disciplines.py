@@ -354,8 +354,8 @@ def test_each_band_of_prio_has_its_queue_and_all_but_the_default_a_filter() -> N
 def test_what_is_doubted_about_a_queue_is_doubted_about_a_band() -> None:
     compiled = compilation("prio(ef: fifo(1pkt), cs0: codel(10pkt, ecn: on))", rate="1Mbit/s")
     assert list(compiled.cells())
-    found = [d.code for d in compiled.diagnostics]
-    assert found == ["small-queue", "target-below-packet", "nothing-to-mark"]
+    found = {d.code for d in compiled.diagnostics}
+    assert found == {"small-queue", "target-below-packet", "nothing-to-mark"}
 
 
 def test_bands_keep_the_order_of_each_flow() -> None:

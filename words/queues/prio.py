@@ -17,7 +17,7 @@ from . import codel, fifo, fq, fq_codel, fq_pie, pie, red, sfq
 from .discipline import Discipline, LinkQueue, queue_of
 
 BANDS: Registry[Discipline] = Registry(
-    "queue of a band",
+    "queue within `prio`",
     "queue",
     [
         fifo.FIFO,
@@ -36,7 +36,7 @@ PARAMETERS = tuple(
     Parameter(
         name,
         Entries(BANDS),
-        "queue of packets with this code point; those that are given first are served first",
+        f"queue of packets with `{name}`" + ", or with a code point without one" * (not code_point),
         required=code_point == 0,
     )
     for name, code_point in CODE_POINTS.items()
@@ -51,7 +51,7 @@ def _read(use: Use[Discipline], span: Span) -> Queue:
         bands[CODE_POINTS[name]] = queue_of(band, band.span)
     if len(bands) < 2:
         fail(
-            "missing-argument",
+            "one-band",
             "`prio` with one queue has nothing to put first",
             span,
             help="give another class a queue in front of it, such as"
@@ -79,8 +79,8 @@ def _lower(given: LinkQueue) -> Prio:
 PRIO = Discipline(
     name="prio",
     summary=(
-        "Strict priority: a queue for each code point, of which the first that holds a packet"
-        " sends; other code points wait with `cs0`"
+        "Strict priority: a queue for each code point, the first that is written is served first;"
+        " other code points wait with `cs0`"
     ),
     parameters=PARAMETERS,
     read=_read,
