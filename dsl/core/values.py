@@ -274,6 +274,15 @@ class Argument:
         return self.key_span or self.value.span
 
 
+_ORDERED: set[str] = set()
+
+
+def keep_order(word: str) -> str:
+    """Note that the order of a word's named arguments counts; return the word."""
+    _ORDERED.add(word)
+    return word
+
+
 @dataclass(frozen=True)
 class Applied:
     """A word with arguments, such as `fifo(2bdp)`; `name_span` is the word alone.
@@ -289,9 +298,11 @@ class Applied:
 
     @cached_property
     def canonical(self) -> str:
-        """Positional arguments in their order, then named ones sorted."""
+        """Positional arguments in their order, then named ones sorted, unless their order counts."""
         given = [a.value.canonical for a in self.arguments if a.key is None]
-        named = sorted(f"{a.key}: {a.value.canonical}" for a in self.arguments if a.key)
+        named = [f"{a.key}: {a.value.canonical}" for a in self.arguments if a.key]
+        if self.name not in _ORDERED:
+            named.sort()
         return f"{self.name}({', '.join([*given, *named])})"
 
     @cached_property

@@ -358,6 +358,27 @@ def test_what_is_doubted_about_a_queue_is_doubted_about_a_band() -> None:
     assert found == {"small-queue", "target-below-packet", "nothing-to-mark"}
 
 
+def test_bands_in_another_order_are_another_queue() -> None:
+    text = """fexp 1
+experiment e {
+  sweep { queue = [prio(ef: fifo(10pkt), cs0: fifo(99pkt)), prio(cs0: fifo(99pkt), ef: fifo(10pkt))] }
+  topology = bottleneck(rate: 1Mbit/s, rtt: 40ms, queue: queue)
+  flow a { cca = cubic  workload = bulk }
+  duration = 60s
+  measure = [goodput]
+}
+"""
+    cells = list(compilation_of(text).cells())
+    assert [cell.bindings["queue"] for cell in cells] == [
+        "prio(ef: fifo(10pkt), cs0: fifo(99pkt))",
+        "prio(cs0: fifo(99pkt), ef: fifo(10pkt))",
+    ]
+    first, second = (bottleneck(cell).queue for cell in cells)
+    assert isinstance(first, plan.Prio) and isinstance(second, plan.Prio)
+    assert [band.code_point for band in first.bands] == [46, 0]
+    assert [band.code_point for band in second.bands] == [0, 46]
+
+
 def test_bands_keep_the_order_of_each_flow() -> None:
     assert {queue.order for queue in prio.BANDS} == {"all", "flows"}
 

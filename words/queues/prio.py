@@ -9,7 +9,7 @@ from fairc.dsl.core.entries import Entries, Parameter, Use
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.values import added
+from fairc.dsl.core.values import added, keep_order
 from fairc.dsl.model import Queue
 from fairc.words.dscp import CODE_POINTS
 
@@ -77,7 +77,7 @@ def _lower(given: LinkQueue) -> Prio:
 
 
 PRIO = Discipline(
-    name="prio",
+    name=keep_order("prio"),
     summary=(
         "Strict priority: a queue for each code point, the first that is written is served first;"
         " other code points wait with `cs0`"
