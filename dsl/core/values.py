@@ -298,7 +298,7 @@ class Applied:
 
     @cached_property
     def canonical(self) -> str:
-        """Positional arguments in their order, then named ones sorted, unless their order counts."""
+        """Positional arguments in their order, then named ones, sorted unless order counts."""
         given = [a.value.canonical for a in self.arguments if a.key is None]
         named = [f"{a.key}: {a.value.canonical}" for a in self.arguments if a.key]
         if self.name not in _ORDERED:
