@@ -66,8 +66,9 @@ STATES = (
     *("slow_start", "css", "congestion_avoidance"),
     *("startup", "drain", "probe_bw_down", "probe_bw_cruise", "probe_bw_refill", "probe_bw_up"),
     *("probe_rtt", "recovery"),
+    *("default", "competitive"),
 )
-"""States of the CCAs over QUIC that say in which they are: of windows that grow, and BBRv3's."""
+"""States of the CCAs over QUIC that say in which they are: of windows that grow, BBRv3's, Copa's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@
 mod adapter;
 mod bbr;
 mod bbr3;
+mod copa;
 mod cubic;
 mod delivery;
 mod hystart;
@@ -30,8 +31,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Every congestion controller there is over QUIC.
-pub const CONTROLLERS: &[Entry] =
-    &[cubic::ENTRY, reno::ENTRY, bbr::ENTRY, bbr3::ENTRY, prague::ENTRY, pcc::ENTRY, ledbat::ENTRY];
+pub const CONTROLLERS: &[Entry] = &[
+    cubic::ENTRY,
+    reno::ENTRY,
+    bbr::ENTRY,
+    bbr3::ENTRY,
+    prague::ENTRY,
+    copa::ENTRY,
+    pcc::ENTRY,
+    ledbat::ENTRY,
+];
 
 /// Most packets of an initial window.
 const MOST_INITIAL_PACKETS: u64 = 10_000;
@@ -184,7 +193,7 @@ mod tests {
     fn what_is_unknown_is_answered_with_what_there_is() {
         assert_eq!(
             refused("vegas", &json!({}), 10),
-            "no congestion controller `vegas` over QUIC; known: cubic, reno, bbr, bbr3, prague, pcc, ledbat"
+            "no congestion controller `vegas` over QUIC; known: cubic, reno, bbr, bbr3, prague, copa, pcc, ledbat"
         );
         assert_eq!(
             refused("cubic", &json!({"alpha": 1}), 10),
