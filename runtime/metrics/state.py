@@ -13,7 +13,8 @@ make.
 Over time: the estimated bandwidth, and the states themselves, are in the table `models`.
 
 Unit: 1 (state.max_bw: bit/s). Source: draft-ietf-ccwg-bbr-06 (BBR.state, BBR.max_bw); RFC 9406
-(slow start and CSS); draft-briscoe-iccrg-prague-congestion-control-04 (alpha).
+(slow start and CSS); draft-briscoe-iccrg-prague-congestion-control-04 (alpha); Arun and
+Balakrishnan, NSDI 2018 (default and competitive mode).
 """
 
 from __future__ import annotations
