@@ -68,7 +68,7 @@ STATES = (
     *("probe_rtt", "recovery"),
     *("default", "competitive"),
 )
-"""States of the CCAs over QUIC that say in which they are: of windows that grow, BBRv3's, Copa's."""
+"""States of the CCAs over QUIC that say theirs: of windows that grow, of BBRv3, of Copa."""
 
 
 @dataclass(frozen=True, slots=True)
