@@ -53,7 +53,7 @@ WINDOW = (FROM, TO)
 _SHARES_OF_STATE = (
     *("alpha", "slow_start", "css", "congestion_avoidance", "startup", "drain"),
     *("probe_bw_down", "probe_bw_cruise", "probe_bw_refill", "probe_bw_up", "probe_rtt"),
-    *("recovery", "probe_bw"),
+    *("recovery", "default", "competitive", "probe_bw"),
 )
 _CWND_EVERY = P("every", A_SAMPLE_TIME, "time between samples, at least 100us", "100ms")
 

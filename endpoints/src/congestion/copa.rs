@@ -102,18 +102,18 @@ impl Smallest {
 /// RTTs, s.
 #[derive(Debug, Clone, Copy)]
 struct Delays {
-    standing_s: f64,
-    smallest_s: f64,
-    largest_s: f64,
+    standing: f64,
+    smallest: f64,
+    largest: f64,
 }
 
 impl Delays {
     fn queueing_s(self) -> f64 {
-        self.standing_s - self.smallest_s
+        self.standing - self.smallest
     }
 
     fn is_nearly_empty(self) -> bool {
-        self.queueing_s() <= NEARLY_EMPTY * (self.largest_s - self.smallest_s)
+        self.queueing_s() <= NEARLY_EMPTY * (self.largest - self.smallest)
     }
 }
 
@@ -187,15 +187,15 @@ impl Copa {
     fn sample(&mut self, now: Instant, rtt: Duration, smoothed: Duration) {
         let rtt_s = rtt.as_secs_f64();
         self.delays = Some(Delays {
-            standing_s: self.standing.of(now, rtt_s, smoothed.mul_f64(STANDING)),
-            smallest_s: self.smallest.of(now, rtt_s, LONG),
-            largest_s: -self.largest.of(now, -rtt_s, smoothed.mul_f64(LARGEST)),
+            standing: self.standing.of(now, rtt_s, smoothed.mul_f64(STANDING)),
+            smallest: self.smallest.of(now, rtt_s, LONG),
+            largest: -self.largest.of(now, -rtt_s, smoothed.mul_f64(LARGEST)),
         });
     }
 
     /// Whether the rate is at most the target: window / standing <= packet / (delta queueing delay).
     fn is_below_target(&self, delays: Delays) -> bool {
-        let target = self.mtu as f64 * self.inverse_delta * delays.standing_s;
+        let target = self.mtu as f64 * self.inverse_delta * delays.standing;
         self.window * delays.queueing_s() <= target
     }
 
@@ -292,7 +292,7 @@ impl Algorithm for Copa {
     }
 
     fn rate_bps(&self) -> Option<u64> {
-        let standing_s = self.delays.map(|delays| delays.standing_s).filter(|s| *s > 0.0)?;
+        let standing_s = self.delays.map(|delays| delays.standing).filter(|s| *s > 0.0)?;
         Some((8.0 * PACING * self.window / standing_s) as u64)
     }
 
@@ -302,7 +302,7 @@ impl Algorithm for Copa {
             (_, true) => "competitive",
             _ => "default",
         };
-        let path_min_rtt_us = self.delays.map(|delays| (1e6 * delays.smallest_s).round() as u64);
+        let path_min_rtt_us = self.delays.map(|delays| (1e6 * delays.smallest).round() as u64);
         let pacing_bps = self.rate_bps();
         Some(Model { pacing_bps, path_min_rtt_us, ..Model::phase(state) })
     }
