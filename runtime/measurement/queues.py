@@ -175,10 +175,18 @@ class QueueRecord:
     def overtaken(self, apart_s: float = 0.0) -> Bools:
         """Return which frames left behind one that came more than apart_s later, against the
         queue's order.
+
+        Resets keep no order between flows' queues: what answers a late segment comes from no
+        socket, so it lacks the hash that Linux notes on other packets of its connection, and waits
+        in another queue.
         """
+        order = order_of(self.interface)
         found = np.zeros(len(self.left), np.bool_)
-        came = np.where(self.through.certain, self.arrival_s, np.nan)
-        for line in lines(self.left, order_of(self.interface)):
+        ordered = self.through.certain
+        if order == "flows":
+            ordered = ordered & (self.left.flags & pcap.RST == 0)
+        came = np.where(ordered, self.arrival_s, np.nan)
+        for line in lines(self.left, order):
             latest: Floats = np.fmax.accumulate(came[line])
             found[line] = latest - came[line] > apart_s
         return found

@@ -15,6 +15,7 @@ from fairc.compiler import Cell
 from fairc.compiler.plan import cell_json, parse_cell
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.measurement import Measurement, load
+from fairc.runtime.measurement.matching import lines
 from fairc.runtime.measurement.pcap import RST
 from fairc.runtime.measurement.queues import QueueRecord
 from fairc.runtime.validity.buffers import buffer
@@ -36,6 +37,18 @@ experiment adsl {
   flow up   { from = client  to = server  cca = cubic  workload = bulk }
   duration = 10s
   measure = [goodput, queue_delay]
+}
+"""
+
+STOP = """fexp 1
+experiment stop {
+  topology = bottleneck(down: 50Mbit/s, up: 5Mbit/s, rtt: 40ms, queue: fq_codel(1000pkt)) with {
+    link right -> left { queue = fq_codel(1000pkt) }
+  }
+  flow down[i] for i in 1..4 { cca = cubic  stop = 5s  workload = bulk }
+  flow up[i]   for i in 1..4 { from = client  to = server  cca = cubic  stop = 5s  workload = bulk }
+  duration = 6s
+  measure  = [goodput]
 }
 """
 
@@ -62,10 +75,10 @@ Run = tuple[Cell, Path]
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
-    """The artefacts of both cells."""
+    """The artefacts of each cell."""
     engine, found = UmlEngine(), {}
     engine.prepare()
-    for name, text in (("adsl", ADSL), ("incast", INCAST)):
+    for name, text in (("adsl", ADSL), ("stop", STOP), ("incast", INCAST)):
         cell = only_cell_of(text, f"{name}.fexp")
         result = engine.run(cell, tmp_path_factory.mktemp(name))
         assert result.error == ""
@@ -97,6 +110,20 @@ def test_resets_that_a_full_queue_drops(runs: dict[str, Run]) -> None:
     # They were dropped while 64 waited, so never more than that wait, even after the end of the
     # flows.
     assert queue.largest_backlog()[0] == 64
+
+
+def test_resets_in_another_queue_than_their_flow(runs: dict[str, Run]) -> None:
+    measurement = load(*runs["stop"])
+    assert reasons(measurement) == []
+    (queue,) = (queue for queue in measurement.queues if queue.place[0] == "right")
+    resets = queue.left.flags & RST > 0
+    assert resets.sum() > 4
+    came = queue.arrival_s
+    # Among all packets of a flow some resets do leave before what came before them.
+    ahead = (
+        (np.fmax.accumulate(came[line]) - came[line]).max() for line in lines(queue.left, "flows")
+    )
+    assert max(ahead) > 1e-4
 
 
 def test_packets_that_come_from_many_interfaces_at_once(runs: dict[str, Run]) -> None:
