@@ -382,7 +382,8 @@ class Qdisc(Part):
         return " ".join(str(part) for pair in self.arguments for part in pair if part is not None)
 
 
-PlainQueue = Fifo | Red | CoDel | FqCoDel | Pie | FqPie | Fq | Sfq | Cake | DualPi2 | Qdisc
+BandQueue = Fifo | Red | CoDel | FqCoDel | Pie | FqPie | Fq | Sfq
+"""What a band of `prio` can be: what keeps the order of each flow, and does not look at classes."""
 
 MOST_BANDS = 16
 """`TCQ_PRIO_BANDS`, the most that Linux has; it has two at least."""
@@ -398,7 +399,7 @@ class Band(Part):
     """A band of `prio`: the queue of packets with a code point."""
 
     code_point: CodePoint
-    queue: PlainQueue = field(metadata=BY_KIND)
+    queue: BandQueue = field(metadata=BY_KIND)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -428,7 +429,7 @@ class Prio(Part):
         return f"bands {len(self.bands)} priomap {' '.join([str(others)] * _OTHERS)}"
 
 
-Queue = PlainQueue | Prio
+Queue = BandQueue | Cake | DualPi2 | Qdisc | Prio
 
 
 def queue_bytes(queue: Queue, frame_bytes: int) -> int:
@@ -462,7 +463,7 @@ def _lines(device: str, place: str, queue: Queue, rate_bps: int) -> list[str]:
 
 
 def disciplines(queue: Queue) -> set[str]:
-    """Return tc's names of a queue and of those of its bands."""
+    """Return what tc calls a queue, and the queues of its bands."""
     bands = queue.bands if isinstance(queue, Prio) else ()
     return {queue.discipline, *(band.queue.discipline for band in bands)}
 

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 from fairc.compiler import plan
-from fairc.dsl.model import Flow, Queue, Scenario
+from fairc.dsl.model import Flow, Scenario
 from fairc.words.ccas import CCAS
 from fairc.words.queues import QUEUES
 from fairc.words.workloads import Video
@@ -174,7 +174,10 @@ def _offered_bps(flow: Flow, path: RoutedPath) -> int:
 def _warn_unmarked(report: Report, wiring: Wiring, traffic: Traffic) -> None:
     """Report queues that may mark where no flow that crosses them requests ECN."""
     marking = [
-        egress for egress in wiring if egress.part == "queue" and _marking(egress) is not None
+        (egress, queue)
+        for egress in wiring
+        for queue in (egress.way.queue.parts if egress.part == "queue" else ())
+        if queue.options.get("ecn") is True
     ]
     changing = [each for each in wiring if each.part == "queue" and each.way.ecn != "none"]
     if not marking and not changing:
@@ -191,9 +194,8 @@ def _warn_unmarked(report: Report, wiring: Wiring, traffic: Traffic) -> None:
                 "packets of other flows are not ECN-capable, and stay as they are",
                 "write `ecn = on` in a flow, or in `hosts`",
             )
-    for egress in marking:
+    for egress, queue in marking:
         if egress.link not in reached:
-            queue = _marking(egress) or egress.way.queue
             report.warn(
                 "nothing-to-mark",
                 f"`{queue.kind}` may mark, but no flow here requests ECN: it drops instead",
@@ -201,12 +203,6 @@ def _warn_unmarked(report: Report, wiring: Wiring, traffic: Traffic) -> None:
                 "Linux clients do not request it by default (net.ipv4.tcp_ecn = 2)",
                 "write `ecn = on` in a flow, or in `hosts`",
             )
-
-
-def _marking(egress: Egress) -> Queue | None:
-    """Return the queue, or that of a band, which is asked to mark; None: there is none."""
-    parts = egress.way.queue.parts
-    return next((part for part in parts if part.options.get("ecn") is True), None)
 
 
 def _warn_misused(report: Report, wiring: Wiring, traffic: Traffic) -> None:

@@ -74,13 +74,13 @@ def _built(
     made = {
         point: _built(report, way, band, rate_bps, rtts_ns) for point, band in written.bands.items()
     }
-    bands = {point: cast(plan.PlainQueue, queue) for point, queue in made.items() if queue}
+    bands = {point: cast(plan.BandQueue, queue) for point, queue in made.items() if queue}
     if len(bands) < len(made):
         return None
     if bands:
         limit = together(bands.values(), way.frame_bytes)
-        no_sizes = partial(_bytes, way=way, rate_bps=rate_bps)
-        return _lowered(report, LinkQueue(written, limit, rate_bps, no_sizes, way.mtu, bands))
+        size_bytes = partial(_bytes, way=way, rate_bps=rate_bps)
+        return _lowered(report, LinkQueue(written, limit, rate_bps, size_bytes, way.mtu, bands))
     options = written.options.values()
     sizes = (written.size, *(o for o in options if isinstance(o, Quantity | Mixture)))
     of_path = next((size for size in sizes if BDP in size.dimensions), None)

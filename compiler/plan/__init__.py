@@ -32,6 +32,7 @@ from fairc.cell.model import (
     TransportOptions,
 )
 from fairc.cell.queues import (
+    BandQueue,
     Cake,
     CoDel,
     DualPi2,
@@ -40,7 +41,6 @@ from fairc.cell.queues import (
     FqCoDel,
     FqPie,
     Pie,
-    PlainQueue,
     Prio,
     Qdisc,
     Queue,
@@ -88,6 +88,7 @@ __all__ = [
     "SAMPLE_EVERY_NS",
     "Amount",
     "Axis",
+    "BandQueue",
     "BulkWorkload",
     "Cable",
     "Cake",
@@ -125,7 +126,6 @@ __all__ = [
     "Pep",
     "Pie",
     "PingWorkload",
-    "PlainQueue",
     "Plan",
     "Policed",
     "Policer",

@@ -30,6 +30,21 @@ def cells(request: pytest.FixtureRequest) -> tuple[Cell, ...]:
     return tuple(compilation_of(request.module.SPEC).cells())
 
 
+@pytest.fixture(scope="module")
+def each_measured(
+    cells: tuple[Cell, ...], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Measurement, ...]:
+    """All cells of the module's experiment, each run once on the fast engine, measured."""
+    engine, found = UmlEngine(), []
+    engine.prepare()
+    for cell in cells:
+        result = engine.run(cell, tmp_path_factory.mktemp("cell"))
+        assert result.error == ""
+        found.append(load(cell, result.artefacts))
+    engine.close()
+    return tuple(found)
+
+
 @pytest.fixture
 def hog() -> Iterator[None]:
     """Keep every core busy twice over."""

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from specs import compilation_of
 
 from fairc.runtime import validity
-from fairc.runtime.engines.uml import UmlEngine
-from fairc.runtime.measurement import FlowRecord, Measurement, load
+from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.samples import STATES
 
 SPEC = """fexp 1
@@ -29,20 +26,6 @@ SWING = 2.5
 """The queue swings between 0 and this over delta, packets (section 3.1 of the paper)."""
 
 
-@pytest.fixture(scope="module")
-def cells_of(tmp_path_factory: pytest.TempPathFactory) -> tuple[Measurement, ...]:
-    """Two alike, one with half of delta, beside CUBIC, and there without the competitive mode."""
-    engine = UmlEngine()
-    engine.prepare()
-    found = []
-    for cell in compilation_of(SPEC).cells():
-        result = engine.run(cell, tmp_path_factory.mktemp("cell"))
-        assert result.error == ""
-        found.append(load(cell, result.artefacts))
-    engine.close()
-    return tuple(found)
-
-
 def rates(measurement: Measurement) -> list[float]:
     """Return the rate of each flow in the second half, bit/s."""
     return [float(8 * flow.delivered_bytes(WINDOW)[0] / 20) for flow in measurement.flows]
@@ -60,34 +43,34 @@ def states(flow: FlowRecord) -> set[str]:
     return {STATES[int(state)] for state in known}
 
 
-def test_cells_are_valid(cells_of: tuple[Measurement, ...]) -> None:
-    for measurement in cells_of:
+def test_cells_are_valid(each_measured: tuple[Measurement, ...]) -> None:
+    for measurement in each_measured:
         verdict, reasons = validity.judge(measurement)
         assert verdict != "invalid", reasons
 
 
 def test_two_alike_fill_the_link_with_a_queue_of_a_few_packets(
-    cells_of: tuple[Measurement, ...],
+    each_measured: tuple[Measurement, ...],
 ) -> None:
     """Two with delta = 0.5 together are one with 0.25."""
-    a, b = rates(cells_of[0])
+    a, b = rates(each_measured[0])
     assert a + b > 0.9 * RATE_BPS
     assert 0.7 < a / b < 1.43
-    for flow in cells_of[0].flows:
+    for flow in each_measured[0].flows:
         assert np.mean(waits_s(flow)) < SWING / 0.25 * PACKET_S
 
 
-def test_half_of_delta_gets_twice_as_much(cells_of: tuple[Measurement, ...]) -> None:
+def test_half_of_delta_gets_twice_as_much(each_measured: tuple[Measurement, ...]) -> None:
     """Section 3: each rate is 1 / (delta dq), and all see the same queueing delay."""
-    default, half = rates(cells_of[1])
+    default, half = rates(each_measured[1])
     assert 1.4 < half / default < 2.8
 
 
 def test_beside_cubic_it_competes_only_in_its_competitive_mode(
-    cells_of: tuple[Measurement, ...],
+    each_measured: tuple[Measurement, ...],
 ) -> None:
-    (with_mode, _), (without, cubic) = rates(cells_of[2]), rates(cells_of[3])
+    (with_mode, _), (without, cubic) = rates(each_measured[2]), rates(each_measured[3])
     assert without < 0.25 * cubic
     assert with_mode > 1.5 * without
-    assert "competitive" in states(cells_of[2].flows[0])
-    assert states(cells_of[3].flows[0]) <= {"slow_start", "default"}
+    assert "competitive" in states(each_measured[2].flows[0])
+    assert states(each_measured[3].flows[0]) <= {"slow_start", "default"}

@@ -5,11 +5,8 @@ queue that stays short.
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from specs import compilation_of
 
-from fairc.runtime.engines.uml import UmlEngine
-from fairc.runtime.measurement import FlowRecord, Measurement, load
+from fairc.runtime.measurement import FlowRecord, Measurement
 
 SPEC = """fexp 1
 experiment prague {
@@ -27,20 +24,6 @@ WINDOW = np.array([20.0, 40.0])
 ECN, ECT0, ECT1 = 3, 2, 1
 
 
-@pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Measurement, ...]:
-    """Beside Prague, and beside CUBIC."""
-    engine = UmlEngine()
-    engine.prepare()
-    found = []
-    for cell in compilation_of(SPEC).cells():
-        result = engine.run(cell, tmp_path_factory.mktemp("cell"))
-        assert result.error == ""
-        found.append(load(cell, result.artefacts))
-    engine.close()
-    return tuple(found)
-
-
 def rates(measurement: Measurement) -> list[float]:
     """Return the rate of each flow in the second half, bit/s."""
     return [float(8 * flow.delivered_bytes(WINDOW)[0] / 20) for flow in measurement.flows]
@@ -52,32 +35,34 @@ def late_rtt_s(flow: FlowRecord) -> float:
     return float(np.median(samples.rtt_s[samples.t_s > WINDOW[0]]))
 
 
-def test_packets_of_prague_are_in_the_l4s_queue(both: tuple[Measurement, ...]) -> None:
-    prague, cubic = both[1].flows
+def test_packets_of_prague_are_in_the_l4s_queue(each_measured: tuple[Measurement, ...]) -> None:
+    prague, cubic = each_measured[1].flows
     for flow, codepoint in ((prague, ECT1), (cubic, ECT0)):
         marks = flow.queue.entered.tos[flow.entered] & ECN
         assert set(marks.tolist()) == {codepoint}
 
 
-def test_two_share_the_link_without_a_queue(both: tuple[Measurement, ...]) -> None:
-    a, b = rates(both[0])
+def test_two_share_the_link_without_a_queue(each_measured: tuple[Measurement, ...]) -> None:
+    a, b = rates(each_measured[0])
     assert a + b > 0.85 * RATE_BPS
     assert 0.8 < a / b < 1.25
-    for flow in both[0].flows:
+    for flow in each_measured[0].flows:
         assert late_rtt_s(flow) < BASE_RTT_S + 0.002
 
 
-def test_the_coupled_queue_balances_prague_and_cubic(both: tuple[Measurement, ...]) -> None:
-    prague, cubic = rates(both[1])
+def test_the_coupled_queue_balances_prague_and_cubic(
+    each_measured: tuple[Measurement, ...],
+) -> None:
+    prague, cubic = rates(each_measured[1])
     assert prague + cubic > 0.85 * RATE_BPS
     assert 0.5 < prague / cubic < 2
-    flows = both[1].flows
+    flows = each_measured[1].flows
     assert late_rtt_s(flows[0]) < BASE_RTT_S + 0.002
     assert late_rtt_s(flows[1]) > BASE_RTT_S + 0.005
 
 
-def test_alpha_follows_the_marks(both: tuple[Measurement, ...]) -> None:
-    for flow in both[0].flows:
+def test_alpha_follows_the_marks(each_measured: tuple[Measurement, ...]) -> None:
+    for flow in each_measured[0].flows:
         samples = flow.endpoints.samples
         late = samples.t_s > WINDOW[0]
         alpha, window = samples.alpha[late], samples.cwnd_packets[late]

@@ -1,4 +1,4 @@
-"""The queues: a file each, and this list of them.
+"""The queues: a file each, and this list of them; those of `prio.BANDS` can be within `prio`.
 
 discipline  their declaration, and the queue of a link that they lower
 """
@@ -9,21 +9,14 @@ from fairc.cell.queues import Prio, Queue
 from fairc.dsl.core.entries import Entries
 from fairc.dsl.core.registry import Registry
 
-from . import cake, codel, dualpi2, fifo, fq, fq_codel, fq_pie, pie, prio, red, sfq
+from . import cake, dualpi2, prio
 from .discipline import Discipline
 
 QUEUES: Registry[Discipline] = Registry(
     "queue",
     "queue",
     [
-        fifo.FIFO,
-        red.RED,
-        codel.CODEL,
-        fq_codel.FQ_CODEL,
-        pie.PIE,
-        fq_pie.FQ_PIE,
-        fq.FQ,
-        sfq.SFQ,
+        *prio.BANDS,
         cake.CAKE,
         dualpi2.DUALPI2,
         prio.PRIO,

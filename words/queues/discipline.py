@@ -63,7 +63,7 @@ class LinkQueue:
     rate_bps: int
     size_bytes: Callable[[Size], int]
     mtu: int = MTU
-    bands: Mapping[int, queues.PlainQueue] = field(default_factory=dict)
+    bands: Mapping[int, queues.BandQueue] = field(default_factory=dict)
 
     def __getitem__(self, parameter: Parameter[T]) -> T:
         """Return the value of a parameter."""

@@ -60,7 +60,7 @@ pub const ENTRY: Entry = Entry {
 const LONG: Duration = Duration::from_secs(10);
 /// The standing RTT is the smallest of this part of the smoothed one.
 const STANDING: f64 = 0.5;
-/// The largest RTT is that of so many smoothed ones.
+/// How far back the largest RTT looks, smoothed RTTs.
 const LARGEST: f64 = 4.0;
 /// Part of the range of RTTs below which a queue is nearly empty.
 const NEARLY_EMPTY: f64 = 0.1;

@@ -14,7 +14,7 @@ fn start(packets: u64) -> Start {
     Start { now: Instant::now(), mtu: MTU, initial_window: packets * MTU }
 }
 
-/// Past slow start, with a window of so many packets.
+/// A flow past slow start, with a window of `packets`.
 fn copa(packets: u64) -> (Copa, Instant) {
     let start = start(packets);
     let mut copa = Copa::new(SETTINGS, start);
