@@ -25,6 +25,10 @@ EVERYWHERE = {
     "net.ipv4.conf.default.rp_filter": "0",
     "net.ipv4.conf.all.send_redirects": "0",
     "net.ipv4.conf.default.send_redirects": "0",
+    # A TCP that resends after a timeout would draw its packets' hash anew. Nodes share a kernel,
+    # so a router's fair queue would take that hash, not the addresses', and move the flow to
+    # another queue; a real router sees packets only.
+    "net.core.txrehash": "0",
 }
 
 ACCURATE_ECN = "3"

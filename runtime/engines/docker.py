@@ -30,6 +30,7 @@ MARGIN_S = 90.0
 POLL_S = 0.05
 INSPECT_S = 2.0
 FULL = "No space left on device"
+HASH_OPTION = Path("/proc/sys/net/core/txrehash")
 
 
 class DockerEngine:
@@ -91,6 +92,11 @@ class DockerEngine:
 
         Raises EngineUnavailable.
         """
+        if not HASH_OPTION.exists():
+            raise EngineUnavailable(
+                ("this kernel has no option net.core.txrehash",),
+                f"boot Linux 5.18 or newer; or {INSTEAD}",
+            )
         self._client = connect()
         with translated():
             about = self._client.version()
