@@ -21,7 +21,7 @@ from fairc.compiler.targets import containers as target
 from fairc.dsl.core.diagnostics import CompileError
 from fairc.runtime.containers import image, job
 from fairc.runtime.containers.client import HOST, Client, connect, explain
-from fairc.runtime.engines import host
+from fairc.runtime.engines import docker, host
 from fairc.runtime.engines.docker import DockerEngine
 from fairc.runtime.host.faults import EngineUnavailable
 
@@ -41,6 +41,15 @@ def test_no_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     error = refused(DockerEngine().prepare)
     assert str(error) == f"no Docker engine runs at {tmp_path}/docker.sock"
     assert "docker.io" in error.remedy
+
+
+def test_a_kernel_whose_connections_change_their_hash(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(docker, "HASH_OPTION", tmp_path / "txrehash")
+    error = refused(DockerEngine().prepare)
+    assert str(error) == "this kernel has no option net.core.txrehash"
+    assert "5.18" in error.remedy
 
 
 def test_an_engine_of_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:
