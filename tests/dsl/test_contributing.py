@@ -183,7 +183,7 @@ TOYS = {
         {
             "words/queues/__init__.py": (
                 ("from . import ", "from . import hhf, "),
-                ("        sfq.SFQ,\n", "        sfq.SFQ,\n        hhf.HHF,\n"),
+                ("        prio.PRIO,\n", "        prio.PRIO,\n        hhf.HHF,\n"),
             )
         },
         {"topology": "bottleneck(rate: 2Mbit/s, rtt: 20ms, queue: hhf(100pkt))"},
