@@ -253,19 +253,30 @@ package as fairc-{version}-sources.tar; `fairc image source` of the installed pr
 """
 
 
-def all_sources(folder: Path, version: str, built: kernel.Kernel, root: image.Image) -> Path:
-    """Write the archive of the sources."""
+def all_sources(
+    folder: Path,
+    version: str,
+    built: kernel.Kernel,
+    root: image.Image,
+    mirrors: Sequence[str],
+) -> Path:
+    """Write the archive of the sources.
+
+    mirrors: for what Debian's usual one no longer has.
+    """
     path = folder / f"fairc-{version}-sources.tar"
-    with tempfile.TemporaryDirectory() as scratch:
-        sources.write(Path(scratch), built, root, print)
-        subprocess.run(
-            [
-                *("tar", "-c", "-f", str(path), "--sort=name", "--owner=0", "--group=0"),
-                *("--numeric-owner", "--mode=u=rwX,go=rX", f"--mtime=@{recipe.SOURCE_DATE_EPOCH}"),
-                *("-C", scratch, "."),
-            ],
-            check=True,
-        )
+    kept = folder / "sources"  # until it is whole: 450 MB are not fetched twice
+    kept.mkdir(exist_ok=True)
+    sources.write(kept, built, root, print, mirrors)
+    subprocess.run(
+        [
+            *("tar", "-c", "-f", str(path), "--sort=name", "--owner=0", "--group=0"),
+            *("--numeric-owner", "--mode=u=rwX,go=rX", f"--mtime=@{recipe.SOURCE_DATE_EPOCH}"),
+            *("-C", str(kept), "."),
+        ],
+        check=True,
+    )
+    shutil.rmtree(kept)
     return path
 
 
@@ -283,6 +294,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="dist", description=main.__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--without-sources", action="store_true", help="only the wheels")
+    parser.add_argument(
+        "--mirror", action="append", default=[], help="of Debian, for sources; repeatable"
+    )
     asked = parser.parse_args()
     folder, now = asked.folder.absolute(), version()
     made, root = kernel.require(), image.require(recipe.UML)
@@ -293,13 +307,14 @@ def main() -> None:
     paths += [plugin(folder, now, name) for name in RELEASED]
     if not asked.without_sources:
         try:
-            paths.append(all_sources(folder, now, made, root))
+            paths.append(all_sources(folder, now, made, root, asked.mirror))
         except EngineUnavailable as error:
             lines = "\n".join(f"error: {each}" for each in error.missing)
             sys.exit(
-                f"{lines}\nhelp: publish nothing of {folder} without these. Debian keeps only"
-                f" the newest version of a package:"
-                " after `fairc image rm`, `make dist` makes kernel and image of today's packages"
+                f"{lines}\nhelp: publish nothing of {folder} without these. Debian's archive has"
+                f" them: make dist MIRROR={sources.archive(root)}. Or, as mirrors keep only the"
+                " newest version: after `fairc image rm`, `make dist` makes kernel and image of"
+                " today's packages"
             )
     for name, sha256 in told(paths).items():
         print(f"{sha256}  {name}  {(folder / name).stat().st_size / 1e6:.1f} MB")

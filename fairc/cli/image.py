@@ -108,15 +108,16 @@ def build(
             container_image = container_images.build(docker, console.say)
         console.result(f"{container_image.name}: {size(container_image.size)}")
         return
-    if usual.bare:
-        built_kernel = kernel.build(console.say, tree)
-        console.result(f"{built_kernel.folder}: kernel {built_kernel.version} of the engine uml")
     for variant in (usual, *((recipe.BROWSER,) if browser else ())):
         built = images.build(variant, console.say)
         console.result(
             f"{built.folder}: image {variant.name}, kernel {built.kernel},"
             f" {size(built.size_bytes())}"
         )
+    if usual.bare:
+        # Last, as it alone keeps all cores busy; `make` compiles and downloads beside the others.
+        built_kernel = kernel.build(console.say, tree)
+        console.result(f"{built_kernel.folder}: kernel {built_kernel.version} of the engine uml")
 
 
 def _check_kernel(
@@ -276,18 +277,28 @@ def load(file: Path, boot: bool, trust: bool) -> None:
 
 @image.command()
 @click.argument("folder", type=type_path)
+@click.option(
+    "--mirror",
+    "mirrors",
+    multiple=True,
+    metavar="URL",
+    help="A mirror of Debian, for what the usual one no longer has; repeatable.",
+)
 @quiet()
-def source(folder: Path) -> None:
+def source(folder: Path, mirrors: tuple[str, ...]) -> None:
     """Write the sources of the machine of uml to FOLDER: its kernel's, and those of the Debian
     packages in its image.
 
-    Where they cannot be had, it says which file of the release has them.
+    What cannot be had is named, and what was written stays: the same command goes on.
     """
-    if folder.exists() and any(folder.iterdir()):
-        raise UsageError(f"{folder} is not empty", "name a folder for the sources alone")
+    if folder.exists() and {path.name for path in folder.iterdir()} - set(sources.CONTENTS):
+        raise UsageError(f"{folder} has other files", "name a folder for the sources alone")
+    for mirror in mirrors:
+        if not re.fullmatch(r"https?://[!-~]+", mirror):
+            raise UsageError(f"{mirror!r} is not a mirror's address", f"as {recipe.MIRROR}")
     built, root = kernel.require(), images.require()
     folder.mkdir(parents=True, exist_ok=True)
-    sources.write(folder, built, root, console.say)
+    sources.write(folder, built, root, console.say, mirrors)
     console.result(
         f"{folder}: the sources of Linux {built.version} and {len(sources.packages(root))} packages"
     )

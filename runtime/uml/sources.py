@@ -10,7 +10,8 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fairc.runtime.host.faults import EngineUnavailable
@@ -24,7 +25,12 @@ RELEASE = (
     "the file fairc-VERSION-sources.tar of the release that this fairc was installed from has them"
 )
 PACKAGES = "packages.txt"
-KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+CONTENTS = ("kernel", "packages", PACKAGES)
+"""What the folder of the sources holds."""
+SIGNED = "[check-valid-until=no signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
+"""The mirrors of yesterday, too, but by nobody's word but Debian's."""
+ARCHIVE = "https://snapshot.debian.org/archive/debian/%Y%m%dT000000Z"
+"""Debian's archive as it was on a day; it keeps every version."""
 
 
 def packages(image: Image) -> list[tuple[str, str]]:
@@ -33,46 +39,73 @@ def packages(image: Image) -> list[tuple[str, str]]:
     return sorted({(name, version) for _, _, name, version in map(str.split, lines)})
 
 
-def write(
-    folder: Path, kernel: Kernel, image: Image, progress: Callable[[str], None] = lambda _: None
-) -> None:
-    """Write the sources into an empty folder.
+def archive(image: Image) -> str:
+    """Return the address of Debian's archive as of the day on which an image was built."""
+    return time.strftime(ARCHIVE, time.gmtime((image.folder / "manifest.json").stat().st_mtime))
 
-    Raises EngineUnavailable where they cannot be had here, OSError.
+
+def write(
+    folder: Path,
+    kernel: Kernel,
+    image: Image,
+    progress: Callable[[str], None] = lambda _: None,
+    mirrors: Sequence[str] = (),
+) -> None:
+    """Write the sources into a folder; what an earlier try left there stays.
+
+    mirrors: of Debian, to ask for what the recipe's mirror no longer has. Raises EngineUnavailable
+    where sources cannot be had here: it names each, and the others are in the folder. Raises
+    OSError.
     """
     if not (kernel.folder / source.TARBALL).is_file():
         raise EngineUnavailable(("this kernel came without its source",), RELEASE)
     if shutil.which("apt-get") is None:
         raise EngineUnavailable(("Debian's sources come by apt-get, which is not here",), RELEASE)
-    shutil.copytree(
-        kernel.folder, folder / "kernel", ignore=shutil.ignore_patterns("build.log", "kernel")
-    )
+    left_out = shutil.ignore_patterns("build.log", "kernel")
+    shutil.copytree(kernel.folder, folder / "kernel", ignore=left_out, dirs_exist_ok=True)
     shutil.copy(image.folder / PACKAGES, folder / PACKAGES)
-    (folder / "packages").mkdir()
-    wanted = packages(image)
-    lacking: list[str] = []
+    (folder / "packages").mkdir(exist_ok=True)
+    wanted, lacking = packages(image), dict[tuple[str, str], str]()
+    for mirror in (recipe.MIRROR, *mirrors):
+        asked = list(lacking or wanted)
+        lacking = _fetch(mirror, asked, folder / "packages", progress)
+        if not lacking:
+            return
+    raise EngineUnavailable(
+        tuple(
+            f"the source of {name} {version} cannot be fetched: {why}"
+            for (name, version), why in lacking.items()
+        ),
+        f"the same command with --mirror {archive(image)}, Debian's archive as of the day of this"
+        f" image; or {RELEASE}",
+    )
+
+
+def _fetch(
+    mirror: str, wanted: Sequence[tuple[str, str]], folder: Path, progress: Callable[[str], None]
+) -> dict[tuple[str, str], str]:
+    """Fetch source packages from a mirror; return those that it does not have, and why."""
+    lacking = {}
     with tempfile.TemporaryDirectory() as scratch:
-        apt = _apt(Path(scratch))
-        _run([*apt, "update"], folder)
+        apt = _apt(Path(scratch), mirror)
+        if why := _fault([*apt, "update"], folder):
+            return dict.fromkeys(wanted, why)
         for number, (name, version) in enumerate(wanted, 1):
             progress(f"source {number} of {len(wanted)}: {name} {version}")
-            try:
-                _run([*apt, "source", "--download-only", f"{name}={version}"], folder / "packages")
-            except EngineUnavailable as error:
-                lacking += error.missing
-    if lacking:
-        raise EngineUnavailable(tuple(lacking), RELEASE)
+            command = [*apt, "source", "--download-only", f"{name}={version}"]
+            if why := _fault(command, folder):
+                lacking[name, version] = why
+    return lacking
 
 
-def _apt(scratch: Path) -> list[str]:
-    """Return apt-get with folders of its own, which know the sources of the image's suite."""
+def _apt(scratch: Path, mirror: str) -> list[str]:
+    """Return apt-get with folders of its own, which knows a mirror's sources of the image's
+    suite.
+    """
     for name in ("lists/partial", "cache/archives/partial", "etc"):
         (scratch / name).mkdir(parents=True)
     (scratch / "status").touch()
-    suites = (recipe.SUITE, f"{recipe.SUITE}-updates")
-    (scratch / "sources.list").write_text(
-        "".join(f"deb-src [signed-by={KEYRING}] {recipe.MIRROR} {suite} main\n" for suite in suites)
-    )
+    (scratch / "sources.list").write_text(f"deb-src {SIGNED} {mirror} {recipe.SUITE} main\n")
     options = {
         "Dir::Etc": scratch / "etc",
         "Dir::Etc::SourceList": scratch / "sources.list",
@@ -80,13 +113,18 @@ def _apt(scratch: Path) -> list[str]:
         "Dir::State::status": scratch / "status",
         "Dir::Cache": scratch / "cache",
         "APT::Sandbox::User": "root" if os.geteuid() == 0 else "",
+        "APT::Update::Error-Mode": "any",
     }
     return ["apt-get", "-q", *(f"-o{name}={value}" for name, value in options.items())]
 
 
-def _run(command: list[str], folder: Path) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if line.startswith("E:")]
-        why = (lines or done.stderr.splitlines()[-1:] or ["it printed no reason"])[0]
-        raise EngineUnavailable((f"apt-get cannot fetch the sources: {why}",), RELEASE)
+def _fault(command: list[str], folder: Path) -> str:
+    """Run a command in a folder; return why it failed, empty where it did not."""
+    locale = {**os.environ, "LC_ALL": "C"}
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, env=locale
+    )
+    if not done.returncode:
+        return ""
+    lines = [line[2:].strip() for line in done.stderr.splitlines() if line.startswith("E:")]
+    return (lines or done.stderr.splitlines()[-1:] or ["apt-get printed no reason"])[0]

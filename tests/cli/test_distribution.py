@@ -7,17 +7,21 @@ from __future__ import annotations
 import base64
 import csv
 import errno
+import functools
 import hashlib
+import http.server
 import importlib.util
 import io
 import json
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
+import threading
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from configparser import ConfigParser
 from pathlib import Path
 from types import ModuleType
@@ -180,6 +184,82 @@ def test_the_endpoints_need_no_library_of_the_host() -> None:
         text=True,
     ).stdout
     assert "INTERP" not in headers and "NEEDED" not in headers
+
+
+@pytest.fixture
+def mirror(tmp_path: Path) -> Iterator[Callable[[str, set[str]], str]]:
+    """Starts a mirror of Debian on this machine, with source packages `glibc` and `iproute2`, but
+    for the files that it lost; returns its address.
+    """
+    servers: list[http.server.ThreadingHTTPServer] = []
+
+    def start(name: str, lost: set[str]) -> str:
+        root = tmp_path / name
+        suite = root / "dists" / recipe.SUITE
+        (suite / "main/source").mkdir(parents=True)
+        entries = []
+        for package, version in (("glibc", "2"), ("iproute2", "1")):
+            pool = root / "pool" / package
+            pool.mkdir(parents=True)
+            archive, about = f"{package}_{version}.tar.xz", f"{package}_{version}.dsc"
+            content = f"the source of {package}".encode()
+            (pool / archive).write_bytes(content)
+            (pool / about).write_text(f"Source: {package}\nVersion: {version}\n")
+            files = "".join(
+                f"\n {hashlib.sha256(path.read_bytes()).hexdigest()} {path.stat().st_size} {path.name}"
+                for path in (pool / about, pool / archive)
+            )
+            entries.append(
+                f"Package: {package}\nBinary: {package}\nVersion: {version}\nFormat: 1.0\n"
+                f"Directory: pool/{package}\nChecksums-Sha256:{files}\n"
+            )
+            for file in lost & {archive, about}:
+                (pool / file).unlink()
+        index = "\n".join(entries).encode()
+        (suite / "main/source/Sources").write_bytes(index)
+        (suite / "Release").write_text(
+            f"Suite: {recipe.SUITE}\nCodename: {recipe.SUITE}\nComponents: main\n"
+            f"Architectures: source\nDate: Wed, 01 Jan 2020 00:00:00 UTC\nSHA256:\n"
+            f" {hashlib.sha256(index).hexdigest()} {len(index)} main/source/Sources\n"
+        )
+        handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(root))
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_port}"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.skipif(shutil.which("apt-get") is None, reason="sources come by apt-get")
+def test_sources_that_a_mirror_lost_are_named_and_come_from_another(
+    fairc: Fairc,
+    cache: Path,
+    mirror: Callable[[str, set[str]], str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sources, "SIGNED", "[trusted=yes]")
+    monkeypatch.setattr(recipe, "MIRROR", mirror("usual", {"iproute2_1.dsc", "iproute2_1.tar.xz"}))
+    folder = tmp_path / "out"
+    refused = fairc("image", "source", str(folder))
+    assert refused.status == 3
+    assert "the source of iproute2 1 cannot be fetched" in refused.err
+    assert "404" in refused.err and "the source of glibc" not in refused.err
+    assert "--mirror https://snapshot.debian.org/archive/debian/2" in refused.err
+    there = {path.name for path in (folder / "packages").iterdir()}
+    assert there == {"glibc_2.dsc", "glibc_2.tar.xz"}
+    other = mirror("other", {"glibc_2.dsc"})
+    done = fairc("image", "source", str(folder), "--mirror", other)
+    assert done.status == 0, done.err
+    assert "the sources of Linux 7 and 2 packages" in done.out
+    assert (folder / "packages/iproute2_1.tar.xz").read_bytes() == b"the source of iproute2"
+    assert (folder / "kernel" / source.TARBALL).read_bytes() == b"source"
+    (folder / "mine").touch()
+    assert "has other files" in fairc("image", "source", str(folder)).err
 
 
 def test_what_a_user_installs_is_locked_apart_from_what_developers_do() -> None:
