@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
@@ -110,6 +111,13 @@ class Block:
         """Replace the setting with the same key, or add this one if there is none."""
         self.settings = {**self.settings, setting.key.text: setting}
 
+    def amended(self, more: Block) -> Block:
+        """Return the block with the settings of another one, which replace its own."""
+        whole = copy(self)
+        whole.settings = {**self.settings, **more.settings}
+        whole.problems = [*self.problems, *more.problems]
+        return whole
+
     def read(self, scope: Scope, gather: Gather) -> Settings:
         """Return the values of all valid settings; `gather` collects what is wrong with the
         others.
@@ -178,6 +186,14 @@ class Settings:
     def given(self, key: Parameter[T]) -> T | None:
         """Return the value of a key, or None if it is not given or wrong."""
         return cast("T | None", self.typed.get(key.name))
+
+    def amended(self, more: Settings) -> Settings:
+        """Return the settings with those of another block, which replace their own."""
+        return Settings(
+            self.block.amended(more.block),
+            {**self.typed, **more.typed},
+            {**self.values, **more.values},
+        )
 
     def failed(self, *keys: Parameter[Any]) -> bool:
         """Return whether any of these keys is given but wrong."""

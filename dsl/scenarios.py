@@ -30,6 +30,7 @@ from .expressions.names import used_names
 from .grid.sampling import Bindings
 from .grid.sweeps import Grid
 from .model.names import base
+from .network.devices import Layer
 from .network.groups import (
     Group,
     build_groups,
@@ -44,7 +45,7 @@ from .network.groups import (
     paired,
 )
 from .network.kernels import check_queues
-from .network.networks import Layer, argument_scope, build_network
+from .network.networks import argument_scope, build_network
 from .network.paths import Trip, size_units
 from .network.policers import with_feedback
 from .text import syntax

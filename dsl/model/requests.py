@@ -32,7 +32,7 @@ Below = Annotated[Text, AfterValidator(_below)]
 """The path of a file in or below the folder of the experiment."""
 
 
-Operator = Literal["+", "-", "*", "/"]
+Operator = Literal["+", "-", "*", "/", "min", "max", "sqrt"]
 Index = Annotated[int, Field(ge=0, le=1000)]
 
 
@@ -149,7 +149,7 @@ class Formula(Model):
 
     unit: SI unit of its values. flows: whose values it has; empty: each flow's; None: the cell's.
     steps: in reverse Polish notation: the number of an operand, an amount, or an operator, which
-    takes the two values before it. All are in base units: bit, s, packets.
+    takes the two values before it, `sqrt` one. All are in base units: bit, s, packets.
     """
 
     name: Word
@@ -165,9 +165,10 @@ class Formula(Model):
         for step in self.steps:
             if isinstance(step, int) and step >= len(self.operands):
                 raise ValueError("a formula refers to an operand that it lacks")
-            depth += -1 if isinstance(step, str) else 1
-            if depth < 1:
+            taken = (1 if step == "sqrt" else 2) if isinstance(step, str) else 0
+            if depth < taken:
                 raise ValueError("an operator of a formula lacks the values before it")
+            depth += 1 - taken
         if depth != 1:
             raise ValueError("the steps of a formula give more than one value")
         return self

@@ -29,6 +29,7 @@ from fairc.words.policers import policer_of
 from fairc.words.queues.discipline import queue_of
 from fairc.words.trace import RATES, load_rate, load_recording
 
+from .devices import Layer
 from .dynamics import Dynamics, events
 from .groups import CLIENT, SERVER
 from .impairments import impairment_of
@@ -36,10 +37,6 @@ from .peps import peps
 from .policers import place_policers
 
 Report = Callable[[Diagnostic], None]
-
-
-Layer = tuple[syntax.Body, Scope]
-"""A topology's body, or what a `with` changes, and where its names are looked up."""
 
 
 @dataclass
@@ -85,7 +82,7 @@ def build_network(
     nodes: dict[str, model.Node] = {}
     ways: Ways = {}
     for body, scope in layers:
-        before = Before(frozenset(nodes), {}, has_pairs)
+        before = Before(frozenset(nodes), {}, has_pairs, not gather.found)
         _nodes(body, scope, nodes, gather)
         for element in body.elements:
             if len(gather.found) >= MOST_FOUND:
@@ -104,9 +101,9 @@ def build_network(
     pairs: tuple[model.Pep, ...] = ()
     if not gather.found:
         with gather.attempt():
-            pairs = peps(_devices(layers, "pep"), nodes, links)
+            pairs = peps(layers, nodes, links)
         with gather.attempt():
-            links = place_policers(_devices(layers, "policer"), nodes, links, pairs)
+            links = place_policers(layers, nodes, links, pairs)
     body, _ = layers[0]
     if not nodes:
         with gather.attempt():
@@ -168,25 +165,13 @@ class Before(NamedTuple):
     nodes: those of the layers below.
     described: direction of a link -> where this layer describes it.
     has_pairs: whether flows have hosts of their own.
+    is_right: whether nothing is wrong in the layers below.
     """
 
     nodes: frozenset[str]
     described: dict[tuple[str, str], Span]
     has_pairs: bool
-
-
-def _devices(layers: Sequence[Layer], kind: str) -> list[tuple[syntax.Device, Scope]]:
-    """Return the devices of one kind, each with where its names are looked up.
-
-    Raises CompileError.
-    """
-    return [
-        (element, inner)
-        for body, scope in layers
-        for element in body.elements
-        if isinstance(element, syntax.Device) and element.kind == kind
-        for inner in scopes(element, scope)
-    ]
+    is_right: bool
 
 
 def _with_lets(body: syntax.Body, scope: Scope, gather: Gather) -> Scope:
@@ -265,7 +250,7 @@ def _link(
                 fail("self-link", f"this links `{left}` to itself", ends.span)
             pair = (left, right)
             ordered = {"--": (pair, pair[::-1]), "->": (pair,), "<-": (pair[::-1],)}[ends.arrow]
-            if before.nodes >= set(below) and below not in ways:
+            if before.is_right and before.nodes >= set(below) and below not in ways:
                 _refuse_unlinked(pair, ends.span, ways)
             for key in ordered:
                 if key in before.described:
@@ -336,12 +321,7 @@ def _changed(
     old: _LinkSide, settings: Settings, dynamics: Dynamics, place: tuple[Span, Span]
 ) -> _LinkSide:
     """Return one direction of a link with what a `with` says; place: its statement and ends."""
-    everything = Settings(
-        settings.block,
-        {**old.settings.typed, **settings.typed},
-        {**old.settings.values, **settings.values},
-    )
-    return _way(everything, (*old.dynamics, *dynamics), *place)
+    return _way(old.settings.amended(settings), (*old.dynamics, *dynamics), *place)
 
 
 def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) -> _LinkSide:

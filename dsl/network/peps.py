@@ -6,36 +6,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fairc.dsl import model
-from fairc.dsl.blocks import Block
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.entries import Entry, Use
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.values import Symbol
-from fairc.dsl.expressions.evaluate import Scope
-from fairc.dsl.expressions.instances import label
-from fairc.dsl.text import syntax
 from fairc.dsl.traffic.transports import kernel_control
 from fairc.words.blocks import pep as keys
 from fairc.words.peps import CCA, CONNECTIONS, NONE, WINDOW
 
-from .devices import require_router
+from .devices import Device, Layer, devices, require_router
 
 
 def peps(
-    devices: Sequence[tuple[syntax.Device, Scope]],
+    layers: Sequence[Layer],
     nodes: Mapping[str, model.Node],
     links: Sequence[model.Link],
 ) -> tuple[model.Pep, ...]:
-    """Return the pairs of proxies of a topology; `mode = none` makes none.
+    """Return the pairs of proxies of a topology, with the changes of each `with`; `mode = none`
+    makes none.
 
     Raises CompileError with everything wrong: keys and values, nodes that are not routers or that
     no link connects, names and nodes that are used twice.
     """
     gather = Gather()
     found: list[model.Pep] = []
-    for device, scope in devices:
+    for device in devices(layers, "pep", keys.PEP, "a `pep`"):
         with gather.attempt():
-            pep = _pep(device, nodes, links, scope)
+            pep = _pep(device, nodes, links)
             if pep is not None:
                 _unlike(pep, found)
                 found.append(pep)
@@ -44,16 +41,12 @@ def peps(
 
 
 def _pep(
-    device: syntax.Device,
+    device: Device,
     nodes: Mapping[str, model.Node],
     links: Sequence[model.Link],
-    scope: Scope,
 ) -> model.Pep | None:
-    block = Block(device.name.span, device.settings.items, keys.PEP, "a `pep`")
-    gather = Gather()
-    with gather.attempt():
-        block.checked()
-    settings = block.read(scope, gather)
+    settings, gather = device.settings, Gather()
+    block = settings.block
     for key in (keys.TERMINAL, keys.GATEWAY):
         with gather.attempt():
             name = settings.given(key)
@@ -70,14 +63,12 @@ def _pep(
         )
     mode = settings[keys.MODE]
     if keys.MODE not in settings:
-        mode = replace(mode, span=device.span)
-    if mode.entry is NONE:
-        return None
-    return replace(_split(mode, device, terminal, gateway), name=label(device.name, scope))
+        mode = replace(mode, span=device.statement)
+    return None if mode.entry is NONE else _split(mode, device, terminal, gateway)
 
 
-def _split(use: Use[Entry], device: syntax.Device, terminal: str, gateway: str) -> model.Pep:
-    cca = use.given(CCA) or Symbol(CCA.default, device.span)
+def _split(use: Use[Entry], device: Device, terminal: str, gateway: str) -> model.Pep:
+    cca = use.given(CCA) or Symbol(CCA.default, device.statement)
     control = kernel_control("tcp", cca, use.span, "proxies split TCP connections")
     if control.own is not None:
         fail(
@@ -88,21 +79,21 @@ def _split(use: Use[Entry], device: syntax.Device, terminal: str, gateway: str) 
         )
     assert control.cca is not None
     return model.Pep(
-        name=device.name.text,
+        name=device.name,
         terminal=terminal,
         gateway=gateway,
         cca=control.cca,
         cca_parameters=control.parameters,
         connections=use[CONNECTIONS].whole,
         window=use.given(WINDOW) or replace(WINDOW.fallback, span=use.span),
-        span=device.name.span,
+        span=device.span,
     )
 
 
 def _unlike(pep: model.Pep, others: Sequence[model.Pep]) -> None:
     """Refuse a name or a node that another pair already has."""
     for other in others:
-        labels = (Label(other.span, "the other one"),)
+        labels = () if other.span == pep.span else (Label(other.span, "the other one"),)
         if pep.name == other.name:
             fail("duplicate-name", f"two `pep`s are called `{pep.name}`", pep.span, labels=labels)
         shared = {pep.terminal, pep.gateway} & {other.terminal, other.gateway}

@@ -6,22 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fairc.dsl import model
-from fairc.dsl.blocks import Block
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
-from fairc.dsl.expressions.evaluate import Scope
-from fairc.dsl.expressions.instances import label
 from fairc.dsl.model.names import on_machine
-from fairc.dsl.text import syntax
 from fairc.words.blocks import policer as keys
 from fairc.words.policers import policer_of
 
-from .devices import require_node, require_router
+from .devices import Device, Layer, devices, require_node, require_router
 
 
 def place_policers(
-    devices: Sequence[tuple[syntax.Device, Scope]],
+    layers: Sequence[Layer],
     nodes: Mapping[str, model.Node],
     links: Sequence[model.Link],
     peps: Sequence[model.Pep],
@@ -44,11 +40,10 @@ def place_policers(
             with gather.attempt():
                 require_router(place[0], way.policer.span, nodes, "policers run")
     names: dict[str, Span] = {}
-    for device, scope in devices:
+    for device in devices(layers, "policer", keys.POLICER, "a `policer`"):
         with gather.attempt():
-            name = label(device.name, scope)
-            _unlike(name, device.name.span, names)
-            _place(device, name, nodes, ways, scope)
+            _unlike(device.name, device.span, names)
+            _place(device, nodes, ways)
     for pep in peps:
         for place in ((pep.gateway, pep.terminal), (pep.terminal, pep.gateway)):
             policer = ways[place].policer
@@ -70,17 +65,12 @@ def place_policers(
 
 
 def _place(
-    device: syntax.Device,
-    name: str,
+    device: Device,
     nodes: Mapping[str, model.Node],
     ways: dict[tuple[str, str], model.Direction],
-    scope: Scope,
 ) -> None:
-    block = Block(device.name.span, device.settings.items, keys.POLICER, "a `policer`")
-    gather = Gather()
-    with gather.attempt():
-        block.checked()
-    settings = block.read(scope, gather)
+    settings, gather = device.settings, Gather()
+    block = settings.block
     ends: list[str] = []
     for key in (keys.AT, keys.TO):
         with gather.attempt():
@@ -93,7 +83,7 @@ def _place(
                     require_node(end.name, span, nodes)
                 ends.append(end.name)
     gather.finish()
-    policer = policer_of(settings[keys.MODE], name)
+    policer = policer_of(settings[keys.MODE], device.name)
     place = ends[0], ends[1]
     if place not in ways:
         fail(
@@ -109,7 +99,7 @@ def _place(
         fail(
             "duplicate-policer",
             f"traffic from `{ends[0]}` to `{ends[1]}` is policed twice",
-            device.name.span,
+            device.span,
             labels=(Label(other.span, "the other policer"),),
             help="keep one of them",
         )

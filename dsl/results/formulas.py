@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Literal, NoReturn
+from typing import NoReturn
 
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label, Severity
 from fairc.dsl.core.problems import Gather, fail
@@ -15,7 +15,7 @@ from fairc.dsl.core.values import Mixture
 from fairc.dsl.expressions import arithmetic, functions
 from fairc.dsl.expressions.evaluate import evaluate
 from fairc.dsl.grid.sampling import Bindings
-from fairc.dsl.model.requests import Amount, Formula, Operand
+from fairc.dsl.model.requests import Amount, Formula, Operand, Operator
 from fairc.dsl.text import syntax
 from fairc.words.metrics import FLOW, METRICS, MetricEntry
 
@@ -23,8 +23,9 @@ from .amounts import amount
 from .instances import Instance, Namer
 from .measures import dimension_of
 
-Operator = Literal["+", "-", "*", "/"]
 OPERATORS: Mapping[str, Operator] = {"+": "+", "-": "-", "*": "*", "/": "/"}
+EXTREMES: Mapping[str, Operator] = {"min": "min", "max": "max"}
+ROOT: Operator = "sqrt"
 DEEPEST = 100
 """How deep a formula may be nested, through every metric of the file that it names."""
 
@@ -224,12 +225,45 @@ class Formulas:
             return result
         if isinstance(node, syntax.Name | syntax.Call) and self._is_metric(node):
             return self._operand(node, draft)
+        if isinstance(node, syntax.Call) and node.name.text in (*EXTREMES, ROOT):
+            return self._function(node, draft)
         return fail(
             "metric-form",
-            "a metric is made of other metrics and numbers with `+`, `-`, `*` and `/`",
+            "a metric is made of other metrics and numbers with `+`, `-`, `*`, `/`, `min`, `max`"
+            " and `sqrt`",
             node.span,
             help="for example `metric power = goodput(load) / rtt.p95(probe)`",
         )
+
+    def _function(self, node: syntax.Call, draft: Draft) -> Part:
+        """Return the smallest or largest of several parts, or the root of one."""
+        name, gather, parts = node.name.text, Gather(), list[Part]()
+        for argument in node.arguments:
+            with gather.attempt():
+                if argument.key is not None:
+                    fail(
+                        "unknown-argument",
+                        f"`{name}` takes no argument called `{argument.key.text}`",
+                        argument.key.span,
+                        help=f"write the values only: `{name}(a, b)`",
+                    )
+                parts.append(self._part(argument.value, draft))
+        gather.finish()
+        if name == ROOT:
+            if len(parts) > 1:
+                fail("too-many-arguments", "`sqrt` takes one value", parts[1].span)
+            return _root(parts[0], node.span)
+        if len(parts) < 2:
+            fail(
+                "missing-argument",
+                f"`{name}` compares at least two values",
+                node.span,
+                help=f"for example `{name}(goodput(a), goodput(b))`",
+            )
+        result = parts[0]
+        for part in parts[1:]:
+            result = _joined(EXTREMES[name], result, part, node.span)
+        return result
 
     def _has_metric(self, node: syntax.Expr) -> bool:
         """Return whether a part of an expression names a metric."""
@@ -242,6 +276,8 @@ class Formulas:
     def _is_metric(self, node: syntax.Name | syntax.Call) -> bool:
         if isinstance(node, syntax.Call):
             return node.name.text not in functions.BUILTINS
+        if node.rest:  # only metrics have values with names: `rtt.p95` beside a swept `rtt`
+            return True
         known = node.text in (*self._namer.sweep.names, *self._namer.sweep.lets)
         return not known and node.text not in self._namer.flows
 
@@ -338,7 +374,7 @@ class Formulas:
 
 def _joined(operator: Operator, left: Part, right: Part, span: Span) -> Part:
     """Return `left operator right`. Raises CompileError."""
-    if operator in "+-":
+    if operator not in "*/":
         dimension = left.dimension
         if left.dimension != right.dimension:
             fail(
@@ -359,6 +395,20 @@ def _joined(operator: Operator, left: Part, right: Part, span: Span) -> Part:
         span,
         left.is_number and right.is_number,
     )
+
+
+def _root(part: Part, span: Span) -> Part:
+    """Return the square root of a part. Raises CompileError."""
+    data, time, packet, bdp, _ = part.dimension
+    if any(exponent % 2 for exponent in (data, time, packet, bdp)):
+        fail(
+            "wrong-dimension",
+            f"`sqrt` needs a number, or the square of a quantity, not {part.dimension}",
+            part.span,
+            note=str(part.dimension),
+        )
+    dimension = Dimension(data // 2, time // 2, packet // 2, bdp // 2)
+    return replace(part, dimension=dimension, steps=(*part.steps, ROOT), span=span)
 
 
 def _shared(left: Part, right: Part, span: Span) -> Whose:
@@ -397,10 +447,13 @@ def _plain(dimension: Dimension) -> Dimension:
 
 def _may_be_negative(node: syntax.Metric) -> bool:
     """Return whether a metric may have values below zero."""
+    roots = [p for p in node.value.walk() if isinstance(p, syntax.Call) and p.name.text == ROOT]
+    below_roots = {id(part) for root in roots for part in root.walk()}
     return any(
         (isinstance(part, syntax.Chain) and "-" in part.operators)
         or isinstance(part, syntax.Prefix)
         for part in node.value.walk()
+        if id(part) not in below_roots
     )
 
 

@@ -104,6 +104,11 @@ HOMES = {
 _SEVERAL = re.compile(r"(?:,[ \t]*[\w.%/]+(?:\([^()\n]*\))?(?![\w.%/(])(?![ \t]*(?:=(?!=)|[:{])))+")
 """Further values behind a comma that no list surrounds, and not the next setting."""
 
+_LOOPED = re.compile(
+    r"\b(?:node|router|link)\b[^{}#]*\bfor\s+\w+\s+in\s+(?:[^{},#\[\]]|\[[^\[\]]*\])*\Z"
+)
+"""A statement that declares several things, up to the end of its loop."""
+
 _SPACED_UNIT = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)[ \t]+([A-Za-z]+(?:/s\b)?|%)")
 
 
@@ -425,6 +430,14 @@ class SyntaxErrors:
                 Span(self.source, start - 1, end),
                 help="`==` compares, in `exclude` and `where`",
             ), True
+        if token.type == "_COMMA" and _LOOPED.search(self.source.text[:start]):
+            return Diagnostic(
+                "syntax",
+                "nothing can be declared together with this behind the loop",
+                span,
+                note="the loop is of everything before it",
+                help="declare what follows in a statement of its own, with a loop if it needs one",
+            ), False
         several = _SEVERAL.match(self.source.text, start) if "_RBRACE" in accepts else None
         if token.type == "_COMMA" and several:
             begin, _ = self._borders.statement(start)

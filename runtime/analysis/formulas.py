@@ -1,7 +1,7 @@
 """Metrics of a file's own: what follows from other values of the same cell.
 
 Where the cell lacks a value that a formula needs, the result has no value, either; nor has it after
-a division by zero. Neither counts as zero, and the reason says which.
+a division by zero, or the root of a negative number. None counts as zero, and the reason says why.
 """
 
 from __future__ import annotations
@@ -105,6 +105,10 @@ def _result(measurement: Measurement, formula: Formula, operands: list[float]) -
             stack.append(operands[step])
         elif isinstance(step, Amount):
             stack.append(step.of(measurement.cell.bindings))
+        elif step == "sqrt":
+            if stack[-1] < 0:
+                raise Undefined("it would be the root of a negative number")
+            stack.append(math.sqrt(stack.pop()))
         else:
             right, left = stack.pop(), stack.pop()
             if step == "/" and right == 0:
@@ -123,5 +127,9 @@ def _apply(operator: str, left: float, right: float) -> float:
             return left - right
         case "*":
             return left * right
+        case "min":
+            return min(left, right)
+        case "max":
+            return max(left, right)
         case _:
             return left / right

@@ -9,7 +9,7 @@ import pytest
 
 from fairc.dsl import Diagnostics, Source, load
 from fairc.dsl.expressions.evaluate import Scope, evaluate
-from fairc.dsl.model import Configuration, Direction
+from fairc.dsl.model import Configuration, Direction, Policer
 from fairc.dsl.text.parser import parse_expression
 
 from .conftest import text_of
@@ -232,3 +232,68 @@ def test_access_links_are_ten_times_as_fast_as_the_peak_of_a_trace(tmp_path: Pat
 def canonical_of(folder: Path, text: str) -> str:
     """Return the canonical text of an expression in a file of a folder."""
     return evaluate(parse_expression(Source(str(folder / "file.fexp"), text)), Scope({})).canonical
+
+
+DEVICES = """
+topology policed(mode) {
+  node server, client
+  router left, right
+  link server -- left, right -- client { rate = 1Gbit/s }
+  link left -- right { rate = 10Mbit/s  delay = 10ms  queue = fifo(1bdp) }
+  policer strict { at = left  to = right  mode = mode }
+  pep half { terminal = right  gateway = left }
+}
+"""
+
+
+def test_settings_of_proxies_are_changed_and_the_others_kept(build: Build) -> None:
+    found = build(
+        "sweep { window = [1MB, 2MB] }",
+        "topology = geo(pep: none) with { pep satellite { mode = split(window: window) } }",
+    )
+    peps = [c.scenario.network.peps for c in found]
+    assert [(p.name, p.terminal, p.gateway, p.window.canonical) for (p,) in peps] == [
+        ("satellite", "terminal", "gateway", "1MB"),
+        ("satellite", "terminal", "gateway", "2MB"),
+    ]
+
+
+def test_settings_of_devices_are_changed_again_by_the_outer_with(build: Build) -> None:
+    """Each key is looked up where it is written; what nobody changes stays."""
+    inner = "policed(conex(5pkt/s, 20pkt)) with { pep half { mode = none }  policer strict"
+    (found,) = build(
+        f"topology = ({inner} {{ mode = conex(50pkt/s, 10pkt) }} }}) with"
+        " { policer strict { at = right  to = left } }",
+        before=DEVICES,
+    )
+    policers = {ends: way.policer for ends, way in ways(found).items() if way.policer}
+    assert [*policers] == [("right", "left")]
+    (policer,) = policers.values()
+    assert isinstance(policer, Policer) and (policer.name, policer.rate) == ("strict", 50)
+    assert not found.scenario.network.peps
+
+
+@pytest.mark.parametrize(
+    ("changes", "codes"),
+    [
+        ("policer strikt { mode = none }", ["missing-key", "missing-key"]),
+        ("policer strict { mood = none }", ["unknown-key"]),
+        ("policer strict { mode = none }  policer strict { at = left }", ["duplicate-name"]),
+        ("policer strict { to = client }", ["no-policer-link"]),
+        ("pep half { mode = split(window: 1s) }", ["wrong-dimension"]),
+    ],
+)
+def test_what_devices_refuse(check: Check, changes: str, codes: list[str]) -> None:
+    topology = f"topology = policed(none) with {{ {changes} }}"
+    found = check(topology, before=DEVICES).errors
+    assert [d.code for d in found] == codes
+    if codes[0] == "missing-key":
+        assert all(d.note == "did you mean `strict`?" for d in found)
+
+
+def test_a_mistake_below_is_told_once(check: Check) -> None:
+    """A link that is wrong in the topology is none that a `with` looks for in vain."""
+    wrong = OWN.replace("loss = loss ", "los = loss ")
+    changes = "link left -> right { loss = 1% }"
+    found = check(f"topology = own(1%) with {{ {changes} }}", before=wrong)
+    assert [d.code for d in found.errors] == ["unknown-key"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -155,3 +155,34 @@ def test_bounds_and_factors_are_those_of_the_configuration() -> None:
     assert rows.of({"rtt": "40ms", "cca": "bbr"}) == 1.2
     request = MetricRequest(name="cwnd", varied={"every": rows})
     assert request.at({"rtt": "20ms"}).options == {"every": 0.6}
+
+
+def test_extremes_and_roots(tmp_path: Path) -> None:
+    made = hand_made(SHARED)
+    cases: tuple[tuple[tuple[object, ...], Callable[[float, float], float]], ...] = (
+        ((0, 1, "min"), min),
+        ((0, 1, "max"), max),
+        ((0, 1, "*", "sqrt"), lambda a, b: (a * b) ** 0.5),
+    )
+    for steps, of in cases:
+        folder = tmp_path / str(len(steps)) / str(steps[-1])
+        found = analysed(made, folder, requests_of(formula(*steps, flows=None)))
+        a, b = number(found, "goodput", "a"), number(found, "goodput", "b")
+        assert a != b
+        assert number(found, "own") == pytest.approx(of(a, b), rel=1e-15)
+
+
+def test_the_root_of_a_negative_number_has_no_value(tmp_path: Path) -> None:
+    found = [
+        analysed(hand_made(SHARED), tmp_path / str(i), requests_of(formula(*steps, flows=None)))
+        for i, steps in enumerate(((0, 1, "-", "sqrt"), (1, 0, "-", "sqrt")))
+    ]
+    values = [values["own", None] for values in found]
+    (reason,) = [value.reason for value in values if value.value is None]
+    assert reason == "it would be the root of a negative number"
+
+
+@pytest.mark.parametrize("steps", [("sqrt", 0), (0, "min"), (0, 1), (0, 1, "max", "max")])
+def test_steps_that_give_no_value_are_refused(steps: tuple[object, ...]) -> None:
+    with pytest.raises(ValueError, match="formula"):
+        formula(*steps, flows=None)
