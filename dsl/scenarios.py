@@ -401,7 +401,12 @@ class Builder:
 
         def build() -> model.Network:
             inner = argument_scope(topology, value, scope)
-            return build_network([(topology.body, inner), *changes], self._report, has_pairs)
+            layers = [(topology.body, inner), *changes]
+            network = build_network(layers, self._report, has_pairs)
+            if scope is None:  # in a preset, an argument that is not used is a mistake
+                for warning in inner.without_effect():
+                    self._report(warning)
+            return network
 
         return self._inside(value, build)
 

@@ -446,6 +446,7 @@ METRICS: Registry[MetricEntry] = Registry(
             P("tolerance", A_POSITIVE_SHARE, "how far from the fair share is fair", "10%"),
             P("over", A_POSITIVE_TIME, "window over which shares are taken", "1s"),
             _SLOT,
+            *WINDOW,
             values=("reached", "held"),
             need=_SEVERAL,
             of_cell=True,

@@ -72,6 +72,16 @@ def on_machine(label: str) -> str:
     return f"{name}-{'-'.join(map(_escaped, index.split(SEPARATOR)))}{after}"
 
 
+def names_of(label: str) -> frozenset[str]:
+    """Return the names that mean a flow in the language, of its label in tables.
+
+    >>> sorted(names_of("web[2]-1"))
+    ['web', 'web[2]', 'web[2]-1']
+    """
+    own = label[: label.rfind("]") + 1] or label.partition("-")[0]
+    return frozenset((label, own, base(own)))
+
+
 def label_of(flow: Named) -> str:
     """Return a flow's name in the language: `f[2]`; of a user's flow `heavy-1`, `web[2]-1`."""
     if not flow.declared or flow.name == flow.declared:

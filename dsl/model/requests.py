@@ -260,13 +260,25 @@ class Precision(Model):
 class Selection(Model):
     """The cells for which a condition holds, listed so that readers need no syntax.
 
-    text: the condition as written. names: the swept names (and `repetition`) that it depends on;
-    rows: their values for which it holds, in canonical text.
+    text: the condition as written. names: the swept names (and `repetition`, `load`, `flow`) that
+    it depends on; rows: their values for which it holds, in canonical text.
     """
 
     text: Text
     names: tuple[Word, ...]
     rows: tuple[tuple[Text, ...], ...]
+
+    def values_of(self, name: str) -> dict[str, None]:
+        """Return the values that a name has in some row, as keys; none if it is not chosen by."""
+        places = [place for place, known in enumerate(self.names) if known == name]
+        return {row[place]: None for place in places for row in self.rows}
+
+    def without(self, name: str) -> Selection:
+        """Return the cells that it chooses, whatever a name has for value."""
+        kept = [place for place, known in enumerate(self.names) if known != name]
+        rows = dict.fromkeys(tuple(row[place] for place in kept) for row in self.rows)
+        names = tuple(self.names[place] for place in kept)
+        return Selection(text=self.text, names=names, rows=tuple(rows))
 
 
 class Expression(Model):

@@ -10,13 +10,13 @@ from typing import Literal, NamedTuple, NoReturn, cast
 from fairc.cell.links import Impairment
 from fairc.dsl import model
 from fairc.dsl.blocks import Block, Settings
-from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label, Severity
 from fairc.dsl.core.entries import Use, assign
 from fairc.dsl.core.problems import MOST_FOUND, Gather, fail
 from fairc.dsl.core.registry import refuse_unknown
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import BDP, SHARE, TIME
-from fairc.dsl.core.values import Applied, Quantity, Symbol
+from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.expressions.instances import label, scopes
 from fairc.dsl.model.links import Ecn
@@ -452,12 +452,51 @@ def _direction(way: _LinkSide, opposite: _LinkSide) -> model.Direction:
     )
 
 
+class ArgumentScope(Scope):
+    """The scope of a topology's body: its parameters, then what is around it.
+
+    places: where each argument is that it is called with.
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, Value],
+        defaults: Mapping[str, syntax.Expr],
+        outer: Scope | None,
+        circular: Callable[[tuple[str, ...]], NoReturn],
+        places: Mapping[str, Span],
+    ) -> None:
+        super().__init__(values, defaults, outer, circular)
+        self._places = places
+        self._asked = set[str]()
+
+    def get(self, name: str) -> Value | None:
+        """Return the value of a name, or None if it is not bound. Raises CompileError."""
+        self._asked.add(name)
+        return super().get(name)
+
+    def without_effect(self) -> Iterator[Diagnostic]:
+        """Yield a warning for each argument that nothing has asked for; call once the topology is
+        built.
+        """
+        for name, place in self._places.items():
+            if name not in self._asked:
+                yield Diagnostic(
+                    "no-effect",
+                    f"`{name}` changes nothing here",
+                    place,
+                    note="other arguments are in its place",
+                    help="leave it out, or leave out what it is the default of",
+                    severity=Severity.WARNING,
+                )
+
+
 def argument_scope(
     topology: syntax.Topology,
     value: Symbol | Applied,
     outer: Scope | None,
-) -> Scope:
-    """Return the scope of a topology's body: its parameters, then `outer`.
+) -> ArgumentScope:
+    """Return the scope of a topology's body.
 
     Raises CompileError for arguments that do not fit its parameters.
     """
@@ -515,4 +554,5 @@ def argument_scope(
         )
         raise first[0]
 
-    return Scope(values, deferred, outer, circular)
+    places = {name: place for name, place, _ in assigned}
+    return ArgumentScope(values, deferred, outer, circular, places)

@@ -26,11 +26,14 @@ from fairc.dsl.core.values import (
     shown,
 )
 from fairc.dsl.expressions.evaluate import Scope, evaluate, truth
+from fairc.dsl.expressions.names import mentioned
+from fairc.dsl.grid.conditions import FlowWord, check_flows
 from fairc.dsl.grid.sampling import Bindings
-from fairc.dsl.model.metric_names import metric_of
+from fairc.dsl.model.metric_names import metric_of, unmarked
+from fairc.dsl.model.names import base
 from fairc.dsl.model.requests import Axis, Expression, FigureRequest, Selection, Shown
 from fairc.dsl.text import syntax
-from fairc.words.figures import A_METRIC, FIGURES, LOAD, FigureEntry, takes_names
+from fairc.words.figures import A_METRIC, FIGURES, FLOW, LOAD, FigureEntry, takes_names
 from fairc.words.metrics import METRICS
 
 from .facts import Facts, condition
@@ -83,6 +86,9 @@ class FigureChecker:
                 where = argument.value if key and key.text == "where" else where
         if gather.found:
             gather.finish()
+        if where is not None and FLOW in mentioned(where):
+            with gather.attempt():
+                self._check_flows(where)
         use = None
         with gather.attempt():
             use = match(entry, tuple(given), figure.span)
@@ -141,7 +147,14 @@ class FigureChecker:
             return self._metric(entry, place, node)
         if key.text == "where":
             self._check_load(entry, node)
-            condition(node, self._facts.first, self._facts.symbols)
+            facts = self._facts
+            flows = [*facts.flows, *facts.on_users]
+            words = {name for flow in flows for name in (flow, base(flow))}
+            asks = {FLOW, *words} if FLOW in mentioned(node) else set[str]()
+            if asks:
+                own = {name: Symbol(name, node.span) for name in words}
+                check_flows(node, Scope(own, parent=facts.first), flows)
+            condition(node, facts.first, {*facts.symbols, *asks})
             return Text(" ".join(node.span.text.split()), node.span)
         own = {name: Symbol(name, node.span) for name in self._facts.names}
         return evaluate(node, Scope(own, self._facts.lets))
@@ -219,6 +232,21 @@ class FigureChecker:
             if isinstance(part, syntax.Name) and part.text == LOAD:
                 self._refuse_load(f"`where` of `{entry.name}`", part.span)
 
+    def _check_flows(self, where: syntax.Expr) -> None:
+        """Raise CompileError where a condition chooses flows and the figure shows none."""
+        of_cell = [use for use in self._shows.values() if use.metric.of_cell]
+        if of_cell or self._expression is not None:
+            fail(
+                "not-an-axis",
+                f"`{of_cell[0].name}` is of all flows together, so none can be chosen"
+                if of_cell
+                else "an expression of statistics names its flows itself",
+                where.span,
+                help="leave `flow` out of the condition"
+                if of_cell
+                else "for example `median(goodput(a))`",
+            )
+
     def _refuse_load(self, use: str, span: Span) -> None:
         if not self._facts.loads:
             fail(
@@ -292,9 +320,9 @@ class FigureChecker:
             name
             for known in METRICS
             if known.over_time
-            for name in (known.name, *(f"{known.name}.{v}" for v in known.values_over_time))
+            for name in (*known.courses, *(f"{known.name}.{v}" for v in known.values_over_time))
         ]
-        if isinstance(metric, Symbol) and metric.name not in over_time:
+        if isinstance(metric, Symbol) and unmarked(metric.name) not in over_time:
             fail(
                 "no-time-series",
                 f"`{metric.name}` is not a value over time",
@@ -308,9 +336,13 @@ class FigureChecker:
         facts = self._facts
         used = facts.grid.names_of(node)
         names = tuple(axis.name for axis in facts.axes if axis.name in used)
-        counted = {"repetition": facts.grid.repeat, LOAD: facts.loads}
-        extra = tuple(name for name in counted if name in used)
-        numbers = [tuple(range(1, counted[name] + 1)) for name in extra]
+        other: dict[str, Sequence[Value]] = {
+            "repetition": _numbers(facts.grid.repeat, node.span),
+            LOAD: _numbers(facts.loads, node.span),
+            FLOW: [FlowWord(flow, node.span) for flow in (*facts.flows, *facts.on_users)],
+        }
+        extra = tuple(name for name in other if name in used)
+        numbers = [other[name] for name in extra]
         rows: dict[tuple[str, ...], bool] = {}
         for walked, bound in enumerate(facts.grid.projected(names), 1):
             if max(walked, len(rows), prod(map(len, numbers))) > WALK_LIMIT:
@@ -324,7 +356,7 @@ class FigureChecker:
             facts.grid.work.step(node.span)
             key = tuple(shown(bound[name]) for name in names)
             for numbered in product(*numbers):
-                full = (*key, *map(str, numbered))
+                full = (*key, *(value.canonical for value in numbered))
                 if full not in rows:
                     rows[full] = self._holds(node, bound, dict(zip(extra, numbered, strict=True)))
         held = tuple(row for row, holds in rows.items() if holds)
@@ -337,10 +369,7 @@ class FigureChecker:
             )
         return Selection(text=" ".join(node.span.text.split()), names=(*names, *extra), rows=held)
 
-    def _holds(self, node: syntax.Expr, bound: Bindings, numbered: Mapping[str, int]) -> bool:
-        given: dict[str, Value] = {
-            name: Quantity(Fraction(number), NUMBER, node.span) for name, number in numbered.items()
-        }
+    def _holds(self, node: syntax.Expr, bound: Bindings, given: dict[str, Value]) -> bool:
         scope = self._facts.grid.scope(bound, given)
         return truth(evaluate(node, scope), node.span)
 
@@ -437,12 +466,14 @@ class FigureChecker:
         facts = self._facts
         swept = [axis.name for axis in facts.axes if axis.name in names]
         factor = 1
-        if "flow" in names:
-            factor *= len(facts.flows) + len(facts.on_users)
+        chosen = {} if selection is None else selection.values_of(FLOW)
+        if FLOW in names:
+            factor *= len(chosen) or len(facts.flows) + len(facts.on_users)
         if "users" in names:
             factor *= len(facts.users)
         if "protocol" in names:
             factor *= PROTOCOLS
+        selection = selection.without(FLOW) if selection else None
         fixed = selection.names if selection else ()
         rows = set(selection.rows) if selection else set()
         counted = {"repetition": facts.grid.repeat, LOAD: facts.loads}
@@ -473,6 +504,11 @@ def _check_curves(entry: FigureEntry, metric: Value | None) -> None:
             metric.span,
             help=f"write `{entry.name}({curved[0]})`",
         )
+
+
+def _numbers(count: int, at: Span) -> list[Value]:
+    """Return the numbers from 1 to count as values."""
+    return [Quantity(Fraction(number), NUMBER, at) for number in range(1, count + 1)]
 
 
 def _symbols(value: Value | None) -> list[Symbol]:

@@ -341,6 +341,8 @@ class Namer:
         own = [(i, r) for i, r in self._measured if i.entry.name == entry.name]
         for other, request in own:
             if other.identity == instance.identity:
+                if is_drawn and request.window is not None:
+                    self._imply(instance, request, is_drawn=True)
                 return self._of(instance, request)
         if instance.is_plain or (not entry.of_cell and not instance.given):
             unmarked = [r for _, r in own if not r.mark]
@@ -355,7 +357,8 @@ class Namer:
                     instance.span,
                     help=f"name one: {', '.join(f'`{label}`' for label in several)}",
                 )
-        self._imply(instance, is_drawn=is_drawn and not own and not entry.is_own)
+        drawn = is_drawn and not (own and instance.window is None) and not entry.is_own
+        self._imply(instance, is_drawn=drawn)
         return f"{tail}{instance.mark}"
 
     def _of(self, instance: Instance, request: MetricRequest) -> str:

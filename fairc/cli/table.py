@@ -11,7 +11,7 @@ import click
 
 from fairc import dsl
 from fairc.runtime.compare.comparison import Mixture, compare_groups
-from fairc.runtime.repetitions.reading import UnknownName
+from fairc.runtime.repetitions.reading import Measurements, UnknownName
 from fairc.runtime.repetitions.summaries import Row, summarise
 from fairc.runtime.store.spreadsheet import no_formula
 
@@ -30,7 +30,7 @@ from .results import fresh_tables, markdown, text
     metavar="A,B",
     help="Swept names, flow, repetition, load, protocol.  [default: swept, flow]",
 )
-@where("Use only cells that meet a condition, as in `exclude`.")
+@where("Use only cells that meet a condition, as in `exclude`; `flow == f[2]` chooses flows.")
 @click.option(
     "--stat",
     metavar="A,B",
@@ -51,7 +51,7 @@ def table(
     """
     measured = fresh_tables(run)
     groups = None if by is None else _names(by)
-    looked_at = measured, metric, groups, chosen(where, measured.axes)
+    looked_at = measured, metric, groups, chosen(where, measured)
     try:
         if tested:
             lines = PAIR_FORMS[form](compare_groups(*looked_at))
@@ -68,15 +68,18 @@ def _names(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-def chosen(where: str | None, axes: Sequence[str]) -> Callable[[Mapping[str, str]], bool] | None:
-    """Return the test for the cells that `--where` chooses, or None. Raises CompileError."""
+def chosen(where: str | None, measured: Measurements) -> Callable[[Mapping[str, str]], bool] | None:
+    """Return the test for the values that `--where` chooses, or None. Raises CompileError."""
     if where is None:
         return None
     condition = dsl.condition(where)
-    known = (*axes, "load", "protocol")
-    condition.check(known)
+    known = (*measured.axes, "load", "protocol")
+    flows = {value.measure.flow for value in measured.values() if value.measure.flow}
+    condition.check(known, flows)
     return lambda names: condition.matches(
-        {name: names[name] for name in known if name in names}, int(names["repetition"])
+        {name: names[name] for name in known if name in names},
+        int(names["repetition"]),
+        names.get("flow", ""),
     )
 
 

@@ -17,7 +17,7 @@ from fairc.runtime.metrics.split import known_traces
 
 from . import har
 from .conditions import conditions
-from .values import present, values
+from .values import in_window, present, values
 
 __all__ = ["Analysis", "ArtefactError", "analyse", "write_files"]
 
@@ -45,9 +45,9 @@ def analyse(cell: Cell, folder: Path, requests: Requests) -> Analysis:
     """
     measurement = load(cell, folder)
     drawn = [
-        (request.at(cell.bindings), METRICS[request.name])
+        (request.at(cell.bindings), METRICS[request.name], in_window(measurement, request))
         for request in present(measurement, requests)
-        if request.window is None and (request.is_drawn or request not in requests.implied)
+        if request.is_drawn or (request.window is None and request not in requests.implied)
     ]
     verdict, reasons = validity.judge(measurement)
     return Analysis(
@@ -66,15 +66,15 @@ def analyse(cell: Cell, folder: Path, requests: Requests) -> Analysis:
             measurement,
             tuple(
                 replace(trace, metric=f"{trace.metric}{request.mark}")
-                for request, metric in drawn
+                for request, metric, seen in drawn
                 if (course := metric.traces) is not None
-                for trace in known_traces(measurement, request, course(measurement, request))
+                for trace in known_traces(seen, request, course(seen, request))
             ),
             tuple(
                 replace(curve, metric=f"{curve.metric}{request.mark}")
-                for request, metric in drawn
+                for request, metric, seen in drawn
                 if (curves := metric.curves) is not None
-                for curve in curves(measurement, request)
+                for curve in curves(seen, request)
             ),
         ),
         files=har.archives(measurement),

@@ -57,20 +57,26 @@ def present(measurement: Measurement, requests: Requests) -> tuple[MetricRequest
     return tuple(r for r in requests.metrics if not r.sessions or measurement.sessions(r.sessions))
 
 
-def _of(
-    measurement: Measurement, metric: Metric, request: MetricRequest
-) -> tuple[MetricValue, ...]:
-    """Return the values of a metric in the window of its request."""
-    window = request.window
+def in_window(measurement: Measurement, request: MetricRequest) -> Measurement:
+    """Return the cell, of which metrics see the window of a request alone; all without one."""
+    window, bindings = request.window, measurement.cell.bindings
     if window is None:
-        return tuple(known_values(measurement, request, metric.compute(measurement, request)))
-    bindings = measurement.cell.bindings
-    seen = measurement.within(
+        return measurement
+    return measurement.within(
         Window(
             None if window.begin is None else window.begin.of(bindings),
             math.inf if window.end is None else window.end.of(bindings),
         )
     )
+
+
+def _of(
+    measurement: Measurement, metric: Metric, request: MetricRequest
+) -> tuple[MetricValue, ...]:
+    """Return the values of a metric in the window of its request."""
+    seen = in_window(measurement, request)
+    if request.window is None:
+        return tuple(known_values(seen, request, metric.compute(seen, request)))
     outside = {f"{metric.name}.{part}" for part in words.METRICS[metric.name].outside_windows}
     return tuple(
         value

@@ -96,8 +96,9 @@ class Course:
     """Where the values of a metric over time are in the tables of a run, for its first value and in
     its unit.
 
-    table: with `cell`, `flow` and `t_s`. where: which of its rows. value: of the rows of a bin of
-    time, in SQL; `{slot_s}` is the length of a slot. meaning: what a value is, as text.
+    table: with `cell`, `flow` and `t_s`. where: which of its rows; `{mark}` is what names of values
+    end with (`(from: 5s)`). value: of the rows of a bin of time, in SQL; `{slot_s}` is the length
+    of a slot. meaning: what a value is, as text.
     """
 
     table: str
@@ -112,8 +113,9 @@ class Distribution:
     first value.
 
     table: with `cell` and `flow`. column: the value, null where it is infinite. where: which of its
-    rows; `after_s` is the end of the warm-up. there: a value of the metric that every cell has.
-    things: what has a value, in full; word: in one word. took: what a share is of. infinite: what
+    rows: `begin_s` and `until_s` are what is measured of a cell, `{mark}` as of a course. there: a
+    value of the metric that every cell has. things: what has a value, in full, `{when}` the part of
+    the time; word: in one word. took: what a share is of. infinite: what
     one without a value is. counted: the column that says how many things a cell has, where its rows
     are places of the distribution function and not the things.
     """

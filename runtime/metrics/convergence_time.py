@@ -7,10 +7,11 @@
     convergence_time.reached = 1 if there is such a window, else 0
     convergence_time.held    = share of the windows from then on that are fair
 
-x is that of `fairness`; begin is the moment when the last session receives its first data. delta
-(option `tolerance`) is 10 % and the window (option `over`) 1 s by default; windows advance by one
-slot (option `slot`) and lie wholly inside the competition. The warm-up is included, because
-convergence happens in it.
+x is that of `fairness`; begin is the moment when the last session receives its first data, or
+`from` where that is later; windows end by `to`: `convergence_time(f, from: 20s, to: 40s)` is how
+long sessions take after 20 s. delta (option `tolerance`) is 10 % and the window (option `over`) 1 s
+by default; windows advance by one slot (option `slot`) and lie wholly inside the competition.
+Without `from` the warm-up is included, because convergence happens in it.
 
 For two sessions this is the delta-fair convergence time: until their shares are between (1 -
 delta)/2 and (1 + delta)/2. In the paper one flow starts with nearly all of the bandwidth; here the

@@ -113,9 +113,9 @@ METRIC = Metric(
     distribution=Distribution(
         table="samples",
         column="cwnd_packets",
-        where="t_s >= after_s AND cwnd_packets IS NOT NULL",
+        where="t_s >= begin_s AND t_s < until_s AND cwnd_packets IS NOT NULL",
         there="cwnd.mean",
-        things="samples of the congestion window after the warm-up",
+        things="samples of the congestion window {when}",
         word="samples",
     ),
 )

@@ -173,9 +173,9 @@ METRIC = Metric(
     distribution=Distribution(
         table="requests",
         column="fct_s",
-        where="start_s >= after_s",
+        where="start_s >= begin_s AND start_s < until_s",
         there="fct.count",
-        things="requests begun after the warm-up",
+        things="requests begun {when}",
         word="requests",
         took="took at most this long",
         infinite="; requests that never ended count as infinite, so a line may end below 1",

@@ -97,7 +97,7 @@ METRIC = Metric(
     courses={
         SUBFLOW.name: Course(
             table="traces",
-            where=f"metric = '{SUBFLOW.name}'",
+            where=f"metric = '{SUBFLOW.name}{{mark}}'",
             value="avg(value)",
             meaning="bytes of the subflows on a path that crossed its bottleneck",
         )

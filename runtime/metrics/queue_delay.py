@@ -71,9 +71,9 @@ METRIC = Metric(
     distribution=Distribution(
         table="curves",
         column="x",
-        where="curve = 'distribution' AND metric = 'queue_delay'",
+        where="curve = 'distribution' AND metric = 'queue_delay{mark}'",
         there="queue_delay.mean",
-        things="packets that left the bottleneck queue after the warm-up",
+        things="packets that left the bottleneck queue {when}",
         word="packets",
         took="waited at most this long",
         counted="scale",

@@ -56,17 +56,16 @@ def share(
 ) -> Sharing | str:
     """Return how sessions share, or the reason why they do not.
 
-    what: the metric that asks. warm: leave the warm-up out.
+    what: the metric that asks. warm: leave the warm-up out, unless a window begins in it.
     """
     if len(sessions) < 2:
         return f"{what} needs two sessions"
     if alone := apart(measurement, sessions):
         return alone
-    time = (
-        competition(sessions, slot_s, measurement.begin_s, measurement.until_s)
-        if warm
-        else competition(sessions, slot_s)
-    )
+    window = measurement.window
+    cold_s = 0.0 if window is None or window.begin_s is None else window.begin_s
+    begin_s = measurement.begin_s if warm else cold_s
+    time = competition(sessions, slot_s, begin_s, measurement.until_s)
     if isinstance(time, str):
         return time
     whole = normalised(measurement, sessions, np.array([time.begin_s, time.end_s]))

@@ -57,9 +57,9 @@ METRIC = Metric(
     distribution=Distribution(
         table="samples",
         column="rtt_s",
-        where="t_s >= after_s AND rtt_s > 0",
+        where="t_s >= begin_s AND t_s < until_s AND rtt_s > 0",
         there="srtt.mean",
-        things="samples of the sender's smoothed RTT after the warm-up",
+        things="samples of the sender's smoothed RTT {when}",
         word="samples",
     ),
 )

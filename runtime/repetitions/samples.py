@@ -150,8 +150,9 @@ def each_sample(
         for value in found:
             page_load = {LOAD: load_text(value.measure), PROTOCOL: value.protocol or ""}
             known = {name: text for name, text in page_load.items() if text}
-            if where is None or where({**names, **known}):
-                yield Sample({FLOW: value.measure.flow or "", **page_load, **names}, value)
+            flow = {FLOW: value.measure.flow or ""}
+            if where is None or where({**flow, **names, **known}):
+                yield Sample({**flow, **page_load, **names}, value)
 
 
 def load_text(measure: Measure) -> str:

@@ -56,6 +56,8 @@ def figure(report: str) -> FigureRequest:
         ("n <= most", ("n",), {("1",), ("2",)}),
         ("repetition > 1 and n == 5", ("n", "repetition"), {("5", "2"), ("5", "3")}),
         ("not (n == 1)", ("n",), {("2",), ("5",)}),
+        ("flow == b", ("flow",), {("b",)}),
+        ("n == 2 and flow in [a, b]", ("n", "flow"), {("2", "a"), ("2", "b")}),
     ],
 )
 def test_a_condition_becomes_the_values_for_which_it_holds(
@@ -181,6 +183,33 @@ def test_a_figure_may_be_of_all_flows_of_an_index_or_of_one() -> None:
         assert experiment.figures[0].flow == flow
 
 
+def test_a_condition_chooses_flows_by_every_name_that_they_have() -> None:
+    indexed = PAIRS.replace("flow c { ", "flow c[i] for i in 1..2 { ")
+    for condition, flows in (
+        ("flow == c", {"c[1]", "c[2]"}),
+        ("flow == c[2]", {"c[2]"}),
+        ("not flow == c and flow != b", {"a"}),
+    ):
+        figure = f"line(goodput, x: time, by: flow, where: {condition})"
+        experiment, found = load(Source("e.fexp", indexed.replace("FIGURE", figure)))
+        assert experiment is not None, render_full(found)
+        where = experiment.figures[0].where
+        assert where is not None and where.names == ("flow",)
+        assert {flow for (flow,) in where.rows} == flows
+
+
+@pytest.mark.parametrize("figure", ["cdf(rtt(a, from: 5s))", "line(rtt(a, from: 5s), x: time)"])
+def test_a_figure_within_cells_has_a_window(figure: str) -> None:
+    """It is drawn from what the request of the window has, also where `measure` has it."""
+    for measure in ("goodput", "goodput, rtt", "goodput, rtt(a, from: 5s)"):
+        tail = TAIL.replace("[goodput, fairness]", f"[{measure}]")
+        experiment, found = load(Source("e.fexp", f"{HEAD}  report {{ {figure} }}{tail}"))
+        assert experiment is not None, render_full(found)
+        (drawn,) = [r for r in experiment.requests.implied if r.is_drawn]
+        assert drawn.label == "rtt(from: 5s)" and drawn.window is not None
+        assert experiment.figures[0].metric == "rtt(from: 5s)"
+
+
 def test_a_matrix_has_each_pair_once() -> None:
     twice = PAIRS.replace("pairs(cubic, bbr, reno)", "[(cubic, bbr), (bbr, cubic)]")
     report = "matrix(goodput(a), goodput(b), x: first, y: second)"
@@ -230,6 +259,10 @@ def test_an_axis_of_quantities_has_numbers() -> None:
         ("line(goodput, x: n, ci: 100%)", "out-of-range"),
         ("cdf(goodput, by: load)", "not-an-axis"),
         ("cdf(goodput, where: load == 2)", "not-an-axis"),
+        ("cdf(goodput, where: flow == c)", "unknown-flow"),
+        ("cdf(utilization, where: flow == a)", "not-an-axis"),
+        (f"line({GAIN}, x: latency, where: size == 3kB and m == 1 and flow == a)", "not-an-axis"),
+        ("line(fairness(from: 5s), x: time)", "no-time-series"),
         ("sequence(by: n)", "not-an-axis"),
         ("cdf(goodput(c))", "unknown-flow"),
         ("cdf(goodput(a, b))", "too-many-arguments"),

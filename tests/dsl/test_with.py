@@ -217,6 +217,38 @@ def test_a_preset_takes_what_a_link_takes(tmp_path: Path, name: str) -> None:
     assert slow and {way.rate_bps for way in slow} == {6 * 1514 * 8 * 5}
 
 
+@pytest.mark.parametrize("name", ["bottleneck", "dumbbell", "access", "parking_lot", "geo", "4g"])
+def test_delay_and_loss_of_a_preset_follow_a_recording(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.csv").write_text("time [s],delay [ms],loss [%]\n0,20,1\n1,30,2\n")
+    delay = "hop" if name == "parking_lot" else "delay"
+    rate = "down" if name in ("geo", "4g") else "rate"
+    network = f'{name}({rate}: 5Mbit/s, {delay}: trace("a.csv"), loss: trace("a.csv"))'
+    text = text_of(f"topology = {network}")
+    made, found = load(Source(str(tmp_path / "file.fexp"), text))
+    assert [d.message for d in found.errors] == [] and made is not None
+    (configuration,) = made.configurations()
+    links = [way for way in ways(configuration).values() if way.recordings.delay]
+    assert {way.delay_ns for way in links} == {20_000_000}
+    assert [way.impairment.loss for way in links].count(0.01) == len(links) / 2
+
+
+@pytest.mark.parametrize(
+    ("call", "names"),
+    [
+        ("bottleneck(rate: 1Mbit/s, rtt: 20ms, delay: 5ms)", ["rtt"]),
+        ("bottleneck(rate: 1Mbit/s, up: 1Mbit/s, down: 1Mbit/s, access: 1Gbit/s)", ["rate"]),
+        ("bottleneck(rate: 1Mbit/s, up: 1Mbit/s, down: 1Mbit/s)", []),
+        ("geo(home: 2ms, delay: 300ms, rtt: 600ms)", ["rtt"]),
+    ],
+)
+def test_an_argument_of_a_preset_that_changes_nothing_is_a_warning(
+    check: Check, call: str, names: list[str]
+) -> None:
+    found = check(f"topology = {call}")
+    messages = [d.message for d in found if d.code == "no-effect"]
+    assert messages == [f"`{name}` changes nothing here" for name in names]
+
+
 def test_access_links_are_ten_times_as_fast_as_the_peak_of_a_trace(tmp_path: Path) -> None:
     """Five packets in the first of two bins of 100 ms: 605,600 bit/s."""
     (tmp_path / "a.trace").write_text("1\n2\n3\n4\n100\n200\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from madecell import FULL, MS, PAYLOAD
 
 from fairc.compiler.plan import Flow, MetricRequest
 from fairc.runtime.measurement import Measurement, load
+from fairc.runtime.measurement.record import Window
 from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.metrics.convergence_time import fair_windows
@@ -286,3 +289,23 @@ def test_percentiles_of_the_queue_delay(tmp_path: Path) -> None:
     delay = flow.queue.delay_s[flow.left]
     assert found["queue_delay.p90", "a"] == pytest.approx(np.percentile(delay, 90))
     assert PAYLOAD < FULL
+
+
+def test_convergence_after_an_event(tmp_path: Path) -> None:
+    """Equal until 0.5 s, then a alone in nine of ten frames until 1.0 s; windows of two slots."""
+    made = hand_made("ababababab " * 5 + "aaaaaaaaab " * 5 + "ababababab " * 10 + "ab")
+    request = MetricRequest(name="convergence_time", options={"over": 0.2})
+    whole = load(made.cell, made.write(tmp_path))
+
+    def found(begin_s: float | None, end_s: float = math.inf) -> Mapping[str, MetricValue]:
+        seen = whole.within(Window(begin_s, end_s))
+        return {v.metric: v for v in METRICS["convergence_time"].compute(seen, request)}
+
+    after = found(0.5)
+    # The first window of equal slots from 0.5 s on begins at 1.0 s and ends at 1.2 s.
+    assert after["convergence_time"].value == pytest.approx(1.2 - 0.5)
+    assert after["convergence_time.held"].value == 1
+    never = found(0.5, 1.0)
+    assert (never["convergence_time"].value, never["convergence_time.reached"].value) == (None, 0)
+    # Without `from` it counts from the first data of b, the warm-up included.
+    assert found(None, 0.6)["convergence_time"].value == pytest.approx(0.3 - 0.01)

@@ -4,6 +4,7 @@ cells.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ from typing import Any
 import pytest
 from asked_figures import asked
 
-from fairc.compiler.plan import FigureRequest
+from fairc.compiler.plan import Amount, FigureRequest, MetricRequest
+from fairc.dsl.model.requests import Window
 from fairc.runtime.report.figures import Drawing, NothingToDraw, within
 from fairc.runtime.report.render import render
+from fairc.runtime.store.columns import TABLES
 
 from .conftest import SCHEMAS, write_table
 
@@ -156,6 +159,40 @@ def test_packets_are_what_a_queueing_delay_is_distributed_over(
     for line in shown["lines"]:
         at = dict(zip(shown["places"], line.share, strict=True))
         assert at[min(at, key=lambda x: abs(x - 2e-3))] == pytest.approx(0.5, abs=0.01)
+
+
+def test_a_window_has_samples_of_its_own(
+    make_run: Callable[..., Path], shown: dict[str, Any]
+) -> None:
+    """Round trips of 1 ms until 0.5 s, then of 2 ms, and of 9 ms from 0.8 s on."""
+    mark = "(from: 0.5s, to: 0.8s)"
+    figure = FigureRequest(kind="cdf", metric=f"srtt{mark}", options={"by": "flow"})
+    path = make_run(repeat=6, duration_s=1.0, fairness=False, figures=(figure,))
+    begin, end = (Amount(text=f"{s}s", numbers=(s,)) for s in (0.5, 0.8))
+    request = MetricRequest(name="srtt", window=Window(begin=begin, end=end), mark=mark)
+    plan = json.loads((path / "plan.json").read_text())
+    plan["implied"] = [json.loads(request.model_dump_json())]
+    (path / "plan.json").write_text(json.dumps(plan))
+    cells = [f"{0:08d}{repetition:08d}" for repetition in range(1, 7)]
+    trips = [(0.1, 1e-3), (0.4, 1e-3), (0.5, 2e-3), (0.7, 2e-3), (0.8, 9e-3)]
+    columns = [column.name for column in TABLES["samples"].columns]
+    known = [
+        {"cell": cell, "flow": flow, "connection": 0, "t_s": t_s, "rtt_s": rtt_s}
+        for cell in cells
+        for flow in ("cubic", "bbr")
+        for t_s, rtt_s in trips
+    ]
+    samples: list[Row] = [tuple(row.get(column) for column in columns) for row in known]
+    write_table(path / "tables/samples.parquet", SCHEMAS["samples"], samples)
+    metrics: list[Row] = [
+        (cell, f"srtt.mean{mark}", flow, 2e-3, "s", "", None, None, None, None)
+        for cell in cells
+        for flow in ("cubic", "bbr")
+    ]
+    write_table(path / "tables/metrics.parquet", SCHEMAS["metrics"], metrics)
+    made = drawing(path)
+    assert {*shown["places"]} == {2e-3}
+    assert "smoothed RTT in the window" in made.caption and "2 to 2 samples" in made.caption
 
 
 def test_a_mixture_of_configurations_has_no_band(

@@ -24,14 +24,15 @@ from fairc.words.packet_sizes import A_MTU, A_TRANSMISSION
 from fairc.words.peps import A_PEP
 from fairc.words.policers import A_POLICER
 from fairc.words.queues import A_QUEUE
-from fairc.words.trace import A_LINK_RATE
+from fairc.words.trace import A_LINK_RATE, Traced
 
 KINDS: Mapping[str, Kind[Any]] = {
     "count": A_COUNT,
     "rate": A_RATE,
     "link rate": A_LINK_RATE,
     "time": A_TIME,
-    "loss": A_LOSS,
+    "link delay": Traced(A_TIME),
+    "loss": Traced(A_LOSS),
     "queue": A_QUEUE,
     "mtu": A_MTU,
     "transmission": A_TRANSMISSION,

@@ -19,6 +19,7 @@ from .marks import Line as Drawn
 from .overtime import Point
 from .query import Names, Query, Summing, load, only
 from .style import colour, dash
+from .windows import window_of
 from .wording import by_text, headed, valued, worded
 
 TIME = "time"
@@ -126,9 +127,9 @@ def _chart(query: Query, lines: list[Line], axis: NamedAxis | None) -> Chart:
     time = None
     if axis is None:
         log = wants_log(query, "x", (p.x for p in points))
-        time = Axis(
-            "time (s)", min(p.x for p in points) if log else 0, max(p.x for p in points), log
-        )
+        shifted = log or window_of(query.subject.run, query.metric) is not None
+        times = [p.x for p in points]
+        time = Axis("time (s)", min(times) if shifted else 0, max(times), log)
     panels: dict[str, list[Mark]] = {}
     for line in lines:
         beside = [other for other in lines if other.heading == line.heading]

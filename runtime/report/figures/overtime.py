@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairc.dsl.model.metric_names import metric_of, unmarked
 from fairc.runtime.formatting import quantity
 from fairc.runtime.measurement import SLOT_S
 from fairc.runtime.metrics import METRICS
@@ -13,6 +14,7 @@ from fairc.runtime.repetitions.samples import REPETITION
 
 from .base import NothingToDraw
 from .query import Names, Query, Summing
+from .windows import bounds, mark_of, window_of
 
 MAX_BINS = 150
 _STEPS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -41,11 +43,16 @@ def load(query: Query, names: Names, sums: Summing) -> tuple[dict[Names, list[Po
     left at the end is not what the group does. Raises NothingToDraw.
     """
     run = query.subject.run
-    metric = METRICS[query.metric.partition(".")[0]]
-    first = metric.course if query.metric == metric.values[0].name else None
-    source = metric.courses.get(query.metric, first)
+    window, value = window_of(run, query.metric), unmarked(query.metric)
+    metric = METRICS[metric_of(value)]
+    first = metric.course if value == metric.values[0].name else None
+    source = metric.courses.get(value, first)
     if source is None:
         raise NothingToDraw(f"{query.metric} is not stored over time")
+    where = (
+        f"{source.where.replace('{mark}', mark_of(query.metric))}"
+        " AND t_s + 5e-7 >= begin_s AND t_s + 5e-7 < until_s"
+    )
     groups = query.groups(names)
     rows = [(number, s) for number, (_, found) in enumerate(groups) for s in found]
     run.register(
@@ -55,11 +62,11 @@ def load(query: Query, names: Names, sums: Summing) -> tuple[dict[Names, list[Po
             "flow": np.array([s.flow for _, s in rows], object),
             "number": np.array([number for number, _ in rows], np.int64),
             "place": np.array([int(s.keys[REPETITION]) for _, s in rows], np.int64),
+            **bounds(run, window, [s for _, s in rows], whole=True),
         },
     )
     ((last,),) = run.rows(
-        f"SELECT max(t_s) FROM {source.table} JOIN figure_members USING (cell, flow)"
-        f" WHERE {source.where}"
+        f"SELECT max(t_s) FROM {source.table} JOIN figure_members USING (cell, flow) WHERE {where}"
     )
     if last is None:
         raise NothingToDraw(f"no cell that counts has {query.metric} over time")
@@ -70,7 +77,7 @@ def load(query: Query, names: Names, sums: Summing) -> tuple[dict[Names, list[Po
         f" SELECT number, place, cell, flow, CAST(floor((t_s + 5e-7) / {width}) AS INTEGER) AS bin,"
         f" {source.value.format(slot_s=SLOT_S)} AS value"
         f" FROM {source.table} JOIN figure_members USING (cell, flow)"
-        f" WHERE {source.where} GROUP BY ALL),"
+        f" WHERE {where} GROUP BY ALL),"
         " cells AS (SELECT number, place, cell, bin, avg(value ORDER BY flow) AS value FROM bins"
         " GROUP BY ALL)"
         " SELECT number, bin, list(value ORDER BY place, cell) FROM cells GROUP BY number, bin"

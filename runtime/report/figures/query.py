@@ -12,6 +12,7 @@ from math import fsum, isfinite
 from fairc.compiler.plan import ClaimUnit, Expression, FigureRequest
 from fairc.dsl.model.claims import distinct_flows
 from fairc.dsl.model.names import base
+from fairc.dsl.model.requests import Selection
 from fairc.runtime.claims.intervals import of_unit
 from fairc.runtime.claims.values import Values
 from fairc.runtime.formatting import Cell, Scale, counted, listed, one_line, scale_for
@@ -331,11 +332,15 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
     omitted, samples, gaps = Omissions(), [], []
     found: set[tuple[str, str]] = set()
     outcomes = [o for c in run.configurations for o in c.counted]
-    chosen = _condition(request)
-    for sample in each_sample(outcomes, results.values(metric), where=chosen):
+    cells, chosen = _condition(request.where and request.where.without(FLOW)), request.where
+    flows = chosen.values_of(FLOW) if chosen else {}
+    rows = _condition(chosen)
+    for sample in each_sample(outcomes, results.values(metric), where=cells):
         whole, path = run.subflows.get(sample.flow, (sample.flow, ""))
         declared, users = run.origins.get(whole, (whole, ""))
         if not _is_of(request.flow, run, sample.flow):
+            continue
+        if flows and not rows({**sample.keys, FLOW: declared}):
             continue
         load = sample.keys[LOAD]
         if load not in loads:
@@ -351,7 +356,7 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
     for outcome in (o for c in run.configurations for o in c.outcomes):
         for load in loads:
             keys = _place(outcome, load)
-            if (outcome.cell, load) not in found and chosen(keys):
+            if (outcome.cell, load) not in found and cells(keys):
                 word = outcome.verdict_word
                 gaps.append(Gap(keys, word if word in GAPS else "without a value"))
     if not any(isfinite(sample.value) for sample in samples):
@@ -441,11 +446,11 @@ def _is_of(wanted: str, run: Run, flow: str) -> bool:
     return not wanted or wanted in (flow, base(flow), *run.origins.get(flow, ()))
 
 
-def _condition(request: FigureRequest) -> Where:
+def _condition(chosen: Selection | None) -> Where:
     """Return what `where` asks of the names of a sample."""
-    if request.where is None:
+    if chosen is None:
         return lambda _: True
-    names, rows = request.where.names, set(request.where.rows)
+    names, rows = chosen.names, set(chosen.rows)
     return lambda keys: tuple(keys.get(name, "") for name in names) in rows
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairc.compiler.plan import FigureRequest
+from fairc.dsl.model.metric_names import unmarked
 from fairc.runtime.formatting import between, listed, quantity, scale_for
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.metrics.base import Distribution
@@ -31,6 +32,7 @@ from .marks import Band
 from .marks import Line as Drawn
 from .query import Query, load
 from .style import colour, dash
+from .windows import bounds, mark_of, when, window_of
 from .wording import by_text, headed, valued, worded
 
 if TYPE_CHECKING:
@@ -79,10 +81,10 @@ Own = dict[tuple[int, int], OfCell]
 def make(subject: Subject, request: FigureRequest) -> Drawing | None:
     """Make the figure; None where the metric is one value a cell. Raises NothingToDraw."""
     name = request.metric or ""
-    if name not in METRICS:
+    if unmarked(name) not in METRICS:
         return None
-    metric = METRICS[name]
-    source = LOADS if words.METRICS[name].per_load else metric.distribution
+    metric = METRICS[unmarked(name)]
+    source = LOADS if words.METRICS[metric.name].per_load else metric.distribution
     if source is None:
         return None
     if source is LOADS:
@@ -94,13 +96,16 @@ def make(subject: Subject, request: FigureRequest) -> Drawing | None:
             by = (*by, PROTOCOL)
         by = query.separated(by, *facet, LOAD)
     else:
-        query = load(subject, request.model_copy(update={"metric": source.there}))
+        there = f"{source.there}{name.removeprefix(metric.name)}"
+        query = load(subject, request.model_copy(update={"metric": there}))
         query = replace(query, request=request, metric=name, unit=metric.values[0].unit)
         facet = query.names("facet")
         by = query.separated(query.names("by"), *facet)
     members = query.groups((*facet, *by))
     groups = [found for _, found in members]
-    own = _of_loads(groups) if source is LOADS else _values(subject, source, groups)
+    window = window_of(subject.run, name)
+    own = _of_loads(groups) if source is LOADS else _values(query, source, groups)
+    source = replace(source, things=source.things.replace("{when}", when(window)))
     if not own:
         return None
     places = _places(own, source)
@@ -146,12 +151,11 @@ def _of_loads(groups: Sequence[Sequence[Sample]]) -> Own:
     return own
 
 
-def _values(subject: Subject, source: Distribution, groups: Sequence[Sequence[Sample]]) -> Own:
-    run = subject.run
+def _values(query: Query, source: Distribution, groups: Sequence[Sequence[Sample]]) -> Own:
+    run, window = query.subject.run, window_of(query.subject.run, query.metric)
     ids = _in_order(groups)
     number_of = {cell: number for number, cell in enumerate(ids)}
     rows = [(number, sample) for number, found in enumerate(groups) for sample in found]
-    warmup_s = {c.id: run.scenes[c.id].warmup_ns * 1e-9 for c in run.configurations}
     run.register(
         "figure_members",
         {
@@ -159,14 +163,13 @@ def _values(subject: Subject, source: Distribution, groups: Sequence[Sequence[Sa
             "flow": np.array([sample.flow for _, sample in rows], object),
             "number": np.array([number for number, _ in rows], np.int64),
             "replicate": np.array([number_of[sample.outcome.cell] for _, sample in rows], np.int64),
-            "after_s": np.array(
-                [warmup_s[sample.outcome.configuration] for _, sample in rows], np.float64
-            ),
+            **bounds(run, window, [sample for _, sample in rows]),
         },
     )
     found = run.columns(
         f"SELECT number, replicate, {source.column} AS value, {source.counted} AS things"
-        f" FROM {source.table} JOIN figure_members USING (cell, flow) WHERE {source.where}"
+        f" FROM {source.table} JOIN figure_members USING (cell, flow)"
+        f" WHERE {source.where.replace('{mark}', mark_of(query.metric))}"
         " ORDER BY number, replicate, value"
     )
     pairs = found["number"].astype(np.int64) * len(ids) + found["replicate"].astype(np.int64)
