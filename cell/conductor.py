@@ -13,7 +13,14 @@ import sys
 from .agenda import Agenda, Iperf3, LinkChanges
 from .clock import RealTime, VirtualTime
 from .configuration import await_carriers
-from .kernel import allow_windows, available_ccas, register_ccas, restore, set_modules
+from .kernel import (
+    allow_windows,
+    available_ccas,
+    insert_modules,
+    register_ccas,
+    restore,
+    set_modules,
+)
 from .nodes import Failed
 from .observation import ping_all, seeds_in_force, write_json, write_queues
 from .processes import Processes
@@ -123,6 +130,8 @@ class Cell:
         document = self.document
         if document["objects"]:
             register_ccas(document["objects"])
+        if document["inserted"]:
+            insert_modules(document["inserted"])
         system: dict[str, Any] = {**nodes.versions()}
         in_force = nodes.set_up(document["network"], endpoints)
         for node in document["network"]["nodes"]:

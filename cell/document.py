@@ -169,6 +169,13 @@ class Ping(TypedDict):
     every_ns: int
 
 
+class KernelModule(TypedDict):
+    """A module to insert, of the file NAME.ko beside the cell's program. parameters: NAME=VALUE."""
+
+    name: str
+    parameters: list[str]
+
+
 class Document(TypedDict):
     """A cell. epoch_ns: on a virtual clock, ns after 1970; null: as soon as all has been started.
 
@@ -177,7 +184,7 @@ class Document(TypedDict):
     parameter, value).
     window_bytes: the largest socket buffer that the kernel has to allow, 0: none beyond its own.
     slack_ns: how late timers may be. objects: CCAs as BPF struct_ops objects, compressed (zlib), in
-    base64.
+    base64. inserted: CCAs as kernel modules.
     """
 
     id: str
@@ -193,6 +200,7 @@ class Document(TypedDict):
     modules: list[tuple[str, str, str]]
     window_bytes: int
     objects: dict[str, str]
+    inserted: list[KernelModule]
     seeds: list[Seed]
     changes: list[Changes]
     captures: list[Program]

@@ -49,7 +49,7 @@ from .links import (
     lower_name,
     transmitter,
 )
-from .model import Cell, Flow, Node
+from .model import Cell, Flow, KernelModule, Node
 from .observation import PING_BYTES, PING_EVERY_NS
 from .queues import queue_bytes
 from .seeds import stream_seed
@@ -134,6 +134,7 @@ def expand(
         modules=modules(cell.flows, cell.peps),
         window_bytes=iperf3.window_bytes(cell.flows),
         objects=cell.objects,
+        inserted=[_inserted(name, module) for name, module in cell.modules.items()],
         seeds=list(_seeds(at)),
         changes=[*_changes(at, slack_ns), *_rerouting(cell)],
         captures=[roles.capture(capture, cell) for capture in cell.captures],
@@ -291,6 +292,15 @@ def lower(cell: Cell) -> dict[Place, tuple[Impairment, ...]]:
             if netems:
                 found[node.name, interface.name] = tuple(netems)
     return found
+
+
+def _inserted(name: str, module: KernelModule) -> document.KernelModule:
+    """Return a module as it is loaded; switches are Y and N."""
+    texts = {
+        key: str(value) if not isinstance(value, bool) else "Y" if value else "N"
+        for key, value in module.parameters.items()
+    }
+    return {"name": name, "parameters": [f"{key}={text}" for key, text in texts.items()]}
 
 
 def _end(place: Place, at: _Lookup) -> document.End:

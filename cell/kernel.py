@@ -1,5 +1,5 @@
-"""What belongs to the kernel and not to a node: parameters of CCAs, limits of buffers, CCAs in
-BPF.
+"""What belongs to the kernel and not to a node: parameters of CCAs, limits of buffers, CCAs of the
+user's own.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from .document import KernelModule
+
     Parameter = tuple[str, str, str]
     """Module, name, value."""
 
@@ -20,6 +22,8 @@ AGENT = "/run/fairc/agent.py"
 """Of fairc's virtual machines, whose kernels are nobody else's."""
 
 AVAILABLE = "/proc/sys/net/ipv4/tcp_available_congestion_control"
+FINIT_MODULE = 313  # on x86-64
+
 CORE = "net.core"
 """In place of a module: limits of socket buffers."""
 
@@ -96,6 +100,34 @@ def restore(before: Iterable[Parameter]) -> list[str]:
         except Failed as error:
             notes.append(str(error))
     return notes
+
+
+def insert_modules(modules: Iterable[KernelModule]) -> None:
+    """Load the user's own kernel modules into the kernel: that of fairc's virtual machine, never a
+    host's. From then on a warning or an oops of the kernel ends the machine. Raises Failed.
+    """
+    import ctypes
+
+    if not os.path.exists(AGENT):
+        raise Failed("a kernel module is loaded in fairc's virtual machine only")
+    libc = ctypes.CDLL(None, use_errno=True)
+    for switch, value in (("panic_on_warn", "1"), ("panic_on_oops", "1"), ("printk", "7")):
+        with open(f"/proc/sys/kernel/{switch}", "w") as file:
+            file.write(value)
+    for module in modules:
+        name, parameters = module["name"], " ".join(module["parameters"])
+        with open(f"/tmp/{name}.ko", "rb") as file:
+            result = libc.syscall(FINIT_MODULE, file.fileno(), parameters.encode(), 0)
+        if result:
+            why = os.strerror(ctypes.get_errno())
+            said = f" with {parameters}" if parameters else ""
+            raise Failed(f"the kernel refuses the module {name}{said}: {why}; see the console")
+        names = available_ccas()
+        if name not in names:
+            raise Failed(
+                f"the module does not register the CCA {name}; registered: {', '.join(names)}; "
+                'give the name that it registers: module("file.c", name: "...")'
+            )
 
 
 def register_ccas(objects: Mapping[str, str]) -> None:

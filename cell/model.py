@@ -16,6 +16,7 @@ from .numbers import (
     CodePoint,
     InitialWindow,
     Many,
+    ModuleSetting,
     MtuBytes,
     PacketRate,
     Port,
@@ -46,6 +47,7 @@ from .text import (
     ParameterName,
     Place,
     Sha256,
+    SourceName,
     Text,
     Word,
 )
@@ -149,6 +151,21 @@ def _complete(value: object) -> bool:
     return value == "full"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelModule(Part):
+    """A CCA as the C source of a kernel module.
+
+    file: the source's name. source: the file, compressed (zlib), in base64. registers: the name of
+    its CCA in it; it is compiled so that the flow's `cca` is the name that it registers.
+    parameters: as it is loaded.
+    """
+
+    file: SourceName
+    source: Base64
+    registers: CcaName
+    parameters: dict[ParameterName, ModuleSetting] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class Flow(Part):
     """A flow: one session of `connections` parallel connections; the server sends the data.
@@ -171,7 +188,8 @@ class Flow(Part):
     subflows: over Multipath TCP, the first one opens the connection; left out over one path.
     transport: `web`: HTTP over TCP, over QUIC, or over both, as the loads of a page require.
     qlog: whether a QUIC server writes one. cca_object: the BPF struct_ops
-    object that registers the CCA, compressed (zlib), in base64.
+    object that registers the CCA, compressed (zlib), in base64. cca_module: the kernel module that
+    does; left out where there is none.
     image: the container image of a third-party QUIC stack, both server and client; left out where
     there is none.
     dscp: the Diffserv code point of its packets, both ways; left out where it is 0.
@@ -208,6 +226,7 @@ class Flow(Part):
     receive_buffer_bytes: Buffer | None = None
     qlog: bool = False
     cca_object: Base64 | None = None
+    cca_module: KernelModule | None = field(default=None, metadata=UNLESS_ABSENT)
     image: ImageName | None = field(default=None, metadata=UNLESS_ABSENT)
     dscp: CodePoint = field(default=0, metadata=unless(0))
     sample_every_ns: Annotated[int, Range(100_000, SAMPLE_EVERY_NS)] = field(
@@ -394,6 +413,11 @@ class Cell(Part):
         default=None, metadata=UNLESS_ABSENT
     )
     kernel: OwnKernel | None = field(default=None, metadata=UNLESS_ABSENT)
+
+    @property
+    def modules(self) -> dict[str, KernelModule]:
+        """CCAs as kernel modules, by the names under which they are registered."""
+        return {each.cca: each.cca_module for each in self.flows if each.cca and each.cca_module}
 
     @property
     def objects(self) -> dict[str, str]:

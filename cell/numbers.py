@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
-from .text import ParameterName
+from .text import ModuleWord, ParameterName
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,3 +121,6 @@ PacketRate = Annotated[float, Range(0, 10**9, open_low=True)]
 
 Setting = Annotated[int, Range(-_INT63, _INT63)] | Real | bool | ParameterName
 """The value of a CCA's parameter: a number, a switch or a word."""
+
+ModuleSetting = Annotated[int, Range(-_INT63, _INT63)] | bool | ModuleWord
+"""The value of a module's parameter."""

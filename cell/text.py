@@ -91,6 +91,12 @@ CcaName = Annotated[str, Pattern(r"^[a-z][a-z0-9_]*$", 15)]
 ParameterName = Annotated[str, Pattern(r"^[a-z][a-z0-9_]*$", 40)]
 """A parameter of a CCA: the name of a file below /sys/module/tcp_NAME/parameters."""
 
+SourceName = Annotated[str, Pattern(r"^[A-Za-z0-9_][A-Za-z0-9_.-]*\.c$", 64)]
+"""The name of a C file without its folders."""
+
+ModuleWord = Annotated[str, Pattern(r"^[A-Za-z0-9_.:/+-]+$", 60)]
+"""A word as the value of a module's parameter."""
+
 Address = Annotated[str, Pattern(rf"^{_ADDRESS}$")]
 """An IPv4 address in dotted-decimal form."""
 

@@ -18,9 +18,8 @@ from fairc.cell.workloads import BROWSER as BROWSER_PROGRAM
 from fairc.cell.workloads import IPERF3 as IPERF3_PROGRAM
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
-from fairc.words.queues import QUEUES
 
-from .plan import Cell, Flow, Interface, Pep
+from .plan import Cell, Flow, Pep
 
 VIRTUAL_TIME = ("uml", "vm")
 """The engines that are chosen automatically, the fastest first."""
@@ -58,6 +57,7 @@ IPERF3 = Feature(
     "run (its threads wait for a clock that stands still while they compute)",
 )
 BPF = Feature("CCAs in BPF", "bpf", "uses a BPF congestion controller", "load")
+MODULE = Feature("CCAs as kernel modules", "module", "has a kernel module as its CCA", "load")
 IMAGE = Feature("third-party images", "image", "runs the image `{image}`", "run")
 BROWSER = Feature("loads in a browser", "chromium", "loads pages in a browser", "start")
 PARAMETERS = Feature(
@@ -73,29 +73,19 @@ SYSCALL_COST = Feature(
 OWN_KERNEL = Feature(
     "kernels of one's own", "kernel", "have a kernel of their own", "boot (only its own)"
 )
-QUEUES_BEYOND_DEBIAN = {
-    queue.name: Feature(
-        queue.name,
-        queue.name,
-        f"has the queue `{queue.name}`",
-        "offer (Debian's kernel is built without it)",
-    )
-    for queue in QUEUES
-    if not queue.in_debian
-}
 
 LACKING: dict[str, tuple[Feature, ...]] = {
     "uml": (BPF, IMAGE, IPERF3),
-    "vm": (IMAGE, SYSCALL_COST, OWN_KERNEL, *QUEUES_BEYOND_DEBIAN.values()),
-    "mininet": (IMAGE, SYSCALL_COST, MPTCP, OWN_KERNEL),
-    "docker": (BPF, BROWSER, PARAMETERS, SYSCALL_COST, MPTCP, OWN_KERNEL),
+    "vm": (MODULE, IMAGE, SYSCALL_COST, OWN_KERNEL),
+    "mininet": (MODULE, IMAGE, SYSCALL_COST, MPTCP, OWN_KERNEL),
+    "docker": (BPF, MODULE, BROWSER, PARAMETERS, SYSCALL_COST, MPTCP, OWN_KERNEL),
 }
 """What engines lack. One that is not named here lacks nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """A feature that a flow, a pair of proxies, a link or the hosts require.
+    """A feature that a flow, a pair of proxies or the hosts require.
 
     who: its name in messages. line: of the file, or 0. image: the container image, if that is it.
     """
@@ -142,19 +132,16 @@ class Choice:
 
 
 def of_cell(cell: Cell) -> Iterator[Requirement]:
-    """Yield what the flows, proxies and links of a cell require."""
+    """Yield what the flows, proxies and hosts of a cell require."""
     for flow in cell.flows:
-        yield from _of_flow(flow, _line(flow), flow.cca_object is not None)
+        own = BPF if flow.cca_object is not None else MODULE if flow.cca_module else None
+        yield from _of_flow(flow, _line(flow), own)
     if cell.syscall_cost_ns is not None:
         yield Requirement("the hosts", 0, SYSCALL_COST)
     if cell.kernel is not None:
         yield Requirement("the hosts", 0, OWN_KERNEL)
     for pep in cell.peps:
         yield from _of_pep(pep, _line(pep))
-    for node in cell.nodes:
-        for interface in node.interfaces:
-            if interface.queue is not None:
-                yield from _of_queue(node.name, interface.queue.kind, _line(interface))
 
 
 def of_scenario(scenario: model.Scenario) -> Iterator[Requirement]:
@@ -162,22 +149,20 @@ def of_scenario(scenario: model.Scenario) -> Iterator[Requirement]:
     nothing.
     """
     for flow in scenario.flows:
-        yield from _of_flow(flow, flow.span.line, flow.own_cca is not None)
+        own = (MODULE if flow.own_cca.is_module else BPF) if flow.own_cca else None
+        yield from _of_flow(flow, flow.span.line, own)
     if scenario.syscall_cost_ns is not None:
         yield Requirement("the hosts", 0, SYSCALL_COST)
     if scenario.kernel is not None:
         yield Requirement("the hosts", 0, OWN_KERNEL)
     for pep in scenario.network.peps:
         yield from _of_pep(pep, pep.span.line)
-    for link in scenario.network.links:
-        for node, way in ((link.a, link.forward), (link.b, link.backward)):
-            yield from _of_queue(node, way.queue.kind, way.span.line)
 
 
-def _of_flow(flow: Flow | model.Flow, line: int, bpf: bool) -> Iterator[Requirement]:
+def _of_flow(flow: Flow | model.Flow, line: int, own: Feature | None) -> Iterator[Requirement]:
     who, programs = f"flow `{flow.declared or flow.name}`", flow.workload.programs
-    if bpf:
-        yield Requirement(who, line, BPF)
+    if own is not None:
+        yield Requirement(who, line, own)
     if flow.image is not None:
         yield Requirement(who, line, IMAGE, flow.image)
     if BROWSER_PROGRAM in programs:
@@ -193,11 +178,6 @@ def _of_flow(flow: Flow | model.Flow, line: int, bpf: bool) -> Iterator[Requirem
 def _of_pep(pep: Pep | model.Pep, line: int) -> Iterator[Requirement]:
     if pep.cca_parameters:
         yield Requirement(f"pep `{pep.name}`", line, PARAMETERS)
-
-
-def _of_queue(node: str, kind: str, line: int) -> Iterator[Requirement]:
-    if kind in QUEUES_BEYOND_DEBIAN:
-        yield Requirement(f"a link of `{node}`", line, QUEUES_BEYOND_DEBIAN[kind])
 
 
 def cannot(engine: str, required: Iterable[Requirement]) -> list[Reason]:
@@ -287,7 +267,7 @@ def refusal(engine: str, reasons: Iterable[Reason]) -> Diagnostic:
     )
 
 
-def _line(part: Flow | Pep | Interface) -> int:
+def _line(part: Flow | Pep) -> int:
     """Return the line of a part's `source` (`file:line`), or 0."""
     line = part.source.rpartition(":")[2]
     return int(line) if line.isdecimal() else 0

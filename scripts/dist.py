@@ -189,13 +189,15 @@ def read_wheel(wheel: Path) -> tuple[Files, dict[str, bytes]]:
 
 
 def machine(folder: Path, version: str, built: kernel.Kernel, root: image.Image) -> Path:
-    """Write the wheel `fairc-machine`: the kernel without the archive of its source, and the image
-    of `uml`.
+    """Write the wheel `fairc-machine`: the kernel without the archive of its source and what modules
+    are compiled with, and the image of `uml`.
     """
     with tempfile.TemporaryDirectory() as scratch:
         bare = Path(scratch, "kernel")
         shutil.copytree(
-            built.folder, bare, ignore=shutil.ignore_patterns(source.TARBALL, "build.log")
+            built.folder,
+            bare,
+            ignore=shutil.ignore_patterns(source.TARBALL, kernel.MODULES, "build.log"),
         )
         digest = image.digest(bare)
         manifest = {

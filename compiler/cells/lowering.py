@@ -6,6 +6,7 @@ import base64
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 from fairc.cell.seeds import canonical, identity
 from fairc.compiler import plan
@@ -38,7 +39,8 @@ from fairc.compiler.passes.routing import (
 from fairc.compiler.passes.unrolling import draws, repeating, unrolled
 from fairc.compiler.passes.wiring import Egress, Wiring
 from fairc.dsl.experiment import Experiment
-from fairc.dsl.model import Configuration, Flow, Multipath, Network, Scenario
+from fairc.dsl.model import Configuration, Flow, Multipath, Network, OwnCca, Scenario
+from fairc.words.ccas.module import variant
 
 from .grid import Lowered, seed_of_draws, with_rtts
 from .sampling import check_requests, sample_every_ns
@@ -118,7 +120,7 @@ class Lowering:
             cables=tuple(routed.wiring.cables),
             flows=tuple(
                 self._flow(flow, path, ports[flow.name], routed, sample_every_ns(flow, metrics))
-                for flow, path in traffic
+                for flow, path in _with_variants(traffic)
             ),
             captures=routed.captures if scenario.captures == "full" else (),
             captured=scenario.captures,
@@ -216,7 +218,15 @@ class Lowering:
             send_buffer_bytes=flow.send_buffer_bytes,
             receive_buffer_bytes=flow.receive_buffer_bytes,
             qlog=flow.qlog,
-            cca_object=None if own is None else _text(own.content),
+            cca_object=_text(own.content) if own and not own.is_module else None,
+            cca_module=plan.KernelModule(
+                file=own.file,
+                source=_text(own.content),
+                registers=own.registers,
+                parameters=dict(own.parameters),
+            )
+            if own and own.is_module
+            else None,
             image=flow.image,
             dscp=flow.dscp,
             sample_every_ns=every_ns,
@@ -267,6 +277,34 @@ def _bottlenecks(path: RoutedPath, further: Sequence[RoutedPath]) -> tuple[tuple
     return tuple(dict.fromkeys(egress.place for egress in others if egress is not None))
 
 
+def _with_variants(traffic: Traffic) -> Traffic:
+    """Return flows whose kernel modules have names of their own: several of one name are numbered,
+    because parameters belong to a module and a kernel has one CCA of each name.
+    """
+    known: dict[str, OwnCca] = {}
+    taken = {flow.cca for flow, _ in traffic}
+    found: Traffic = []
+    for flow, path in traffic:
+        own = flow.own_cca
+        if own is not None and own.is_module:
+            same = (name for name, other in known.items() if _is_same(own, other))
+            numbered = (variant(own.registers, number) for number in count(2))
+            name = (
+                own.name if own.name not in known else next(n for n in numbered if n not in taken)
+            )
+            name = next(same, name)
+            known.setdefault(name, own)
+            taken.add(name)
+            flow = replace(flow, cca=name)
+        found.append((flow, path))
+    return found
+
+
+def _is_same(one: OwnCca, other: OwnCca) -> bool:
+    """Return whether two modules are one, wherever they are written."""
+    return replace(one, span=other.span) == other
+
+
 def _text(content: bytes) -> str:
-    """Return a BPF object as text, so that a cell is complete."""
+    """Return a file as text, so that a cell is complete."""
     return base64.b64encode(zlib.compress(content, 9)).decode()

@@ -152,6 +152,10 @@ def _stack(flow: Flow, has_own_kernel: bool) -> str:
         return f"the flow `{flow.name}` has no CCA"
     if flow.cca_object is not None and transport not in ("tcp", "web"):
         return f"the BPF program of `{flow.name}` is a CCA of the kernel's TCP"
+    if flow.cca_module is not None and transport not in ("tcp", "web"):
+        return f"the kernel module of `{flow.name}` is a CCA of the kernel's TCP"
+    if flow.cca_module is not None and flow.cca_object is not None:
+        return f"the CCA of `{flow.name}` is both a BPF program and a kernel module"
     why = ""
     if flow.cca_parameters and not (has_own_kernel and transport != "quic"):
         parameters = _parameters("quic" if transport == "quic" else "tcp", flow.cca or "")

@@ -55,7 +55,10 @@ class Parameter(Generic[T]):
 
 @dataclass(frozen=True)
 class Entry:
-    """A word of the language with its parameters, in the order of positional arguments."""
+    """A word of the language with its parameters, in the order of positional arguments.
+
+    further: the kind of named arguments beyond them, where it takes any.
+    """
 
     name: str
     summary: str
@@ -66,6 +69,7 @@ class Entry:
     """Sub-values of a metric, such as `F` of `fairness`."""
     unit: str = ""
     """SI unit of a metric."""
+    further: Kind[Any] | None = None
 
 
 E = TypeVar("E", bound=Entry)
@@ -97,6 +101,12 @@ class Use(Generic[E_co]):
     def given(self, parameter: Parameter[T]) -> T | None:
         """Return the value of a parameter, or None if it is not given."""
         return cast("T | None", self.typed.get(parameter.name))
+
+    @property
+    def further(self) -> dict[str, object]:
+        """The named arguments beyond the entry's parameters."""
+        known = {parameter.name for parameter in self.entry.parameters}
+        return {name: value for name, value in self.typed.items() if name not in known}
 
     def span_of(self, parameter: Parameter[Any]) -> Span:
         """Return where a parameter is given, or else where the entry is used."""
@@ -183,6 +193,11 @@ def match(entry: E, given: tuple[Argument, ...], span: Span, at: Span | None = N
     """Assign arguments to an entry's parameters and check each. Raises CompileError."""
     gather = Gather()
     parameters = {parameter.name: parameter for parameter in entry.parameters}
+    if entry.further is not None:
+        keys = (argument.key for argument in given if argument.key is not None)
+        for key in keys:
+            parameters.setdefault(key, Parameter(key, entry.further, ""))
+    positional = [parameter.name for parameter in entry.parameters]
     values: dict[str, Value] = {}
     places: dict[str, Span] = {}
     typed: dict[str, object] = {}
@@ -192,6 +207,7 @@ def match(entry: E, given: tuple[Argument, ...], span: Span, at: Span | None = N
         parameters,
         ((argument.key, argument.place, argument.value) for argument in given),
         gather,
+        positional=positional if entry.further is not None else None,
         repeated=[parameter.name for parameter in entry.parameters if parameter.repeated],
     )
     for name, where, value in assigned:

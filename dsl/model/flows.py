@@ -17,11 +17,23 @@ Transport = Literal["tcp", "quic", "udp", "web"]
 
 @dataclass(frozen=True, slots=True)
 class OwnCca:
-    """A CCA of the user's own: a BPF struct_ops object that registers it under `name`."""
+    """A CCA of the user's own, by the name under which it is registered.
+
+    content: a BPF struct_ops object; or the C source of a kernel module, where `file` is its name,
+    `registers` the name that the source gives its CCA, and `parameters` are those of the module.
+    """
 
     name: str
     content: bytes
     span: Span
+    file: str = ""
+    registers: str = ""
+    parameters: Mapping[str, int | bool | str] = field(default_factory=dict)
+
+    @property
+    def is_module(self) -> bool:
+        """Whether it is a kernel module."""
+        return bool(self.file)
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,9 @@ def _claims(flow: Flow | Pep) -> Iterator[Claim]:
     if isinstance(flow, Pep):
         yield PARAMETERS, (flow.cca,), TCP_CCAS[flow.cca].complete(flow.cca_parameters)
         return
-    if flow.own_cca is not None:
+    if flow.own_cca is not None and flow.own_cca.is_module:
+        pass  # several of one name are built under names of their own
+    elif flow.own_cca is not None:
         yield PROGRAM, (flow.cca,), flow.own_cca.content
     elif flow.cca is not None:
         known = TCP_CCAS[flow.cca].complete if flow.cca in TCP_CCAS else dict

@@ -20,9 +20,10 @@ from fairc.dsl.core.source import Span
 from fairc.dsl.core.values import Applied, Quantity, Symbol
 from fairc.words.blocks import flow as keys
 from fairc.words.blocks.hosts import SEND_BUFFER
-from fairc.words.ccas import BPF, CCAS, CCAS_OVER, TCP_CCAS, Setting
+from fairc.words.ccas import BPF, CCAS, CCAS_OVER, MODULE, TCP_CCAS, Setting
 from fairc.words.ccas import Cca as CcaWords
 from fairc.words.ccas.bpf import NAME, OBJECT, own_cca
+from fairc.words.ccas.module import own_module
 from fairc.words.ccas.own_kernels import KernelWords, with_cca
 from fairc.words.sizes import whole_bytes
 from fairc.words.transports import BACKUP, PATHS, QLOG, image_of
@@ -110,6 +111,9 @@ def kernel_control(
     use = bind(_registry("tcp", kernel), given, "`cca`")
     if use.entry is BPF:
         own = own_cca(use[OBJECT], use.given(NAME), given.span)
+        return Control(transport, own.name, {}, given.span, own=own)
+    if use.entry is MODULE:
+        own = own_module(use, given.span)
         return Control(transport, own.name, {}, given.span, own=own)
     return Control(transport, given.name, use.entry.given(use), given.span)
 

@@ -18,9 +18,9 @@ from fairc.runtime.store.folder import read_cells, read_plan
 
 from . import console, interruption
 from .failures import Status, UsageError
-from .options import quiet, type_path
+from .options import allow_module, quiet, type_path
 from .sources import offering
-from .targets import refuse_unasked
+from .targets import Allowed, refuse_unasked
 
 
 @click.command()
@@ -45,8 +45,11 @@ from .targets import refuse_unasked
     help="Refuse plans for another engine.  [default: the plan's, but never mininet]",
 )
 @click.option("--fresh", is_flag=True, help="Run them even if they have results.")
+@allow_module()
 @quiet()
-def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) -> int:
+def cell(
+    plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool, allow_module: bool
+) -> int:
     """Run single cells of the compiled plan in DIR, and store their results in DIR/results.
 
     Any number of these commands may run at once, on any machines that see DIR; `fairc run DIR
@@ -73,6 +76,7 @@ def cell(plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool) 
         raise UsageError(error.args[0]) from None
     if isinstance(runner, PinningEngine):
         runner.pinned = False  # others like this one may be on the same machine
+    Allowed(modules=allow_module).tell(runner)
     status = Status.WELL
     interruption.end_on_sigterm()
     interruption.keeps("the cell is not finished; the same command runs it again")

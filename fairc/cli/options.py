@@ -74,6 +74,15 @@ def engine() -> Decorator:
     return click.option("--engine", metavar="NAME", help=text)
 
 
+def allow_module() -> Decorator:
+    """`--allow-module`: whether kernel modules of flows may be compiled and loaded."""
+    return click.option(
+        "--allow-module",
+        is_flag=True,
+        help="Compile and load the kernel modules of flows, confined. Modules are code.",
+    )
+
+
 def jobs() -> Decorator:
     """`--jobs NUMBER`: how many cells at once, by default the cores that may be used."""
     return click.option(

@@ -13,7 +13,7 @@ import click
 from fairc.compiler.plan import Cell
 from fairc.dsl.core.diagnostics import CompileError
 from fairc.runtime import engines
-from fairc.runtime.engines.base import ConfiningEngine, Engine, RunsImages
+from fairc.runtime.engines.base import ConfiningEngine, Engine
 from fairc.runtime.host.clean import remove_temporary
 from fairc.runtime.host.faults import NotBuilt
 from fairc.runtime.report import build
@@ -26,11 +26,11 @@ from . import console, interruption, options
 from .collect import collect
 from .conclusion import conclude, default_run
 from .failures import UsageError
-from .options import jobs, quiet, settings, type_path, where
+from .options import allow_module, jobs, quiet, settings, type_path, where
 from .packs import is_pack, run_of
 from .phase import check_phases
 from .sources import offering, requested_engine, selection, show_choice
-from .targets import RunTarget, check, on_engine, read_target
+from .targets import Allowed, RunTarget, check, on_engine, read_target
 
 T = TypeVar("T")
 
@@ -65,6 +65,7 @@ T = TypeVar("T")
     is_flag=True,
     help="With --engine docker: run the container images named by flows. Images are code.",
 )
+@allow_module()
 @click.option("--strict", is_flag=True, help="Also exit with 1 when a claim is undecided.")
 @quiet()
 def run(
@@ -79,6 +80,7 @@ def run(
     collecting: bool,
     machine: str | None,
     allow_image: bool,
+    allow_module: bool,
     strict: bool,
 ) -> int:
     """Run the missing cells of FILE, or of the compiled plan in DIR, and write the report.
@@ -97,7 +99,15 @@ def run(
     packed = is_pack(target)
     target = run_of(target, output)
     options = RunOptions(
-        engine, requested_engine(engine), jobs, where, fresh, phases, allow_image, packed, strict
+        engine=engine,
+        requested=requested_engine(engine),
+        jobs=jobs,
+        where=where,
+        fresh=fresh,
+        phases=phases,
+        allowed=Allowed(images=allow_image, modules=allow_module),
+        packed=packed,
+        strict=strict,
     )
     experiments = read_target(target, settings)
     if len(experiments) > 1:
@@ -116,7 +126,7 @@ class RunOptions:
     where: str | None
     fresh: bool
     phases: bool
-    allow_image: bool
+    allowed: Allowed
     packed: bool
     strict: bool
 
@@ -164,7 +174,7 @@ def one_of(what: RunTarget, folder: Path, options: RunOptions) -> int:
         plan, write = on_engine(what, store.engine, options.engine, options.requested)
         staged = store.stage(write)
         show_choice(plan)
-        check(plan.engine, staged, options.allow_image)
+        check(plan.engine, staged, options.allowed)
 
         def cells() -> Iterator[Cell]:
             return read_cells(staged if staged.exists() else store.path)
@@ -172,7 +182,7 @@ def one_of(what: RunTarget, folder: Path, options: RunOptions) -> int:
         again = "`--engine {0}`" + (f" with `-o {store.path}-{{0}}`" if store.engine else "")
         with (
             offering(plan.engine, cells, again),
-            closing(prepared(plan.engine, options.allow_image, options.packed)) as prepared_engine,
+            closing(prepared(plan.engine, options.allowed, options.packed)) as prepared_engine,
         ):
             store.adopt(staged)
             return sweep(
@@ -187,15 +197,14 @@ def one_of(what: RunTarget, folder: Path, options: RunOptions) -> int:
             )
 
 
-def prepared(name: str, allow_image: bool, of_strangers: bool) -> Engine:
+def prepared(name: str, allowed: Allowed, of_strangers: bool) -> Engine:
     """Return an engine that is ready to run. Raises EngineUnavailable.
 
     of_strangers: what it runs may be a stranger's.
     """
     remove_temporary()  # left over from killed runs
     engine = engines.make(name, console.say)
-    if allow_image and isinstance(engine, RunsImages):
-        engine.allow_images = True
+    allowed.tell(engine)
     if isinstance(engine, ConfiningEngine):
         engine.of_strangers = of_strangers
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
@@ -10,11 +10,12 @@ from typing import NoReturn
 from fairc import compiler
 from fairc.compiler import engine_choice
 from fairc.compiler.engine_choice import CHOICES, Reason, refusal
-from fairc.compiler.plan import Plan
+from fairc.compiler.plan import Cell, Plan
 from fairc.compiler.targets.images import names
 from fairc.dsl.core.diagnostics import CompileError
 from fairc.dsl.experiment import Experiment
 from fairc.runtime.engines import kind_of
+from fairc.runtime.engines.base import Engine, LoadsModules, RunsImages
 from fairc.runtime.store.copying import copy_plan
 from fairc.runtime.store.folder import LOCK, PLAN, Store, read_cells, read_plan
 
@@ -22,6 +23,10 @@ from .conclusion import suite_of
 from .failures import UsageError
 from .sources import Shown, runnable, show_warnings
 
+ALLOW_MODULE = (
+    "`--allow-module` compiles them in a machine of the engine uml and lets them run there, in a"
+    " process without files, network or privileges"
+)
 Written = tuple["Plan", Callable[[Path], None]]
 
 
@@ -158,10 +163,30 @@ def refuse_unasked(engine: str | None, where: str) -> None:
         )
 
 
-def check(engine: str, staged: Path, allowed: bool) -> None:
-    """Check that an engine can run every cell, and that images may run.
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The code of others that may run: container images, kernel modules."""
 
-    Raises CompileError for what it cannot run, UsageError for images without permission and for an
+    images: bool = False
+    modules: bool = False
+
+    def tell(self, engine: Engine) -> None:
+        """Let an engine run it."""
+        if self.images and isinstance(engine, RunsImages):
+            engine.allow_images = True
+        if self.modules and isinstance(engine, LoadsModules):
+            engine.allow_modules = True
+
+
+def modules_of(cells: Iterable[Cell]) -> list[str]:
+    """Return the files of the kernel modules that cells load, sorted."""
+    return sorted({module.file for cell in cells for module in cell.modules.values()})
+
+
+def check(engine: str, staged: Path, allowed: Allowed) -> None:
+    """Check that an engine can run every cell, and that its images and modules may run.
+
+    Raises CompileError for what it cannot run, UsageError for code without permission and for an
     unknown engine.
     """
     try:
@@ -169,13 +194,18 @@ def check(engine: str, staged: Path, allowed: bool) -> None:
     except LookupError as error:
         raise UsageError(error.args[0]) from None
     images: set[str] = set()
+    modules: set[str] = set()
     reasons: dict[Reason, None] = {}
     for cell in read_cells(staged):
         reasons |= dict.fromkeys(kind.cannot(cell))
         images.update(names(cell))
+        modules.update(modules_of([cell]))
     if reasons:
         raise CompileError([refusal(engine, reasons)])
-    if images and not allowed:
+    if modules and not allowed.modules:
+        listed = ", ".join(f"`{name}`" for name in sorted(modules))
+        raise UsageError(f"flows load kernel modules, which are code: {listed}", ALLOW_MODULE)
+    if images and not allowed.images:
         listed = ", ".join(f"`{name}`" for name in sorted(images))
         raise UsageError(
             f"flows use third-party images, which are code: {listed}",

@@ -18,8 +18,9 @@ from fairc.runtime.store.folder import Store
 
 from . import console
 from .failures import Status, UsageError
-from .options import form, jobs, quiet, type_path
+from .options import allow_module, form, jobs, quiet, type_path
 from .results import aligned
+from .targets import Allowed
 from .verify_pack import verify_pack
 
 SHOWN = 40
@@ -43,9 +44,16 @@ SHOWN = 40
     is_flag=True,
     help="For a pack: also run its own programs and endpoints, only inside the engine vm.",
 )
+@allow_module()
 @quiet()
 def verify(
-    target: Path, form: str, sample: int | None, everything: bool, jobs: int, trust: bool
+    target: Path,
+    form: str,
+    sample: int | None,
+    everything: bool,
+    jobs: int,
+    trust: bool,
+    allow_module: bool,
 ) -> int:
     """Check what is stored, and say what that proves. RUN is a run directory, PACK a file of
     `fairc pack`.
@@ -66,10 +74,12 @@ def verify(
             jobs,
             form,
             trust=trust,
+            allowed=Allowed(modules=allow_module),
         )
-    if everything or trust:
+    if everything or trust or allow_module:
         raise UsageError(
-            "--all and --trust are for packs: the cells of a run directory are not run again"
+            "--all, --trust and --allow-module are for packs: the cells of a run directory are not"
+            " run again"
         )
     found = looked_at(target, sample, jobs)
     for line in FORMS[form](target, found):

@@ -28,15 +28,16 @@ from . import console
 from .failures import Status
 from .results import aligned
 from .run import prepared, with_images
+from .targets import Allowed, modules_of
 
 
 def verify_pack(
-    pack: Path, sample: int | None, jobs: int, form: str, *, trust: bool = False
+    pack: Path, sample: int | None, jobs: int, form: str, *, trust: bool, allowed: Allowed
 ) -> int:
     """Check a pack; return the exit status.
 
     sample: how many cells to run again; None: all. trust: also run the pack's own programs, in the
-    engine vm.
+    engine vm. allowed: the code of flows that may run.
     """
     checks = Checks()
     with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("pack")) as scratch:
@@ -54,7 +55,7 @@ def verify_pack(
         store = None
         if compilation is not None:
             store = _rebuilt(folder, compilation, Path(scratch), jobs, checks)
-        _run_again(folder, store, Path(scratch), sample, jobs, checks, trust=trust)
+        _run_again(folder, store, Path(scratch), sample, jobs, checks, trust=trust, allowed=allowed)
     return _answer(pack, checks, form)
 
 
@@ -96,12 +97,14 @@ def _run_again(
     checks: Checks,
     *,
     trust: bool,
+    allowed: Allowed,
 ) -> None:
     """Run cells of the pack again, and decide its claims from both results.
 
     store: the run as rebuilt.
     """
     again = scratch / "again"
+    modules = [] if store is None else modules_of(store.cells())
     if store is None:
         checks.add(
             "cells", "not done", "no cell was run again, since its plan or its results differ"
@@ -110,8 +113,12 @@ def _run_again(
         checks.add("cells", "not done", "no cell was run again", decides=False)
     elif why := checking.obstacle(store.plan):
         checks.add("cells", "not done", why)
+    elif modules and not allowed.modules:
+        listed = ", ".join(modules)
+        why = f"flows load kernel modules, which are code: {listed}; --allow-module lets them run"
+        checks.add("cells", "not done", why)
     else:
-        with closing(prepared(store.plan.engine, allow_image=False, of_strangers=True)) as engine:
+        with closing(prepared(store.plan.engine, allowed, of_strangers=True)) as engine:
             with_images(lambda: {engine.identity_for(cell) for cell in store.cells()})
             _again(store, again, engine, sample, jobs, checks)
             if (store.path / phase.FOLDER).is_dir():
@@ -156,6 +163,9 @@ def _trusted(
     elif why := checking.obstacle(store.plan):
         checks.add(what, "not done", why)
     else:
+        if modules_of(store.cells()):
+            checks.add(what, "not done", "the engine vm loads no kernel modules")
+            return
         console.say("running the pack's own programs in an emulated machine (--trust)")
         try:
             with closing(VmEngine(console.say, programs)) as engine:

@@ -138,6 +138,16 @@ class RunsImages(Protocol):
 
 
 @runtime_checkable
+class LoadsModules(Protocol):
+    """An engine that loads kernel modules of the user's own, when it is allowed to.
+
+    allow_modules: whether it is.
+    """
+
+    allow_modules: bool
+
+
+@runtime_checkable
 class ConfiningEngine(Protocol):
     """An engine whose guests the host confines, where it can.
 

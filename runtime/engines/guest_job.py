@@ -7,9 +7,10 @@ import json
 import os
 import queue
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from fairc.cell.expansion import expand
@@ -66,11 +67,17 @@ def limits(cell: Cell, **others: Any) -> bounds.Limits:
     return bounds.limits(latest_s, latest_s - EPOCH_S, **others)
 
 
-def write(cell: Cell, device: Path, computing_is_free: bool = False, memory_bytes: int = 0) -> None:
+def write(
+    cell: Cell,
+    device: Path,
+    computing_is_free: bool = False,
+    memory_bytes: int = 0,
+    files: Mapping[str, bytes] = MappingProxyType({}),
+) -> None:
     """Write a new exchange that holds the cell, and the program that runs it.
 
     computing_is_free: as in `expand`. memory_bytes: of the machine, where what it leaves
-    behind may not fit an exchange of the usual size.
+    behind may not fit an exchange of the usual size. files: further ones, beside the program.
     """
     seed = hashlib.sha256(f"kernel {cell.seed}".encode()).digest()
     header = {
@@ -79,8 +86,8 @@ def write(cell: Cell, device: Path, computing_is_free: bool = False, memory_byte
         "seed": seed.hex(),
         "deadline_s": deadline_s(cell),
     }
-    files = {SCRIPT: PROGRAM.encode(), "document.json": document(cell, computing_is_free)}
-    exchange.create(device, header, files, max(exchange.SIZE, memory_bytes))
+    job = {SCRIPT: PROGRAM.encode(), "document.json": document(cell, computing_is_free), **files}
+    exchange.create(device, header, job, max(exchange.SIZE, memory_bytes))
 
 
 def document(cell: Cell, computing_is_free: bool) -> bytes:

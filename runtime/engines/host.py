@@ -162,7 +162,11 @@ def devices(cell: Cell) -> list[str]:
 
 def ccas(cell: Cell) -> list[str]:
     """Return the CCAs that a cell's kernel must have."""
-    kernels = (f for f in cell.flows if f.transport in ("tcp", "web") and not f.cca_object)
+    kernels = (
+        f
+        for f in cell.flows
+        if f.transport in ("tcp", "web") and not (f.cca_object or f.cca_module)
+    )
     return sorted({flow.cca for flow in kernels if flow.cca} | {pep.cca for pep in cell.peps})
 
 
@@ -217,6 +221,8 @@ def needs(cell: Cell, kernel: Kernel = HERE) -> Iterator[tuple[str, bool]]:
             f"the right to load the BPF program {name}: the virtual machine alone does that",
             False,
         )
+    for name in cell.modules:
+        yield f"the right to load the kernel module {name}: the engine uml alone does that", False
     for cca in ccas(cell):
         yield f"the congestion control {cca} (module tcp_{cca})", kernel.has_cca(cca)
 

@@ -18,7 +18,7 @@ from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
 from fairc.runtime.engines.base import endpoints, refuse_images, result
 from fairc.runtime.host import bounds, faults, supervisor
-from fairc.runtime.uml import confinement, kernel, machine, memory, own, source, trial
+from fairc.runtime.uml import confinement, kernel, machine, memory, modules, own, source, trial
 from fairc.runtime.vm import exchange, image, initramfs, recipe, shipped
 
 from . import guest_job
@@ -44,12 +44,14 @@ class UmlEngine:
 
     pinned: keep each machine on its own core; wrong where other processes like this one share
     the cores, because all would choose the same. of_strangers: refuse to run without confinement.
+    allow_modules: whether cells may load kernel modules, which are then confined in any case.
     """
 
     name = "uml"
     parallel = True
     pinned = True
     of_strangers = False
+    allow_modules = False
 
     def __init__(self, progress: Callable[[str], None] = lambda _: None) -> None:
         self._progress = progress
@@ -61,6 +63,8 @@ class UmlEngine:
         self._identities: dict[tuple[str, int | None, str], str] = {}
         self._own: dict[str, kernel.Kernel] = {}  # by the hash of the program
         self._own_versions: dict[str, str] = {}
+        # By the hash of the kernel's program, name, file's name and source.
+        self._compiled: dict[tuple[str, str, str, str], modules.Module] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._cores = guest_job.Cores()
@@ -74,7 +78,13 @@ class UmlEngine:
         """Return the identity of the machine that the cell needs. Raises EngineUnavailable."""
         refuse_images(cell)
         variant = guest_job.variant_of(cell, recipe.UML)
-        return self._identity(variant, memory.machine_bytes(cell, variant), self._kernel_of(cell))
+        booted = self._kernel_of(cell)
+        identity = self._identity(variant, memory.machine_bytes(cell, variant), booted)
+        loaded = {name: module.sha256 for name, module in self._modules_of(cell, booted).items()}
+        if not loaded:
+            return identity
+        text = json.dumps([identity, loaded], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def emitted(self, cell: Cell) -> str:
         """Return the hash of the input of the guest's conductor."""
@@ -92,6 +102,28 @@ class UmlEngine:
                 self._own_versions |= own.versions(cell.kernel.name, found)
                 self._own[sha256] = found
             return self._own[sha256]
+
+    def _modules_of(self, cell: Cell, booted: kernel.Kernel) -> dict[str, modules.Module]:
+        """Return the compiled modules that the cell loads, by the names that they register.
+
+        Raises EngineUnavailable where they may not run or would not be confined, CompileError.
+        """
+        wanted = cell.modules
+        modules.require_allowed(list(wanted), allowed=self.allow_modules)
+        if not wanted:
+            return {}
+        found = {}
+        with self._lock:
+            for name, module in wanted.items():
+                key = booted.sha256, name, module.file, module.source
+                if key not in self._compiled:
+                    self._progress(f"compiling {module.file}")
+                    root = image.require(recipe.UML)
+                    self._compiled[key] = modules.compiled(booted, root, name, module)
+                found[name] = self._compiled[key]
+                self._own_versions[f"module {name}"] = found[name].sha256
+                self._own_versions["module compiler"] = modules.compiler(booted)
+        return found
 
     def _identity(
         self,
@@ -179,14 +211,19 @@ class UmlEngine:
             memory_bytes = memory.machine_bytes(cell, variant)
             memory.require(cell)
             device = folder / machine.EXCHANGE
-            guest_job.write(cell, device, computing_is_free=True, memory_bytes=memory_bytes)
+            booted = self._kernel_of(cell)
+            loaded = self._modules_of(cell, booted)
+            guest_job.write(
+                cell,
+                device,
+                computing_is_free=True,
+                memory_bytes=memory_bytes,
+                files={f"{name}.ko": module.content for name, module in loaded.items()},
+            )
             (folder / machine.INITRD).write_bytes(self._initrd(variant).content)
             arguments = machine.kernel_arguments(variant, cell.syscall_cost_ns, memory_bytes)
             limits = guest_job.limits(cell)
-            machine_kernel = self._kernel_of(cell)
-            error = self._boot(
-                machine_kernel, variant, arguments, memory_bytes, folder, limits, core
-            )
+            error = self._boot(booted, variant, arguments, memory_bytes, folder, limits, core)
             error, virtual_s = guest_job.read(folder / machine.EXCHANGE, artefacts, error)
             console = (folder / "console").read_text(errors="replace")
         if _NO_PROCESS.search(console):

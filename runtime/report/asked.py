@@ -134,6 +134,8 @@ def _command(run: Run, entry: Mapping[str, Any]) -> str:
         command += ["--where", entry["where"]]
     if any(flow.image for scene in run.scenes.values() for flow in scene.flows):
         command.append("--allow-image")
+    if any(flow.cca_module for scene in run.scenes.values() for flow in scene.flows):
+        command.append("--allow-module")
     if "phase_check" in entry:
         command.append("--phase-check")
     return shlex.join(command)

@@ -30,6 +30,8 @@ flags=$(sed -n 's/^savedcmd_[^ ]* := gcc \(.*\) -c -o .*/\1/p' lib/.ctype.o.cmd 
     sed 's/-Wp,-MMD[^ ]*//; s/-D[_]*KBUILD_[^ ]*//g; s/-include [^ ]*compiler-version.h//')
 gcc $flags -x c-header -o ../headers.h.gch ../headers.h
 make --jobs="$(nproc)" CC="sh /build/cc.sh" linux
+make --silent CC="sh /build/cc.sh" modules
 make --silent kernelversion > ../version
 cp linux ../kernel
 cp .config ../config
+exec sh ../modules.sh

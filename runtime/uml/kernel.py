@@ -29,7 +29,8 @@ OTHER_WAYS = (
     "`fairc image build --kernel FILE` with a linux-source tarball of that series,"
     " `fairc image load FILE --trust` with what another machine saved, or `--engine vm`"
 )
-PARTS = ("kernel", "config", "version")
+MODULES = "modules.ext2"
+PARTS = ("kernel", "config", "version", MODULES)
 # How patches of one's own are numbered, before those of the engine.
 YOURS = "00-{number:02}-"
 _YOURS = re.compile(r"00-[0-9]+-")
@@ -48,7 +49,8 @@ STEPS = (
 class Kernel:
     """A built kernel.
 
-    folder: holds `kernel` (a static program), `config`, `version`, `manifest.json`, and its
+    folder: holds `kernel` (a static program), `config`, `version`, `manifest.json`, MODULES (the
+    file system of a machine that compiles modules for it: modules.sh), and its
     sources: the source's archive, `patches/`, `kernel.config`, and what built it (`source.BUILD`).
     recipe: the hash of its recipe. sha256: of the program. digest: over all files.
     """

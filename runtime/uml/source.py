@@ -14,8 +14,9 @@ from fairc.runtime.vm import recipe
 HERE = Path(__file__).parent
 PATCHES = HERE / "patches"
 CONFIGURATION = HERE / "kernel.config"
-# The script that builds, the compiler that it calls, and the headers that this compiles first.
-BUILD = (HERE / "build.sh", HERE / "cc.sh", HERE / "headers.h")
+# The script that builds, the compiler that it calls, the headers that this compiles first, and what
+# then gathers all that modules are compiled with.
+BUILD = (HERE / "build.sh", HERE / "cc.sh", HERE / "headers.h", HERE / "modules.sh")
 
 # Prepares the source of a kernel of one's own for it.
 OWN = HERE / "own.sh"
@@ -28,7 +29,9 @@ TARBALL = f"{PACKAGE}.tar.xz"
 # How many files are compiled; for the progress of a build.
 OBJECTS = 836
 
-COMPILER_PACKAGES = ("bc", "bison", "flex", "gcc", "libc6-dev", "make", "patch", "xz-utils")
+COMPILER_PACKAGES = (
+    *("bc", "bison", "flex", "gcc", "genext2fs", "libc6-dev", "make", "patch", "xz-utils"),
+)
 
 # Two builds of the same source are the same bytes.
 BUILD_ENVIRONMENT = {

@@ -19,7 +19,7 @@ from fairc.runtime.vm import recipe
 from fairc.runtime.vm.image import Image
 
 from . import source
-from .kernel import Kernel
+from .kernel import MODULES, Kernel
 
 RELEASE = (
     "the file fairc-VERSION-sources.tar of the release that this fairc was installed from has them"
@@ -61,7 +61,7 @@ def write(
         raise EngineUnavailable(("this kernel came without its source",), RELEASE)
     if shutil.which("apt-get") is None:
         raise EngineUnavailable(("Debian's sources come by apt-get, which is not here",), RELEASE)
-    left_out = shutil.ignore_patterns("build.log", "kernel")
+    left_out = shutil.ignore_patterns("build.log", "kernel", MODULES)
     shutil.copytree(kernel.folder, folder / "kernel", ignore=left_out, dirs_exist_ok=True)
     shutil.copy(image.folder / PACKAGES, folder / PACKAGES)
     (folder / "packages").mkdir(exist_ok=True)

@@ -162,9 +162,9 @@ def build_command(variant: recipe.Variant) -> str:
 
 
 def remove() -> list[Path]:
-    """Remove every image, kernel and snapshot from the cache; return what was removed."""
+    """Remove every image, kernel, module and snapshot from the cache; return what was removed."""
     removed = []
-    for name in ("images", "kernels", "snapshots"):
+    for name in ("images", "kernels", "modules", "snapshots"):
         path = recipe.cache_directory() / name
         if path.exists():
             shutil.rmtree(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -10,17 +11,28 @@ from specs import compilation_of, only_cell_of
 
 from fairc.compiler import Cell, Compilation, compile, emit
 from fairc.compiler.costs import COSTS, UML, VM
-from fairc.compiler.engine_choice import CHOICES, LACKING, VIRTUAL_TIME, of_cell, of_scenario
+from fairc.compiler.engine_choice import (
+    CHOICES,
+    IMAGE,
+    LACKING,
+    VIRTUAL_TIME,
+    Requirement,
+    choose,
+    of_cell,
+    of_scenario,
+)
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.plan import Plan
 from fairc.compiler.targets.containers import obstacles
 from fairc.dsl import CompileError, Source, load
 from fairc.runtime.engines import ENGINES, EngineKind, instead
+from fairc.words.queues import QUEUES
 
 ROOT = Path(__file__).parents[2]
 PLAIN = "flow a { cca = cubic  workload = file(100kB) }"
+OWN_CCA = 'bpf("gentle.bpf.o")'
 OWN = 'flow own { cca = bpf("gentle.bpf.o")  workload = file(100kB) }'
-IMAGE = 'flow other { over = quic(image: "localhost/quic:1")  workload = file(100kB) }'
+OTHERS = 'flow other { over = quic(image: "localhost/quic:1")  workload = file(100kB) }'
 PAGE = """flow page { cca = bbr  workload = load(page(html: 5kB), client: chromium) }"""
 PARAMETERS = "flow a { cca = cubic(hystart: off)  workload = file(100kB) }"
 
@@ -55,19 +67,50 @@ def test_a_cca_in_bpf_needs_the_emulated_machine() -> None:
     assert chosen(PLAIN, OWN) == ("vm", (why,))
 
 
-def test_a_queue_can_be_what_an_engine_lacks() -> None:
-    coupled = "topology = bottleneck(rate: 1Mbit/s, rtt: 50ms, queue: dualpi2(20pkt))"
-    text = f"fexp 1\nexperiment e {{\n  {coupled}\n  {PLAIN}\n  measure = [goodput]\n}}\n"
-    experiment, _ = load(Source("e.fexp", text))
-    assert experiment is not None
-    assert compile(experiment).plan.engine == "uml"
-    with pytest.raises(CompileError, match="the engine vm cannot run every cell") as refused:
-        str(compile(experiment, "vm").plan)
-    (note,) = {note for d in refused.value.diagnostics for note in d.notes}
-    why = "has the queue `dualpi2`"
-    assert why in note and note.endswith(
-        "which vm cannot offer (Debian's kernel is built without it)"
+APART = {
+    frozenset({"bpf", "module"}),
+    frozenset({"module", "iperf3"}),
+    frozenset({"kernel", "bpf"}),
+    frozenset({"kernel", "iperf3"}),
+    frozenset({"syscall_cost", "bpf"}),
+    frozenset({"syscall_cost", "iperf3"}),
+}
+"""Pairs of words that no engine runs together: one is of `uml` alone, the other of `vm` alone."""
+
+
+def test_no_other_pair_of_words_is_without_an_engine() -> None:
+    """A container's image runs in containers alone, whose kernel is the host's."""
+    features = {each for name in VIRTUAL_TIME for each in LACKING[name]} - {IMAGE}
+    asked = {each.word: Requirement("x", 0, each) for each in features}
+    apart = set()
+    for one, other in combinations(asked, 2):
+        try:
+            choose([asked[one], asked[other]])
+        except CompileError:
+            apart.add(frozenset({one, other}))
+    assert apart == APART
+
+
+@pytest.mark.parametrize("queue", [queue.name for queue in QUEUES if queue.is_sized])
+@pytest.mark.parametrize(
+    "cca", ["cubic", "over = quic  cca = prague", OWN_CCA, 'module("tcp_aimd.c")']
+)
+def test_every_queue_goes_with_every_kind_of_cca(
+    queue: str, cca: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "examples/bpf/gentle.bpf.o", tmp_path)
+    shutil.copy(ROOT / "examples/module/tcp_aimd.c", tmp_path)
+    network = f"topology = bottleneck(rate: 10Mbit/s, rtt: 50ms, queue: {queue}(20pkt))"
+    written = cca if " = " in cca else f"cca = {cca}"
+    flow = f"flow a {{ {written}  workload = file(1kB) }}"
+    experiment, found = load(
+        Source(
+            f"{tmp_path}/e.fexp", f"fexp 1\nexperiment e {{ {network} {flow} measure = [goodput] }}"
+        )
     )
+    assert experiment is not None, [d.message for d in found]
+    assert compile(experiment).plan.engine == ("vm" if cca == OWN_CCA else "uml")
 
 
 def test_one_configuration_decides_for_all_cells() -> None:
@@ -123,7 +166,7 @@ def test_users_of_one_flow_are_one_reason() -> None:
 
 
 def test_images_need_containers() -> None:
-    engine, reasons = chosen(PLAIN, IMAGE)
+    engine, reasons = chosen(PLAIN, OTHERS)
     assert engine == "docker"
     assert reasons == (
         "flow `other` runs the image `localhost/quic:1` (line 5), which uml and vm cannot run",
@@ -132,7 +175,7 @@ def test_images_need_containers() -> None:
 
 def test_what_no_engine_can_run() -> None:
     with pytest.raises(CompileError) as caught:
-        chosen(OWN, IMAGE)
+        chosen(OWN, OTHERS)
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code == "no-engine"
     assert len(diagnostic.notes) == 4  # two of uml, one each of vm and docker
@@ -151,7 +194,7 @@ def test_an_engine_that_was_asked_for() -> None:
     assert "flow `own` uses a BPF congestion controller (line 5)" in diagnostic.notes[0]
 
 
-@pytest.mark.parametrize("flow", [PLAIN, OWN, PARAMETERS, IMAGE, PAGE])
+@pytest.mark.parametrize("flow", [PLAIN, OWN, PARAMETERS, OTHERS, PAGE])
 def test_a_cell_asks_for_what_its_scenario_does(flow: str) -> None:
     """The choice is made before anything is lowered; whoever has the plan alone sees the same."""
     made = compiled(flow)
@@ -169,7 +212,7 @@ def test_containers_refuse_what_their_engine_cannot(flow: str) -> None:
 def test_every_engine_says_what_it_cannot() -> None:
     named = {engine.like or engine.name for engine in ENGINES}
     assert named == LACKING.keys() == COSTS.keys() >= set(CHOICES)
-    (cell,) = compiled(IMAGE).cells()
+    (cell,) = compiled(OTHERS).cells()
     for engine in ENGINES:
         found = [str(reason) for reason in engine.cannot(cell)]
         assert len(found) == (engine.name != "docker"), engine.name
@@ -177,7 +220,7 @@ def test_every_engine_says_what_it_cannot() -> None:
 
 
 def test_the_other_engine_that_can() -> None:
-    plain, own, image = (next(compiled(flow).cells()) for flow in (PLAIN, OWN, IMAGE))
+    plain, own, image = (next(compiled(flow).cells()) for flow in (PLAIN, OWN, OTHERS))
     assert instead("uml", [plain, own]) == "vm"
     assert instead("vm", [plain]) == "uml"
     assert instead("vm", [plain, own]) is None

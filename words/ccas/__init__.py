@@ -2,7 +2,7 @@
 
 cca     their declaration, and that of their parameters
 kernel  those of Linux; quic: those of the endpoints, listed in `quic.json`
-bpf     user-defined ones
+bpf     user-defined ones: BPF objects; module: kernel modules in C
 own_kernels  what kernels of one's own have
 """
 
@@ -21,9 +21,10 @@ from . import own_kernels
 from .bpf import BPF
 from .cca import Cca, CcaParameter, Setting
 from .kernel import KERNEL
+from .module import MODULE
 from .quic import QUIC
 
-TCP_CCAS: Registry[Cca] = Registry("CCA over TCP", "cca", [*KERNEL, BPF])
+TCP_CCAS: Registry[Cca] = Registry("CCA over TCP", "cca", [*KERNEL, BPF, MODULE])
 
 QUIC_CCAS: Registry[Cca] = Registry("CCA over QUIC", "cca", QUIC)
 
@@ -42,7 +43,7 @@ ABSENT: Mapping[str, tuple[str, str]] = {
         "Linux has no Compound TCP: a patch was never merged",
         (
             "the closest is `illinois`, which also grows by loss and delay; or use your own with"
-            " `bpf(...)`"
+            " `module(...)`"
         ),
     ),
 }
@@ -73,6 +74,7 @@ __all__ = [
     "BPF",
     "CCAS",
     "CCAS_OVER",
+    "MODULE",
     "QUIC_CCAS",
     "TCP_CCAS",
     "AnyCca",

@@ -24,6 +24,7 @@ from fairc.dsl.core.values import Symbol, Value
 from .bpf import BPF
 from .cca import Cca, flag, whole
 from .kernel import KERNEL
+from .module import MODULE
 
 STANDARD = "standard"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
@@ -57,11 +58,11 @@ class KernelWords:
 
     @cached_property
     def ccas(self) -> Registry[Cca]:
-        """Its CCAs: those of the language that it has, `bpf`, and its own."""
+        """Its CCAs: those of the language that it has, `bpf`, `module`, and its own."""
         usual = {cca.name: cca for cca in KERNEL}
         found = [usual[name] for name in self.parameters if name in usual]
         own = (self._own(name) for name in self.parameters if name not in usual)
-        return Registry(f"CCA of the kernel `{self.name}`", "cca", [*found, *own, BPF])
+        return Registry(f"CCA of the kernel `{self.name}`", "cca", [*found, *own, BPF, MODULE])
 
     def _own(self, name: str) -> Cca:
         return Cca(

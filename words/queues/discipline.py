@@ -164,7 +164,6 @@ class Discipline(Entry):
     (`flows`), or neither (`mixed`).
     probes: its names in tc -> arguments to try whether a kernel has it.
     modules: of the kernel.
-    in_debian: whether Debian's kernel has it.
     misused: yields what makes no sense about the flows that cross a queue, as it is written.
     """
 
@@ -178,7 +177,6 @@ class Discipline(Entry):
     order: Literal["all", "flows", "mixed"] = "mixed"
     probes: Mapping[str, str] = field(default_factory=dict)
     modules: tuple[str, ...] = ()
-    in_debian: bool = True
     read: Callable[[Use[Any], Span], Queue] = _sized
     misused: Callable[[Queue, Sequence[Flow]], Iterator[Diagnostic]] | None = None
     runs: bool = True

@@ -201,6 +201,6 @@ DUALPI2 = Discipline(
     is_random=True,
     always_marks=True,
     probes={"dualpi2": "limit 10"},
-    in_debian=False,
+    modules=("sch_dualpi2",),
     misused=_misused,
 )

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Run by mmdebstrap with the new root file system as its argument, before it is packed: adds the
-# kernel and its modules without the package's own initramfs machinery, notes what is inside, and
-# drops what no cell reads.
+# kernel and its modules without the package's own initramfs machinery, compiles those that Debian
+# leaves out, notes what is inside, and drops what no cell reads.
 set -e
 root=$1
 pool=$root/tmp/kernel
@@ -26,6 +26,37 @@ done
 mkdir -p "$root/usr/lib/modules"
 cp -a "$pool"/tree/usr/lib/modules/* "$root/usr/lib/modules/"
 mv "$root/usr/lib/modules/$release/vmlinuz" "$root/boot/vmlinuz"
+
+# Modules that Debian leaves out, from its source of this kernel, with its headers and its compiler, none of which stays.
+beyond="net/sched/sch_dualpi2"
+common=${release%-cloud-amd64}
+mkdir -p "$pool/beyond" "$pool/compiler/partial"
+(cd "$pool" && chroot "$root" sh -ec \
+    "cd /tmp/kernel && apt-get download --quiet linux-headers-$release linux-headers-$common-common linux-kbuild-$common \
+        linux-source-$series
+    apt-get --quiet --yes --no-install-recommends --download-only -o Dir::Cache::archives=/tmp/kernel/compiler \
+        install gcc-14 make xz-utils")
+for package in "$pool"/compiler/*.deb "$pool"/linux-headers-*.deb "$pool"/linux-kbuild-*.deb; do
+    dpkg-deb -x "$package" "$pool/tree"
+done
+for folder in src lib; do
+    for made in "$pool/tree/usr/$folder"/linux-*; do
+        ln -s "/tmp/kernel/tree/usr/$folder/$(basename "$made")" "$root/usr/$folder/"
+    done
+done
+rm "$pool/tree/usr/src/linux-headers-$release/vmlinux" # no BTF, which would need pahole
+for module in $beyond; do
+    dpkg-deb --fsys-tarfile "$pool"/linux-source-*.deb | tar -xO "./usr/src/linux-source-$series.tar.xz" | xz -dc |
+        tar -x --occurrence=1 -C "$pool/beyond" --strip-components=3 "linux-source-$series/$module.c"
+    echo "obj-m += $(basename "$module").o" >> "$pool/beyond/Makefile"
+done
+compiler=/tmp/kernel/tree/usr
+chroot "$root" env PATH="$compiler/bin:$PATH" LD_LIBRARY_PATH="$compiler/lib/x86_64-linux-gnu" sh -ec \
+    "make --silent -C /usr/src/linux-headers-$release M=/tmp/kernel/beyond modules
+    strip --strip-debug /tmp/kernel/beyond/*.ko"
+mkdir "$root/usr/lib/modules/$release/updates"
+cp "$pool"/beyond/*.ko "$root/usr/lib/modules/$release/updates/"
+rm "$root"/usr/src/linux-* "$root"/usr/lib/linux-*
 chroot "$root" depmod "$release"
 
 mkdir -p "$root/usr/share/fairc"

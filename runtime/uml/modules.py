@@ -1,0 +1,316 @@
+"""Kernel modules of the user's own: compiled from C in a machine of the kernel that loads them,
+cached.
+
+The machine's disk is what the kernel's build left for this (modules.sh): its headers and its
+compiler. So a module is the same bytes on every host, and what the compiler reads and does is
+confined as a cell is.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import tarfile
+import tempfile
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairc.cell.model import KernelModule
+from fairc.compiler.files import content
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic
+from fairc.dsl.core.source import Source, Span
+from fairc.runtime.host import bounds, supervisor
+from fairc.runtime.host.faults import EngineUnavailable
+from fairc.runtime.vm import initramfs, recipe
+from fairc.runtime.vm.image import Image
+
+from . import confinement, machine
+from .kernel import MODULES, Kernel
+
+HERE = Path(__file__).parent
+SCRIPT, GLUE = HERE / "compile.sh", HERE / "glue.c"
+FOLDER = "modules"
+OBJECT, SAID = "module.ko", ("compiler", "glue", "linker", "modpost")
+CODE = "bad-module"
+LOOK_EVERY_S = 0.05
+# A page of C takes 2 s of CPU; what takes this long is no module, whatever it includes.
+LIMITS = bounds.Limits(virtual_s=3600.0, cpu_s=120.0)
+ROOM_BYTES = 16 << 20
+MOST_SAID, MOST_OBJECT = 1 << 20, 8 << 20
+MOST_ERRORS = 20
+NO_MODULES = (
+    "`fairc image rm`, then `fairc image build` here compiles this kernel together with what its"
+    " modules need"
+)
+_UNDEFINED = re.compile(r"symbol '(\w+)' undefined")
+_NOT_GPL = re.compile(r"GPL-incompatible module (?:\S+ )?uses GPL-only symbol '(\w+)'")
+_MODPOST = re.compile(r"^ERROR: modpost: (?:\S+\.(?:ko|o): )?(.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A compiled module. content: the file to load."""
+
+    content: bytes
+
+    @property
+    def sha256(self) -> str:
+        """The hash of its file."""
+        return hashlib.sha256(self.content).hexdigest()
+
+
+def compiler(kernel: Kernel) -> str:
+    """Return what the lock records of how modules are compiled: the hash of all that does."""
+    with (kernel.folder / MODULES).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def compiled(kernel: Kernel, root: Image, name: str, wanted: KernelModule) -> Module:
+    """Return a module that registers its CCA as `name`, from the cache or compiled now.
+
+    root: the image whose busybox compiles. Raises CompileError for what the compiler refuses, with
+    its place in the user's file, and EngineUnavailable.
+    """
+    if not (kernel.folder / MODULES).is_file():
+        raise EngineUnavailable(
+            (f"the kernel in {kernel.folder} came without what modules are compiled with",),
+            NO_MODULES,
+        )
+    place = recipe.cache_directory() / FOLDER / f"{_key(kernel, name, wanted)}.ko"
+    if (found := _kept(place)) is not None:
+        return Module(found)
+    source = zlib.decompress(base64.b64decode(wanted.source)).decode()
+    answer = _compile(kernel, root, name, wanted, source)
+    if OBJECT not in answer:
+        raise CompileError(list(_faults(answer, Source(wanted.file, source))))
+    _keep(place, answer[OBJECT])
+    return Module(answer[OBJECT])
+
+
+def _key(kernel: Kernel, name: str, wanted: KernelModule) -> str:
+    """Return the hash of all that a module follows from."""
+    parts = {
+        "kernel": kernel.digest,
+        "scripts": [path.read_text() for path in (SCRIPT, GLUE)],
+        "name": name,
+        "file": wanted.file,
+        "registers": wanted.registers,
+        "source": wanted.source,
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _kept(place: Path) -> bytes | None:
+    """Return a module of the cache; None: it is not there, or damaged."""
+    try:
+        written = content(place)
+    except OSError:
+        return None
+    sha256, module = written[:32], written[32:]
+    return module if hashlib.sha256(module).digest() == sha256 else None
+
+
+def _keep(place: Path, module: bytes) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
+        file.write(hashlib.sha256(module).digest() + module)
+    Path(file.name).replace(place)
+
+
+def _compile(
+    kernel: Kernel, root: Image, name: str, wanted: KernelModule, source: str
+) -> dict[str, bytes]:
+    """Return the files that a machine leaves that compiles a module. Raises EngineUnavailable."""
+    names = {
+        "FILE": wanted.file,
+        "MODULE": f"tcp_{name}",
+        "REGISTERS": wanted.registers,
+        "NAME": name,
+    }
+    files = {
+        "source.c": source.encode(),
+        "glue.c": GLUE.read_bytes(),
+        "names": "".join(f"{key}='{value}'\n" for key, value in names.items()).encode(),
+    }
+    variant = root.variant
+    with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("uml")) as scratch:
+        folder = Path(scratch)
+        (folder / machine.INITRD).write_bytes(initramfs.pack(_entries(root, files)))
+        exchange = folder / machine.EXCHANGE
+        with exchange.open("wb") as device:
+            device.truncate(ROOM_BYTES)
+        guest = machine.Machine(
+            kernel,
+            kernel.folder / MODULES,
+            folder,
+            None,
+            machine.kernel_arguments(variant),
+            variant.memory_bytes,
+        )
+        why = ""
+        try:
+            while not guest.ends_within(LOOK_EVERY_S) and not why:
+                why = guest.overrun(LIMITS)
+        finally:
+            guest.close()
+        console = (folder / "console").read_text(errors="replace")
+        answer = {} if why else _answer(exchange)
+    if not answer:
+        last = " ".join(console[-200:].split())
+        said = why or last or "it ended without a word"
+        raise CompileError(
+            [Diagnostic(CODE, f"the compiler does not get to the end of `{wanted.file}`: {said}")]
+        )
+    return answer
+
+
+def _entries(root: Image, files: dict[str, bytes]) -> list[initramfs.Entry]:
+    directory, program = initramfs.DIRECTORY | 0o755, initramfs.FILE | 0o755
+    console = initramfs.CHARACTER_DEVICE | 0o600
+    return [
+        initramfs.Entry("bin", directory),
+        initramfs.Entry("dev", directory),
+        initramfs.Entry("dev/console", console, device=(5, 1)),
+        initramfs.Entry("init", program, SCRIPT.read_bytes()),
+        initramfs.Entry("bin/busybox", program, root.busybox.read_bytes()),
+        initramfs.Entry("module", directory),
+        *(
+            initramfs.Entry(f"module/{name}", initramfs.FILE | 0o644, text)
+            for name, text in files.items()
+        ),
+    ]
+
+
+def _answer(exchange: Path) -> dict[str, bytes]:
+    """Return what a machine has left, which may be anything: the files that it should leave."""
+    found: dict[str, bytes] = {}
+    try:
+        with tarfile.open(exchange, "r:") as archive:
+            for member in archive:
+                name = member.name.removeprefix("./")
+                most = MOST_OBJECT if name == OBJECT else MOST_SAID
+                if not member.isfile() or name not in (OBJECT, *SAID) or member.size > most:
+                    continue
+                file = archive.extractfile(member)
+                found[name] = b"" if file is None else file.read()
+    except (tarfile.TarError, OSError, ValueError):
+        return {}
+    return found
+
+
+def _faults(answer: dict[str, bytes], source: Source) -> Iterator[Diagnostic]:
+    """Yield what is wrong with a module, by what compiler and modpost said."""
+    said = {name: answer.get(name, b"").decode(errors="replace") for name in SAID}
+    found = [*_of_compiler(said["compiler"], source)]
+    found += dict.fromkeys(_of_modpost(text, source) for text in _MODPOST.findall(said["modpost"]))
+    if not found:
+        words = " ".join((said["linker"] or said["glue"] or said["compiler"]).split())[:400]
+        found.append(Diagnostic(CODE, f"`{source.name}` cannot be compiled: {words}"))
+    yield from found[:MOST_ERRORS]
+
+
+def _of_compiler(said: str, source: Source) -> Iterator[Diagnostic]:
+    """Yield the errors that gcc has found (-fdiagnostics-format=json-stderr)."""
+    try:
+        found, _ = json.JSONDecoder().raw_decode(said, said.index("["))
+    except (ValueError, RecursionError):
+        return
+    for each in found if isinstance(found, list) else ():
+        if isinstance(each, dict) and each.get("kind") in ("error", "fatal error"):
+            yield _of_gcc(each, source)
+
+
+def _of_gcc(found: dict[str, Any], source: Source) -> Diagnostic:
+    """Return an error of gcc at its place in the user's file; one in a header names it."""
+    message = _line(found.get("message", ""))
+    places = [_carets(each, source) for each in (found, *_children(found))]
+    spans = [span for span, _ in places if span]
+    elsewhere = [where for span, where in places[:1] if where and not span]
+    notes = [f"in {where}" for where in elsewhere]
+    notes += [_line(child.get("message", "")) for child in _children(found)]
+    return Diagnostic(CODE, message, spans[0] if spans else None, notes=tuple(notes[:4]))
+
+
+def _children(found: dict[str, Any]) -> list[dict[str, Any]]:
+    children = found.get("children")
+    listed = children if isinstance(children, list) else []
+    return [child for child in listed if isinstance(child, dict)]
+
+
+def _carets(found: dict[str, Any], source: Source) -> tuple[Span | None, str]:
+    """Return where gcc points in the user's file, and the place as text."""
+    try:
+        (place, *_) = found["locations"]
+        caret = place["caret"]
+        file, line = str(caret["file"]), int(caret["line"])
+        where = f"{_line(file)}:{line}"
+        if Path(file).name != source.name or "/" in file:
+            return None, where
+        first, last = (place.get(end, caret) for end in ("start", "finish"))
+        start = _offset(source, int(first["line"]), int(first["byte-column"]))
+        end = _offset(source, int(last["line"]), int(last["byte-column"])) + 1
+        same = int(first["line"]) == int(last["line"]) and end > start
+        return Span(source, start, end if same else start + 1), where
+    except (KeyError, ValueError, TypeError, IndexError):
+        return None, ""
+
+
+def _offset(source: Source, line: int, column: int) -> int:
+    """Return the character at a column, which gcc counts in bytes. Raises IndexError."""
+    text = source.text.split("\n")[line - 1]
+    start = sum(len(each) + 1 for each in source.text.split("\n")[: line - 1])
+    return start + len(text.encode()[: column - 1].decode(errors="replace"))
+
+
+def _of_modpost(text: str, source: Source) -> Diagnostic:
+    """Return what modpost has found, at the first use of the symbol."""
+    if undefined := _UNDEFINED.search(text):
+        symbol = undefined[1]
+        return Diagnostic(
+            CODE,
+            f"the kernel exports no symbol `{symbol}`",
+            _first(source, symbol),
+            help="a module can use what the kernel exports with EXPORT_SYMBOL",
+        )
+    if _NOT_GPL.search(text):
+        return Diagnostic(
+            CODE,
+            "the module is not under the GPL, which the kernel's functions for CCAs require",
+            _first(source, "MODULE_LICENSE"),
+            help='write MODULE_LICENSE("GPL");',
+        )
+    if "MODULE_LICENSE" in text:
+        return Diagnostic(CODE, "the module states no licence", help='write MODULE_LICENSE("GPL");')
+    return Diagnostic(CODE, _line(text))
+
+
+def _first(source: Source, word: str) -> Span | None:
+    found = re.search(rf"\b{re.escape(word)}\b", source.text)
+    return Span(source, found.start(), found.end()) if found else None
+
+
+def _line(text: object) -> str:
+    """Return a text of the guest as one printable line."""
+    words = " ".join(str(text).split())[:400]
+    return "".join(char if char.isprintable() else "?" for char in words)
+
+
+def require_allowed(names: Sequence[str], allowed: bool) -> None:
+    """Raise EngineUnavailable for modules that the user has not allowed, or that this host would
+    not confine: they have the rights of the process that their kernel is.
+    """
+    if names and not allowed:
+        raise EngineUnavailable(
+            (f"the kernel module {names[0]} is code that runs in the kernel of the engine uml",),
+            "`--allow-module` lets it run, confined",
+        )
+    if names and (why := confinement.missing()):
+        raise EngineUnavailable(
+            (f"the kernel module {names[0]} would not be confined on this machine: {why}",),
+            confinement.remedy(),
+        )
