@@ -283,7 +283,7 @@ def _with_variants(traffic: Traffic) -> Traffic:
     """
     known: dict[str, OwnCca] = {}
     taken = {flow.cca for flow, _ in traffic}
-    found: Traffic = []
+    found: list[tuple[Flow, RoutedPath]] = []
     for flow, path in traffic:
         own = flow.own_cca
         if own is not None and own.is_module:
