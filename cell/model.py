@@ -373,8 +373,8 @@ class Cell(Part):
     """One configuration and one repetition: everything that an engine needs to run it.
 
     id: SHA-256 of the cell's JSON without white space, fields in the schema's order, without `id`,
-    `bindings`, `captures`, every `source`, and `peps` and `policers` where there are none; its
-    first 16 hexadecimal digits.
+    `bindings`, `captures`, `baselines`, every `source`, and `peps` and `policers` where there are
+    none; its first 16 hexadecimal digits.
     configuration: the same over the bindings, keys sorted; so repetitions share it.
     bindings: swept name -> canonical value. stop: the condition on which the cell ends.
     repetition: the first one times a browser alone.
@@ -387,6 +387,11 @@ class Cell(Part):
     kernel: a kernel of one's own; left out where it is the engine's.
     captured: `none`: no packets are captured, and there are no `captures`; left out where it is
     `full`.
+    baseline: whether it is there to be compared with: some flows of another configuration, without
+    the others, on the same network. Then `configuration` is a hash of what it is, and `bindings`
+    are those of the first configuration that it is a baseline of. Left out where it is none.
+    baselines: name of flows -> `configuration` of the cells of the same repetition in which they
+    are alone. Like the captures no part of the identity; left out where there are none.
     """
 
     id: Identity
@@ -413,6 +418,8 @@ class Cell(Part):
         default=None, metadata=UNLESS_ABSENT
     )
     kernel: OwnKernel | None = field(default=None, metadata=UNLESS_ABSENT)
+    baseline: bool = field(default=False, metadata=UNLESS_OFF)
+    baselines: dict[Text, Identity] = field(default_factory=dict, metadata=unless({}))
 
     @property
     def modules(self) -> dict[str, KernelModule]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import islice
 
-from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Diagnostics
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Diagnostics, Severity
 from fairc.dsl.experiment import Experiment
 from fairc.dsl.model import Configuration
 from fairc.dsl.model.base import within_bounds
+from fairc.dsl.model.metric_names import request_label
 
 from . import engine_choice
+from .cells.baselines import Baselines
 from .cells.coverage import MetricCoverage
 from .cells.grid import Lowered
 from .cells.lowering import Lowering
@@ -50,7 +53,9 @@ class Compilation:
         self._seen_all = False
         self._found: dict[tuple[str, str, int], Diagnostic] = {}
         self._lowering = Lowering(experiment, Report(self._report))
-        self._measured = MetricCoverage(experiment.requests.metrics, experiment.measured_at)
+        self._measured = MetricCoverage(
+            experiment.requests.metrics, experiment.measured_at, experiment.unasked
+        )
 
     @property
     def diagnostics(self) -> Diagnostics:
@@ -94,10 +99,12 @@ class Compilation:
             configurations=configurations,
             excluded=excluded,
             unsampled=unsampled,
-            cells=cells,
+            cells=cells + self.baselines.cells,
+            baselines=self.baselines.cells,
             measure=experiment.measure,
             implied=experiment.implied,
             formulas=experiment.formulas,
+            harms=experiment.harms,
             figures=experiment.figures,
             varied=self._varied(),
             engine=self.choice.engine,
@@ -111,6 +118,31 @@ class Compilation:
             claims=experiment.claims,
             precision=experiment.precision,
             experiments=experiment.beside if len(experiment.beside) > 1 else (),
+        )
+
+    @cached_property
+    def baselines(self) -> Baselines:
+        """The baselines of all configurations; lowers each of them, where any has one."""
+        experiment = self._experiment
+        found = Baselines(experiment, self._report)
+        if experiment.harms:
+            for configuration in experiment.some(experiment.count().configurations):
+                ready = self._lower(configuration, configuration.repetitions[0])
+                if ready is not None:
+                    found.add(tuple(configuration.bindings.values()), ready)
+            if not found.found:
+                self._report(self._nobody_else())
+        return found
+
+    def _nobody_else(self) -> Diagnostic:
+        """Return the warning about flows that are alone in every configuration."""
+        first = self._experiment.harms[0]
+        return Diagnostic(
+            "nothing-to-measure",
+            f"no flow competes with another one, so `{first.name}` is 0 wherever it is defined",
+            self._experiment.measured_at[request_label(first.name)],
+            help="add the flows that may do harm, or leave it out",
+            severity=Severity.WARNING,
         )
 
     @property
@@ -143,7 +175,8 @@ class Compilation:
         return engine_choice.given(self._engine, self._required)
 
     def cells(self) -> Iterator[Cell]:
-        """Yield every cell: all configurations of repetition 1, then of repetition 2, ...
+        """Yield every cell: all configurations of repetition 1, then of repetition 2, ...; each
+        baseline before the first configuration of the repetition that is compared with it.
 
         So an interrupted run leaves the whole grid, with fewer repetitions, instead of a corner of
         the grid. Raises CompileError with everything that is wrong, after the last configuration
@@ -151,18 +184,24 @@ class Compilation:
         """
         kept: dict[tuple[str, ...], Lowered] = {}
         for repetition in range(1, self._experiment.repeat + 1):
+            there: set[str] = set()
             for bindings, build in self._experiment.points(repetition):
                 key = tuple(bindings.values())
                 ready = kept.get(key) or self._lower(build(), repetition)
                 if ready is None:
                     continue
+                if self._experiment.harms and key not in kept:
+                    self.baselines.attach(key, ready)
                 more = repetition == 1 < self._experiment.repeat and not ready.is_of_one
                 if more and len(kept) < KEPT_CONFIGURATIONS:
                     kept[key] = ready
                 if repetition in ready.repetitions:
-                    with within_bounds():
-                        cell = ready.cell(repetition)
-                    yield cell
+                    new = {n: alone for n, alone in ready.baselines.items() if n not in there}
+                    there |= new.keys()
+                    for each in (*new.values(), ready):
+                        with within_bounds():
+                            cell = each.cell(repetition)
+                        yield cell
             self._see_all()
             self.diagnostics.raise_if_errors()
 
@@ -194,6 +233,16 @@ class Compilation:
                 yield cell, len(ready.repetitions)
         if self._experiment.count().configurations <= most:
             self._see_all()
+        self.diagnostics.raise_if_errors()
+
+    def baseline_examples(self, most: int) -> Iterator[tuple[Cell, int]]:
+        """Yield one cell of each of at most `most` baselines, and how many it has. Raises
+        CompileError.
+        """
+        for baseline in islice(self.baselines.found.values(), most):
+            with within_bounds():
+                cell = baseline.example.cell(min(baseline.repetitions))
+            yield cell, len(baseline.repetitions)
         self.diagnostics.raise_if_errors()
 
     def _lower(self, configuration: Configuration, repetition: int) -> Lowered | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
+from copy import copy
 
 from fairc.cell.frames import segment_bytes
 
@@ -77,6 +78,20 @@ class Estimate:
         self.virtual_s *= factor
         self._wall_s *= factor
         self.disk_bytes *= factor
+
+    def include(self, other: Estimate) -> None:
+        """Add the cells of another estimate on the same engine."""
+        self.cells += other.cells
+        self.virtual_s += other.virtual_s
+        self.disk_bytes += other.disk_bytes
+        self.longest_s = max(self.longest_s, other.longest_s)
+        self._wall_s += other._wall_s
+
+    def part(self, share: float) -> Estimate:
+        """Return what a share of the cells costs, 0 to 1."""
+        found = copy(self)
+        found.extrapolate(round(share * self.cells))
+        return found
 
     @property
     def wall_s(self) -> float:

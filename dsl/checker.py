@@ -282,6 +282,7 @@ class Checker:
             self.diagnostics,
         )
         computed += self._try(formulas.build, namer.own) or ()
+        harms = self._try(namer.harms) or ()
         if not self.diagnostics.errors:
             self._warn_all(formulas.unused())
         grid.work.most = sys.maxsize
@@ -301,8 +302,10 @@ class Checker:
             is_shuffled=self._try(block.given, keys.ORDER, static) == "shuffled",
             measure=measure or (),
             implied=namer.implied,
+            harms=harms,
             formulas=computed,
             measured_at=namer.places,
+            unasked=frozenset(namer.unasked),
             figures=figures,
             claims=claims,
             diagnostics=self.diagnostics,

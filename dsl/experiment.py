@@ -8,7 +8,15 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from fairc.dsl.model.claims import Claim
-from fairc.dsl.model.requests import Axis, FigureRequest, Formula, Precision, Requests, Setting
+from fairc.dsl.model.requests import (
+    Axis,
+    FigureRequest,
+    Formula,
+    Harm,
+    Precision,
+    Requests,
+    Setting,
+)
 
 from . import model
 from .core.diagnostics import CompileError, Diagnostics
@@ -33,8 +41,10 @@ class Experiment:
     diagnostics: warnings so far; making configurations may add to them.
     settings: what `--set` replaced, by name.
     deviates: what differs from the publication that `citation` names.
-    implied: what is measured besides; formulas: the metrics of the file's own.
-    measured_at: where each request is written, by its label.
+    implied: what is measured besides; formulas: the metrics of the file's own; harms: what
+    compares cells with their baselines.
+    measured_at: where each request is written, by its label. unasked: the labels of requests that
+    nothing names, and that may have no values.
     beside: the names of all experiments of the file, this one's among them.
     """
 
@@ -63,11 +73,18 @@ class Experiment:
     beside: tuple[str, ...] = ()
     implied: tuple[model.MetricRequest, ...] = ()
     formulas: tuple[Formula, ...] = ()
+    harms: tuple[Harm, ...] = ()
+    unasked: frozenset[str] = frozenset()
 
     @property
     def requests(self) -> Requests:
         """What is computed of each cell."""
-        return Requests(measure=self.measure, implied=self.implied, formulas=self.formulas)
+        return Requests(
+            measure=self.measure,
+            implied=self.implied,
+            formulas=self.formulas,
+            harms=self.harms,
+        )
 
     def configurations(self, repetition: int = 1) -> Iterator[model.Configuration]:
         """Yield every configuration that is drawn and keeps a repetition, in the order in which

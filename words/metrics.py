@@ -136,6 +136,10 @@ class MetricEntry(Entry):
     is_own: whether a file defines it (`metric NAME = ...`); then flows are those that it has values
     of; empty: all, or the cell.
     outside_windows: the sub-values that no window of time can limit.
+    better: whether more or less of its first value is better for a flow; None: neither, or the
+    value is of a whole cell.
+    compared: of a metric that compares a cell with its baseline: the metrics whose first values it
+    compares, which are its sub-values, and what is better of each; empty: it is computed of a cell.
     check: yields what is wrong with a request in a configuration, given the flows that it is of;
     its place is added.
     """
@@ -160,6 +164,8 @@ class MetricEntry(Entry):
     outside_windows: frozenset[str] = frozenset()
     is_own: bool = False
     flows: tuple[str, ...] = ()
+    better: Literal["more", "less"] | None = None
+    compared: Mapping[str, Literal["more", "less"]] = field(default_factory=dict)
     check: Callable[[MetricRequest, Sequence[MeasuredFlow]], Iterable[Diagnostic]] | None = None
 
     @property
@@ -232,6 +238,7 @@ METRICS: Registry[MetricEntry] = Registry(
             values_over_time=(_OF_SUBFLOWS,),
             is_level=True,
             from_packets=frozenset({"goodput.subflow"}),
+            better="more",
         ),
         _metric(
             "share",
@@ -258,6 +265,7 @@ METRICS: Registry[MetricEntry] = Registry(
             values=_OF_USERS,
             is_level=True,
             packets="flow",
+            better="more",
         ),
         _metric(
             "utilization",
@@ -280,6 +288,7 @@ METRICS: Registry[MetricEntry] = Registry(
             is_level=True,
             not_levels=frozenset({"rtt.min", "rtt.base"}),
             outside_windows=frozenset({"base"}),
+            better="less",
         ),
         _metric(
             "srtt",
@@ -330,6 +339,7 @@ METRICS: Registry[MetricEntry] = Registry(
             values=("total", "queue", "random"),
             is_level=True,
             packets="flow",
+            better="less",
         ),
         _metric(
             "marks",
@@ -372,6 +382,7 @@ METRICS: Registry[MetricEntry] = Registry(
             values=("mean", *_PERCENTILES, "max"),
             is_level=True,
             packets="flow",
+            better="less",
         ),
         _metric(
             "fairness",
@@ -478,8 +489,24 @@ METRICS: Registry[MetricEntry] = Registry(
             signed=frozenset({"stationarity.autocorrelation"}),
             packets="flow",
         ),
-        _metric("plt", "s", "Page load time: loadEventEnd", FLOW, need=_LOAD, per_load=True),
-        _metric("ttr", "s", "Time to response: responseStart", FLOW, need=_LOAD, per_load=True),
+        _metric(
+            "plt",
+            "s",
+            "Page load time: loadEventEnd",
+            FLOW,
+            need=_LOAD,
+            per_load=True,
+            better="less",
+        ),
+        _metric(
+            "ttr",
+            "s",
+            "Time to response: responseStart",
+            FLOW,
+            need=_LOAD,
+            per_load=True,
+            better="less",
+        ),
         _metric(
             "connect",
             "s",
@@ -487,10 +514,25 @@ METRICS: Registry[MetricEntry] = Registry(
             FLOW,
             need=_LOAD,
             per_load=True,
+            better="less",
         ),
-        _metric("fcp", "s", "First contentful paint of a page", FLOW, need=_BROWSER, per_load=True),
         _metric(
-            "lcp", "s", "Largest contentful paint of a page", FLOW, need=_BROWSER, per_load=True
+            "fcp",
+            "s",
+            "First contentful paint of a page",
+            FLOW,
+            need=_BROWSER,
+            per_load=True,
+            better="less",
+        ),
+        _metric(
+            "lcp",
+            "s",
+            "Largest contentful paint of a page",
+            FLOW,
+            need=_BROWSER,
+            per_load=True,
+            better="less",
         ),
         _metric("sequence", "B", "Bytes of a page load over time", FLOW, need=_LOAD, per_load=True),
         _metric(
@@ -510,8 +552,16 @@ METRICS: Registry[MetricEntry] = Registry(
             need=_TRANSFER,
             of_transfers=True,
             units=dict.fromkeys(("count", "unfinished", "group_count", "group_unfinished"), "1"),
+            better="less",
         ),
-        _metric("qoe", "1", "Quality of experience of a video", FLOW, need=_VIDEO),
+        _metric(
+            "qoe",
+            "1",
+            "Quality of experience of a video",
+            FLOW,
+            need=_VIDEO,
+            better="more",
+        ),
         _metric(
             "stalls",
             "1",
@@ -520,8 +570,16 @@ METRICS: Registry[MetricEntry] = Registry(
             values=("count", "time"),
             need=_VIDEO,
             units={"time": "s"},
+            better="less",
         ),
-        _metric("startup", "s", "Time until a video first plays", FLOW, need=_VIDEO),
+        _metric(
+            "startup",
+            "s",
+            "Time until a video first plays",
+            FLOW,
+            need=_VIDEO,
+            better="less",
+        ),
         _metric(
             "datagrams",
             "1",
@@ -542,6 +600,24 @@ METRICS: Registry[MetricEntry] = Registry(
         "bandwidth": "payload received in time is `goodput`, bytes on the wire `throughput`",
         "loss": "the share of packets that a flow lost is `loss_rate`",
     },
+)
+
+_COMPARED = {metric.name: metric.better for metric in METRICS if metric.better}
+
+METRICS.register(
+    _metric(
+        "harm",
+        "1",
+        "Share of its performance that a flow loses beside others, against being alone",
+        FLOW,
+        *WINDOW,
+        values=tuple(_COMPARED),
+        signed=frozenset({"harm", *(f"harm.{name}" for name in _COMPARED)}),
+        compared=_COMPARED,
+        is_level=True,
+        not_levels=frozenset(f"harm.{m.name}" for m in METRICS if not m.is_level),
+        outside_windows=frozenset(m.name for m in METRICS if FROM not in m.parameters),
+    )
 )
 
 GROUP = "fairc.metrics"

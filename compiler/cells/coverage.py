@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.source import Span
@@ -14,12 +14,21 @@ from fairc.words.metrics import METRICS, Need
 class MetricCoverage:
     """The metrics that no flow has had a value of so far, configuration by configuration.
 
-    places: where each is requested.
+    places: where each is requested. unasked: labels of those that may have none.
     """
 
-    def __init__(self, requests: Iterable[MetricRequest], places: Mapping[str, Span]) -> None:
+    def __init__(
+        self,
+        requests: Iterable[MetricRequest],
+        places: Mapping[str, Span],
+        unasked: Collection[str] = (),
+    ) -> None:
         self._places = places
-        self._open = [request for request in requests if METRICS[request.name].need]
+        self._open = [
+            request
+            for request in requests
+            if METRICS[request.name].need and request.label not in unasked
+        ]
 
     def note(self, scenario: Scenario) -> None:
         """Examine the flows of one configuration."""

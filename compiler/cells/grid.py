@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from fairc.cell.seeds import (
     uniform,
 )
 from fairc.compiler import plan
-from fairc.compiler.passes.flows import start_range_ns
+from fairc.compiler.passes.flows import deadline_ns, start_range_ns
 from fairc.compiler.passes.routing import RoutedPath, Traffic
 from fairc.compiler.passes.unrolling import draws as draws_links
 from fairc.dsl.experiment import Experiment
@@ -30,9 +31,14 @@ NOT_IN_IDENTITY: Any = {
     "id": True,
     "bindings": True,
     "captures": True,
+    "baselines": True,
     "nodes": {"__all__": {"interfaces": {"__all__": {"source": True}}}},
     "flows": {"__all__": {"source": True, "declared": True, "users": True}},
 }
+
+
+NOBODY = "0" * 16
+"""Stands for a hash that is still to be computed."""
 
 
 class Lowered:
@@ -41,6 +47,9 @@ class Lowered:
 
     repetitions: those that it has.
     is_of_one: whether it holds for the repetition alone that it has been lowered for.
+    scenario: with the round trips and links that are drawn.
+    shared: a cell, but for what is drawn. baselines: those that it is compared with, by their
+    configurations.
     """
 
     def __init__(
@@ -54,39 +63,62 @@ class Lowered:
         self._experiment = experiment
         scenario = configuration.scenario
         self.is_of_one = draws_links(scenario.network) or any(f.random_rtt for f in scenario.flows)
-        self._scenario = configuration.scenario
-        self._shared = shared
-        self._traffic = traffic
+        self.scenario = configuration.scenario
+        self.shared = shared
+        self._everyone = self._traffic = traffic
+        self._seeded: Mapping[str, str] = shared.bindings
         self._is_checked = False
+        self.baselines: Mapping[str, Lowered] = {}
+
+    def compare_with(self, baselines: Mapping[str, str]) -> None:
+        """Name the baselines in its cells: configurations, by what their flows are called."""
+        self.shared = replace(self.shared, baselines=dict(baselines))
+
+    def named(self, configuration: str, bindings: Mapping[str, str]) -> Lowered:
+        """Return a baseline with the name and the bindings that it has everywhere."""
+        found = copy(self)
+        found.shared = replace(self.shared, configuration=configuration, bindings=dict(bindings))
+        return found
+
+    def alone(self, names: Collection[str], measured: str = "") -> Lowered:
+        """Return the baseline of some flows, by their names on the machine: the same network, and
+        of all flows only these.
+
+        Its configuration is the hash of what it is, whichever flows are missing, so equal baselines
+        are one. It has the seed that it would have without a sweep. measured: in which windows it
+        is compared, where they depend on the configuration.
+        """
+        found = copy(self)
+        found._traffic = [pair for pair in self._traffic if pair[0].name in names]
+        found._is_checked = False
+        shared = replace(
+            without_others(self.shared, names),
+            baseline=True,
+            configuration=NOBODY,
+            deadline_ns=deadline_ns(self.scenario, found._traffic),
+        )
+        example = replace(shared, flows=found._flows(shared, 0, 0))
+        name = identity(canonical([plan.cell_json(example, NOT_IN_IDENTITY), measured]))
+        found._seeded = {}
+        found.shared = replace(shared, configuration=name)
+        return found
 
     def cell(self, repetition: int) -> plan.Cell:
         """Return the cell of one repetition."""
-        experiment, shared, traffic = self._experiment, self._shared, self._traffic
-        seed, draws = _seeds(experiment, shared.bindings, repetition)
-        starts_ns = [_starts_ns(flow, path, traffic, draws) for flow, path in traffic]
-        arrivals = shared_arrivals((flow for flow, _ in traffic), draws)
+        experiment, shared = self._experiment, self.shared
+        seed, draws = _seeds(experiment, self._seeded, repetition)
+        flows = self._flows(shared, seed, draws)
         cell = replace(
             shared,
             repetition=repetition,
             seed=seed,
             nodes=tuple(_seeded(node, seed) for node in shared.nodes),
-            flows=tuple(
-                replace(
-                    lowered,
-                    workload=flow.workload.lower(
-                        flow, path, draws if draws_workload(flow) else seed, arrivals
-                    ),
-                    starts_ns=starts,
-                )
-                for lowered, (flow, path), starts in zip(
-                    shared.flows, traffic, starts_ns, strict=True
-                )
-            ),
+            flows=flows,
             policers=tuple(
                 replace(policer, seed=stream_seed(seed, "policer", policer.name))
                 for policer in shared.policers
             ),
-            deadline_ns=shared.deadline_ns + self._later_ns(starts_ns, draws),
+            deadline_ns=shared.deadline_ns + self._later_ns([f.starts_ns for f in flows], draws),
         )
         if self._is_checked:
             plan.check_drawn(cell)
@@ -95,11 +127,27 @@ class Lowered:
             self._is_checked = True
         return replace(cell, id=identity_of(cell))
 
+    def _flows(self, shared: plan.Cell, seed: int, draws: int) -> tuple[plan.Flow, ...]:
+        """Return the flows of a cell with what is drawn for them; seed: of the cell; draws: of what
+        configurations draw alike.
+        """
+        arrivals = shared_arrivals((flow for flow, _ in self._everyone), draws)
+        return tuple(
+            replace(
+                lowered,
+                workload=flow.workload.lower(
+                    flow, path, draws if draws_workload(flow) else seed, arrivals
+                ),
+                starts_ns=_starts_ns(flow, path, self._everyone, draws),
+            )
+            for lowered, (flow, path) in zip(shared.flows, self._traffic, strict=True)
+        )
+
     def _later_ns(self, starts_ns: Sequence[Sequence[int]], seed: int) -> int:
         """Return by how much drawn starts and pauses move the deadline, ns, where the file sets no
         end.
         """
-        scenario, flows = self._scenario, [flow for flow, _ in self._traffic]
+        scenario, flows = self.scenario, [flow for flow, _ in self._traffic]
         if scenario.duration_ns is not None or scenario.deadline_ns is not None:
             return 0
         drawn = zip(flows, starts_ns, strict=True)
@@ -109,12 +157,42 @@ class Lowered:
         )
 
 
+def without_others(cell: plan.Cell, names: Collection[str]) -> plan.Cell:
+    """Return a cell with some of its flows alone, by their names on the machine: the others are
+    gone, with the captures at their ends.
+
+    The network stays: hosts that have nothing to send are quiet.
+    """
+    flows = tuple(flow for flow in cell.flows if flow.name in names)
+    ports = {flow.port for flow in flows}
+    queues = {place for flow in flows for place in (flow.bottleneck, *flow.further_bottlenecks)}
+    ends = {end for flow in flows for end in (flow.server, flow.client)}
+    others = {end for flow in cell.flows for end in (flow.server, flow.client)} - ends
+    return replace(
+        cell,
+        flows=flows,
+        captures=tuple(
+            capture
+            for capture in cell.captures
+            if capture.node not in others and capture.queue in queues
+        ),
+        peps=tuple(
+            replace(pep, ports=tuple(port for port in pep.ports if port in ports))
+            for pep in cell.peps
+        ),
+        policers=tuple(
+            replace(policer, policed=tuple(one for one in policer.policed if one.flow in names))
+            for policer in cell.policers
+        ),
+    )
+
+
 def identity_of(cell: plan.Cell) -> str:
     """Return a cell's id: a hash of its JSON without white space, fields in the schema's order.
 
-    Left out: the id itself, the captures, the source lines (a comment added
-    to a file changes no cell), the bindings, which `configuration` represents in any order, and
-    fields added to the plan later, where they are not used: cells keep their ids.
+    Left out: the id itself, the captures, what the cell is compared with, the source lines (a
+    comment added to a file changes no cell), the bindings, which `configuration` represents in any
+    order, and fields added to the plan later, where they are not used: cells keep their ids.
     """
     peps: Any = {"__all__": {"source": True}} if cell.peps else True
     policers: Any = {"__all__": {"source": True}} if cell.policers else True
@@ -123,8 +201,13 @@ def identity_of(cell: plan.Cell) -> str:
 
 
 def genuine(cell: plan.Cell) -> bool:
-    """Whether the names of a cell are the hashes of its content, under which results are stored."""
-    return cell.id == identity_of(cell) and cell.configuration == identity(canonical(cell.bindings))
+    """Whether the names of a cell are the hashes of its content, under which results are stored.
+
+    A baseline's configuration is the hash of what has not been drawn yet, and part of its id.
+    """
+    if cell.id != identity_of(cell):
+        return False
+    return cell.baseline or cell.configuration == identity(canonical(cell.bindings))
 
 
 def _seeded(node: plan.Node, seed: int) -> plan.Node:

@@ -42,7 +42,7 @@ from fairc.dsl.experiment import Experiment
 from fairc.dsl.model import Configuration, Flow, Multipath, Network, OwnCca, Scenario
 from fairc.words.ccas.module import variant
 
-from .grid import Lowered, seed_of_draws, with_rtts
+from .grid import NOBODY, Lowered, seed_of_draws, with_rtts
 from .sampling import check_requests, sample_every_ns
 from .transfers import check_transfers
 
@@ -110,7 +110,7 @@ class Lowering:
         if report.failed:
             return None
         shared = plan.Cell(
-            id="0" * 16,  # the hash of a whole cell
+            id=NOBODY,  # the hash of a whole cell
             experiment=experiment.name,
             configuration=identity(canonical(bindings)),
             bindings=bindings,

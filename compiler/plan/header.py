@@ -18,6 +18,7 @@ from fairc.dsl.model.requests import (
     Axis,
     FigureRequest,
     Formula,
+    Harm,
     Input,
     MetricRequest,
     Precision,
@@ -28,6 +29,11 @@ from fairc.dsl.model.requests import (
 from .requests import contradiction
 
 PLAN_VERSION: Final = 1
+
+
+def none(value: object) -> bool:
+    """Whether a number is left out of the JSON because it is 0."""
+    return value == 0
 
 
 OUTDATED = "links without transmission time: run again"
@@ -56,7 +62,10 @@ class Plan(Model):
     configuration, or with `draws = own`.
     claims: the hypotheses that the run decides, in file order; left out where there are none.
     implied: what is measured besides `measure`, because claims, figures or formulas are about it;
-    formulas: the metrics of the file's own; each left out where there is none.
+    formulas: the metrics of the file's own; harms: what compares cells with their baselines; each
+    left out where there is none.
+    cells: all that run; baselines: how many of them are there to be compared with, and belong to no
+    configuration; left out where there are none.
     deviates: the differences from the publication that `citation` names; left out where the file
     lists none.
     repeat: the number of repetitions; with `precision` the largest one. precision: what can stop
@@ -81,9 +90,11 @@ class Plan(Model):
     excluded: Number
     unsampled: Number = 0
     cells: Number
+    baselines: Annotated[Number, Field(exclude_if=none)] = 0
     measure: tuple[MetricRequest, ...]
     implied: Annotated[tuple[MetricRequest, ...], Field(exclude_if=empty)] = ()
     formulas: Annotated[tuple[Formula, ...], Field(exclude_if=empty)] = ()
+    harms: Annotated[tuple[Harm, ...], Field(exclude_if=empty)] = ()
     figures: tuple[FigureRequest, ...]
     varied: tuple[Text, ...]
     inputs: tuple[Input, ...] = ()
@@ -102,6 +113,11 @@ class Plan(Model):
     transmission: Annotated[Literal["frames"] | None, Field(exclude_if=absent)] = None
 
     @property
+    def compared(self) -> int:
+        """The number of cells that are of configurations, and so are rows of tables."""
+        return self.cells - self.baselines
+
+    @property
     def target(self) -> str:
         """The file as a command names it, with the experiment if the file has several."""
         return f"{self.file}:{self.experiment}" if self.experiments else self.file
@@ -109,7 +125,12 @@ class Plan(Model):
     @cached_property
     def requests(self) -> Requests:
         """What is computed of each cell."""
-        return Requests(measure=self.measure, implied=self.implied, formulas=self.formulas)
+        return Requests(
+            measure=self.measure,
+            implied=self.implied,
+            formulas=self.formulas,
+            harms=self.harms,
+        )
 
     @property
     def amounts(self) -> tuple[Amount, ...]:

@@ -35,8 +35,8 @@ POSITIONAL = {
     "Shaper": 2,
 }
 
-ORIGIN = frozenset({"source", "declared", "users"})
-"""Fields that say where something comes from, and not what runs; comments have them."""
+ORIGIN = frozenset({"source", "declared", "users", "baseline", "baselines"})
+"""Fields that say where something comes from, or what it is compared with, and not what runs."""
 
 MEANINGS = {
     "client": "client of page loads",

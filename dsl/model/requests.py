@@ -174,18 +174,35 @@ class Formula(Model):
         return self
 
 
+class Harm(Model):
+    """A value that compares what flows get beside others with what they get alone: it follows from
+    a cell and from its baseline.
+
+    name: of the value, `harm.fct`. metric: what is compared, as both cells name it. flows: those
+    that are alone in the baseline, each name by itself; empty: each statement. better: whether more
+    of the metric is better for a flow, or less.
+    """
+
+    name: ValueName
+    metric: ValueName
+    flows: tuple[FlowLabel, ...] = ()
+    better: Literal["more", "less"]
+
+
 class Requests(Model):
     """What is computed of each cell.
 
     measure: what the file names there, metrics of its own among them. implied: what else claims,
     figures, precisions and formulas are about, metrics of its own among them: of these nothing but
     the named values is kept, and what figures draw. formulas: the
-    metrics of its own, each after those that it needs.
+    metrics of its own, each after those that it needs. harms: values that follow from two cells,
+    and so are computed of no cell alone.
     """
 
     measure: tuple[MetricRequest, ...] = ()
     implied: tuple[MetricRequest, ...] = ()
     formulas: tuple[Formula, ...] = ()
+    harms: Annotated[tuple[Harm, ...], Field(exclude_if=empty)] = ()
 
     @property
     def metrics(self) -> tuple[MetricRequest, ...]:

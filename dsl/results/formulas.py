@@ -322,6 +322,14 @@ class Formulas:
             draft.per_load = draft.per_load or other.per_load
             return self._added(name, part.whose, part.dimension, node.span, draft)
         instance = self._namer.read(node, "a part of a metric")
+        if instance.entry.compared:
+            fail(
+                "metric-form",
+                f"`{instance.entry.name}` cannot be part of a metric",
+                node.span,
+                note="it compares two cells, and a metric of one's own is of one",
+                help="calculate with it in a claim: `holds = 1 - median(harm.goodput(f)) > 50%`",
+            )
         draft.per_load = draft.per_load or instance.entry.per_load
         entry, value = instance.entry, instance.value.partition(".")[2]
         unit = entry.unit_of(value)

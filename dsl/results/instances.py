@@ -21,11 +21,12 @@ from fairc.dsl.core.units import in_si
 from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
 from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.grid.sampling import Bindings
+from fairc.dsl.model.metric_names import request_label
 from fairc.dsl.model.names import base
-from fairc.dsl.model.requests import Amount, MetricRequest, Window
+from fairc.dsl.model.requests import Amount, Harm, MetricRequest, Window
 from fairc.dsl.text import syntax
 from fairc.words.blocks.experiment import DURATION, WARMUP
-from fairc.words.metrics import FROM, METRICS, TO, WINDOW, MetricEntry
+from fairc.words.metrics import FLOW, FROM, METRICS, TO, WINDOW, MetricEntry
 
 from .amounts import Row, Sweep, amount
 
@@ -82,6 +83,8 @@ class Namer:
 
     metrics: the built-in ones, and the file's own once they are known. flows: every name that
     stands for flows. at: the experiment. block: its settings, which say when a cell ends.
+    places: where each request is written, by its label. unasked: of those that only something else
+    needs, and that may have no values.
     """
 
     def __init__(self, flows: Collection[str], sweep: Sweep, block: Block, at: Span) -> None:
@@ -93,6 +96,7 @@ class Namer:
         self._measured: list[tuple[Instance, MetricRequest]] = []
         self._implied: dict[tuple[object, ...], MetricRequest] = {}
         self.places: dict[str, Span] = {}
+        self.unasked: set[str] = set()
 
     # what a name means
 
@@ -386,6 +390,74 @@ class Namer:
         self._implied[key] = request
         self.places.setdefault(request.label, instance.span)
 
+    def harms(self) -> tuple[Harm, ...]:
+        """Return the values that compare a cell with its baseline, as far as anything names them;
+        what they compare is computed from now on. Raises CompileError with everything wrong.
+        """
+        gather = Gather()
+        asked = [(i.entry, r, i.span) for i, r in self._measured]
+        asked += [
+            (self.metrics[r.name], r, self.places[r.label]) for r in [*self._implied.values()]
+        ]
+        found: dict[str, Harm] = {}
+        for entry, request, span in asked:
+            with gather.attempt():
+                for value in self._compared(entry, request):
+                    path = f"{entry.name}.{value}{request.mark}"
+                    metric = self._base(METRICS[value], request, span, f"{entry.name}.{value}")
+                    before = found.get(path)
+                    flows = (*before.flows, *request.sessions) if before else request.sessions
+                    everyone = not request.sessions or (before is not None and not before.flows)
+                    found[path] = Harm(
+                        name=path,
+                        metric=metric,
+                        flows=() if everyone else tuple(dict.fromkeys(flows)),
+                        better=entry.compared[value],
+                    )
+        for one in found.values():
+            with gather.attempt():
+                self._refuse_nested(one)
+        gather.finish()
+        return tuple(found.values())
+
+    def _compared(self, entry: MetricEntry, request: MetricRequest) -> list[str]:
+        """Return which metrics a request compares: those that it names, or all that have values in
+        its window.
+        """
+        named = [value.partition(".")[2] for value in request.values or (request.name,)]
+        if all(named):
+            return named if entry.compared else []
+        outside = entry.outside_windows if request.window is not None else frozenset[str]()
+        return [value for value in entry.compared if value not in outside]
+
+    def _base(self, entry: MetricEntry, request: MetricRequest, span: Span, by: str) -> str:
+        """Return the name of the value that is compared, which is computed from now on."""
+        window = request.window
+        ends = (window.begin, window.end) if window is not None else (None, None)
+        given = tuple(
+            f"{parameter.name}: {end.text}"
+            for parameter, end in zip(WINDOW, ends, strict=True)
+            if end is not None
+        )
+        plain = Instance(entry, entry.name, request.sessions, {}, window, given, span)
+        known = {*self.places}
+        name = self.name(plain)
+        if by not in request.values:  # nobody has asked for this one in particular
+            for label in {*self.places} - known:
+                self.unasked.add(label)
+        return name
+
+    def _refuse_nested(self, harm: Harm) -> None:
+        """Raise CompileError where flows are alone with others, and by themselves as well."""
+        for flow in harm.flows:
+            if base(flow) != flow and base(flow) in harm.flows:
+                fail(
+                    "duplicate-argument",
+                    f"`{flow}` is one of `{base(flow)}`, so it would be alone twice",
+                    self.places[request_label(harm.name)],
+                    help="name each flow once: the group, or those of its flows that matter",
+                )
+
     @property
     def own(self) -> list[str]:
         """The metrics of the file's own that are computed besides `measure`."""
@@ -438,6 +510,11 @@ def _merged(first: MetricRequest, second: MetricRequest, at: Span, here: Span) -
     of_each = not METRICS[first.name].of_cell and named == [0, 1]
     if plain and of_each and first.values == second.values:
         return first.model_copy(update={"sessions": ()})  # of one flow, and of all
+    apart = set(first.sessions).isdisjoint(second.sessions)
+    alike = first.values == second.values and first.window == second.window
+    if plain and apart and alike and min(named) and FLOW in METRICS[first.name].parameters:
+        sessions = (*first.sessions, *second.sessions)
+        return first.model_copy(update={"sessions": sessions})  # of each of these
     given = [r for r in (first, second) if r.sessions or r.options or r.varied]
     if len(given) == 2 or set(first.values) & set(second.values) or (given and given[0] is second):
         fail(

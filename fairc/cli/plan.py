@@ -12,7 +12,7 @@ from fairc.cell.expansion import PROCESSING_NS
 from fairc.compiler import Compilation
 from fairc.compiler.estimate import Estimate
 from fairc.runtime.engines import kind_of
-from fairc.runtime.formatting import size
+from fairc.runtime.formatting import counted, size
 from fairc.runtime.report.advice import comparing, settling
 from fairc.runtime.run.progress import duration
 from fairc.words.repetitions import looks
@@ -33,6 +33,7 @@ LABELS = (
     ("unsampled", "cells not drawn"),
     ("repetitions", "repetitions"),
     ("cells", "cells"),
+    ("baselines", "baselines"),
     ("engine", "engine"),
     ("virtual_s", "virtual time"),
     ("wall_s", "wall time, about"),
@@ -79,6 +80,7 @@ def _outlook(compilation: Compilation, jobs: int) -> tuple[dict[str, Any], list[
     for cell, repetitions in cells:
         estimate.add(cell, repetitions)
     estimate.extrapolate(count.cells)
+    solo = _of_baselines(compilation, jobs, choice.engine)
     ends = experiment.precision
     taken = looks(ends.least, experiment.repeat) if ends else (experiment.repeat,)
     # If a precision ends the repetitions: the cost if they end at the first look.
@@ -86,11 +88,14 @@ def _outlook(compilation: Compilation, jobs: int) -> tuple[dict[str, Any], list[
     for cell, _ in cells:
         least.add(cell, taken[0])
     least.extrapolate(count.configurations * taken[0])
+    if solo:
+        estimate.include(solo)
+        least.include(solo.part(taken[0] / experiment.repeat))
     document: dict[str, Any] = {
         "experiment": experiment.name,
         "configurations": count.configurations,
         "excluded": count.excluded,
-        "cells": count.cells,
+        "cells": estimate.cells,
         "virtual_s": round(estimate.virtual_s, 3),
         "wall_s": round(estimate.wall_s, 1),
         "disk_bytes": round(estimate.disk_bytes),
@@ -98,6 +103,12 @@ def _outlook(compilation: Compilation, jobs: int) -> tuple[dict[str, Any], list[
         "engine": choice.engine,
         "engine_reasons": list(choice.sentences),
     }
+    if solo:
+        document["baselines"] = {
+            "configurations": len(compilation.baselines.found),
+            "cells": solo.cells,
+            "wall_s": round(solo.wall_s, 1),
+        }
     if compilation.processing_ns:
         document["processing_s"] = [ns / 1e9 for ns in compilation.processing_ns]
     if count.unsampled:
@@ -129,11 +140,15 @@ def _outlook(compilation: Compilation, jobs: int) -> tuple[dict[str, Any], list[
         "wall_s": f"{span([duration(e.wall_s) for e in both])} on {estimate.jobs}"
         f" {'core' if estimate.jobs == 1 else 'cores'}",
         "disk_bytes": span([size(e.disk_bytes) for e in both]),
+        "baselines": solo
+        and f"{counted(solo.cells, 'cell')} of these, of"
+        f" {counted(len(compilation.baselines.found), 'configuration')} without other flows;"
+        f" about {duration(solo.wall_s)}",
         "processing": _processing(
             compilation.processing_ns, kind_of(choice.engine).computing_is_free
         ),
     }
-    lines = [f"{label:<18}{shown[key]}" for key, label in LABELS if key in shown]
+    lines = [f"{label:<18}{shown[key]}" for key, label in LABELS if shown.get(key) is not None]
     lines += [f"engine {choice.engine}: {reason}" for reason in choice.sentences]
     if ends:
         few = (
@@ -144,6 +159,18 @@ def _outlook(compilation: Compilation, jobs: int) -> tuple[dict[str, Any], list[
     if count.configurations > len(cells):
         lines.append(f"estimated from {len(cells)} configurations, evenly spread")
     return document, lines
+
+
+def _of_baselines(compilation: Compilation, jobs: int, engine: str) -> Estimate | None:
+    """Return what the baselines cost; None without any."""
+    total = compilation.baselines.cells
+    if not total:
+        return None
+    estimate = Estimate(jobs, engine)
+    for cell, repetitions in compilation.baseline_examples(LOOKED_AT):
+        estimate.add(cell, repetitions)
+    estimate.extrapolate(total)
+    return estimate
 
 
 def span(ends: list[str]) -> str:

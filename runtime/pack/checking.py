@@ -177,6 +177,8 @@ def _remarks(plan: Plan, cells: list[Cell]) -> Iterator[str]:
         yield "with " + ", ".join(f"--set {s.name}={s.value}" for s in plan.settings)
     repetitions: dict[str, set[int]] = {}
     for cell in cells:
+        if cell.baseline:
+            continue
         repetitions.setdefault(cell.configuration, set()).add(cell.repetition)
     left_out = sum(plan.repeat - len(found) for found in repetitions.values())
     if left_out:

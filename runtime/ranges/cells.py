@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from fairc.compiler.plan import Cell
-from fairc.runtime.repetitions.reading import of_result
+from fairc.runtime.repetitions.reading import of_results
+from fairc.runtime.store.baselines import with_baselines
 from fairc.runtime.store.folder import Store
 
 from .ending import Ending, StoppingRule
@@ -36,9 +37,12 @@ def finished(store: Store) -> Iterator[tuple[Cell, Path]]:
         for configuration in ending.configurations
         if ending.why != "unfinished"
     }
-    for cell, folder in there:
-        if cell.repetition <= last.get(cell.configuration, cell.repetition):
-            yield cell, folder
+    folders = {cell.id: folder for cell, folder in there}
+    for cell in with_baselines(
+        lambda: (cell for cell, _ in there),
+        lambda cell: cell.repetition <= last.get(cell.configuration, cell.repetition),
+    ):
+        yield cell, folders[cell.id]
 
 
 def needed(store: Store) -> Iterator[Cell]:
@@ -51,7 +55,7 @@ def needed(store: Store) -> Iterator[Cell]:
         yield from store.cells()
         return
     last = {name: ending.look for ending in endings(store) for name in ending.configurations}
-    yield from (cell for cell in store.cells() if cell.repetition <= last[cell.configuration])
+    yield from with_baselines(store.cells, lambda cell: cell.repetition <= last[cell.configuration])
 
 
 def missing(store: Store, there: Collection[str]) -> list[Cell]:
@@ -66,8 +70,8 @@ def missing(store: Store, there: Collection[str]) -> list[Cell]:
 
 
 def _endings(store: Store, ran: Iterable[tuple[Cell, Path]]) -> list[Ending]:
-    bindings = {cell.configuration: cell.bindings for cell in store.cells()}
+    bindings = {c.configuration: c.bindings for c in store.cells() if not c.baseline}
     results = ((cell, store.result(folder.name)) for cell, folder in ran)
     return StoppingRule(store.plan, bindings).endings(
-        of_result(cell, found) for cell, found in results if found
+        of_results(store.plan, ((cell, found) for cell, found in results if found))
     )

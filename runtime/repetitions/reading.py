@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.statistics.repeated import repeated
 from fairc.runtime.store import verdicts
+from fairc.runtime.store.baselines import Baselines
 from fairc.runtime.store.opened import RunTables
 from fairc.runtime.store.tables import axis_columns, quoted
 
@@ -292,6 +293,20 @@ def of_result(cell: Cell, result: CellResult) -> CellValues:
         for v in result.metrics
     )
     return CellValues(outcome, tuple(values))
+
+
+def of_results(plan: Plan, results: Iterable[tuple[Cell, CellResult]]) -> Iterator[CellValues]:
+    """Yield the cells of configurations with their values, by their results.
+
+    results: each baseline before the cells that are compared with it; cells whose baselines are not
+    among them are left out, as they are not complete.
+    """
+    baselines = Baselines(plan)
+    for cell, result in results:
+        if cell.baseline:
+            baselines.add(cell, result)
+        elif baselines.are_there(cell):
+            yield of_result(cell, baselines.compared(cell, result)[0])
 
 
 @dataclass(slots=True)

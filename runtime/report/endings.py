@@ -77,7 +77,7 @@ def cells_waiting(run: Run) -> int:
     analysis.
     """
     if run.plan.precision is None:
-        return max(0, run.plan.cells - len(run.outcomes))
+        return max(0, run.plan.compared - len(run.outcomes))
     waiting = 0
     for ending in endings(run):
         if ending.why == "unfinished":

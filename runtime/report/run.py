@@ -124,7 +124,8 @@ class Run:
                                 f"{self.path / 'cells.jsonl'}:{number} is not a cell of this"
                                 " version of fairc"
                             ) from None
-                        scenes.setdefault(cell.configuration, cell)
+                        if not cell.baseline:
+                            scenes.setdefault(cell.configuration, cell)
         except FileNotFoundError:
             raise ReportError(f"{self.path} has no cells.jsonl") from None
         except (OSError, UnicodeDecodeError) as error:

@@ -37,12 +37,14 @@ def headline(run: Run) -> str:
     if plan.axes:
         size.insert(0, counted(plan.configurations, "configuration"))
     number = _several([counted(len(s.flows), "flow") for s in scenes], "Flows")
-    cells = f"{counted(plan.cells, 'cell')} {'at most' if ends else 'in all'}"
+    cells = f"{counted(plan.compared, 'cell')} {'at most' if ends else 'in all'}"
+    if plan.baselines:
+        cells += f", beside {counted(plan.baselines, 'baseline')} without other flows"
     text = f"{number} over {network}: {flows}. {listed(size)}, {cells}"
     if plan.excluded:
         text += f" ({plan.excluded} excluded)"
     there = sum(len(c.outcomes) for c in run.configurations)
-    if there < plan.cells:
+    if there < plan.compared:
         text += f", of which {counted(there, 'cell')} {'has' if there == 1 else 'have'} been run"
     swept = [f"{one_line(a.name)} ({listed([*map(one_line, a.values)])})" for a in plan.axes]
     text += f". Swept: {'; '.join(swept)}." if swept else "."

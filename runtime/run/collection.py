@@ -21,6 +21,7 @@ from fairc.runtime.engines import emitted
 from fairc.runtime.engines.elsewhere import RemoteEngine
 from fairc.runtime.ranges.cells import endings, finished
 from fairc.runtime.store import damage, tables
+from fairc.runtime.store.baselines import with_baselines
 from fairc.runtime.store.cell_folder import ORIGIN, RESULT
 from fairc.runtime.store.folder import LOCK, Store, StoreError, key_of, read_cells
 from fairc.runtime.store.verdicts import Counts
@@ -247,11 +248,9 @@ def _up_to_the_end(store: Store, inventory: Inventory) -> Counts:
         if result := store.result(folder.name):
             counts.add(result)
     look = {name: ending.look for ending in endings(store) for name in ending.configurations}
-    beyond = {
-        index
-        for index, cell in enumerate(store.cells())
-        if cell.repetition > look[cell.configuration]
-    }
+    counted = with_baselines(store.cells, lambda cell: cell.repetition <= look[cell.configuration])
+    due = {cell.id for cell in counted}
+    beyond = {index for index, cell in enumerate(store.cells()) if cell.id not in due}
     inventory.missing = [index for index in inventory.missing if index not in beyond]
     for found in (inventory.failed, inventory.damaged):
         for index in beyond & found.keys():

@@ -39,6 +39,7 @@ from fairc.runtime.repetitions.reading import Measurements, measured
 from fairc.runtime.repetitions.samples import FLOW, REPETITION, samples
 from fairc.runtime.statistics.estimates import Estimate, median
 from fairc.runtime.statistics.verdicts import Comparison, compare
+from fairc.runtime.store.baselines import with_baselines
 from fairc.runtime.store.folder import CELLS, LOCK, PLAN, Store, read_cells, read_plan
 from fairc.runtime.store.occupant import PHASE_CHECK
 
@@ -94,12 +95,15 @@ def repeated(run: Store, wanted: Callable[[Cell], bool]) -> Iterator[Cell]:
 
     wanted: which of the plan's cells are examined.
     """
-    configurations = chosen(filter(wanted, run.cells()), run.plan.seed)
+    examined = (cell for cell in run.cells() if not cell.baseline and wanted(cell))
+    configurations = chosen(examined, run.plan.seed)
     counts = dict.fromkeys(configurations, 0)
+    those: set[str] = set()
     for cell in filter(wanted, run.cells()):
         if counts.get(cell.configuration, REPETITIONS) < REPETITIONS:
             counts[cell.configuration] += 1
-            yield checked(cell)
+            those.add(cell.id)
+    yield from map(checked, with_baselines(run.cells, lambda cell: cell.id in those))
 
 
 def adopt(run: Store, store: Store, engine: Engine, wanted: Callable[[Cell], bool]) -> int:
@@ -120,15 +124,17 @@ def write_plan(run: Store, wanted: Callable[[Cell], bool], folder: Path) -> None
     Raises StoreError.
     """
     configurations: set[str] = set()
-    number = 0
+    number = baselines = 0
     with (folder / CELLS).open("w", encoding="utf-8") as lines:
         for cell in repeated(run, wanted):
             lines.write(cell_json(cell) + "\n")
-            configurations.add(cell.configuration)
             number += 1
+            baselines += cell.baseline
+            configurations |= set() if cell.baseline else {cell.configuration}
     header = run.plan.model_copy(
         update={
             "cells": number,
+            "baselines": baselines,
             "configurations": len(configurations),
             "figures": (),
             "precision": None,
@@ -214,7 +220,7 @@ def findings(run: Path) -> Findings | None:
     bounds = [cell.processing_ns or 0 for cell in cells]
     check = measured(folder / "tables", read_plan(folder))
     return Findings(
-        configurations=len({cell.configuration for cell in cells}),
+        configurations=len({cell.configuration for cell in cells if not cell.baseline}),
         of_configurations=plan.configurations,
         repetitions=max(cell.repetition for cell in cells),
         longest_ns=(min(bounds), max(bounds)),

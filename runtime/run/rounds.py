@@ -9,13 +9,15 @@ stopped.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from fairc.compiler.plan import Cell
 from fairc.runtime.engines.base import Engine
+from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.ranges.ending import StoppingRule
-from fairc.runtime.repetitions.reading import CellValues, of_result
+from fairc.runtime.repetitions.reading import CellValues, of_results
+from fairc.runtime.store.baselines import with_baselines
 from fairc.runtime.store.folder import Store
 from fairc.runtime.store.verdicts import Counts
 
@@ -39,23 +41,24 @@ def run(
     repetitions ends.
     """
     plan = store.plan
+    if plan.baselines:
+        wanted = _with_baselines(store, wanted)
     if plan.precision is None:
         return Sweep(store, engine, progress, jobs, wanted, fresh).run()
-    bindings = {c.configuration: c.bindings for c in store.cells() if wanted(c)}
+    bindings = {c.configuration: c.bindings for c in store.cells() if wanted(c) and not c.baseline}
     rule = StoppingRule(plan, bindings)
     going = {name: values for values, names in rule.groups.items() for name in names}
     found: dict[tuple[str, ...], list[CellValues]] = {values: [] for values in rule.groups}
     counts, before = Counts(), 0
     emitted: dict[str, str] | None = None
     for look in rule.looks:
-        due = partial(_due, wanted, frozenset(going), range(before + 1, look + 1))
+        round_of = partial(_due, wanted, frozenset(going), range(before + 1, look + 1))
+        due = _with_baselines(store, round_of) if plan.baselines else round_of
         sweep = Sweep(store, engine, progress, jobs, due, fresh, emitted)
         counts.include(sweep.run())
         emitted = sweep.emitted
-        for cell in filter(due, store.cells()):
-            result = store.result(sweep.key(cell))
-            assert result is not None, "the sweep has stored it"
-            found[going[cell.configuration]].append(of_result(cell, result))
+        for values in of_results(plan, _results(store, sweep, due)):
+            found[going[values.outcome.configuration]].append(values)
         left = {values: rule.look(found[values]) for values in dict.fromkeys(going.values())}
         going = {name: values for name, values in going.items() if not left[values].is_reached}
         imprecise = [len(rule.groups[values]) for values, still in left.items() if still.imprecise]
@@ -72,6 +75,22 @@ def run(
             break
         before = look
     return counts
+
+
+def _with_baselines(store: Store, wanted: Callable[[Cell], bool]) -> Callable[[Cell], bool]:
+    """Return whether a cell of a plan is wanted, or is a baseline of one that is."""
+    every = frozenset(cell.id for cell in with_baselines(store.cells, wanted))
+    return lambda cell: cell.id in every
+
+
+def _results(
+    store: Store, sweep: Sweep, due: Callable[[Cell], bool]
+) -> Iterator[tuple[Cell, CellResult]]:
+    """Yield the cells that a sweep has just run, with their results."""
+    for cell in filter(due, store.cells()):
+        result = store.result(sweep.key(cell))
+        assert result is not None, "the sweep has stored it"
+        yield cell, result
 
 
 def _due(

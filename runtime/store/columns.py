@@ -13,14 +13,20 @@ from fairc.runtime.measurement.results import CellResult, MetricValue
 from fairc.runtime.measurement.schema import CELL, FLOW, TRANSPORT, Column, Columns, Table
 from fairc.runtime.measurement.series import SERIES
 
+from .baselines import Alone
+
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """One cell of the plan with its result; folder: of the tables that the result names."""
+    """One cell of the plan with its result; folder: of the tables that the result names.
+
+    alone: what its flows have in its baselines.
+    """
 
     cell: Cell
     result: CellResult
     folder: Path
+    alone: tuple[Alone, ...] = ()
 
 
 def _cells(stored: Stored) -> Columns:
@@ -193,8 +199,26 @@ LIMITS: Table[Stored] = Table(
     lambda stored: _entries(LIMITS, stored.result.limits, held_by="limit"),
 )
 
+BASELINES: Table[Stored] = Table(
+    "baselines",
+    "what a flow of a cell has in the cell's baseline, where others are gone (metric `harm`)",
+    (
+        CELL,
+        Column("flows", "VARCHAR", "", "what the flows that are alone there are called together"),
+        Column("flow", "VARCHAR", "", "name of the flow"),
+        Column("load", "INTEGER", "", "number of its page load; null: of none"),
+        Column("metric", "VARCHAR", "", "full name, such as `goodput`"),
+        Column("value", "DOUBLE", "as in `unit`", "the value alone; null where it is not known"),
+        Column("unit", "VARCHAR", "", "SI unit; `1` for a ratio"),
+        Column("reason", "VARCHAR", "", "why it is not known; empty where it is"),
+        Column("baseline", "VARCHAR", "", "id of the baseline; null: it has not been run"),
+        Column("verdict", "VARCHAR", "", "of the baseline: as in `cells`, or `failed`"),
+    ),
+    lambda stored: _entries(BASELINES, stored.alone),
+)
+
 RESULTS: Mapping[str, Table[Stored]] = {
-    table.name: table for table in (CELLS, FLOWS, METRICS, CONDITIONS, LIMITS)
+    table.name: table for table in (CELLS, FLOWS, METRICS, BASELINES, CONDITIONS, LIMITS)
 }
 """The tables that are made from `result.json`."""
 

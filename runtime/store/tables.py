@@ -7,8 +7,9 @@ from __future__ import annotations
 import errno
 import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 from os import sched_getaffinity
@@ -29,6 +30,7 @@ from fairc.runtime.measurement.schema import Column, Columns, Table
 from fairc.runtime.measurement.series import SERIES, Series
 
 from . import swept
+from .baselines import Baselines
 from .columns import RESULTS, TABLES, Stored
 from .folder import Store
 from .identity import mismatch
@@ -139,7 +141,18 @@ def write_of(
     scratch: as of `write`. Raises TableError, StoreError.
     """
     stored = (read_stored(cell, where) for cell, where in cells)
-    write(folder, tuple(axis.name for axis in plan.axes), stored, scratch)
+    write(folder, tuple(axis.name for axis in plan.axes), _compared(stored, plan), scratch)
+
+
+def _compared(cells: Iterable[Stored], plan: Plan) -> Iterator[Stored]:
+    """Yield the cells of configurations, compared with their baselines, which precede them."""
+    baselines = Baselines(plan)
+    for stored in cells:
+        if stored.cell.baseline:
+            baselines.add(stored.cell, stored.result)
+        else:
+            result, alone = baselines.compared(stored.cell, stored.result)
+            yield replace(stored, result=result, alone=alone)
 
 
 def write(
