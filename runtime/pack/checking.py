@@ -36,7 +36,7 @@ from fairc.runtime.run.progress import Progress
 from fairc.runtime.run.sweep import Sweep
 from fairc.runtime.run.verification import differences
 from fairc.runtime.statistics.agreement import AGREE
-from fairc.runtime.store import damage, hashes, tables, verdicts
+from fairc.runtime.store import baselines, damage, hashes, tables, verdicts
 from fairc.runtime.store.cell_folder import RAW
 from fairc.runtime.store.folder import CELLS, LOCK, PLAN, Store, read_cells, read_plan
 
@@ -404,6 +404,10 @@ def cells_again(
         )
         configurations = {cell.configuration for cell in picked}
         picked = [cell for cell in cells if cell.configuration in configurations]
+        alone = baselines.places(picked)
+        picked += [
+            c for c in cells if (c.configuration, c.repetition) in alone - {*map(_place, picked)}
+        ]
         all_ = len({cell.configuration for cell in cells})
         odds = _odds(all_, len(configurations), "configuration")
     wanted = {cell.id for cell in picked}
@@ -415,6 +419,10 @@ def cells_again(
             _same_bytes(stored, store, wanted, checks, what, odds)
         else:
             _agreement(packed, store, wanted, checks, what, odds)
+
+
+def _place(cell: Cell) -> tuple[str, int]:
+    return cell.configuration, cell.repetition
 
 
 def _copy_plan(source: Path, folder: Path) -> None:

@@ -45,7 +45,9 @@ def revalued(path: Path) -> Iterator[CellMetrics]:
     cells = [
         (cell, folder)
         for cell, folder in finished(store)
-        if (result := store.result(folder.name)) is not None and counts(result)
+        if not cell.baseline
+        and (result := store.result(folder.name)) is not None
+        and counts(result)
     ]
     if cells and not any(cell.warmup_ns for cell, _ in cells):
         raise StoreError(f"{path} has no `warmup`, so there is nothing to change in it")
