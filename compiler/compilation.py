@@ -130,9 +130,13 @@ class Compilation:
                 ready = self._lower(configuration, configuration.repetitions[0])
                 if ready is not None:
                     found.add(tuple(configuration.bindings.values()), ready)
-            if not found.found:
+            if not found.found and not self._has_errors:
                 self._report(self._nobody_else())
         return found
+
+    @property
+    def _has_errors(self) -> bool:
+        return any(found.severity is Severity.ERROR for found in self._found.values())
 
     def _nobody_else(self) -> Diagnostic:
         """Return the warning about flows that are alone in every configuration."""
@@ -225,14 +229,19 @@ class Compilation:
         """
         parts = max(map(_parts, self._experiment.some(2)), default=1)
         most = max(1, min(most, PART_LIMIT // parts))
+        baselines = Baselines(self._experiment, self._report)
         for configuration in self._experiment.some(most):
             ready = self._lower(configuration, configuration.repetitions[0])
             if ready is not None:
+                if self._experiment.harms:
+                    baselines.add(tuple(configuration.bindings.values()), ready)
                 with within_bounds():
                     cell = ready.cell(ready.repetitions[0])
                 yield cell, len(ready.repetitions)
         if self._experiment.count().configurations <= most:
             self._see_all()
+            if self._experiment.harms and not baselines.found and not self._has_errors:
+                self._report(self._nobody_else())
         self.diagnostics.raise_if_errors()
 
     def baseline_examples(self, most: int) -> Iterator[tuple[Cell, int]]:

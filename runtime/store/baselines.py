@@ -6,10 +6,10 @@ what others are compared with: the table `baselines` has its values beside each 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fairc.compiler.plan import Cell, Harm, Plan
+from fairc.compiler.plan import Cell, Harm
 from fairc.dsl.model.names import called, label_of
 from fairc.runtime.measurement.results import CellResult, MetricValue
 from fairc.runtime.metrics.harm import compare
@@ -73,10 +73,13 @@ class _Result:
 
 
 class Baselines:
-    """The baselines of a plan, as far as their results have been added."""
+    """The baselines of a plan, as far as their results have been added.
 
-    def __init__(self, plan: Plan) -> None:
-        self._harms = plan.harms
+    harms: what compares cells with them.
+    """
+
+    def __init__(self, harms: Sequence[Harm]) -> None:
+        self._harms = harms
         self._found: dict[tuple[str, int], _Result] = {}
 
     def add(self, cell: Cell, result: CellResult) -> None:
