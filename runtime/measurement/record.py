@@ -338,6 +338,16 @@ class Measurement:
         assert isinstance(found, RoundTrips)
         return found
 
+    def at_sender(self, flow: FlowRecord) -> tuple[Packets, Packets] | str:
+        """Return the packets with data that a flow's sender transmitted, and the ACKs that it
+        received; or why they are not known.
+        """
+        if not self.paths.before(flow.plan.bottleneck, flow.plan):
+            return "the bottleneck is on the server itself, whose capture does not see its queue"
+        if flow.watched is None:
+            return "packets were not captured at its sender"
+        return flow.watched.directions(self.cell, flow.plan)
+
     def crossed_bytes(self, flow: FlowRecord, path: Subflow, edges_s: Floats) -> Floats:
         """Return how far the sequence numbers of a path's subflows that crossed its bottleneck grew
         between edges, bytes.

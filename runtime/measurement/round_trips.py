@@ -82,6 +82,20 @@ class SenderCapture:
             np.concatenate([part.last for part in parts]),
         )
 
+    def directions(self, cell: Cell, flow: Flow) -> tuple[Packets, Packets]:
+        """Return the packets with data that a flow's sender transmitted, and those without that it
+        received: its ACKs. Each in order of time.
+
+        Of QUIC, which encrypts what a packet is for, they are all datagrams of each direction.
+        """
+        packets = self._headers.packets
+        tcp = packets.protocol == TCP
+        filled = packets.payload_bytes > 0
+        data, back = packets_of(cell, flow, packets), acks_of(flow, packets)
+        opening = packets.flags & (SYN | RST) > 0
+        acks = np.where(tcp, ~filled & ~opening & (packets.flags & ACK > 0), filled)
+        return packets.select(data & filled), packets.select(back & acks)
+
     def of(
         self,
         cell: Cell,
