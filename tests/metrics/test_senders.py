@@ -21,7 +21,7 @@ FRAME_MS = (1000 + 66) * 8 / 100e3
 
 
 def of_a(metric: str, measurement: Measurement, **options: float) -> dict[str, float | None]:
-    request = MetricRequest(name=metric, sessions=("a",), options=options)
+    request = MetricRequest(name=metric, sessions=("a",), options={**options})
     return {v.metric: v.value for v in METRICS[metric].compute(measurement, request)}
 
 
@@ -37,7 +37,7 @@ def seen(folder: Path, packets: list[Packet]) -> Measurement:
 
 def test_acks_for_each_packet_with_data(tmp_path: Path) -> None:
     """Two ACKs for three segments; a SYN, a reset and what the client asks for are none."""
-    packets = [
+    packets: list[Packet] = [
         Answer(5, 0, flags=SYN),
         Data(6, 0, size=0, flags=SYN | ACK),
         Data(100, 0),
