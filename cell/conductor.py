@@ -28,17 +28,17 @@ from .programs import ENDPOINTS, Programs, find_program, last_words, names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import FrameType
     from typing import Any, TypeVar
 
-    from .document import Document
+    from .document import Document, Forwarder
     from .kernel import Parameter
     from .nodes import Nodes
 
     AnyNodes = TypeVar("AnyNodes", bound=Nodes)
 
-POLICER_PATIENCE_NS = 5_000_000_000
+FORWARDER_PATIENCE_NS = 5_000_000_000
 GRACE_NS = 2_000_000_000
 """For a program to end on SIGTERM."""
 
@@ -139,6 +139,9 @@ class Cell:
             nodes[node["name"]].call(await_carriers, ends)
             if lines := node.get("mptcp"):
                 nodes[node["name"]].run(["ip", "-batch", "-"], lines)
+        if document["tunnels"]:  # nothing reaches the other side before they run
+            programs = Programs(nodes, self.processes, self.clock.now_ns(), self.place)
+            self._take_over(nodes, programs, document["tunnels"])
         system |= {"sysctl": in_force["sysctl"], "offloads": in_force["offloads"]}
         if document["processing_ns"]:
             system["processing"] = {"bound_ns": document["processing_ns"]}
@@ -161,10 +164,7 @@ class Cell:
         programs.start_captures(document["captures"])
         programs.start(document["monitor"])
         programs.start_ready(document["proxies"], document["patience_ns"])
-        programs.start_ready(document["policers"], POLICER_PATIENCE_NS)
-        for policer in document["policers"]:  # from now on the kernel forwards none of its packets
-            rule = ["ip", "rule", "add", "iif", policer["ingress"], "blackhole"]
-            nodes[policer["node"]].run(rule)
+        self._take_over(nodes, programs, document["policers"])
         for program in document["servers"] + document["clients"]:
             programs.start(program)
         changes = LinkChanges(nodes, self.clock, epoch_ns, document["changes"])
@@ -195,7 +195,13 @@ class Cell:
         changes.end()
         tests.end()
         programs.stop_captures(document["captures"])
-        programs.stop(document["policers"])
+        programs.stop([*document["policers"], *document["tunnels"]])
+
+    def _take_over(self, nodes: Nodes, programs: Programs, several: Sequence[Forwarder]) -> None:
+        """Start programs that forward packets, and have the kernel forward none of theirs."""
+        programs.start_ready(several, FORWARDER_PATIENCE_NS)
+        for one in several:
+            nodes[one["node"]].run(["ip", "rule", "add", "iif", one["ingress"], "blackhole"])
 
     def _ends(self) -> tuple[list[str], list[str]]:
         """Return the names of all servers, and of all clients."""
@@ -215,7 +221,8 @@ class Cell:
             limit_ns, limit = min((document["duration_ns"], "duration"), (limit_ns, limit))
         servers, clients = self._ends()
         iperf3 = {test["name"] for test in document["tests"]}
-        others = ["monitor", *names(document["proxies"]), *names(document["policers"])]
+        forwarders = [*document["proxies"], *document["policers"], *document["tunnels"]]
+        others = ["monitor", *names(forwarders)]
         active = set(clients)
         end_ns = epoch_ns + limit_ns
         while self.clock.now_ns() < end_ns:

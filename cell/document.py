@@ -123,8 +123,10 @@ class Program(TypedDict):
     description: dict[str, Any]
 
 
-class Policer(Program):
-    """A policer; the packets of `ingress` are its own, the kernel forwards none of them."""
+class Forwarder(Program):
+    """A policer, or an end of a tunnel; the packets of `ingress` are its own, the kernel forwards
+    none of them.
+    """
 
     ingress: str
 
@@ -180,7 +182,8 @@ class Document(TypedDict):
     """A cell. epoch_ns: on a virtual clock, ns after 1970; null: as soon as all has been started.
 
     lead_ns: from the start of the first program to the epoch. drain_ns: after the end, for what
-    still waits in queues. proxies and policers have `patience_ns` to get ready. modules: (module,
+    still waits in queues. proxies have `patience_ns` to get ready. tunnels: their
+    ends, which run before anything is sent. modules: (module,
     parameter, value).
     window_bytes: the largest socket buffer that the kernel has to allow, 0: none beyond its own.
     slack_ns: how late timers may be. objects: CCAs as BPF struct_ops objects, compressed (zlib), in
@@ -207,7 +210,8 @@ class Document(TypedDict):
     pings: list[Ping]
     monitor: Program
     proxies: list[Program]
-    policers: list[Policer]
+    policers: list[Forwarder]
+    tunnels: list[Forwarder]
     patience_ns: int
     servers: list[Program]
     clients: list[Program]

@@ -63,7 +63,6 @@ MAX_DRAIN_NS = 10_000_000_000
 LEAD_NS = 300_000_000
 LEAD_PER_PROGRAM_NS = 20_000_000
 PROXY_LEAD_NS = 1_000_000_000
-POLICER_PATIENCE_NS = 5_000_000_000
 BROWSER_LEAD_NS = 5_000_000_000  # a browser runs before its first load begins
 IMAGE_LEAD_NS = 8_000_000_000  # its server listens before the first client begins
 
@@ -142,6 +141,7 @@ def expand(
         monitor=roles.monitor(),
         proxies=[program for pep in cell.peps for program in roles.proxies(pep)],
         policers=list(_policers(cell, at)),
+        tunnels=list(_tunnels(cell, at)),
         patience_ns=_proxy_lead_ns(cell),
         servers=[roles.server(flow, cell) for flow in cell.flows if not iperf3.uses(flow)],
         clients=[roles.client(flow, cell) for flow in cell.flows if not iperf3.uses(flow)],
@@ -245,13 +245,24 @@ def _pings(cell: Cell, at: _Lookup) -> Iterator[document.Ping]:
         )
 
 
-def _policers(cell: Cell, at: _Lookup) -> Iterator[document.Policer]:
+def _policers(cell: Cell, at: _Lookup) -> Iterator[document.Forwarder]:
     by_name = {flow.name: flow for flow in cell.flows}
     for policer in cell.policers:
         out = (policer.node, policer.egress)
-        macs = (mac_address(at.peers[out].address), mac_address(at.interfaces[out].address))
         mtu = at.interfaces[policer.node, policer.ingress].mtu
-        yield roles.policer(policer, by_name, macs, mtu)
+        yield roles.policer(policer, by_name, _macs(out, at), mtu)
+
+
+def _tunnels(cell: Cell, at: _Lookup) -> Iterator[document.Forwarder]:
+    for tunnel in cell.tunnels:
+        for own, other in ((tunnel.a, tunnel.b), (tunnel.b, tunnel.a)):
+            ends = at.interfaces[own], at.interfaces[other]
+            yield roles.tunnel_end(tunnel, own[0], ends, _macs(own, at))
+
+
+def _macs(place: Place, at: _Lookup) -> tuple[str, str]:
+    """Return the Ethernet addresses of what leaves by an interface: its neighbour's, its own."""
+    return mac_address(at.peers[place].address), mac_address(at.interfaces[place].address)
 
 
 def mac_address(address: str) -> str:
@@ -366,7 +377,7 @@ def _refuse(made: Document) -> None:
     for node in made["network"]["nodes"]:
         for _ in node_lines(node):
             pass
-    programs = (made["captures"], made["proxies"], made["policers"], made["servers"])
-    for program in [p for several in programs for p in several] + made["clients"]:
+    programs = [*made["captures"], *made["proxies"], *made["servers"], *made["clients"]]
+    for program in (*programs, *made["policers"], *made["tunnels"]):
         if not _FILE.fullmatch(program["name"]):
             raise ValueError(f"not a name: {program['name']!r}")

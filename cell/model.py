@@ -14,6 +14,7 @@ from .links import Interface
 from .numbers import (
     Buffer,
     CodePoint,
+    HeaderBytes,
     InitialWindow,
     Many,
     ModuleSetting,
@@ -175,7 +176,9 @@ class Flow(Part):
     bottleneck: (node, interface) of its data path's slowest egress.
     further_bottlenecks: those of the other paths that it takes in the course of the cell; left out
     where there are none.
-    mtu: the smallest MTU on the paths of its data and acknowledgements; left out where it is 1500.
+    mtu: the smallest MTU on the paths of its data and acknowledgements, less what tunnels add; left
+    out where it is 1500. header_bytes: what tunnels add to each of its packets at its bottleneck;
+    left out where there is none.
     buffer_bytes: send and receive buffer of each connection.
     source: `file:line` of the statement that it comes from.
     declared: the name in the file, `name` unless it is one of several users' flows; users: their
@@ -213,6 +216,7 @@ class Flow(Part):
     bottleneck: Place
     further_bottlenecks: tuple[Place, ...] = field(default=(), metadata=UNLESS_EMPTY)
     mtu: MtuBytes = field(default=MTU, metadata=UNLESS_USUAL)
+    header_bytes: HeaderBytes = field(default=0, metadata=unless(0))
     buffer_bytes: Buffer = BUFFER_BYTES
     source: Line = ""
     declared: Word | Nothing = ""
@@ -235,8 +239,10 @@ class Flow(Part):
 
     @property
     def frame_bytes(self) -> int:
-        """A full packet of this flow in its Ethernet frame, without preamble, bytes."""
-        return frame_bytes(self.mtu)
+        """A full packet of this flow in its Ethernet frame at its bottleneck, without preamble,
+        bytes.
+        """
+        return frame_bytes(self.mtu + self.header_bytes)
 
     @property
     def start_ns(self) -> int:
@@ -360,6 +366,24 @@ class Policer(Part):
     source: Line = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tunnel(Part):
+    """A tunnel between two routers: packets in packets (definition: docs/learn/links.md).
+
+    a, b: the interfaces of the nodes beside the routers that run its ends, whose addresses are
+    those of the packets that carry others. header_bytes: of what carries a packet. ecn: how the two
+    fields of ECN go together (RFC 6040), `copy`: normal mode, `clear`: compatibility mode. source:
+    `file:line` of the statement that it comes from.
+    """
+
+    name: NodeName
+    a: Place
+    b: Place
+    header_bytes: HeaderBytes
+    ecn: Literal["copy", "clear"] = "copy"
+    source: Line = ""
+
+
 @dataclass(frozen=True, slots=True)
 class OwnKernel(Part):
     """A kernel of one's own, by its name and the hash of its program."""
@@ -373,8 +397,8 @@ class Cell(Part):
     """One configuration and one repetition: everything that an engine needs to run it.
 
     id: SHA-256 of the cell's JSON without white space, fields in the schema's order, without `id`,
-    `bindings`, `captures`, `baselines`, every `source`, and `peps` and `policers` where there are
-    none; its first 16 hexadecimal digits.
+    `bindings`, `captures`, `baselines`, every `source`, and `peps`, `policers` and `tunnels` where
+    there are none; its first 16 hexadecimal digits.
     configuration: the same over the bindings, keys sorted; so repetitions share it.
     bindings: swept name -> canonical value. stop: the condition on which the cell ends.
     repetition: the first one times a browser alone.
@@ -406,6 +430,7 @@ class Cell(Part):
     captures: tuple[Capture, ...] = ()
     peps: tuple[Pep, ...] = ()
     policers: tuple[Policer, ...] = field(default=(), metadata=UNLESS_EMPTY)
+    tunnels: tuple[Tunnel, ...] = field(default=(), metadata=UNLESS_EMPTY)
     warmup_ns: TimeNs = 0
     duration_ns: SpanNs | None = None
     deadline_ns: SpanNs

@@ -71,6 +71,7 @@ Small = Annotated[int, Range(0, _INT32)]
 """A parameter of a queueing discipline."""
 
 MtuBytes = Annotated[int, Range(68, 65_535)]
+HeaderBytes = Annotated[int, Range(0, 65_535)]
 """A largest IP packet (RFC 791), bytes."""
 
 TestTime = Annotated[int, Range(1, 86_400)]

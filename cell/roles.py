@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from .document import Policer as PolicerProgram
-from .document import Program
+from .document import Forwarder, Program
 from .frames import frame_bytes
-from .model import SAMPLE_EVERY_NS, Capture, Cell, Flow, Pep, Policer
+from .links import Interface
+from .model import SAMPLE_EVERY_NS, Capture, Cell, Flow, Pep, Policer, Tunnel
 from .seeds import stream_seed
 from .workloads import BulkWorkload, FileWorkload, LoadWorkload, OnOffWorkload, PingWorkload
 
-SNAPLEN = 96
+SNAPLEN, MOST_SNAPLEN = 96, 9_216
 # Packets that a capture holds between two readings, of which one may come late: 250 ms of the
 # smallest frames that pass a bottleneck or that sources with a rate send, and the first windows,
 # within these bounds. A bottleneck's smallest frames are its full ones at 23 times its rate, as
@@ -49,11 +49,16 @@ def capture(capture: Capture, cell: Cell) -> Program:
             "direction": capture.direction,
             "file": f"{capture.name}.{capture.form}",
             "form": capture.form,
-            "snaplen": SNAPLEN,
+            "snaplen": snaplen(cell),
             "ring_packets": ring_packets(cell),
             "every_ns": SAMPLE_EVERY_NS,
         },
     )
+
+
+def snaplen(cell: Cell) -> int:
+    """Return how much of each packet is kept, bytes: its headers behind those of all tunnels."""
+    return min(MOST_SNAPLEN, SNAPLEN + sum(tunnel.header_bytes for tunnel in cell.tunnels))
 
 
 def ring_packets(cell: Cell) -> int:
@@ -133,7 +138,7 @@ def proxies(pep: Pep) -> Iterator[Program]:
 
 def policer(
     policer: Policer, flows: Mapping[str, Flow], macs: tuple[str, str], mtu: int
-) -> PolicerProgram:
+) -> Forwarder:
     """Return a policer.
 
     macs: of what leaves: the neighbour's, and that of the policer's own interface. mtu: of its
@@ -164,13 +169,46 @@ def policer(
         "times": f"{policer.name}.policer.times",
         "read_every_ns": SAMPLE_EVERY_NS,
     }
-    return PolicerProgram(
+    return Forwarder(
         name=f"{policer.name}.policer",
         node=policer.node,
         role="policer",
         description=description,
         ingress=policer.ingress,
     )
+
+
+def tunnel_end(
+    tunnel: Tunnel, node: str, ends: tuple[Interface, Interface], macs: tuple[str, str]
+) -> Forwarder:
+    """Return one end of a tunnel, at a node.
+
+    ends: its interface, and that of the other end. macs: as of a policer.
+    """
+    own, other = ends
+    description = {
+        "tunnel": tunnel.name,
+        "interface": own.name,
+        "next_mac": macs[0],
+        "own_mac": macs[1],
+        "address": own.ip,
+        "peer": other.ip,
+        "mtu": own.mtu,
+        "header_bytes": tunnel.header_bytes,
+        "ecn": tunnel.ecn,
+    }
+    return Forwarder(
+        name=tunnel_log(tunnel, node),
+        node=node,
+        role="tunnel",
+        description=description,
+        ingress=own.name,
+    )
+
+
+def tunnel_log(tunnel: Tunnel, node: str) -> str:
+    """Return the name of an end of a tunnel, at a node: `vpn.left-vpn.tunnel`."""
+    return f"{tunnel.name}.{node}.tunnel"
 
 
 def _image(flow: Flow, side: str) -> Fields:
@@ -319,6 +357,7 @@ def count(cell: Cell) -> int:
         + len(cell.captures)
         + 2 * len(cell.peps)
         + len(cell.policers)
+        + 2 * len(cell.tunnels)
         + 2 * len(cell.flows)
         + len(changing)
     )

@@ -8,12 +8,11 @@ text          a file's bytes to a syntax tree, and the canonical layout of `fair
 loading       source to experiment: what `load` does; imports: what other files declare
 inheritance   an experiment with what it inherits (`extends`)
 checker       tree to experiment, part by part, collecting every error
-unbuilt       what the grammar has and the checker does not understand yet
 grid          axes, cross product, `exclude`, `sample`, `order`, `--where`, `--set`
 expressions   expressions to values, with exact arithmetic
 blocks        the settings of a block, checked against its keys
 scenarios     one configuration to its scenario
-network       a topology to nodes, links, losses, changes, proxies, policers, users
+network       a topology to nodes, links, losses, changes, proxies, policers, tunnels, users
 traffic       a flow to its transport, CCA, options, workload, pages
 results       `measure`, `report` and `claim`
 experiment    the result; its parts are described in model

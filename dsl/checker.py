@@ -42,7 +42,6 @@ from .results.measures import build_measures
 from .scenarios import Builder, Parts, TrafficNames
 from .text import syntax
 from .traffic.services import Services
-from .unbuilt import refusals
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -185,10 +184,6 @@ class Checker:
             for name in _settable(statement)
         }
         self._mentioned = {n for e in declared.values() if e is not chosen for n in mentioned(e)}
-        others = (d for d in self._declarations if not isinstance(d, syntax.Experiment))
-        if unbuilt := list(refusals([*others, experiment])):
-            self._warn_all(unbuilt)
-            return None
         return self._experiment(experiment)
 
     # the parts, in order

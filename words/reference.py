@@ -18,6 +18,7 @@ from .blocks.hosts import HOSTS
 from .blocks.link import LINK
 from .blocks.pep import PEP
 from .blocks.policer import POLICER
+from .blocks.tunnel import TUNNEL
 from .blocks.users import USERS
 from .ccas import QUIC_CCAS, TCP_CCAS
 from .claims import STATISTICS, TRENDS
@@ -43,6 +44,7 @@ BLOCKS: tuple[tuple[str, Registry[Parameter[Any]]], ...] = (
     ("Keys of `users`", USERS),
     ("Keys of `pep`", PEP),
     ("Keys of `policer`", POLICER),
+    ("Keys of `tunnel`", TUNNEL),
     ("Keys of `hosts`", HOSTS),
     ("Keys of `claim`", CLAIM),
 )

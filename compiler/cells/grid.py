@@ -196,7 +196,8 @@ def identity_of(cell: plan.Cell) -> str:
     """
     peps: Any = {"__all__": {"source": True}} if cell.peps else True
     policers: Any = {"__all__": {"source": True}} if cell.policers else True
-    left_out = NOT_IN_IDENTITY | {"peps": peps, "policers": policers}
+    tunnels: Any = {"__all__": {"source": True}} if cell.tunnels else True
+    left_out = NOT_IN_IDENTITY | {"peps": peps, "policers": policers, "tunnels": tunnels}
     return identity(plan.cell_json(cell, left_out))
 
 

@@ -36,6 +36,7 @@ from fairc.compiler.passes.routing import (
     routes,
     warn_of_unused_links,
 )
+from fairc.compiler.passes.tunnels import tunnels
 from fairc.compiler.passes.unrolling import draws, repeating, unrolled
 from fairc.compiler.passes.wiring import Egress, Wiring
 from fairc.dsl.experiment import Experiment
@@ -68,6 +69,7 @@ class RoutedNetwork:
     buffers: Mapping[str, int]
     nodes: tuple[plan.Node, ...]
     captures: tuple[plan.Capture, ...]
+    tunnels: tuple[plan.Tunnel, ...]
 
     def traffic(self, flows: tuple[Flow, ...]) -> Traffic:
         """Return the flows that have a path, and their paths."""
@@ -126,6 +128,7 @@ class Lowering:
             captured=scenario.captures,
             peps=peps,
             policers=policers,
+            tunnels=routed.tunnels,
             warmup_ns=scenario.warmup_ns,
             duration_ns=scenario.duration_ns,
             deadline_ns=deadline_ns(scenario, traffic),
@@ -206,6 +209,7 @@ class Lowering:
             bottleneck=path.bottleneck.place,
             further_bottlenecks=_bottlenecks(path, routed.further[flow.name]),
             mtu=path.mtu,
+            header_bytes=path.header_bytes,
             buffer_bytes=routed.buffers[flow.name],
             source=str(flow.span),
             declared=flow.declared or flow.name,
@@ -260,7 +264,8 @@ def _route(network: Network, flows: tuple[Flow, ...], report: Report) -> RoutedN
     paths = {name: fitting(path, further[name]) for name, path in paths.items()}
     traffic = [(flow, paths[flow.name]) for flow in flows if flow.name in paths]
     everything = [*traffic, *((flow, way) for flow, _ in traffic for way in further[flow.name])]
-    warn_of_unused_links(wiring.network.links, (way for _, way in everything), report)
+    own = wiring.network.links[: wiring.links]
+    warn_of_unused_links(own, (way for _, way in everything), report)
     check_bottlenecks(everything, report)
     queues = size_queues(wiring, paths.values(), (way for _, way in everything), report)
     buffers = size_buffers(everything, queues, report)
@@ -268,7 +273,10 @@ def _route(network: Network, flows: tuple[Flow, ...], report: Report) -> RoutedN
     bottlenecks = {path.bottleneck for _, path in everything if path.bottleneck}
     changes = route_changes(routing, detours, traffic)
     built = nodes(wiring, queues, routes(routing, traffic), changes, bottlenecks)
-    return RoutedNetwork(wiring, paths, further, subflows, queues, buffers, built, captures)
+    carried = tunnels(wiring, traffic, everything, report)
+    return RoutedNetwork(
+        wiring, paths, further, subflows, queues, buffers, built, captures, carried
+    )
 
 
 def _bottlenecks(path: RoutedPath, further: Sequence[RoutedPath]) -> tuple[tuple[str, str], ...]:

@@ -8,6 +8,7 @@ from fairc.words.workloads import Bulk, Iperf3, Load, OnOff, Ping
 
 from .report import Report
 from .routing import Traffic
+from .tunnels import labels
 
 UDP_IP_BYTES = 20 + 8
 # A datagram of QUIC must be able to have 1200 bytes (RFC 9000, section 14).
@@ -32,6 +33,7 @@ def check_packets(traffic: Traffic, report: Report) -> None:
                 f"{smallest}; QUIC here needs {least} for a datagram and {UDP_IP_BYTES} for its"
                 " headers",
                 f"set the MTU to {least + UDP_IP_BYTES}B or more, or use TCP",
+                labels=labels(path),
             )
         elif least and path.mtu > MTU:
             report.warn(
@@ -51,6 +53,7 @@ def check_packets(traffic: Traffic, report: Report) -> None:
                     flow.span,
                     f"`packet` is {packet} bytes, {smallest}",
                     "reduce `packet`, or leave it out to use what the path allows",
+                    labels=labels(path),
                 )
         if transport == "udp" and isinstance(workload, Iperf3):
             _check_whole_datagrams(report, flow, path.mtu, workload)

@@ -4,6 +4,10 @@ Every sender on a flow's path learns the smallest MTU of the remaining path from
 route ... mtu N`), like a path MTU that was discovered earlier (RFC 1191): TCP uses it for its
 segments and announces it, so nothing is ever fragmented or rejected on the way.
 
+What passes both ends of a tunnel takes it: the router sends such packets to the node beside it,
+which carries them to the one at the other end, as packets of these two. On that way nothing knows
+what is inside.
+
 A host is reached at one address, over whatever link is nearest. Where paths change, each address of
 a host with several links stays with its link: it is reached over that one alone.
 """
@@ -16,11 +20,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fairc.compiler import plan
-from fairc.dsl.model import Flow, Link, Path
+from fairc.dsl.model import Flow, Link, Path, Tunnel
 
 from .dynamics import most_bps, most_delay_ns
 from .report import Report
-from .wiring import Egress, Wiring
+from .wiring import Egress, TunnelEnd, Wiring
+
+LEAST_MTU = 576
+"""What every IPv4 host accepts (RFC 791, section 3.1), bytes; a tunnel must leave as much."""
 
 DETOUR_LINKS = 1_000_000
 """What a link that is down counts: nothing but such links is a worse way."""
@@ -35,6 +42,7 @@ class RoutedPath(Path):
 
     server, client: the interfaces whose addresses it runs between.
     bottleneck: the slowest of the data's; None where none has a rate.
+    tunnels: those that it passes. header_bytes: what they add to each packet at the bottleneck.
     """
 
     server: Egress
@@ -42,6 +50,8 @@ class RoutedPath(Path):
     data: tuple[Egress, ...]
     acks: tuple[Egress, ...]
     bottleneck: Egress | None
+    tunnels: tuple[Tunnel, ...]
+    header_bytes: int
 
     @property
     def most_bps(self) -> int:
@@ -63,7 +73,8 @@ Traffic = Sequence[tuple[Flow, RoutedPath]]
 class Routing:
     """Which way packets take.
 
-    homes: host -> the interfaces by whose addresses it is reached. towards: the ways there.
+    homes: host -> the interfaces by whose addresses it is reached. towards: the ways there, and to
+    the ends of tunnels.
     """
 
     wiring: Wiring
@@ -93,6 +104,8 @@ class Routing:
             for several in homes.values()
             for home in several
         }
+        for out in wiring.ends:
+            towards[out] = _towards(wiring, out, False, avoided)
         return cls(wiring, homes, towards)
 
     def between(self, server: str, client: str) -> list[tuple[Egress, Egress, Ways]]:
@@ -105,7 +118,51 @@ class Routing:
                 data, acks = self._way(one, other), self._way(other, one)
                 if data is not None and acks is not None:
                     found.append((one, other, (data, acks)))
-        return sorted(found, key=lambda way: self._length(way[2][0]))
+        found.sort(key=lambda way: self._length(way[2][0]))
+        if not self.wiring.tunnels:
+            return found
+        return [
+            (one, other, (self._carried(data, other), self._carried(acks, one)))
+            for one, other, (data, acks) in found
+        ]
+
+    def tunnel(self, node: str, home: Egress) -> TunnelEnd | None:
+        """Return the end of the tunnel at a node that packets to an address take, or None.
+
+        Of several, it is the one that leads furthest.
+        """
+        ends = {
+            end.far[0].node: end
+            for end in self.wiring.tunnels.get(node, ())
+            if end.far[1] is not home  # what is carried to the other end is in the tunnel already
+        }
+        furthest = None
+        while ends and node != home.node and node in self.towards[home]:
+            furthest = ends.get(node, furthest)
+            node = self.wiring.peer(self.towards[home][node]).node
+        return furthest
+
+    def _carried(self, way: tuple[Egress, ...], home: Egress) -> tuple[Egress, ...]:
+        """Return the egresses of a way with those of the tunnels that it takes."""
+        made: list[Egress] = []
+        beyond = ""  # the router at which the packet is taken out
+        for egress in way:
+            if beyond and egress.node != beyond:
+                continue
+            beyond = ""
+            end = self.tunnel(egress.node, home)
+            if end is None:
+                made.append(egress)
+                continue
+            into, out = end.far
+            made += [end.into, end.out]
+            across = [self.towards[out][egress.node]]
+            while across[-1] is not into:
+                across.append(self.towards[out][self.wiring.peer(across[-1]).node])
+            made += self._carried(tuple(across), out)
+            made.append(out)
+            beyond = into.node
+        return tuple(made)
 
     def loses_answers(self, flows: Iterable[Flow]) -> bool:
         """Whether a client with several links sends from an address that is not the one that
@@ -144,6 +201,37 @@ Ways = tuple[tuple[Egress, ...], tuple[Egress, ...]]
 """The egresses that data and acks pass."""
 
 
+def headers(way: Sequence[Egress], wiring: Wiring) -> list[int]:
+    """Return how much tunnels add to a packet as it leaves by each egress of a way, bytes."""
+    inside: list[Tunnel] = []
+    found: list[int] = []
+    for egress in way:
+        end = wiring.ends.get(egress)
+        if end is not None:
+            if end.tunnel in inside:
+                inside.remove(end.tunnel)
+            else:
+                inside.append(end.tunnel)
+        found.append(sum(tunnel.header_bytes for tunnel in inside))
+    return found
+
+
+def room(way: Sequence[Egress], wiring: Wiring) -> list[int]:
+    """Return the largest packet that fits through each egress of a way, what tunnels add to it left
+    out, bytes.
+    """
+    found: list[int] = []
+    before = 0
+    for egress, added in zip(way, headers(way, wiring), strict=True):
+        largest = egress.interface.mtu - added
+        end = wiring.ends.get(egress)
+        if end is not None and added > before and end.tunnel.mtu is not None:
+            largest = min(largest, end.tunnel.mtu - before)
+        found.append(largest)
+        before = added
+    return found
+
+
 def find_paths(flows: Iterable[Flow], routing: Routing, report: Report) -> dict[str, RoutedPath]:
     """Return the path of each flow by its name; report a flow that has none.
 
@@ -164,12 +252,14 @@ def find_paths(flows: Iterable[Flow], routing: Routing, report: Report) -> dict[
         else:
             found[flow.name] = ways[0]
     crossing = Counter(egress for _, _, (data, _) in found.values() for egress in data)
-    return {name: _routed(*way, crossing) for name, way in found.items()}
+    wiring = routing.wiring
+    return {name: _routed(*way, crossing, wiring) for name, way in found.items()}
 
 
 def all_paths(flow: Flow, routing: Routing) -> list[RoutedPath]:
     """Return the paths between all addresses of a flow's hosts, the best first."""
-    return [_routed(*way, Counter()) for way in routing.between(flow.server, flow.client)]
+    ways = routing.between(flow.server, flow.client)
+    return [_routed(*way, Counter(), routing.wiring) for way in ways]
 
 
 def moved(path: RoutedPath, routing: Routing) -> RoutedPath:
@@ -178,18 +268,20 @@ def moved(path: RoutedPath, routing: Routing) -> RoutedPath:
         if (server, client) == (path.server, path.client):
             if ways == (path.data, path.acks):
                 return path
-            return _routed(server, client, ways, Counter())
+            return _routed(server, client, ways, Counter(), routing.wiring)
     raise AssertionError("what was reached once is, if only over links that are down")
 
 
 def _routed(
-    server: Egress, client: Egress, ways: Ways, crossing: Mapping[Egress, int]
+    server: Egress, client: Egress, ways: Ways, crossing: Mapping[Egress, int], wiring: Wiring
 ) -> RoutedPath:
     data, acks = ways
     egresses, shaped = (*data, *acks), [egress for egress in data if egress.rate_bps]
     slowest = min(shaped, key=lambda each: (each.rate_bps, -crossing[each]), default=None)
+    added = dict(zip(data, headers(data, wiring), strict=True))
+    tunnels = (wiring.ends[egress].tunnel for egress in egresses if egress in wiring.ends)
     return RoutedPath(
-        mtu=min([egress.interface.mtu for egress in egresses]),
+        mtu=max(LEAST_MTU, min(min(room(way, wiring)) for way in ways)),
         rate_bps=slowest.rate_bps if slowest else 0,
         base_rtt_ns=sum([egress.delay_ns for egress in egresses]),
         server=server,
@@ -197,6 +289,8 @@ def _routed(
         data=data,
         acks=acks,
         bottleneck=slowest,
+        tunnels=tuple(dict.fromkeys(tunnels)),
+        header_bytes=added[slowest] if slowest else 0,
     )
 
 
@@ -222,8 +316,10 @@ def routes(routing: Routing, traffic: Traffic) -> dict[str, list[plan.Route]]:
         for home, towards in routing.towards.items():
             if name == home.node or name not in towards:
                 continue
-            if home.address != wiring.peer(towards[name]).address:  # else it is the neighbour
-                add(name, f"{home.address}/32", towards[name])
+            end = routing.tunnel(name, home)
+            egress = towards[name] if end is None else end.into
+            if home.address != wiring.peer(egress).address:  # else it is the neighbour
+                add(name, f"{home.address}/32", egress)
     for pep in wiring.network.peps:
         for node, other in ((pep.gateway, pep.terminal), (pep.terminal, pep.gateway)):
             across = between(wiring, node, other)
@@ -236,10 +332,12 @@ def routes(routing: Routing, traffic: Traffic) -> dict[str, list[plan.Route]]:
             first = way[0]
             if len(routing.homes[first.node]) > 1:  # the way of its own address
                 add(first.node, f"{home.address}/32", first)
+            carried, largest = headers(way, wiring), room(way, wiring)
             for number, egress in enumerate(way):
-                further = [other.interface.mtu for other in way[number:]]
-                mtu = min(further) if number else path.mtu
-                if mtu < egress.interface.mtu and wiring.kinds[egress.node] != "hop":
+                mtu = min(largest[number:]) if number else path.mtu
+                if carried[number] or wiring.kinds[egress.node] == "hop":
+                    continue  # there it is no packet of the flow that is routed
+                if mtu < egress.interface.mtu:
                     add(egress.node, f"{home.address}/32", egress, mtu)
     return {name: list(by_destination.values()) for name, by_destination in found.items()}
 

@@ -9,6 +9,9 @@ holds. Where frames are transmitted: passes/nodes.py.
 Where a direction of a link is policed, its shaper and queue are on a separate hop next to the
 router (`a-policer`), whose program forwards the packets of one direction, before the queue.
 
+A tunnel has a node at each end, next to the router (`a-vpn`, of `vpn`) and with this one link. Its
+program takes the packets that the router sends it and gives them back, carried or taken out.
+
 Where proxies split connections at the ends of a link, shaper and queue are on separate hops next
 to them (`a-modem`), so that their packets can be captured before the queue, and their stack never
 sees it.
@@ -17,12 +20,13 @@ sees it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from typing import Literal
 
+from fairc.cell.links import Impairment
 from fairc.compiler import plan
-from fairc.dsl.model import Direction, Link, Network, TokenBucket
+from fairc.dsl.model import Direction, Link, Network, TokenBucket, Tunnel
 
 from .dynamics import rate_changes
 from .hops import Densest, hop, is_changed
@@ -78,16 +82,33 @@ class Egress:
         return self.way.delay_ns if self.part == "hop" else 0
 
 
+@dataclass(frozen=True, slots=True)
+class TunnelEnd:
+    """One end of a tunnel: the router, and the node beside it that runs the program.
+
+    into, out: the egresses from the router to this node, and back. far: those of the other end, in
+    the same order.
+    """
+
+    tunnel: Tunnel
+    into: Egress
+    out: Egress
+    far: tuple[Egress, Egress]
+
+
 class Wiring:
     """The nodes of a network, hops included, and what leads from one to the next.
 
-    network: what is wired.
+    network: what is wired; behind its own links it has one for each end of a tunnel.
+    links: how many of its links are its own.
+    tunnels: router -> the ends of tunnels there. ends: of tunnels, by their egresses `out`.
     kinds: node -> its kind.
     egresses: node -> its egresses, in the order of the links.
     cables: as in the plan.
     """
 
     def __init__(self, network: Network) -> None:
+        self.links = len(network.links)
         self.network = network
         self.kinds: dict[str, Kind] = {node.name: node.kind for node in network.nodes}
         self.egresses: dict[str, list[Egress]] = {node.name: [] for node in network.nodes}
@@ -97,6 +118,10 @@ class Wiring:
         proxied = {frozenset((pep.terminal, pep.gateway)) for pep in network.peps}
         for index, link in enumerate(network.links):
             self._add_link(index, link, frozenset((link.a, link.b)) in proxied)
+        self.tunnels: dict[str, list[TunnelEnd]] = {}
+        self.ends: dict[Egress, TunnelEnd] = {}
+        for tunnel in network.tunnels if network.links else ():
+            self._add_tunnel(tunnel)
 
     def __iter__(self) -> Iterator[Egress]:
         """Yield every egress, node by node."""
@@ -135,6 +160,28 @@ class Wiring:
             self._add_cable(index, link, left, right, queued)
         if right != link.b:
             self._add_cable(index, link, right, link.b)
+
+    def _add_tunnel(self, tunnel: Tunnel) -> None:
+        """Add the nodes and cables of a tunnel; they are wide enough for all packets."""
+        mtu = max(way.mtu for link in self.network.links for way in (link.forward, link.backward))
+        places: list[tuple[Egress, Egress]] = []
+        for router in (tunnel.a, tunnel.b):
+            node = self._add_hop(f"{router}-{tunnel.name}")
+            way = Direction(
+                rate_bps=None,
+                impairment=Impairment(),
+                queue=self.network.links[0].forward.queue,
+                span=tunnel.span,
+                mtu=mtu,
+            )
+            link = Link(router, node, way, way, tunnel.span)
+            self.network = replace(self.network, links=(*self.network.links, link))
+            self._add_cable(len(self.network.links) - 1, link, router, node)
+            places.append((self.egresses[router][-1], self.egresses[node][-1]))
+        for (into, out), far in zip(places, places[::-1], strict=True):
+            end = TunnelEnd(tunnel, into, out, far)
+            self.tunnels.setdefault(into.node, []).append(end)
+            self.ends[out] = end
 
     def _add_hop(self, wanted: str) -> str:
         """Add a hop; `a-b`, which no name in the language can be, and `a-b-2`, ..."""

@@ -31,6 +31,7 @@ from fairc.cell.model import (
     RouteChange,
     Subflow,
     TransportOptions,
+    Tunnel,
 )
 from fairc.cell.queues import (
     BandQueue,
@@ -151,6 +152,7 @@ __all__ = [
     "Subflow",
     "TokenBucket",
     "TransportOptions",
+    "Tunnel",
     "VideoWorkload",
     "Workload",
     "cell_json",

@@ -12,6 +12,7 @@ from socket import inet_aton
 
 from fairc.cell.links import Interface
 from fairc.cell.model import Cell, Flow, Node
+from fairc.cell.roles import tunnel_log
 from fairc.cell.workloads import LoadWorkload
 from fairc.words.ccas import QUIC_CCAS, TCP_CCAS, CcaParameter
 
@@ -22,6 +23,8 @@ RESERVED = frozenset({"all", "default", "lo"})
 
 LOGS = frozenset({"changes", "monitor"})
 """What else writes a log, apart from captures and the programs of flows."""
+
+LEAST_HEADER_BYTES = 20
 
 USUAL_WINDOW = 10
 """Linux's default initial window; any other needs its own route from the server to the client."""
@@ -44,7 +47,7 @@ def contradiction(cell: Cell) -> str:
     ends = {(node.name, end.name): end for node in cell.nodes for end in node.interfaces}
     owners = {end.address.partition("/")[0]: place[0] for place, end in ends.items()}
     parts = Parts({node.name: node for node in cell.nodes}, ends, owners)
-    for check in (_network, _flows, _peps, _policers, _captures):
+    for check in (_network, _flows, _peps, _policers, _tunnels, _captures):
         if why := check(cell, parts):
             return why
     return ""
@@ -219,6 +222,27 @@ def _policers(cell: Cell, parts: Parts) -> str:
     return ""
 
 
+def _tunnels(cell: Cell, parts: Parts) -> str:
+    """Report what is wrong with tunnels: each end is the one interface of a hop of its own."""
+    if len({tunnel.name for tunnel in cell.tunnels}) != len(cell.tunnels):
+        return "two tunnels have the same name"
+    places = [place for tunnel in cell.tunnels for place in (tunnel.a, tunnel.b)]
+    if len(set(places)) != len(places):
+        return "two ends of tunnels are at the same interface"
+    for tunnel in cell.tunnels:
+        for place in (tunnel.a, tunnel.b):
+            node = parts.nodes.get(place[0])
+            if (
+                node is None
+                or node.kind != "hop"
+                or [i.name for i in node.interfaces] != [place[1]]
+            ):
+                return f"an end of the tunnel `{tunnel.name}` is not the one interface of a hop"
+        if tunnel.header_bytes < LEAST_HEADER_BYTES:
+            return f"the header of the tunnel `{tunnel.name}` is smaller than that of IPv4"
+    return ""
+
+
 def _captures(cell: Cell, parts: Parts) -> str:
     """Report what is wrong with captures."""
     if cell.captured == "none":
@@ -235,6 +259,7 @@ def _captures(cell: Cell, parts: Parts) -> str:
     others = {f"{flow.name}.{side}" for flow in cell.flows for side in ("server", "client")}
     others |= {f"{pep.name}.{side}" for pep in cell.peps for side in ("terminal", "gateway")}
     others |= {f"{policer.name}.policer" for policer in cell.policers}
+    others |= {tunnel_log(t, node) for t in cell.tunnels for node, _ in (t.a, t.b)}
     others |= LOGS
     if not others.isdisjoint([capture.name for capture in cell.captures]):
         return "a capture and a program have the same name, and so the same log"

@@ -9,7 +9,7 @@ From the smallest part to the whole:
 
     queues      queues and sizes
     links       rate, delay and losses of a link, and how they change
-    network     nodes, links, proxies
+    network     nodes, links, proxies, tunnels
     workloads   what all workloads share; words/workloads defines each of them; web pages
     flows       who sends what to whom
     requests    axes, metrics, figures, precision; claims: what the run is to decide
@@ -27,7 +27,7 @@ from .links import (
     Trace,
     Transmit,
 )
-from .network import Link, Network, Node, Pep
+from .network import Link, Network, Node, Pep, Tunnel, TunnelEcn
 from .queues import Queue
 from .requests import Input, MetricRequest
 from .scenarios import Configuration, Count, Scenario
@@ -60,5 +60,7 @@ __all__ = [
     "Trace",
     "Transmit",
     "Transport",
+    "Tunnel",
+    "TunnelEcn",
     "Workload",
 ]

@@ -1,4 +1,4 @@
-"""Nodes, the links between them, and proxies."""
+"""Nodes, the links between them, proxies and tunnels."""
 
 from __future__ import annotations
 
@@ -52,6 +52,30 @@ class Pep:
     span: Span
 
 
+TunnelEcn = Literal["copy", "clear"]
+"""What a tunnel does with ECN: normal mode and compatibility mode of RFC 6040."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tunnel:
+    """Packets that pass one router and then the other, either way, are carried between them in
+    packets of the two ends.
+
+    header_bytes: of what carries them. mtu: the largest packet inside, bytes; None: what the path
+    leaves. mtu_given: where the file says so. header_given: where it gives the header.
+    """
+
+    name: str
+    a: str
+    b: str
+    header_bytes: int
+    ecn: TunnelEcn
+    mtu: int | None
+    mtu_given: Span | None
+    header_given: Span
+    span: Span
+
+
 @dataclass(frozen=True, slots=True)
 class Network:
     """Nodes and links of one configuration.
@@ -67,3 +91,4 @@ class Network:
     peps: tuple[Pep, ...] = ()
     pairs: bool = False
     own: tuple[Link, ...] = ()
+    tunnels: tuple[Tunnel, ...] = ()

@@ -98,7 +98,9 @@ def expand(
             added += [replace(nodes[old], name=new) for old, new in names.items()]
             links += _copies(network, names)
     kept = [node for node in network.nodes if node.name not in gone]
-    return model.Network((*kept, *added), tuple(links), network.span, network.peps)
+    return model.Network(
+        (*kept, *added), tuple(links), network.span, network.peps, tunnels=network.tunnels
+    )
 
 
 def _copies(network: model.Network, names: Mapping[str, str]) -> Iterator[model.Link]:
@@ -209,7 +211,8 @@ def network_on_machine(network: model.Network) -> model.Network:
     Raises CompileError for two nodes with one name.
     """
     names = {node.name: on_machine(node.name) for node in network.nodes}
-    if all(name == label for label, name in names.items()):
+    devices = [p.name for p in network.peps] + [tunnel.name for tunnel in network.tunnels]
+    if all(on_machine(name) == name for name in (*names, *devices)):
         return network
     first: dict[str, model.Node] = {}
     for node in network.nodes:
@@ -235,6 +238,10 @@ def network_on_machine(network: model.Network) -> model.Network:
                 gateway=names[pep.gateway],
             )
             for pep in network.peps
+        ),
+        tunnels=tuple(
+            replace(tunnel, name=on_machine(tunnel.name), a=names[tunnel.a], b=names[tunnel.b])
+            for tunnel in network.tunnels
         ),
     )
 

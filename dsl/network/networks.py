@@ -35,6 +35,7 @@ from .groups import CLIENT, SERVER
 from .impairments import impairment_of
 from .peps import peps
 from .policers import place_policers
+from .tunnels import tunnels
 
 Report = Callable[[Diagnostic], None]
 
@@ -99,7 +100,10 @@ def build_network(
     with gather.attempt():
         _refuse_policed(own)
     pairs: tuple[model.Pep, ...] = ()
+    carried: tuple[model.Tunnel, ...] = ()
     if not gather.found:
+        with gather.attempt():
+            carried = tunnels(layers, nodes)
         with gather.attempt():
             pairs = peps(layers, nodes, links)
         with gather.attempt():
@@ -109,7 +113,7 @@ def build_network(
         with gather.attempt():
             fail("empty-topology", "this topology has no nodes", body.span)
     gather.finish()
-    return model.Network(tuple(nodes.values()), links, body.span, pairs, has_pairs, own)
+    return model.Network(tuple(nodes.values()), links, body.span, pairs, has_pairs, own, carried)
 
 
 def _refuse_policed(own: Sequence[model.Link]) -> None:

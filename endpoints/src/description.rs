@@ -6,6 +6,7 @@ pub mod udp;
 pub use crate::json::{read, Description};
 
 use crate::json::{described, or_null, text, whole, whole_or_null};
+use crate::network::ip::mac;
 use crate::options::TransportOptions;
 use crate::request::MAX_CONNECTIONS;
 use crate::tcp::fetch::Dial;
@@ -20,6 +21,15 @@ pub(crate) use crate::workload::SHORTEST_PERIOD;
 const MAX_SNAPLEN: i64 = 9_216;
 /// More than the kernel would find memory for.
 const MAX_RING: i64 = 1 << 20;
+
+/// Reads an Ethernet address.
+///
+/// # Errors
+/// What is no such address.
+pub fn mac_address<'de, D: Deserializer<'de>>(from: D) -> Result<[u8; 6], D::Error> {
+    let word = text(from)?;
+    mac(&word).map_err(|_| D::Error::custom(format!("is `{word}`, not an Ethernet address")))
+}
 
 /// Of role `tcp-server`.
 #[derive(Debug, Deserialize)]

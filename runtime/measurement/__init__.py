@@ -5,8 +5,8 @@ and `tc` wrote, `paths` knows the routes, `matching`, `replay` and `queues` foll
 bottleneck, `qlog` checks what a QUIC server traced, `iperf3` reads that program's JSON and
 `iperf3_clock` dates it, `selection` says which packets are whose, `slots` apportions bytes to time,
 `loads` and `arrivals` follow page loads, `peps` follows split connections, `policers` and
-`policing` follow policed packets; `record` holds all of it, put together by `loading`; `series`,
-`pages` and `buckets` are kept.
+`policing` follow policed packets, `tunnels` reads what their ends say; `record` holds all of it,
+put together by `loading`; `series`, `pages` and `buckets` are kept.
 """
 
 from .artefacts import ArtefactError

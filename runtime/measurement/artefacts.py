@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from . import pcap
@@ -103,10 +104,10 @@ class Artefacts:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ArtefactError(f"cell.json is not as documented: {error!r}") from None
 
-    def capture(self, name: str) -> pcap.Capture:
-        """Return the packets of `<name>.pcap`."""
+    def capture(self, name: str, headers: pcap.Headers = MappingProxyType({})) -> pcap.Capture:
+        """Return the packets of `<name>.pcap`. headers: of tunnels."""
         try:
-            return pcap.parse(self.content(f"{name}.pcap"))
+            return pcap.parse(self.content(f"{name}.pcap"), headers)
         except pcap.PcapError as error:
             raise ArtefactError(f"{name}.pcap is not a capture: {error}") from None
 

@@ -22,6 +22,7 @@ from . import (
     queues,
     round_trips,
     token_buckets,
+    tunnels,
 )
 from .artefacts import NS, ArtefactError, Artefacts, Ending, field
 from .paths import PathError, Paths, Place
@@ -39,7 +40,10 @@ def load(cell: Cell, folder: Path) -> Measurement:
     if ending.ended_by == "failed":
         raise ArtefactError(f"the cell's script failed: {'; '.join(ending.notes)}")
     # Those at senders are read when they are wanted: only `rtt` needs them.
-    captures = {c.name: artefacts.capture(c.name) for c in cell.captures if c.point != "sender"}
+    headers = tunnels.headers(cell)
+    captures = {
+        c.name: artefacts.capture(c.name, headers) for c in cell.captures if c.point != "sender"
+    }
     watched = {
         node: round_trips.watched(artefacts, cell, node) for node in {f.server for f in cell.flows}
     }
@@ -76,6 +80,7 @@ def load(cell: Cell, folder: Path) -> Measurement:
         processing=processing.load(artefacts, cell),
         policers=policing,
         token_buckets=buckets,
+        tunnels=tunnels.load(artefacts, cell),
     )
 
 

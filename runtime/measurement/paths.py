@@ -9,7 +9,7 @@ from functools import cached_property
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from types import MappingProxyType
 
-from fairc.compiler.plan import Cell, Flow, Impairment, Interface, Node, Subflow
+from fairc.compiler.plan import Cell, Flow, Impairment, Interface, Node, Subflow, Tunnel
 
 Place = tuple[str, str]  # (node, interface)
 
@@ -36,6 +36,15 @@ class Paths:
     def _peers(self) -> dict[Place, Place]:
         pairs = [(cable.a, cable.b) for cable in self.cell.cables]
         return {**dict(pairs), **{b: a for a, b in pairs}}
+
+    @cached_property
+    def _tunnels(self) -> dict[Place, tuple[int, int, Tunnel]]:
+        """The ends of tunnels: the address of each, that of the other end, and the tunnel."""
+        found: dict[Place, tuple[int, int, Tunnel]] = {}
+        for tunnel in self.cell.tunnels:
+            a, b = (int(IPv4Address(self.interfaces[end].ip)) for end in (tunnel.a, tunnel.b))
+            found |= {tunnel.a: (a, b, tunnel), tunnel.b: (b, a, tunnel)}
+        return found
 
     @cached_property
     def interfaces(self) -> dict[Place, Interface]:
@@ -113,7 +122,20 @@ class Paths:
         if (start := (node, destination, at_ns)) in self._ways:
             return self._ways[start]
         places: list[Place] = []
-        while (interface := self.egress(node, destination, at_ns)) is not None:
+        towards = [destination]  # and the far ends of tunnels that it is in
+        while True:
+            end = self._at_end(node)
+            if end is not None:
+                interface: str | None = end[1]
+                own, other, _ = self._tunnels[end]
+                if towards[-1] == own:
+                    towards.pop()
+                else:
+                    towards.append(other)
+            else:
+                interface = self.egress(node, towards[-1], at_ns)
+            if interface is None:
+                break
             place = (node, interface)
             if place in places or place not in self._peers:
                 raise PathError(f"no route to {IPv4Address(destination)} behind {node}")
@@ -123,6 +145,29 @@ class Paths:
             raise PathError(f"{node} has no route to {IPv4Address(destination)}")
         self._ways[start] = tuple(places)
         return self._ways[start]
+
+    def _at_end(self, node: str) -> Place | None:
+        """Return the end of a tunnel that a node runs, or None."""
+        return next((place for place in self._tunnels if place[0] == node), None)
+
+    def tunnel_at(self, place: Place) -> Tunnel | None:
+        """Return the tunnel one of whose ends sends by an interface, or None."""
+        return self._tunnels[place][2] if place in self._tunnels else None
+
+    def added_bytes(self, way: Sequence[Place]) -> list[int]:
+        """Return how much tunnels add to a packet as it leaves by each interface of a way from a
+        host, bytes.
+        """
+        inside: list[Tunnel] = []
+        found: list[int] = []
+        for place in way:
+            tunnel = self.tunnel_at(place)
+            if tunnel is not None and tunnel in inside:
+                inside.remove(tunnel)
+            elif tunnel is not None:
+                inside.append(tunnel)
+            found.append(sum(tunnel.header_bytes for tunnel in inside))
+        return found
 
     def of(self, flow: Flow, at_ns: int | None = None) -> tuple[Place, ...]:
         """Return the egress interfaces of a flow's data, from its server to its client."""
@@ -200,11 +245,14 @@ class Paths:
 
     def transmission_s(self, places: tuple[Place, ...], frame_bytes: int) -> float:
         """Return how long the links that begin at these interfaces take to send a frame, one after
-        the other, s.
+        the other, s; places: of a way from a host.
         """
-        shapers = (self.interfaces[place].shaper for place in places)
-        rates_bps = [each.rate_bps for each in shapers if each and each.transmitter]
-        return sum(8 * frame_bytes / rate_bps for rate_bps in rates_bps)
+        taken_s = 0.0
+        for place, added in zip(places, self.added_bytes(places), strict=True):
+            shaper = self.interfaces[place].shaper
+            if shaper and shaper.transmitter:
+                taken_s += 8 * (frame_bytes + added) / shaper.rate_bps
+        return taken_s
 
 
 def max_min(

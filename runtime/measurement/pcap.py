@@ -7,9 +7,10 @@ that were kept. Fields that a packet does not have, or that the snap length cut 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,8 @@ UInt8s = NDArray[np.uint8]
 Int64s = NDArray[np.int64]
 
 ETHERNET = 1
-ICMP, TCP, UDP = 1, 6, 17
+ICMP, TCP, UDP, CARRIED = 1, 6, 17, 253
+"""Protocols of IP; CARRIED: another packet, in a tunnel (endpoints/src/tunnel)."""
 FIN, SYN, RST, PSH, ACK, ECE, CWR = 1, 2, 4, 8, 16, 64, 128
 
 # The first four bytes of a file: byte order and nanoseconds per unit of the fraction.
@@ -59,6 +61,10 @@ class Packets:
     UDP. ts_value, ts_echo: TCP timestamps (RFC 7323). payload_digest: of the first DIGEST_BYTES
     bytes of a UDP datagram's payload, or as many of them as were captured. tos: the byte of IPv4
     that has the DSCP (upper six bits, RFC 2474) and ECN (lower two, RFC 3168).
+
+    Of a packet in a tunnel, frame_bytes, ip_bytes and tos are those of what carries it, and all
+    others its own. towards: the address to which routers send it, which is that of what carries it.
+    own_tos: its own.
     """
 
     time_ns: Int64s
@@ -79,6 +85,8 @@ class Packets:
     ts_echo: Int64s
     payload_digest: Int64s
     tos: Int64s
+    towards: Int64s
+    own_tos: Int64s
 
     def __len__(self) -> int:
         return len(self.time_ns)
@@ -107,13 +115,20 @@ class Capture:
     cut_bytes: int
 
 
+Headers = Mapping[tuple[int, int], int]
+"""Between which addresses tunnels carry packets, and the length of the header that they add."""
+
+
 def read(path: Path) -> Capture:
     """Read a capture file. Raises OSError, and PcapError for what is not a classic pcap."""
     return parse(path.read_bytes())
 
 
-def parse(data: bytes) -> Capture:
-    """Read the bytes of a capture file. Raises PcapError for what is not a classic pcap."""
+def parse(data: bytes, headers: Headers = MappingProxyType({})) -> Capture:
+    """Read the bytes of a capture file. Raises PcapError for what is not a classic pcap.
+
+    headers: of tunnels.
+    """
     if len(data) < _HEADER_BYTES:
         raise PcapError(f"it has {len(data)} bytes, a capture has at least {_HEADER_BYTES}")
     try:
@@ -125,7 +140,7 @@ def parse(data: bytes) -> Capture:
         raise PcapError(f"its link type is {link}, not Ethernet (1)")
     offsets, end = _record_offsets(data, order)
     buffer = np.frombuffer(data + bytes(_PADDING), np.uint8)
-    return Capture(_columns(buffer, offsets, order, tick_ns), len(data) - end)
+    return Capture(_columns(buffer, offsets, order, tick_ns, headers), len(data) - end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +240,9 @@ class _Bytes:
         return np.where(present, value, 0)
 
 
-def _columns(buffer: UInt8s, offsets: Int64s, order: str, tick_ns: int) -> Packets:
+def _columns(
+    buffer: UInt8s, offsets: Int64s, order: str, tick_ns: int, headers: Headers
+) -> Packets:
     # Four bytes of the buffer as one word, starting at every byte.
     words = np.ndarray((len(buffer) - 3,), order + "u4", buffer, strides=(1,))
     heads = np.stack([words[offsets + at] for at in (0, 4, 8, 12)], axis=1).astype(np.int64)
@@ -234,9 +251,12 @@ def _columns(buffer: UInt8s, offsets: Int64s, order: str, tick_ns: int) -> Packe
     every = np.ones(len(offsets), np.bool_)
 
     ip = frame + _ETHERNET_BYTES
-    first = read(ip, 1, every)
-    ipv4 = (read(frame + 12, 2, every) == _ETHERTYPE_IPV4) & (first >> 4 == 4)
-    header_bytes = (first & 15) * 4
+    ipv4 = (read(frame + 12, 2, every) == _ETHERTYPE_IPV4) & (read(ip, 1, every) >> 4 == 4)
+    frame_ip_bytes, tos, towards = (
+        read(ip + at, width, ipv4) for at, width in ((2, 2), (1, 1), (16, 4))
+    )
+    ip = _inside(read, ip, ipv4, headers)
+    header_bytes = (read(ip, 1, ipv4) & 15) * 4
     ip_bytes = read(ip + 2, 2, ipv4)
     fragment = read(ip + 6, 2, ipv4) & 0x1FFF
     protocol = read(ip + 9, 1, ipv4)
@@ -253,7 +273,7 @@ def _columns(buffer: UInt8s, offsets: Int64s, order: str, tick_ns: int) -> Packe
     return Packets(
         time_ns=heads[:, 0] * 1_000_000_000 + heads[:, 1] * tick_ns,
         frame_bytes=heads[:, 3],
-        ip_bytes=ip_bytes,
+        ip_bytes=frame_ip_bytes,
         source=read(ip + 12, 4, ipv4),
         destination=read(ip + 16, 4, ipv4),
         protocol=protocol,
@@ -270,8 +290,30 @@ def _columns(buffer: UInt8s, offsets: Int64s, order: str, tick_ns: int) -> Packe
         payload_digest=_digests(
             buffer, transport + 8, np.minimum(ip + ip_bytes, frame + heads[:, 2]), udp
         ),
-        tos=read(ip + 1, 1, ipv4),
+        tos=tos,
+        towards=towards,
+        own_tos=read(ip + 1, 1, ipv4),
     )
+
+
+def _inside(
+    read: Callable[[Int64s, int, NDArray[np.bool_]], Int64s],
+    ip: Int64s,
+    ipv4: NDArray[np.bool_],
+    headers: Headers,
+) -> Int64s:
+    """Return where each packet's own header begins, behind those of tunnels.
+
+    A tunnel may lead through others, so the loop runs once for each that is in another.
+    """
+    for _ in headers:
+        carried = ipv4 & (read(ip + 9, 1, ipv4) == CARRIED)
+        if not carried.any():
+            break
+        source, destination = read(ip + 12, 4, carried), read(ip + 16, 4, carried)
+        for (a, b), length in headers.items():
+            ip = np.where(carried & (source == a) & (destination == b), ip + length, ip)
+    return ip
 
 
 def _digests(buffer: UInt8s, start: Int64s, end: Int64s, present: NDArray[np.bool_]) -> Int64s:
@@ -288,7 +330,8 @@ def _digests(buffer: UInt8s, start: Int64s, end: Int64s, present: NDArray[np.boo
     for first in range(0, int(left.max(initial=0)), 8):
         inside = np.clip(left - first, 0, 8)
         word = words[np.where(inside > 0, at + first, 0)] & _FIRST_BYTES[inside]
-        digest = absorb(digest, word)
+        # A datagram's digest must not depend on how long others of its capture are.
+        digest = np.where(inside > 0, absorb(digest, word), digest)
     digests[rows] = digest.view(np.int64)
     return digests
 

@@ -323,7 +323,7 @@ def _bound_for(
     stages = [None, *(round(each.at_s * 1e9) for each in moved)]
     t_s = (packets.time_ns - epoch_ns).astype(np.float64) * 1e-9
     stage = np.searchsorted(np.array([each.end_s for each in moved]), t_s, side="right")
-    addresses, which = np.unique(packets.destination, return_inverse=True)
+    addresses, which = np.unique(packets.towards, return_inverse=True)
     ours = np.array(
         [[paths.egress(node, int(a), at_ns) == interface for a in addresses] for at_ns in stages],
         np.bool_,

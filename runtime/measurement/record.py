@@ -45,6 +45,7 @@ from .round_trips import RoundTrips, SenderCapture, unknown
 from .selection import ends_of, packets_of
 from .slots import apportion, edges
 from .token_buckets import BucketRecord
+from .tunnels import EndRecord
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -219,7 +220,7 @@ class FlowRecord:
         if isinstance(workload, BulkWorkload | OnOffWorkload | PingWorkload):
             packet = workload.packet_bytes
             if packet is not None and plan.transport == "udp":
-                return offered_bps * frame_bytes(packet) / packet
+                return offered_bps * frame_bytes(packet + plan.header_bytes) / packet
         if isinstance(workload, RequestsWorkload | Iperf3Workload):  # these are bytes of payload
             over_quic = plan.transport == "quic"
             payload = stream_bytes(plan.mtu) if over_quic else segment_bytes(plan.mtu)
@@ -316,6 +317,7 @@ class Measurement:
     processing: processing.Processing = processing.NONE
     policers: tuple[PolicerRecord, ...] = ()
     token_buckets: tuple[BucketRecord, ...] = ()
+    tunnels: tuple[EndRecord, ...] = ()
     window: Window | None = None
 
     def within(self, window: Window) -> Measurement:

@@ -170,6 +170,9 @@ def _network(scene: Cell) -> str:
     parts = [f"a base RTT of {_rtts([scene])}", _queue(queue)]
     if scene.peps:
         parts.append("a PEP that splits TCP connections")
+    headers = sorted({tunnel.header_bytes for tunnel in scene.tunnels})
+    if headers:
+        parts.append(f"a tunnel of {listed([quantity(each, 'B') for each in headers])} a packet")
     parts.append(_transmission([scene]))
     several = _bottlenecks(scene)
     if len(several) > 1:

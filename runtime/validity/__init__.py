@@ -17,6 +17,7 @@ options     ECN, SACK, initial window, parameters of the CCA
 loads       page loads: protocol and client actually used, every load reported
 peps        proxies: their connections, and whether they split all that they should
 policing    policers: every packet recomputed
+tunnels     tunnels: what their ends lost, and the bits of what carries packets
 processing  the time that hosts take per packet; the transmitters of links
 schedule    programs on time
 guest       CPU load, the script's notes
@@ -50,6 +51,7 @@ from .policing import policing, token_buckets
 from .processing import processing, transmission
 from .schedule import schedule
 from .service import changes, outdated, overrun, service_rate, service_schedule
+from .tunnels import tunnels
 
 __all__ = ["CHECKS", "Finding", "Verdict", "judge", "loss_counts"]
 
@@ -83,6 +85,7 @@ CHECKS: tuple[Check, ...] = (
     proxies,
     policing,
     token_buckets,
+    tunnels,
     machine_load,
     schedule,
     service_schedule,

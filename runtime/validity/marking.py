@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Flow, Interface
+from fairc.compiler.plan import Flow, Interface, Tunnel
 from fairc.runtime.measurement import Measurement
-from fairc.runtime.measurement.paths import Place
+from fairc.runtime.measurement.paths import Paths, Place
 from fairc.runtime.measurement.pcap import Packets
 from fairc.runtime.measurement.selection import Bools, acks_of, packets_of
 
@@ -74,9 +74,7 @@ def _come(
     for queue in measurement.seen_queues:
         if queue.place not in way:
             continue
-        ends = map(measurement.paths.arrival, way[: way.index(queue.place)])
-        given = [end.arriving_dscp for end in ends if end and end.arriving_dscp is not None]
-        expected = given[-1] if given else flow.dscp
+        expected = _given(measurement.paths, way[: way.index(queue.place)], flow.dscp)
         found = queue.left.tos[of(queue.left)] >> 2
         wrong = int((found != expected).sum())
         if wrong:
@@ -85,3 +83,23 @@ def _come(
                 f"{wrong} of {len(found)} packets of {flow.name} come to {queue.name} with another"
                 f" code point than {expected}; {see('cell.json')}",
             )
+
+
+def _given(paths: Paths, way: Sequence[Place], dscp: int) -> int:
+    """Return the code point with which packets come out of a way from a host, who gave them one.
+
+    What carries them through a tunnel begins with theirs, and they come out with their own.
+    """
+    found = [dscp]
+    inside: list[Tunnel] = []
+    for place in way:
+        tunnel, arrival = paths.tunnel_at(place), paths.arrival(place)
+        if tunnel is not None and tunnel in inside:
+            inside.remove(tunnel)
+            found.pop()
+        elif tunnel is not None:
+            inside.append(tunnel)
+            found.append(found[-1])
+        if arrival is not None and arrival.arriving_dscp is not None:
+            found[-1] = arrival.arriving_dscp
+    return found[-1]

@@ -2,10 +2,8 @@
 
 use super::bucket::{Charge, Harshness, Rule};
 use super::exposure::Feedback;
-use crate::description::{Description, SHORTEST_PERIOD};
+use crate::description::{mac_address, Description, SHORTEST_PERIOD};
 use crate::json::{text, whole, within};
-use crate::network::ip::mac;
-use serde::de::{Deserializer, Error};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::net::Ipv4Addr;
@@ -31,9 +29,9 @@ pub struct Policer {
     /// Where those leave that are forwarded, and where their acknowledgements come in.
     #[serde(deserialize_with = "text")]
     pub egress: String,
-    #[serde(deserialize_with = "address")]
+    #[serde(deserialize_with = "mac_address")]
     next_mac: [u8; 6],
-    #[serde(deserialize_with = "address")]
+    #[serde(deserialize_with = "mac_address")]
     own_mac: [u8; 6],
     /// The largest IP packet, bytes.
     #[serde(deserialize_with = "whole::<_, _, LEAST_MTU, MAX_MTU>")]
@@ -103,11 +101,6 @@ impl Policer {
         let Policer { rate, depth, harshness, charge, seed, .. } = *self;
         Rule { rate, depth, harshness, charge, seed }
     }
-}
-
-fn address<'de, D: Deserializer<'de>>(from: D) -> Result<[u8; 6], D::Error> {
-    let word = text(from)?;
-    mac(&word).map_err(|_| D::Error::custom(format!("is `{word}`, not an Ethernet address")))
 }
 
 #[cfg(test)]

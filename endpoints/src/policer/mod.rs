@@ -3,12 +3,11 @@
 //!
 //! In order of control flow: `description` says what is policed, `filters` which packets the kernel
 //! shows, `segment` reads one, `exposure` says which packets expose congestion, `bucket` decides, and
-//! `egress` sends on what is forwarded. `docs/learn/links.md` has the definitions, and
+//! `egress` (beside this module) sends on what is forwarded. `docs/learn/links.md` has the definitions, and
 //! `runtime/measurement/policing.py` computes the same from captures: what changes here changes there.
 
 pub mod bucket;
 pub mod description;
-pub mod egress;
 pub mod events;
 pub mod exposure;
 pub mod filters;

@@ -13,6 +13,7 @@ pub mod quic_server;
 pub mod tcp_client;
 mod tcp_requests;
 pub mod tcp_server;
+pub mod tunnel;
 pub mod udp_client;
 pub mod udp_server;
 pub mod web_client;
@@ -69,6 +70,11 @@ pub const ROLES: &[Role] = &[
         name: "policer",
         help: "drops packets of users who exceed their congestion allowance",
         run: policer::run,
+    },
+    Role {
+        name: "tunnel",
+        help: "carries IP packets in packets with another header, to the tunnel's other end",
+        run: tunnel::run,
     },
     Role {
         name: "web-server",

@@ -3,13 +3,13 @@
 use crate::clock::realtime_ns;
 use crate::clock::Timer;
 use crate::description;
+use crate::egress::Egress;
 use crate::events::Log;
 use crate::failure::Failure;
 use crate::packet_ring::{PacketRing, Wanted, VNET_HEADER_BYTES};
 use crate::pcap::Packet;
 use crate::policer::bucket::{Bucket, Rule};
 use crate::policer::description::Policer;
-use crate::policer::egress::Egress;
 use crate::policer::events::PolicerEvent;
 use crate::policer::exposure::{Exposure, Feedback};
 use crate::policer::filters;

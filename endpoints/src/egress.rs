@@ -1,4 +1,4 @@
-//! Sends on what a policer forwards: whole frames, through the queue of an interface.
+//! Sends on what a policer forwards, or a tunnel: whole frames, through the queue of an interface.
 
 use crate::packet_ring::{bind, interface_index, VNET_HEADER_BYTES};
 use crate::sys::{checked, owned, set_option};

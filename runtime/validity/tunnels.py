@@ -1,0 +1,99 @@
+"""Tunnels carry every packet, and give what carries it the bits that they should."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairc.compiler.plan import Tunnel
+from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.paths import Paths, Place
+from fairc.runtime.measurement.queues import QueueRecord
+from fairc.runtime.measurement.selection import Bools, acks_of, packets_of
+
+from .finding import BUSY, Finding, see
+from .marking import ECN, rewritten
+from .schedule import LATE_S
+
+Int64s = NDArray[np.int64]
+
+
+def tunnels(measurement: Measurement) -> Iterator[Finding]:
+    """Rule 20: the ends of tunnels lost nothing and held nothing up; what carries packets past a
+    bottleneck has their code point and the bits of ECN of the tunnel's mode (RFC 6040).
+    """
+    for end in measurement.tunnels:
+        if end.missed:
+            yield Finding("invalid", f"{end.name} missed {end.missed} packets: {BUSY}")
+        if end.refused:
+            yield Finding(
+                "invalid", f"{end.name} could not send {end.refused} packets; {see('cell.json')}"
+            )
+        if end.oversized:
+            yield Finding(
+                "invalid",
+                f"{end.oversized} packets were too large for {end.name}: their host does not know"
+                " the path's MTU; give the host's own link this `mtu`",
+            )
+        if end.late_s > LATE_S:
+            yield Finding(
+                "invalid", f"a packet waited {end.late_s * 1e3:.3g} ms in {end.name}: {BUSY}"
+            )
+    if not measurement.cell.tunnels:
+        return
+    for queue in measurement.seen_queues:
+        wrong = int(_wrong(measurement, queue).sum())
+        if wrong:
+            yield Finding(
+                "invalid",
+                f"{wrong} of {len(queue.entered)} packets came to {queue.name} in a packet with"
+                f" another DSCP or ECN than the tunnel gives it; {see('cell.json')}",
+            )
+
+
+def _wrong(measurement: Measurement, queue: QueueRecord) -> Bools:
+    """Return which packets came to a queue in a packet with other bits than they should."""
+    packets = queue.entered
+    wrong = np.zeros(len(packets), np.bool_)
+    for flow in measurement.flows:
+        plan, paths = flow.plan, measurement.paths
+        for way, ours in (
+            (paths.of(plan), packets_of(measurement.cell, plan, packets)),
+            (paths.back(plan), acks_of(plan, packets)),
+        ):
+            if queue.place in way:
+                bits = _bits(paths, way[: way.index(queue.place)], packets.own_tos[ours])
+                wrong[ours] |= np.all([packets.tos[ours] != each for each in bits], axis=0)
+    return wrong
+
+
+def _bits(paths: Paths, way: Sequence[Place], own: Int64s) -> tuple[Int64s, Int64s]:
+    """Return the byte of DSCP and ECN of what carries packets after a way from a host: where no
+    queue has marked it, and where one has. In no tunnel it is their own.
+
+    own: of the packets.
+    """
+    levels = [(own, own)]
+    inside: list[Tunnel] = []
+    for place in way:
+        tunnel, (unmarked, marked) = paths.tunnel_at(place), levels[-1]
+        if tunnel is None:
+            if inside:
+                arrival = paths.arrival(place)
+                levels[-1] = rewritten(unmarked, arrival), rewritten(_marked(marked), arrival)
+        elif tunnel not in inside:
+            inside.append(tunnel)
+            kept = ~ECN if tunnel.ecn == "clear" else ~0
+            levels.append((unmarked & kept, marked & kept))
+        else:
+            inside.remove(tunnel)
+            levels.pop()
+            if inside:
+                levels[-1] = levels[-1][0], _marked(levels[-1][1])
+    return levels[-1]
+
+
+def _marked(tos: Int64s) -> Int64s:
+    return np.where(tos & ECN, tos | ECN, tos)
