@@ -242,6 +242,25 @@ def mtu(measured: Measurement, axes: Axes) -> None:
     axes.set(xlabel="IP bytes", ylabel="packets (%)", xlim=(0, 1000))
 
 
+def tunnel(measured: Measurement, axes: Axes) -> None:
+    record = queue_of(measured, "tunnel")
+    data = record.left.payload_bytes > 0
+    wire = record.left.frame_bytes[data] - 14
+    inside = record.left.payload_bytes[data] + 52  # IP, and TCP with its timestamps
+    for number, (sizes, size, label, color) in enumerate(
+        (
+            (inside, 1440, "packets inside", "#edae49"),
+            (wire, 1500, "packets that carry them", "#30638e"),
+        )
+    ):
+        counts, edges = np.histogram(sizes, np.arange(1, 1602, 20))
+        share = 100 * counts / len(sizes)
+        axes.bar(edges[:-1] + 10 * number, share, width=9, align="edge", color=color)
+        axes.plot([], [], color=color, linewidth=4, label=label)
+        axes.axvline(size, **MODEL if number == 0 else {**MODEL, "label": None})
+    axes.set(xlabel="IP bytes", ylabel="packets (%)", xlim=(1000, 1600))
+
+
 FIGURES = {
     "rate": Figure("rate", "A ramp from 4 to 1 Mbit/s, and what leaves the link", rate),
     "delay": Figure("delay", "A ramp of the delay, then 100 ms for 1 s every 3 s", delay),
@@ -258,6 +277,9 @@ FIGURES = {
     "mark": Figure("ecn", "ECN in front of a link that marks, and behind it", mark),
     "dscp": Figure(
         "dscp", "Code points of three flows in front of a link that washes, and behind it", dscp
+    ),
+    "tunnel": Figure(
+        "tunnel", "Sizes of packets in a tunnel of 60 bytes, and of what carries them", tunnel
     ),
     "transmit": Figure("transmit", "Packets on an idle link: frames, and a token bucket", transmit),
     "down": Figure("down", "What is sent and what arrives, down for 0.5 s every 4 s", down),
