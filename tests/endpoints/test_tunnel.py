@@ -21,7 +21,7 @@ NOT_ECT, ECT_1, ECT_0, CE = range(4)
 DROPPED = None
 EF = 46 << 2
 # Figure 4 of RFC 6040: inner field, then what comes out for each outer field.
-TABLE = {
+TABLE: dict[int, dict[int, int | None]] = {
     NOT_ECT: {NOT_ECT: NOT_ECT, ECT_0: NOT_ECT, ECT_1: NOT_ECT, CE: DROPPED},
     ECT_0: {NOT_ECT: ECT_0, ECT_0: ECT_0, ECT_1: ECT_1, CE: CE},
     ECT_1: {NOT_ECT: ECT_1, ECT_0: ECT_1, ECT_1: ECT_1, CE: CE},

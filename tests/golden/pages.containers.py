@@ -38,7 +38,7 @@ CELL = Cell(
         Node(
             "server", "host",
             (
-                # <preset geo>:20
+                # <preset geo>:21
                 Interface(
                     "server-eth0", "10.0.0.1/30", Shaper(1_000_000_000, "hop"),
                     Fifo(limit_packets=1000),
@@ -49,7 +49,7 @@ CELL = Cell(
         Node(
             "client", "host",
             (
-                # <preset geo>:21
+                # <preset geo>:22
                 Interface(
                     "client-eth0", "10.0.0.14/30", Shaper(1_000_000_000, "hop"),
                     Fifo(limit_packets=1000),
@@ -60,7 +60,7 @@ CELL = Cell(
         Node(
             "gateway", "router",
             (
-                # <preset geo>:20
+                # <preset geo>:21
                 Interface(
                     "gateway-eth0", "10.0.0.6/30", Shaper(1_000_000_000, "hop"),
                     Fifo(limit_packets=1000),
@@ -76,7 +76,7 @@ CELL = Cell(
         Node(
             "terminal", "router",
             (
-                # <preset geo>:21
+                # <preset geo>:22
                 Interface(
                     "terminal-eth0", "10.0.0.9/30", Shaper(1_000_000_000, "hop"),
                     Fifo(limit_packets=1000),
@@ -92,7 +92,7 @@ CELL = Cell(
         Node(
             "server-gateway", "hop",
             (
-                # <preset geo>:20
+                # <preset geo>:21
                 Interface(
                     "eth0", "10.0.0.2/30",
                     impairment=Impairment(15_000_000, limit_packets=2477, rate_bps=1_000_000_000),
@@ -107,7 +107,7 @@ CELL = Cell(
         Node(
             "terminal-client", "hop",
             (
-                # <preset geo>:21
+                # <preset geo>:22
                 Interface(
                     "eth0", "10.0.0.10/30", impairment=Impairment(500_000, rate_bps=1_000_000_000)
                 ),
@@ -121,7 +121,7 @@ CELL = Cell(
             "gateway-modem", "hop",
             (
                 Interface("eth0", "10.0.0.18/30"),
-                # <preset geo>:22
+                # <preset geo>:23
                 Interface(
                     "eth1", "10.0.0.21/30", Shaper(25_000_000, "hop"), Fifo(limit_bytes=2_343_750),
                     bottleneck=True,
@@ -136,7 +136,7 @@ CELL = Cell(
         Node(
             "terminal-modem", "hop",
             (
-                # <preset geo>:23
+                # <preset geo>:24
                 Interface(
                     "eth0", "10.0.0.26/30", Shaper(5_000_000, "hop"), Fifo(limit_packets=1000)
                 ),
@@ -151,11 +151,11 @@ CELL = Cell(
         Node(
             "gateway-terminal", "hop",
             (
-                # <preset geo>:23
+                # <preset geo>:24
                 Interface(
                     "eth0", "10.0.0.22/30", impairment=Impairment(359_500_000, rate_bps=5_000_000)
                 ),
-                # <preset geo>:22
+                # <preset geo>:23
                 Interface(
                     "eth1", "10.0.0.25/30",
                     impairment=Impairment(359_500_000, limit_packets=1485, rate_bps=25_000_000),
@@ -260,7 +260,7 @@ CELL = Cell(
         ),
     ),
     peps=(
-        # <preset geo>:24
+        # <preset geo>:25
         Pep(
             name="satellite",
             terminal="terminal",

@@ -34,7 +34,7 @@ CELL = Cell(
         Node(
             "server", "host",
             (
-                # <preset bottleneck>:19
+                # <preset bottleneck>:20
                 Interface(
                     "server-eth0", "10.0.0.1/30", Shaper(100_000_000, "below"),
                     Fifo(limit_packets=1000),
@@ -45,7 +45,7 @@ CELL = Cell(
         Node(
             "client", "host",
             (
-                # <preset bottleneck>:19
+                # <preset bottleneck>:20
                 Interface(
                     "client-eth0", "10.0.0.6/30", Shaper(100_000_000, "below"),
                     Fifo(limit_packets=1000),
@@ -56,12 +56,12 @@ CELL = Cell(
         Node(
             "left", "router",
             (
-                # <preset bottleneck>:19
+                # <preset bottleneck>:20
                 Interface(
                     "left-eth0", "10.0.0.2/30", Shaper(100_000_000, "here"),
                     Fifo(limit_packets=1000),
                 ),
-                # <preset bottleneck>:20
+                # <preset bottleneck>:21
                 Interface(
                     "left-eth1", "10.0.0.9/30", Shaper(1_000_000, "hop"), Fifo(limit_bytes=12_500),
                     bottleneck=True,
@@ -72,12 +72,12 @@ CELL = Cell(
         Node(
             "right", "router",
             (
-                # <preset bottleneck>:19
+                # <preset bottleneck>:20
                 Interface(
                     "right-eth0", "10.0.0.5/30", Shaper(100_000_000, "here"),
                     Fifo(limit_packets=1000),
                 ),
-                # <preset bottleneck>:21
+                # <preset bottleneck>:22
                 Interface(
                     "right-eth1", "10.0.0.14/30", Shaper(1_000_000, "hop"), Fifo(limit_packets=1000)
                 ),
@@ -87,12 +87,12 @@ CELL = Cell(
         Node(
             "left-right", "hop",
             (
-                # <preset bottleneck>:21
+                # <preset bottleneck>:22
                 Interface(
                     "left-right-eth0", "10.0.0.10/30",
                     impairment=Impairment(25_000_000, rate_bps=1_000_000),
                 ),
-                # <preset bottleneck>:20
+                # <preset bottleneck>:21
                 Interface(
                     "left-right-eth1", "10.0.0.13/30",
                     impairment=Impairment(25_000_000, rate_bps=1_000_000),
