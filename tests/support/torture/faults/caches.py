@@ -153,8 +153,7 @@ def build(one: Try) -> str:
     preload()
     folder, sandbox = one.folder, Sandbox(one.folder)
     name, what = one.rng.choice(SIGNALS), ("kernel", "image")[one.number % 2]
-    if what == "image":  # with a kernel, which is built first
-        shutil.rmtree(linked(sandbox) / "images")
+    shutil.rmtree(linked(sandbox) / f"{what}s")  # with the other of the two
     sandbox.cache = folder / "cache"
     programs = folder / "programs"
     programs.mkdir()
