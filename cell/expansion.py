@@ -117,7 +117,7 @@ def expand(
             nodes=[
                 document.Node(
                     name=word(node.name),
-                    sysctls=sysctls(node, cell.flows, cell.peps),
+                    sysctls=sysctls(node, cell.flows, cell.peps, cell.saves_metrics),
                     interfaces=[_interface(node.name, each, at) for each in node.interfaces],
                     neighbours=[_neighbour(node.name, each, at) for each in node.interfaces],
                     routes=list(_routes(node, cell, at)),

@@ -68,9 +68,13 @@ def is_tuned(flow: Flow) -> bool:
     return flow.browser
 
 
-def sysctls(node: Node, flows: Sequence[Flow], peps: Sequence[Pep]) -> dict[str, str]:
+def sysctls(
+    node: Node, flows: Sequence[Flow], peps: Sequence[Pep], saves_metrics: bool
+) -> dict[str, str]:
     """Return all kernel options of a node.
 
+    saves_metrics: whether it keeps what TCP has learnt for later connections. Linux leaves ssthresh
+    out by default since 5.6.
     A socket buffer of n bytes is set as 2 n, because Linux counts its own overhead in it, and
     offers about half of it as the window.
     """
@@ -85,11 +89,13 @@ def sysctls(node: Node, flows: Sequence[Flow], peps: Sequence[Pep]) -> dict[str,
         receive = [2 * f.receiver_bytes for f in here if name == f.client and is_tuned(f)]
         begins, most = max([DEFAULT_TCP_RMEM, *receive]), max(DEFAULT_TCP_RMEM_MAX, wanted)
         settings |= {
-            "net.ipv4.tcp_no_metrics_save": "1",
+            "net.ipv4.tcp_no_metrics_save": "0" if saves_metrics else "1",
             "net.ipv4.tcp_ecn": "1" if any(o.ecn for o in options) else "2",
             "net.ipv4.tcp_rmem": f"4096 {begins} {most}",
             "net.ipv4.tcp_wmem": f"4096 16384 {max(DEFAULT_TCP_WMEM_MAX, wanted)}",
         }
+        if saves_metrics:
+            settings["net.ipv4.tcp_no_ssthresh_metrics_save"] = "0"
         if any(o.accurate_ecn for o in options):
             settings |= {"net.ipv4.tcp_ecn": ACCURATE_ECN, "net.ipv4.tcp_ecn_option": ECN_OPTION}
         if not all(o.sack for o in options):

@@ -409,6 +409,8 @@ class Cell(Part):
     syscall_cost_ns: the virtual time of each system call, where computation takes none; left out
     where the file does not set it: then as the engine needs it.
     kernel: a kernel of one's own; left out where it is the engine's.
+    saves_metrics: whether hosts keep what TCP has learnt of another host for later connections;
+    left out where they do not.
     captured: `none`: no packets are captured, and there are no `captures`; left out where it is
     `full`.
     baseline: whether it is there to be compared with: some flows of another configuration, without
@@ -445,6 +447,7 @@ class Cell(Part):
     kernel: OwnKernel | None = field(default=None, metadata=UNLESS_ABSENT)
     baseline: bool = field(default=False, metadata=UNLESS_OFF)
     baselines: dict[Text, Identity] = field(default_factory=dict, metadata=unless({}))
+    saves_metrics: bool = field(default=False, metadata=UNLESS_OFF)
 
     @property
     def modules(self) -> dict[str, KernelModule]:

@@ -10,7 +10,7 @@ from typing import ParamSpec, TypeVar
 from fairc.dsl.model.base import within_bounds
 from fairc.dsl.model.requests import FigureRequest
 from fairc.words.blocks import experiment as keys
-from fairc.words.blocks.hosts import HOSTS, OFFLOAD, TCP_METRICS_SAVE
+from fairc.words.blocks.hosts import HOSTS, OFFLOAD
 from fairc.words.repetitions import Repeat
 
 from . import model
@@ -62,9 +62,6 @@ NAMING = (
     syntax.Precision,
 )
 """Statements that may use swept names, besides flows, conditions and topologies."""
-
-ALWAYS_OFF = (OFFLOAD, TCP_METRICS_SAVE)
-"""Keys of `hosts` that are off in every cell."""
 
 COUNT_LIMIT = 20_000
 """`check` counts up to this many cells, to find an `exclude` without effect."""
@@ -423,10 +420,12 @@ class Checker:
             block.read(grid.scope(bound), gather)
             self._try(gather.finish)
         scope = grid.scope(next(grid.varied()))
-        for key in ALWAYS_OFF:
-            if self._try(block.given, key, scope) == "on":
-                what, instead = f"`{key.name} = on`", f"every cell already has `{key.name} = off`"
-                self.diagnostics.add(not_yet(what, block.settings[key.name].span, instead))
+        if self._try(block.given, OFFLOAD, scope) == "on":
+            what, instead = (
+                f"`{OFFLOAD.name} = on`",
+                f"every cell already has `{OFFLOAD.name} = off`",
+            )
+            self.diagnostics.add(not_yet(what, block.settings[OFFLOAD.name].span, instead))
 
     def _conditions(self, grid: Grid, excludes: Sequence[syntax.Exclude]) -> set[str]:
         """Check every `exclude`; return the words that a condition may compare with."""

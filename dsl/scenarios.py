@@ -220,11 +220,11 @@ class Builder:
         whole = self._whole(bound, network, flows, attached)
         every = [flows_of(flow, groups[flow.users]) if flow.users else [flow] for flow in flows]
         flat = tuple(flow_on_machine(flow) for several in every for flow in several)
-        processing_ns, syscall_ns, kernel = self._machines(bound, scope)
+        processing_ns, syscall_ns, kernel, saved = self._machines(bound, scope)
         if kernel is not None:
             check_queues(whole, kernel)
         planned = kernel.planned if kernel else None
-        return model.Scenario(whole, flat, *timing, processing_ns, syscall_ns, planned)
+        return model.Scenario(whole, flat, *timing, processing_ns, syscall_ns, planned, saved)
 
     def _traffic(
         self, bound: Bindings, scope: Scope, gather: Gather
@@ -434,12 +434,19 @@ class Builder:
         """Return the settings of `hosts`; errors in it are reported where the block is checked."""
         return self._parts.hosts.read(scope, Gather())
 
-    def _build_machines(self, scope: Scope) -> tuple[int | None, int | None, KernelWords | None]:
-        """Return what a packet and a system call cost, ns, and the hosts' kernel."""
+    def _build_machines(self, scope: Scope) -> Machines:
+        """Return what a packet and a system call cost, ns, the hosts' kernel, and whether they save
+        what TCP has learnt.
+        """
         hosts = self._hosts(scope)
         syscall = hosts.given(host_keys.SYSCALL_COST)
         kernel = hosts.given(host_keys.KERNEL)
-        return hosts.given(host_keys.PROCESSING), syscall.ns if syscall else None, kernel
+        return Machines(
+            hosts.given(host_keys.PROCESSING),
+            syscall.ns if syscall else None,
+            kernel,
+            hosts[host_keys.TCP_METRICS_SAVE] == "on",
+        )
 
     def _build_timing(self, scope: Scope) -> Timing:
         gather, block = Gather(), self._parts.settings
@@ -471,6 +478,15 @@ class Builder:
             stop,
             captures,
         )
+
+
+class Machines(NamedTuple):
+    """What hosts are: as in a `Scenario`, but for the kernel."""
+
+    processing_ns: int | None
+    syscall_cost_ns: int | None
+    kernel: KernelWords | None
+    saves_metrics: bool
 
 
 class TrafficNames(NamedTuple):

@@ -136,6 +136,7 @@ class Lowering:
             processing_ns=scenario.processing_ns,
             syscall_cost_ns=scenario.syscall_cost_ns,
             kernel=scenario.kernel,
+            saves_metrics=scenario.saves_metrics,
         )
         return Lowered(experiment, replace(configuration, scenario=scenario), shared, traffic)
 

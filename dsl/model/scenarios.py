@@ -23,6 +23,7 @@ class Scenario:
     0: not at all; None: as the engine needs it.
     syscall_cost_ns: the virtual time of a system call; None: as the engine needs it.
     kernel: of the hosts; None: the engine's.
+    saves_metrics: whether hosts keep what TCP has learnt of another host for later connections.
     """
 
     network: Network
@@ -35,6 +36,7 @@ class Scenario:
     processing_ns: int | None = None
     syscall_cost_ns: int | None = None
     kernel: OwnKernel | None = None
+    saves_metrics: bool = False
 
     @property
     def inputs(self) -> tuple[Input, ...]:

@@ -18,7 +18,7 @@ OFFLOAD = Parameter(
 TCP_METRICS_SAVE = Parameter(
     "tcp_metrics_save",
     Words("state", ("off", "on")),
-    "kernel's cache of TCP metrics between connections",
+    "keep what TCP has learnt of a host for later connections: ssthresh, RTT, reordering",
     "off",
 )
 SEND_BUFFER = Parameter(
