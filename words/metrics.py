@@ -88,6 +88,7 @@ _TRANSFER = Need(
     "moves a file or answers requests", _any(lambda f: isinstance(f.workload, File | Requests))
 )
 _SEVERAL = Need("competes with another flow", lambda flows: len(flows) > 1)
+_CONNECTIONS = Need("has several connections", _any(lambda flow: flow.connections > 1))
 _OTHERS = replace(_SEVERAL, of_all=True)
 _UDP = Need("runs over UDP", _any(lambda flow: flow.transport == "udp"))
 _WINDOW = Need("has a window", _any(lambda flow: flow.transport != "udp"))
@@ -335,6 +336,21 @@ METRICS: Registry[MetricEntry] = Registry(
             is_level=True,
             not_levels=frozenset({"fairness.floor", "fairness.competition_time"}),
             packets="flow",
+        ),
+        _metric(
+            "connection_fairness",
+            "1",
+            "Jain's index among the connections of a flow",
+            FLOW,
+            _SLOT,
+            *WINDOW,
+            values=("jain_session", "jain_slots"),
+            need=_CONNECTIONS,
+            is_level=True,
+            packets="flow",
+            from_packets=frozenset(
+                {"connection_fairness.jain_session", "connection_fairness.jain_slots"}
+            ),
         ),
         _metric(
             "fmp",

@@ -92,8 +92,14 @@ def competition(
         if until_s < math.inf:
             return "the sessions did not compete in the window"
         return "one session ended before the other had its first data"
-    first, last = math.ceil(begin / slot_s - 1e-9), math.floor(end / slot_s + 1e-9)
-    return Competition(begin, end, np.arange(first, max(first, last) + 1, dtype=float) * slot_s)
+    return competition_between(begin, end, slot_s)
+
+
+def competition_between(begin_s: float, end_s: float, slot_s: float) -> Competition:
+    """Return the time from `begin_s` to `end_s`, with the slots wholly in it."""
+    first, last = math.ceil(begin_s / slot_s - 1e-9), math.floor(end_s / slot_s + 1e-9)
+    edges_s = np.arange(first, max(first, last) + 1, dtype=float) * slot_s
+    return Competition(begin_s, end_s, edges_s)
 
 
 def no_slot(slot_s: float) -> str:

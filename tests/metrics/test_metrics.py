@@ -268,6 +268,14 @@ def long_cell() -> Made:
     return made
 
 
+ELSEWHERE = (
+    *("deviations", "rtt", "acks", "bursts", "marks", "recovery_time", "state"),
+    "connection_fairness",
+)
+"""Of a flow with thousands of rounds, of captured senders, with ECN, at a change, over QUIC, with
+several connections: test_deviations.py, test_rtt.py, test_senders.py, test_marks.py,
+test_recovery_time.py, test_state.py, tests/engines/test_connections.py.
+"""
 OF_APPLICATIONS = ("datagrams", "fct", "policing", "qoe", "stalls", "startup", *PER_LOAD)
 
 
@@ -284,10 +292,7 @@ def test_every_metric_gives_what_it_declares(metric: Metric, tmp_path: Path) -> 
     # Subflows are of flows over Multipath TCP: tests/engines/test_mptcp.py.
     declared = {(v.name, v.unit) for v in metric.values if not v.name.endswith(".subflow")}
     assert {(v.metric, v.unit) for v in found} == declared
-    # Of a flow with thousands of rounds, of captured senders, with ECN, at a change, over QUIC:
-    # test_deviations.py, test_rtt.py, test_senders.py, test_marks.py, test_recovery_time.py,
-    # test_state.py.
-    if metric.name in ("deviations", "rtt", "marks", "recovery_time", "state", "acks", "bursts"):
+    if metric.name in ELSEWHERE:
         return
     assert all(v.flow in ("a", "b", "a, b", "everyone", None) for v in found)
     # Bulk transfers have no videos and no ends, and nobody polices them; nothing else is undefined
