@@ -1,10 +1,10 @@
 """What varies over time, until the end of a cell: recordings and events of each link as changes of
-its rate, and of its delay and loss.
+its rate, and of its delay, loss and reordering.
 
-Three values vary, each for itself: a recording holds until something is set for good, which follows
+Four values vary, each for itself: a recording holds until something is set for good, which follows
 in order of time, a ramp in steps, until the next of them. What is set for a while lies above it, of
-two the one written last. Whether the link is up is a fourth. The hop's changes are those of delay,
-loss and that, merged.
+two the one written last. Whether the link is up is a fifth. The hop's changes are those of delay,
+loss, reordering and that, merged.
 
 A step of a ramp has its mean over the step, so that a ramp carries as many bytes as it should.
 """
@@ -156,6 +156,7 @@ class _Occurrence:
     rate: _Setting[int] | None
     delay: _Setting[int] | None
     loss: _Setting[Loss] | None
+    reorder: _Setting[float] | None
     is_up: _Setting[bool] | None
 
 
@@ -175,6 +176,9 @@ def _occurrence(event: Event, order: int, turn: int, drawn: _Draws) -> _Occurren
         rate=None if event.rate is None else setting(round(drawn(event.rate, "rate"))),
         delay=None if event.delay is None else setting(round(drawn(event.delay, "delay") * 10**9)),
         loss=None if loss is None else setting(loss),
+        reorder=None
+        if event.reorder is None
+        else setting(min(1.0, float(drawn(event.reorder, "reorder")))),
         is_up=None if event.is_up is None else setting(event.is_up),
     )
 
@@ -206,6 +210,7 @@ def _changed(way: Direction, found: Sequence[_Occurrence], end_ns: int) -> Direc
         (one.loss for one in found),
         _loss_between,
     )
+    reorders = _course(first.reorder, {}, (one.reorder for one in found), _probability_between)
     ups = _course(True, {}, (one.is_up for one in found), _never)
     if not first.jitter_ns and delays:
         first = replace(first, in_order=True)
@@ -213,7 +218,7 @@ def _changed(way: Direction, found: Sequence[_Occurrence], end_ns: int) -> Direc
         way,
         impairment=first,
         rates=tuple(Change(at_ns, rate_bps) for at_ns, rate_bps in rates.items()),
-        changes=_states(first, delays, losses, ups),
+        changes=_states(first, delays, losses, reorders, ups),
         ups=tuple(ups.items()),
     )
 
@@ -234,16 +239,21 @@ def _steps(recording: Recording | None, end_ns: int) -> Iterator[tuple[int, floa
 
 
 def _states(
-    first: Impairment, delays: dict[int, int], losses: dict[int, Loss], ups: dict[int, bool]
+    first: Impairment,
+    delays: dict[int, int],
+    losses: dict[int, Loss],
+    reorders: dict[int, float],
+    ups: dict[int, bool],
 ) -> tuple[Change, ...]:
     """Return the states of a hop at all times at which anything of it changes."""
     states, now, is_up = list[Change](), first, True
-    for at_ns in sorted({*delays, *losses, *ups}):
+    for at_ns in sorted({*delays, *losses, *reorders, *ups}):
         if at_ns in delays:
             now = replace(now, delay_ns=delays[at_ns])
         if at_ns in losses:
             loss, bursts = losses[at_ns]
             now = replace(now, loss=loss, bursts=bursts)
+        now = replace(now, reorder=reorders.get(at_ns, now.reorder))
         is_up = ups.get(at_ns, is_up)
         shown = now if is_up else replace(now, loss=1.0, bursts=None)
         states.append(Change(at_ns, impairment=shown))
@@ -256,6 +266,10 @@ Between = Callable[[T, T, Fraction], T]
 
 def _number_between(a: int, b: int, share: Fraction) -> int:
     return round(a + (b - a) * share)
+
+
+def _probability_between(a: float, b: float, share: Fraction) -> float:
+    return a + (b - a) * float(share)
 
 
 def _loss_between(a: Loss, b: Loss, share: Fraction) -> Loss:

@@ -91,7 +91,7 @@ class Event:
     length_ns: how long they hold; None: until others follow.
     period_ns: the time from one beginning to the next; None: it happens once.
     ramp_ns: how long the values take to get there from what they were.
-    rate: bit/s, 0: packets wait; delay: s; loss: a probability. Each time draws anew.
+    rate: bit/s, 0: packets wait; delay: s; loss, reorder: probabilities. Each time draws anew.
     bursts: the chain whose stationary loss the loss is.
     is_up: whether packets get across; if not, they are lost.
     """
@@ -104,13 +104,15 @@ class Event:
     rate: Distribution | None = None
     delay: Distribution | None = None
     loss: Distribution | None = None
+    reorder: Distribution | None = None
     bursts: GilbertElliott | None = None
     is_up: bool | None = None
 
     @property
     def drawn(self) -> tuple[Distribution, ...]:
         """The distributions of its values."""
-        return tuple(one for one in (self.rate, self.delay, self.loss) if one is not None)
+        every = (self.rate, self.delay, self.loss, self.reorder)
+        return tuple(one for one in every if one is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,6 +155,14 @@ def _with_values(
     _check_rate(new_rate, rate, trace)
     if delay is not None:
         _check_delay(delay, impairment.jitter_ns)
+    reorder = settings.given(keys.REORDER)
+    if reorder is not None and not (impairment.delay_ns or delay is not None):
+        fail(
+            "reorder-without-delay",
+            "reordered packets skip the delay, but this link has none",
+            reorder.span,
+            help="give the link a `delay`",
+        )
     lost = settings.given(keys.LOSS)
     loss: Loss | None = None
     random_loss: model.Distribution | None = None
@@ -168,6 +176,7 @@ def _with_values(
         rate=None if new_rate is None else distribution(new_rate),
         delay=None if delay is None else distribution(delay),
         loss=random_loss,
+        reorder=None if reorder is None else distribution(reorder),
         bursts=loss.bursts if loss else None,
     )
 

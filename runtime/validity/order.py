@@ -76,10 +76,16 @@ def overtaking(measurement: Measurement) -> Iterator[Finding]:
         before = measurement.qdiscs_before.get(place, ())[:1]
         sent = after[0].sent_packets - sum(c.sent_packets for c in before)
         skipped = after[0].requeues - sum(c.requeues for c in before)
-        if not LossCount(interface.impairment.reorder, sent, skipped).plausible:
+        shares = {interface.impairment.reorder} | {
+            change.impairment.reorder for change in interface.changes if change.impairment
+        }
+        # Where it varies, between none and as many as the largest probability explains.
+        most = max(shares)
+        varies = len(shares) > 1 and skipped <= most * sent
+        if not varies and not LossCount(most, sent, skipped).plausible:
             yield Finding(
                 "invalid",
                 f"{skipped} of {sent} packets skipped the delay at {'/'.join(place)};"
-                f" a probability of {interface.impairment.reorder:g} does not explain that: the hop"
+                f" a probability of {most:g} does not explain that: the hop"
                 f" has another one; {see('qdisc-after.json')}",
             )

@@ -60,6 +60,26 @@ def test_each_change_goes_where_it_acts(tmp_path: Path) -> None:
     assert len(seeds) == 2 and None not in seeds, "what is changed begins a new stream"
 
 
+def test_reordering_comes_and_goes(tmp_path: Path) -> None:
+    link = "rate = 8Mbit/s  delay = 10ms  every 5s from 10s for 100ms { reorder = 5% }"
+    _, hop = interfaces(only_cell(link, tmp_path))
+    assert hop.impairment is not None and hop.impairment.reorder == 0
+    found = [
+        (c.at_ns, c.impairment.reorder, c.impairment.seed) for c in hop.changes if c.impairment
+    ]
+    assert [(at, share) for at, share, _ in found] == [
+        (at, share)
+        for begin in (10, 15, 20, 25)
+        for at, share in ((begin * S, 0.05), (begin * S + S // 10, 0.0))
+    ]
+    assert all((seed is not None) == (share > 0) for _, share, seed in found)
+
+
+def test_reordering_needs_a_delay(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="reorder-without-delay"):
+        only_cell("rate = 8Mbit/s  at 5s { reorder = 5% }", tmp_path)
+
+
 def test_a_link_that_is_down_loses_everything_and_comes_back_as_it_was(tmp_path: Path) -> None:
     link = "rate = 8Mbit/s  delay = 10ms  loss = 2%  down from 3s to 4s"
     shaped, hop = interfaces(only_cell(link, tmp_path))

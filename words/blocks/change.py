@@ -32,4 +32,8 @@ RATE = Parameter("rate", Random(Quantities((units.RATE,))), "rate from then on; 
 DELAY = Parameter("delay", Random(A_TIME), "one-way delay from then on")
 LOSS = Parameter("loss", _RandomLoss(), "random loss from then on")
 
-CHANGE: Registry[Parameter[Any]] = Registry("key of `at` and `every`", "key", [RATE, DELAY, LOSS])
+REORDER = Parameter("reorder", Random(A_PROBABILITY), "share of packets that skip the delay")
+
+CHANGE: Registry[Parameter[Any]] = Registry(
+    "key of `at` and `every`", "key", [RATE, DELAY, LOSS, REORDER]
+)
