@@ -70,6 +70,7 @@ _SHARES_OF_STATE = (
     *("alpha", "slow_start", "css", "congestion_avoidance", "startup", "drain"),
     *("probe_bw_down", "probe_bw_cruise", "probe_bw_refill", "probe_bw_up", "probe_rtt"),
     *("recovery", "default", "competitive", "probe_bw"),
+    *("reconnaissance", "unvalidated", "validating", "safe_retreat"),
 )
 _CWND_EVERY = P("every", A_SAMPLE_TIME, "time between samples, at least 100us", "100ms")
 
@@ -239,6 +240,7 @@ METRICS: Registry[MetricEntry] = Registry(
             need=_STATE,
             over_time=True,
             course="max_bw",
+            values_over_time=("alpha",),
             every=_CWND_EVERY,
             units=dict.fromkeys(_SHARES_OF_STATE, "1"),
         ),

@@ -67,8 +67,10 @@ STATES = (
     *("startup", "drain", "probe_bw_down", "probe_bw_cruise", "probe_bw_refill", "probe_bw_up"),
     *("probe_rtt", "recovery"),
     *("default", "competitive"),
+    *("reconnaissance", "unvalidated", "validating", "safe_retreat"),
 )
-"""States of the CCAs over QUIC that say theirs: of windows that grow, of BBRv3, of Copa."""
+"""States of the CCAs over QUIC that say theirs: of windows that grow, of BBRv3, of Copa, of
+Careful Resume."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,4 +77,12 @@ METRIC = Metric(
         value="avg(max_bw_bps)",
         meaning="mean of the bandwidth that a flow's CCA estimates",
     ),
+    courses={
+        ALPHA.name: Course(
+            table="models",
+            where="alpha IS NOT NULL",
+            value="avg(alpha)",
+            meaning="mean of the share of marks that a flow's CCA estimates",
+        )
+    },
 )

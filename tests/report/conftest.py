@@ -58,7 +58,8 @@ class Spec:
     conditions: name -> value of each flow. limits: (configuration index, limit) -> share of the
     first flow. constant: every repetition has the same numbers. moves: (configuration index,
     repetition) -> p of the first flow's test of its level. more: configuration index, repetition,
-    then the columns of more values, from the metric to `started`.
+    then the columns of more values, from the metric to `started`. states: of the CCA of a flow, each
+    with the time from which it holds, s.
     """
 
     title: str = "CUBIC against BBR on a 1 Mbit/s link"
@@ -86,6 +87,7 @@ class Spec:
     common: tuple[str, ...] = ()
     moves: dict[tuple[int, int], float] = field(default_factory=dict)
     more: tuple[tuple[object, ...], ...] = ()
+    states: dict[str, tuple[tuple[float, str], ...]] = field(default_factory=dict)
 
 
 def bindings_of(spec: Spec) -> list[dict[str, str]]:
@@ -242,6 +244,10 @@ def fill(
                         None,
                     )
                 )
+                held = [state for since, state in spec.states.get(name, ()) if t >= since]
+                if held:
+                    model = (cell.id, name, connection, round(t, 3), held[-1])
+                    rows["models"].append((*model, *[None] * 6))
         backlog = max(0, round(12_500 * min(1.0, 0.6 + 0.4 * math.sin(t * 1.1 + index))))
         rows["queues"].append((cell.id, "r1/r1-eth1", round(t, 3), backlog, backlog // 1514))
     goodputs = [s * 8 * 0.96 / spec.duration_s for s in sums]

@@ -1,95 +1,105 @@
-"""What the report says of the time that hosts take, and of the phase check."""
+"""Lanes of states above lines over time: which there are, their colours, and the legend."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-from unittest.mock import Mock
+import re
 
 import pytest
+from asked_figures import Maker, asked, planned, texts_of
 
-from fairc.compiler.plan import LoadWorkload
-from fairc.runtime import engines
-from fairc.runtime.formatting import Number
-from fairc.runtime.report import phases
-from fairc.runtime.run.phase import Findings, Result
-from fairc.runtime.statistics import Estimate
+from fairc.runtime.measurement.samples import STATES
+from fairc.runtime.report.figures import Drawing
+from fairc.runtime.report.figures.chart import Chart
+from fairc.runtime.report.figures.phases import Lane, Paints, Phase, merged
+from fairc.runtime.report.figures.style import SERIES, VARIABLES
+from fairc.runtime.report.render import render
+from fairc.runtime.report.svg import themed
 
-
-def run(engine: str, *bounds_ns: int | None, cost_ns: int | None = None, client: str = "") -> Any:
-    load = Mock(LoadWorkload, client=client or "plain")
-    scenes = {
-        str(n): SimpleNamespace(
-            processing_ns=ns, syscall_cost_ns=cost_ns, flows=[SimpleNamespace(workload=load)]
-        )
-        for n, ns in enumerate(bounds_ns)
-    }
-    return SimpleNamespace(rows=lambda _: [(engine,)], scenes=scenes)
+BBR3 = ((0.0, "startup"), (1.0, "drain"), (1.5, "probe_bw_cruise"))
 
 
-@pytest.fixture
-def _free(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An engine whose computing takes no time."""
-    kind = engines.EngineKind("free", "for a test", "no:Engine", computing_is_free=True)
-    monkeypatch.setattr(phases, "ENGINES", [*engines.ENGINES, kind])
+def drawing_of(make_run: Maker, metric: str, **spec: object) -> Drawing:
+    """Return a line over time by flow of a run of two flows, of which the first says its states."""
+    (request,) = planned("line(goodput, x: time, by: flow)", {}, 2).figures
+    values = tuple(
+        (0, n, name, flow, 9.0, unit, "")
+        for n in (1, 2)
+        for flow in ("cubic", "bbr")
+        for name, unit in (("cwnd.mean", "packets"),)
+    )
+    path = make_run(
+        figures=(request.model_copy(update={"metric": metric}),),
+        repeat=2,
+        duration_s=3.0,
+        more=values,
+        **spec,
+    )
+    _, drawing = asked(path)
+    assert isinstance(drawing, Drawing)
+    return drawing
 
 
-def test_no_engine_whose_computing_takes_time_says_that_it_is_free() -> None:
-    kinds = {kind.name: kind.computing_is_free for kind in engines.ENGINES}
-    assert not any(kinds[name] for name in ("vm", "mininet", "docker", "fake"))
+def lanes(drawing: Drawing) -> list[Lane]:
+    assert isinstance(drawing.picture, Chart)
+    return [m for panel in drawing.picture.panels for m in panel.marks if isinstance(m, Lane)]
 
 
-@pytest.mark.usefixtures("_free")
+def test_a_line_of_a_window_has_a_lane_with_the_states_of_its_flow(make_run: Maker) -> None:
+    drawing = drawing_of(make_run, "cwnd", states={"cubic": BBR3})
+    (lane,) = lanes(drawing)
+    assert [phase.state for phase in lane.phases] == [state for _, state in BBR3]
+    assert [phase.begin_s for phase in lane.phases] == pytest.approx([0.0, 1.0, 1.5])
+    assert lane.phases[-1].end_s == pytest.approx(3.0)
+    assert lane.colour == SERIES[0], "the colour of its line"
+    assert "state of its congestion controllers" in drawing.caption
+    for width in ("page", "column"):
+        texts = texts_of(render(drawing).svg[width])
+        for state in ("startup", "drain", "probe bw cruise"):
+            assert state in texts
+
+
+def test_lanes_follow_light_and_dark(make_run: Maker) -> None:
+    """On the page every colour of a lane and of its legend is one of the page's variables."""
+    drawing = drawing_of(make_run, "cwnd", states={"cubic": BBR3})
+    svg = themed(render(drawing).svg["page"], "figure")
+    without = themed(render(drawing_of(make_run, "cwnd")).svg["page"], "figure")
+    for colour in (SERIES[number] for number in range(3)):
+        assert colour not in svg
+        variable = re.compile(rf"--{VARIABLES[colour]}\b")
+        assert len(variable.findall(svg)) > len(variable.findall(without))
+
+
 @pytest.mark.parametrize(
-    ("engine", "bounds_ns", "words"),
+    ("metric", "spec"),
     [
-        ("vm", (None,), "only its computing time to each packet it sends (the engine's default)"),
-        ("vm", (0,), "only its computing time to each packet it sends (as set in the file)"),
-        ("free", (None,), "uniform from 0 to 10 µs, without reordering"),
-        ("free", (0, 0), "A host adds no delay to each packet it sends (as set in the file)"),
-        ("vm", (2_000_000,), "uniform from 0 to 2 ms, without reordering"),
-        ("vm", (0, 10_000), "depends on the configuration. In some there is no delay."),
-        ("vm", (10_000, 20_000), "uniform from 0 to 10 µs or 20 µs"),
+        ("cwnd", {}),
+        ("goodput", {"states": {"cubic": BBR3}}),
     ],
+    ids=["no states", "not of a sender"],
 )
-def test_what_hosts_take(engine: str, bounds_ns: tuple[int | None, ...], words: str) -> None:
-    assert words in phases.processing(run(engine, *bounds_ns))
+def test_other_lines_have_none(make_run: Maker, metric: str, spec: dict[str, object]) -> None:
+    drawing = drawing_of(make_run, metric, **spec)
+    assert lanes(drawing) == []
+    assert "congestion controllers" not in drawing.caption
 
 
-@pytest.mark.usefixtures("_free")
-def test_where_computing_is_free_the_report_says_so_and_what_it_means_for_pages() -> None:
-    assert "Computing is free" not in phases.processing(run("vm", None))
-    plain = phases.processing(run("free", None))
-    assert "Computing is free" in plain
-    assert "system call" not in plain
-    assert "page load" not in plain
-    charged = phases.processing(run("free", None, cost_ns=8000))
-    assert "each system call takes 8 µs" in charged
-    browser = phases.processing(run("free", None, client="chromium"))
-    assert "each system call takes 1 µs" in browser
-    assert "not scripts and painting" in browser
+def test_data_stay_below_the_lanes(make_run: Maker) -> None:
+    tops: list[float] = []
+    for states in ({}, {"cubic": BBR3}, {"cubic": BBR3, "bbr": BBR3}):
+        picture = drawing_of(make_run, "cwnd", states=states).picture
+        assert isinstance(picture, Chart)
+        assert picture.y.high is not None
+        tops.append(picture.y.high)
+    assert tops[0] < tops[1] < tops[2]
 
 
-def test_the_phase_check_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    by: dict[str, str | None] = {"queue": "fifo(4pkt)", "flow": "a"}
-    before, after = Estimate(6, 588e3, 384e3, 588e3), Estimate(6, 484e3)
-    made = [
-        Result("goodput", "bit/s", by, verdict, before, after, "why")
-        for verdict in ("no change found", "cannot tell", "phase-sensitive")
-    ]
-    found = Findings(1, 3, 6, (12_112_000, 12_112_000), {"valid": 5, "failed": 1}, tuple(made))
-    monkeypatch.setattr("fairc.runtime.report.phases.findings", lambda _: found)
-    one = run("vm", None)
-    one.path = None
-    told = phases.phases(one)
-    assert told.sentences[0].startswith("6 cells of 1 of 3 configurations were run again")
-    assert told.sentences[0].endswith("Of these cells: 1 failed.")
-    assert "1 of 3 results is phase-sensitive" in told.sentences[1]
-    assert told.sentences[1].endswith("1 cannot be decided.")
-    assert told.sensitive == ("goodput (queue = fifo(4pkt), flow = a)",)
-    assert [row[1] for row in told.sheet.rows] == ["phase-sensitive", "cannot tell"]
-    what, _, value, ends, again, none, _ = told.sheet.rows[0]
-    assert what == "goodput (queue = fifo(4pkt), flow = a) (Mbit/s)"
-    assert isinstance(value, Number) and isinstance(again, Number) and isinstance(ends, tuple)
-    assert [x.text for x in (value, *ends, again)] == ["0.588", "0.384", "0.588", "0.484"]
-    assert none == ""
+def test_bins_with_the_same_state_are_one_phase() -> None:
+    bins = [(0, "a"), (1, "a"), (2, "b"), (5, "b")]
+    assert merged(bins, 0.5) == [Phase(0, 1, "a"), Phase(1, 1.5, "b"), Phase(2.5, 3, "b")]
+
+
+def test_every_state_has_a_colour_of_its_own_among_twelve() -> None:
+    every = [[Phase(0, 1, state) for state in STATES[:12]]]
+    paints = Paints.of(every)
+    assert len({paints.of_state(state) for state in paints.states}) == 12
+    assert [key.text for key in paints.keys][:2] == ["slow start", "css"]

@@ -98,6 +98,7 @@ class Key:
     dash: Dash = "-"
     marker: str = ""
     filled: bool = True
+    alpha: float = 1.0
 
 
 _KEY_LINE, _KEY_MARK, _KEY_CHARACTER = 0.16, 0.3, 0.062
@@ -137,7 +138,8 @@ def draw_keys(figure: Figure, keys: Sequence[Key], width: Width) -> None:
                 marker=key.marker or "none",
                 markersize=4,
                 markerfacecolor=key.colour if key.filled else "none",
-                markeredgewidth=0.8,
+                markeredgewidth=0.8 if key.alpha == 1 else 0,
+                alpha=key.alpha,
                 transform=figure.transFigure,
             )
             figure.add_artist(line)

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.formatting import between, listed, one_line, quantity, scale_for
 
-from . import overtime
+from . import overtime, phases
 from .axis import NamedAxis, named_axis, wants_log
 from .base import Drawing, FigureKind, NothingToDraw, Subject
 from .chart import WIDE_LEFT, Axis, Chart, Panel
 from .marks import Band, Bars, Mark, Rule
 from .marks import Line as Drawn
 from .overtime import Point
+from .phases import Phase
 from .query import Names, Query, Summing, load, only
 from .style import colour, dash
 from .windows import window_of
@@ -27,12 +28,15 @@ TIME = "time"
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line: its panel's heading, its name, its number among all lines, and its points."""
+    """A line: its panel's heading, its name, its number among all lines, and its points; over time
+    also the states of its flows' congestion controllers.
+    """
 
     heading: str
     name: str
     index: int
     points: Sequence[Point]
+    phases: Sequence[Phase] = ()
 
 
 def asked(subject: Subject, request: FigureRequest) -> Drawing:
@@ -44,8 +48,9 @@ def asked(subject: Subject, request: FigureRequest) -> Drawing:
     by = query.separated(by, *x, *facet)
     sums = Summing(query)
     axis: NamedAxis | None = None
+    states: phases.Phases = {}
     if timed:
-        found, what = overtime.load(query, (*facet, *by), sums)
+        found, what, states = overtime.load(query, (*facet, *by), sums)
         of = f" {what}"
     else:
         axis = named_axis(query, query.option("x"))
@@ -58,7 +63,7 @@ def asked(subject: Subject, request: FigureRequest) -> Drawing:
             for key, members in query.groups((*facet, *by))
         }
         of = sums.remark((*x, *facet, *by))
-    lines = _lines(query, facet, by, found)
+    lines = _lines(query, facet, by, found, states)
     if not lines:
         raise NothingToDraw(f"no cell that counts has a value of {query.name}")
     headings = [line.heading for line in lines]
@@ -69,6 +74,8 @@ def asked(subject: Subject, request: FigureRequest) -> Drawing:
         f" {quantity(line.points[-1].value, query.unit)} at the right"
         for line in lines
     ]
+    if any(_lanes(lines, line) for line in lines):
+        of += phases.CAPTION
     return query.drawing(
         title=query.title(f"against {one_line(query.option('x'))}", by_text((*by, *facet))),
         caption=f"{_reading(lines, sums, timed)}{of} {query.basis((*x, *by, *facet))}",
@@ -77,7 +84,19 @@ def asked(subject: Subject, request: FigureRequest) -> Drawing:
     )
 
 
-def _lines(query: Query, facet: Names, by: Names, found: dict[Names, list[Point]]) -> list[Line]:
+def _lanes(lines: Sequence[Line], line: Line) -> list[Line]:
+    """Return the lines of a line's panel that have lanes; none where there are too many."""
+    found = [other for other in lines if other.heading == line.heading and other.phases]
+    return found if len(found) <= phases.MOST_LANES else []
+
+
+def _lines(
+    query: Query,
+    facet: Names,
+    by: Names,
+    found: dict[Names, list[Point]],
+    states: phases.Phases,
+) -> list[Line]:
     """Return the lines panel by panel; one of a name has the same number in every panel."""
     places = [{v: i for i, v in enumerate(query.orders[n])} for n in by]
     names = {key[len(facet) :] for key in found}
@@ -87,7 +106,8 @@ def _lines(query: Query, facet: Names, by: Names, found: dict[Names, list[Point]
     for key, points in found.items():
         head, name = key[: len(facet)], key[len(facet) :]
         if points:
-            line = Line(worded(facet, head), valued(name), index[name], points)
+            shown = states.get(key, ())
+            line = Line(worded(facet, head), valued(name), index[name], points, shown)
             panels.setdefault(head, []).append(line)
     return [line for own in panels.values() for line in sorted(own, key=lambda line: line.index)]
 
@@ -118,29 +138,39 @@ def _chart(query: Query, lines: list[Line], axis: NamedAxis | None) -> Chart:
     scale = scale_for(query.unit, ends)
     name = query.labelled(scale)
     low, high = min(ends) / scale.factor, max(ends) / scale.factor
+    free = 1 - phases.room(max(len(_lanes(lines, line)) for line in lines))
     if wants_log(query, "y", ends):
-        vertical = Axis(name, low / 1.2, high * 1.2, log=True)
+        low, high = low / 1.2, high * 1.2
+        vertical = Axis(name, low, low * (high / low) ** (1 / free), log=True)
     else:
         low = min(low, 0.0)
         margin = 0.05 * (high - low) or 0.5
-        vertical = Axis(name, low - (margin if low < 0 else 0), high + margin)
+        below = low - (margin if low < 0 else 0)
+        vertical = Axis(name, below, below + (high + margin - below) / free)
     time = None
     if axis is None:
         log = wants_log(query, "x", (p.x for p in points))
         shifted = log or window_of(query.subject.run, query.metric) is not None
         times = [p.x for p in points]
         time = Axis("time (s)", min(times) if shifted else 0, max(times), log)
+    paints = phases.Paints.of(line.phases for line in lines if _lanes(lines, line))
     panels: dict[str, list[Mark]] = {}
     for line in lines:
         beside = [other for other in lines if other.heading == line.heading]
         shift = (beside.index(line) - (len(beside) - 1) / 2) * min(0.12, 0.6 / len(beside))
         start: list[Mark] = [Rule(0)] if low < 0 < high else []
         panels.setdefault(line.heading, start).extend(_marks(line, scale.factor, axis, shift))
+        lanes = _lanes(lines, line)
+        if line in lanes:
+            paint, stroke = colour(line.index), dash(line.index)
+            row = lanes.index(line)
+            panels[line.heading].append(phases.Lane(line.phases, paints, row, paint, stroke))
     return Chart(
         [Panel(heading, marks) for heading, marks in panels.items()],
         axis or time or Axis(),
         vertical,
         heights=(1.7, 1.15),
+        keys=paints.keys,
         left=WIDE_LEFT,
     )
 

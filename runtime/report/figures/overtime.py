@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,8 +13,11 @@ from fairc.runtime.formatting import quantity
 from fairc.runtime.measurement import SLOT_S
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.repetitions.samples import REPETITION
+from fairc.runtime.report.run import Run
+from fairc.words.metrics import METRICS as WORDS
 
 from .base import NothingToDraw
+from .phases import Phases, merged
 from .query import Names, Query, Summing
 from .windows import bounds, mark_of, window_of
 
@@ -35,8 +40,18 @@ class Point:
     of: str = ""
 
 
-def load(query: Query, names: Names, sums: Summing) -> tuple[dict[Names, list[Point]], str]:
-    """Return the bins of each group: names -> points in time; and what they are.
+class Loaded(NamedTuple):
+    """The bins of each group: names -> points in time; what they are; and the states of its flows'
+    congestion controllers, if the metric is computed from samples of connections.
+    """
+
+    points: dict[Names, list[Point]]
+    caption: str
+    phases: Phases
+
+
+def load(query: Query, names: Names, sums: Summing) -> Loaded:
+    """Return the bins of each group.
 
     A bin of a cell is the mean over the flows of the group that have one, so that a cell is one
     replicate. A bin is kept where at least half of the group's cells have a value: what few are
@@ -97,4 +112,17 @@ def load(query: Query, names: Names, sums: Summing) -> tuple[dict[Names, list[Po
         f"In bins of {quantity(width, 's')}: {source.meaning}; several flows of a group are"
         " averaged in each cell first. Drawn while at least half of the cells have a value."
     )
-    return points, caption
+    sampled = WORDS[metric.name].every is not None
+    return Loaded(points, caption, _phases(run, groups, width) if sampled else {})
+
+
+def _phases(run: Run, groups: Sequence[tuple[Names, object]], width_s: float) -> Phases:
+    """Return the state that most samples of each group are in, bin by bin."""
+    found: dict[Names, dict[int, str]] = {}
+    for number, place, state in run.rows(
+        f"SELECT number, CAST(floor((t_s + 5e-7) / {width_s}) AS INTEGER) AS bin, state"
+        " FROM models JOIN figure_members USING (cell, flow)"
+        " GROUP BY ALL ORDER BY number, bin, count(*), state"
+    ):
+        found.setdefault(groups[number][0], {})[place] = state
+    return {names: merged(bins.items(), width_s) for names, bins in found.items()}
