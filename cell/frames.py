@@ -14,10 +14,11 @@ ETHERNET_BYTES = 14
 FRAME_BYTES = MTU + ETHERNET_BYTES  # a full Ethernet frame without preamble: 1514
 
 TCP_IP_BYTES = 20 + 20 + 12  # headers of IPv4 and TCP, with timestamps
+UDP_IP_BYTES = 20 + 8  # headers of IPv4 and UDP
 # Of a full packet of this QUIC stack (endpoints/src/quic/transport.rs): headers of IPv4 and UDP,
 # short header with a connection id of 8 and a packet number of 2, frame type, stream id, offset of
 # 4, and tag.
-QUIC_OVERHEAD_BYTES = (20 + 8) + (1 + 8 + 2) + (1 + 1 + 4) + 16
+QUIC_OVERHEAD_BYTES = UDP_IP_BYTES + (1 + 8 + 2) + (1 + 1 + 4) + 16
 # Memory that Linux takes for a TCP segment in addition to its IP packet: structures and room for
 # headers; measured with cake at MTUs of 576, 1500, 4000 and 9000 on Linux 6.12.
 SEGMENT_MEMORY_BYTES = 844
@@ -36,6 +37,11 @@ def segment_bytes(mtu: int) -> int:
 def stream_bytes(mtu: int) -> int:
     """Return the stream data in a full QUIC packet, bytes: 1439 at an MTU of 1500."""
     return min(mtu, MTU) - QUIC_OVERHEAD_BYTES
+
+
+def datagram_bytes(mtu: int) -> int:
+    """Return the UDP payload of a full QUIC packet, bytes: 1472 at an MTU of 1500."""
+    return min(mtu, MTU) - UDP_IP_BYTES
 
 
 def memory_bytes(mtu: int) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
+from fairc.cell.frames import ETHERNET_BYTES, UDP_IP_BYTES, datagram_bytes
 from fairc.cell.seeds import canonical, identity
 from fairc.compiler import plan
 from fairc.compiler.passes.captures import place_captures
@@ -20,7 +21,7 @@ from fairc.compiler.passes.peps import split
 from fairc.compiler.passes.physics import warn
 from fairc.compiler.passes.policers import police
 from fairc.compiler.passes.ports import assign_ports
-from fairc.compiler.passes.queues import size_queues
+from fairc.compiler.passes.queues import bdp_bytes, size_queues
 from fairc.compiler.passes.report import Report
 from fairc.compiler.passes.rerouting import (
     find_detours,
@@ -41,7 +42,9 @@ from fairc.compiler.passes.unrolling import draws, repeating, unrolled
 from fairc.compiler.passes.wiring import Egress, Wiring
 from fairc.dsl.experiment import Experiment
 from fairc.dsl.model import Configuration, Flow, Multipath, Network, OwnCca, Scenario
+from fairc.words.ccas import Setting
 from fairc.words.ccas.module import variant
+from fairc.words.ccas.resume import settings
 
 from .grid import NOBODY, Lowered, seed_of_draws, with_rtts
 from .sampling import check_requests, sample_every_ns
@@ -217,7 +220,7 @@ class Lowering:
             users=flow.users,
             subflows=lowered(routed.subflows[flow.name]),
             client_address=path.client.address,
-            cca_parameters=dict(flow.cca_parameters),
+            cca_parameters={**flow.cca_parameters, **self._resumed(flow, path)},
             options=flow.options,
             rate_bps=flow.rate_bps,
             send_buffer_bytes=flow.send_buffer_bytes,
@@ -236,6 +239,24 @@ class Lowering:
             dscp=flow.dscp,
             sample_every_ns=every_ns,
         )
+
+    def _resumed(self, flow: Flow, path: RoutedPath) -> Mapping[str, Setting]:
+        """Return what an earlier connection learnt of the path, as parameters of the CCA."""
+        if flow.resumed is None:
+            return {}
+        if path.base_rtt_ns == 0:
+            self._report.reject(
+                "bdp-without-rtt",
+                "an earlier connection learnt nothing of a path without delay",
+                flow.span,
+                "Careful Resume compares round-trip times",
+                "give a link of the path a `delay`, or leave `resume` out",
+            )
+            return {}
+        payload = datagram_bytes(path.mtu)
+        wire = bdp_bytes(path.rate_bps, path.base_rtt_ns)
+        bdp = wire * payload // (payload + UDP_IP_BYTES + ETHERNET_BYTES)
+        return settings(flow.resumed, bdp, path.base_rtt_ns)
 
 
 def _route(network: Network, flows: tuple[Flow, ...], report: Report) -> RoutedNetwork:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from fairc.cell.model import TransportOptions
 from fairc.dsl.core.source import Span
+from fairc.dsl.core.values import Size
 
 from .names import flow_of_group, label_of
 from .workloads import Distribution, Workload
@@ -73,6 +74,7 @@ class Flow:
     multipath: over Multipath TCP; None: over one path.
     ecn_given: where the file sets `ecn` for it; None: the default holds.
     dscp: the Diffserv code point of its packets, both ways, six bits.
+    resumed: the window that an earlier connection had, or None.
     """
 
     name: str
@@ -102,6 +104,7 @@ class Flow:
     multipath: Multipath | None = None
     ecn_given: Span | None = None
     dscp: int = 0
+    resumed: Size | None = None
 
     @property
     def without_user(self) -> str:

@@ -189,6 +189,7 @@ def _built(
         multipath=control.multipath,
         ecn_given=settings.span(keys.ECN) or hosts.span(keys.ECN),
         dscp=settings[keys.DSCP],
+        resumed=control.resumed,
     )
 
 

@@ -17,7 +17,7 @@ from fairc.dsl.core.entries import Entry, Parameter, Use, bind
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.values import Applied, Quantity, Symbol
+from fairc.dsl.core.values import Applied, Quantity, Size, Symbol
 from fairc.words.blocks import flow as keys
 from fairc.words.blocks.hosts import SEND_BUFFER
 from fairc.words.ccas import BPF, CCAS, CCAS_OVER, MODULE, TCP_CCAS, Setting
@@ -25,6 +25,7 @@ from fairc.words.ccas import Cca as CcaWords
 from fairc.words.ccas.bpf import NAME, OBJECT, own_cca
 from fairc.words.ccas.module import own_module
 from fairc.words.ccas.own_kernels import KernelWords, with_cca
+from fairc.words.ccas.resume import RESUME, window_of
 from fairc.words.sizes import whole_bytes
 from fairc.words.transports import BACKUP, PATHS, QLOG, image_of
 from fairc.words.workloads import WORKLOADS, WorkloadEntry
@@ -52,6 +53,7 @@ class Control:
     own: a CCA of the user's own.
     image: of another QUIC stack.
     multipath: over Multipath TCP.
+    resumed: the window that an earlier connection had (Careful Resume).
     """
 
     transport: model.Transport
@@ -62,6 +64,7 @@ class Control:
     own: model.OwnCca | None = None
     image: str | None = None
     multipath: model.Multipath | None = None
+    resumed: Size | None = None
 
     @property
     def paces(self) -> bool:
@@ -92,7 +95,8 @@ def control_of(
         control = kernel_control("tcp", cca, flow, kernel=kernel)
         return replace(control, multipath=_multipath(over))
     given = _given(cca, "quic", flow)
-    return Control("quic", given.name, quic_settings(given, None), given.span, qlog)
+    settings, resumed = _over_quic(given, None)
+    return Control("quic", given.name, settings, given.span, qlog, resumed=resumed)
 
 
 def kernel_control(
@@ -124,6 +128,11 @@ def quic_settings(cca: Cca | None, needed: str | None) -> dict[str, Setting]:
     Raises CompileError.
     """
     assert cca is not None
+    return _over_quic(cca, needed)[0]
+
+
+def _over_quic(cca: Cca, needed: str | None) -> tuple[dict[str, Setting], Size | None]:
+    """Return the parameters of a CCA over QUIC, and the window with which it resumes."""
     use = bind(CCAS_OVER["quic"], _given(cca, "quic", cca.span, needed), "`cca`")
     settings = use.entry.complete(use.entry.given(use))
     if settings.get("hystart") is True and settings.get("slow_start") == "hystartpp":
@@ -133,7 +142,7 @@ def quic_settings(cca: Cca | None, needed: str | None) -> dict[str, Setting]:
             cca.span,
             help="keep one of them; docs/learn/congestion.md says how they differ",
         )
-    return settings
+    return settings, window_of(use.given(RESUME) if RESUME in use.entry.parameters else None)
 
 
 def _registry(transport: str, kernel: KernelWords | None) -> Registry[CcaWords]:

@@ -239,8 +239,8 @@ SAMPLES = Table(
 
 MODELS = Table(
     "models",
-    "what the CCA of a connection thinks of the path at one time; only of `bbr3`, `copa`,"
-    " `prague` and `slow_start: hystartpp` over QUIC",
+    "what the CCA of a connection thinks of the path at one time; of `bbr3`, `copa`, `cubic`,"
+    " `prague` and `reno` over QUIC",
     (
         CELL,
         FLOW,

@@ -56,6 +56,7 @@ class Cca(Entry):
     is_scalable: whether its window is inversely proportional to the share of marks (RFC 9332,
     section 1.2).
     needs_ecn: whether it is another CCA without ECN.
+    lowered: parameters of a plan that the language has in another form.
     growth: what its window grows with between losses: round trips, by a packet in each (`rounds`),
     or `time`, by its cube; `model`: it follows a model of the path; empty: in another way.
     """
@@ -65,11 +66,13 @@ class Cca(Entry):
     needs_ecn: bool = False
     growth: Literal["rounds", "time", "model", ""] = ""
     runs: bool = True
+    lowered: tuple[CcaParameter, ...] = ()
 
     @cached_property
     def fields(self) -> Mapping[str, CcaParameter]:
         """Its parameters by their names in the plan."""
-        return {each.field: each for each in self.parameters if isinstance(each, CcaParameter)}
+        own = (each for each in self.parameters if isinstance(each, CcaParameter))
+        return {each.field: each for each in (*own, *self.lowered)}
 
     def given(self, use: Use[Cca]) -> dict[str, Setting]:
         """Return the parameters that are given."""

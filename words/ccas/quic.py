@@ -11,10 +11,12 @@ from fractions import Fraction
 from importlib import resources
 from typing import Any
 
+from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import Quantities
-from fairc.dsl.core.units import PACKETS, TIME
+from fairc.dsl.core.units import NUMBER, PACKETS, TIME
 
 from .cca import Cca, CcaParameter, flag, real, whole, word
+from .resume import FIELDS, RESUME
 
 
 def _parameter(exported: Mapping[str, Any]) -> CcaParameter:
@@ -24,6 +26,9 @@ def _parameter(exported: Mapping[str, Any]) -> CcaParameter:
     if exported["kind"] == "word":
         return word(name, summary, tuple(exported["words"]))
     low, high = Fraction(exported["least"]), Fraction(exported["most"])
+    if name in FIELDS:
+        kind = Quantities((NUMBER,), low=low, high=high, whole=True)
+        return CcaParameter(name, kind, summary, otherwise="none", field=name)
     if name.endswith("_packets"):
         packets = Quantities((PACKETS,), low=low, high=high, whole=True)
         short = name.removesuffix("_packets")
@@ -54,13 +59,20 @@ def _exported() -> list[Mapping[str, Any]]:
     return sorted(found, key=lambda cca: str(cca["name"]))
 
 
-QUIC = [
-    Cca(
-        name=cca["name"],
-        summary=cca["summary"],
-        parameters=tuple(map(_parameter, cca["parameters"])),
-        is_scalable=cca["l4s"],
-        needs_ecn=cca["l4s"],
+def _cca(exported: Mapping[str, Any]) -> Cca:
+    every = [_parameter(parameter) for parameter in exported["parameters"]]
+    lowered = tuple(each for each in every if each.field in FIELDS)
+    parameters: list[Parameter[Any]] = [each for each in every if each not in lowered]
+    if lowered:
+        parameters.append(RESUME)
+    return Cca(
+        name=exported["name"],
+        summary=exported["summary"],
+        parameters=tuple(parameters),
+        is_scalable=exported["l4s"],
+        needs_ecn=exported["l4s"],
+        lowered=lowered,
     )
-    for cca in _exported()
-]
+
+
+QUIC = [_cca(exported) for exported in _exported()]

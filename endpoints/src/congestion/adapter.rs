@@ -13,7 +13,9 @@
 //! - It paces at 1.25 windows per smoothed RTT in bursts of at least 10 packets and asks nobody for
 //!   a rate: `pacing_rate` of the metrics goes to the qlog only.
 
+use super::Shared;
 use crate::quic::feedback::Marks;
+use crate::quic::trace::States;
 use quinn_proto::congestion::{Controller, ControllerMetrics};
 use quinn_proto::RttEstimator;
 use serde::Serialize;
@@ -191,16 +193,14 @@ pub struct Adapter<A> {
     /// What the receiver counts, and how much of it the algorithm knows.
     marks: Marks,
     marks_told: u64,
+    /// Where its states are written down, and the last one that was.
+    states: Option<States>,
+    state: Option<&'static str>,
 }
 
 impl<A: Algorithm + Clone> Adapter<A> {
     /// Joins `algorithm` to quinn.
-    pub fn boxed(algorithm: A, initial_window: u64) -> Box<dyn Controller> {
-        Adapter::counting(algorithm, initial_window, &Marks::default())
-    }
-
-    /// The same, of an algorithm that answers each mark.
-    pub fn counting(algorithm: A, initial_window: u64, marks: &Marks) -> Box<dyn Controller> {
+    pub fn boxed(algorithm: A, initial_window: u64, shared: &Shared) -> Box<dyn Controller> {
         Box::new(Adapter {
             algorithm,
             initial_window,
@@ -208,15 +208,27 @@ impl<A: Algorithm + Clone> Adapter<A> {
             batch_newest: None,
             rtts: None,
             newest: None,
-            marks: marks.clone(),
+            marks: shared.marks.clone(),
             marks_told: 0,
+            states: shared.states.clone(),
+            state: None,
         })
+    }
+
+    /// Writes down the state that the algorithm is in, if it is another one.
+    fn note(&mut self, now: Instant, why: Option<&'static str>) {
+        let Some(states) = &self.states else { return };
+        let state = self.algorithm.model().map(|model| model.state);
+        if state != self.state {
+            states.changed(now, std::mem::replace(&mut self.state, state), state, why);
+        }
     }
 }
 
 impl<A: Algorithm + Clone> Controller for Adapter<A> {
     fn on_sent(&mut self, now: Instant, bytes: u64, _last_packet_number: u64) {
         self.algorithm.on_sent(now, bytes);
+        self.note(now, None);
     }
 
     fn on_ack(
@@ -251,6 +263,7 @@ impl<A: Algorithm + Clone> Controller for Adapter<A> {
             self.algorithm.on_marks(marks - std::mem::replace(&mut self.marks_told, marks));
         }
         self.algorithm.on_acks(&Acks { now, bytes, in_flight, rtt, min_rtt, smoothed_rtt });
+        self.note(now, None);
     }
 
     fn on_congestion_event(
@@ -262,6 +275,12 @@ impl<A: Algorithm + Clone> Controller for Adapter<A> {
     ) {
         let persistent = is_persistent_congestion;
         self.algorithm.on_congestion(&Congestion { now, sent, persistent, lost_bytes });
+        let why = match lost_bytes {
+            _ if persistent => Some("persistent_congestion"),
+            0 => Some("ecn"),
+            _ => None,
+        };
+        self.note(now, why);
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {

@@ -23,11 +23,11 @@ use std::time::{Duration, Instant};
 /// `bbr` in the registry.
 pub const ENTRY: Entry = Entry {
     name: "bbr",
-    summary: "Bottleneck Bandwidth and Round-trip time, version 1",
+    summary: "BBR version 1, draft-cardwell-iccrg-bbr-congestion-control-00",
     parameters: &[],
     paces: None,
     l4s: false,
-    build: |_, start, _| Adapter::boxed(Bbr::new(start), start.initial_window),
+    build: |_, start, shared| Adapter::boxed(Bbr::new(start), start.initial_window, shared),
 };
 
 /// 2 / ln 2: the smallest gain that doubles the rate per round.

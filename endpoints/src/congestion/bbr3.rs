@@ -32,10 +32,10 @@ pub const ENTRY: Entry = Entry {
     parameters: &[],
     paces: Some(QUANTUM),
     l4s: false,
-    build: |_, start, _| {
+    build: |_, start, shared| {
         // The kernel's random numbers: in virtual time they follow from the cell's seed.
         let seed = RandomState::new().hash_one(0);
-        Adapter::boxed(Bbr3::new(start, seed), start.initial_window)
+        Adapter::boxed(Bbr3::new(start, seed), start.initial_window, shared)
     },
 };
 

@@ -47,12 +47,12 @@ pub const ENTRY: Entry = Entry {
     ],
     paces: Some(QUANTUM),
     l4s: false,
-    build: |values, start, _| {
+    build: |values, start, shared| {
         let settings = Settings {
             inverse_delta: 1.0 / values.real("delta"),
             competitive: values.switch("competitive"),
         };
-        Adapter::boxed(Copa::new(settings, start), start.initial_window)
+        Adapter::boxed(Copa::new(settings, start), start.initial_window, shared)
     },
 };
 
@@ -112,8 +112,9 @@ impl Delays {
         self.standing - self.smallest
     }
 
-    fn is_nearly_empty(self) -> bool {
-        self.queueing_s() <= NEARLY_EMPTY * (self.largest - self.smallest)
+    /// `tolerance_s`: what is added to the paper's bound.
+    fn is_nearly_empty(self, tolerance_s: f64) -> bool {
+        self.queueing_s() <= NEARLY_EMPTY * (self.largest - self.smallest) + tolerance_s
     }
 }
 
@@ -141,6 +142,8 @@ pub struct Copa {
     delays: Option<Delays>,
     /// When the queue was last nearly empty.
     emptied: Instant,
+    /// Added to the bound of that, s: nothing, but in a test.
+    tolerance_s: f64,
     velocity: f64,
     direction: Option<Direction>,
     /// Round trips in this direction.
@@ -170,6 +173,7 @@ impl Copa {
             largest: Smallest::default(),
             delays: None,
             emptied: start.now,
+            tolerance_s: 0.0,
             velocity: 1.0,
             direction: None,
             steady: 0,
@@ -218,7 +222,7 @@ impl Copa {
     }
 
     fn choose_mode(&mut self, now: Instant, delays: Delays, smoothed: Duration) {
-        if self.is_in_slow_start || delays.is_nearly_empty() {
+        if self.is_in_slow_start || delays.is_nearly_empty(self.tolerance_s) {
             self.emptied = now;
         }
         let waited = now.saturating_duration_since(self.emptied);

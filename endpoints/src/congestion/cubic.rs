@@ -15,6 +15,7 @@
 //! - The window is never above `max_window_packets`, where it is given, never below 2 packets.
 //! - While the sender has nothing to send the window stays, and t begins anew.
 //! - `slow_start: hystartpp` ends the initial slow start when the delay grows (`hystartpp`).
+//! - With what an earlier connection saved it jumps (`resume`).
 //!
 //! Growth by more than m / 2 is refused to the Reno-friendly part, too; quic-go limits the cubic
 //! part only. The two differ where the window is below 2 alpha packets: for N = 5 below 4.6
@@ -24,6 +25,7 @@ use super::adapter::{Ack, Acks, Adapter, Algorithm, Congestion, Model, Recovery,
 use super::hystart::HyStart;
 use super::hystartpp::{HyStartPp, Verdict};
 use super::parameters::{self, Parameter, HYSTARTPP, SLOW_START};
+use super::resume::{Resumable, Resuming, Saved};
 use super::{Entry, Start};
 use std::time::Instant;
 
@@ -43,10 +45,12 @@ pub const ENTRY: Entry = Entry {
         Parameter::bound(parameters::CAP, "upper bound of the window, if any", 2..=10_000_000),
         Parameter::switch("hystart", "leave slow start early (HyStart)", false),
         Parameter::slow_start(),
+        Parameter::resume(),
+        Parameter::resume_rtt(),
     ],
     paces: None,
     l4s: false,
-    build: |values, start, _| {
+    build: |values, start, shared| {
         let settings = Settings {
             connections: values.whole("connections") as f64,
             beta: values.real("beta"),
@@ -57,10 +61,13 @@ pub const ENTRY: Entry = Entry {
         let hystartpp = values.word(SLOW_START) == Some(HYSTARTPP);
         let cubic = Cubic {
             hystartpp: hystartpp.then(HyStartPp::default),
-            is_shown: hystartpp,
             ..Cubic::new(settings, hystart, start)
         };
-        Adapter::boxed(cubic, start.initial_window)
+        if let Some(saved) = Saved::of(values) {
+            let resuming = Resuming::new(cubic, saved, start, shared.claim.clone());
+            return Adapter::boxed(resuming, start.initial_window, shared);
+        }
+        Adapter::boxed(cubic, start.initial_window, shared)
     },
 };
 
@@ -114,8 +121,6 @@ pub struct Cubic {
     hystart: Option<HyStart>,
     /// None: without it, or the initial slow start is over.
     hystartpp: Option<HyStartPp>,
-    /// Whether its phases are shown.
-    is_shown: bool,
     mtu: u64,
     window: f64,
     ssthresh: Option<f64>,
@@ -131,7 +136,6 @@ impl Cubic {
             settings,
             hystart,
             hystartpp: None,
-            is_shown: false,
             mtu: start.mtu,
             window: start.initial_window as f64,
             ssthresh: None,
@@ -177,6 +181,20 @@ impl Cubic {
         self.epoch = Some(epoch);
         // Congestion events shrink the window, acknowledgements do not.
         target.max(self.window)
+    }
+}
+
+impl Resumable for Cubic {
+    fn resume(&mut self, bytes: f64) {
+        self.window = bytes.min(self.maximum());
+        self.epoch = None;
+    }
+
+    fn leave_slow_start(&mut self, ssthresh: f64) {
+        self.ssthresh = Some(ssthresh);
+        (self.hystart, self.hystartpp) = (None, None);
+        self.last_max = 0.0;
+        self.epoch = None;
     }
 }
 
@@ -248,7 +266,7 @@ impl Algorithm for Cubic {
             None if self.in_slow_start() => "slow_start",
             None => "congestion_avoidance",
         };
-        self.is_shown.then(|| Model::phase(phase))
+        Some(Model::phase(phase))
     }
 
     fn ssthresh(&self) -> Option<u64> {

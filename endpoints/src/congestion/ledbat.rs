@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 /// `ledbat` in the registry.
 pub const ENTRY: Entry = Entry {
     name: "ledbat",
-    summary: "Low Extra Delay Background Transport (RFC 6817)",
+    summary: "LEDBAT, Low Extra Delay Background Transport (RFC 6817), not LEDBAT++",
     parameters: &[
         Parameter::real("target_ms", "target queueing delay", 100.0, 1.0..=100.0),
         Parameter::real(
@@ -46,7 +46,7 @@ pub const ENTRY: Entry = Entry {
     ],
     paces: None,
     l4s: false,
-    build: |values, start, _| {
+    build: |values, start, shared| {
         let settings = Settings {
             target_s: values.real("target_ms") / 1e3,
             gain: values.real("gain"),
@@ -54,7 +54,7 @@ pub const ENTRY: Entry = Entry {
             base_history: values.whole("base_history") as usize,
             filter: values.whole("filter") as usize,
         };
-        Adapter::boxed(Ledbat::new(settings, start), start.initial_window)
+        Adapter::boxed(Ledbat::new(settings, start), start.initial_window, shared)
     },
 };
 

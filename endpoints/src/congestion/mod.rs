@@ -17,6 +17,7 @@ mod parameters;
 mod pcc;
 mod prague;
 mod reno;
+mod resume;
 #[cfg(test)]
 mod simulation;
 
@@ -24,8 +25,10 @@ pub use adapter::Model;
 
 use crate::quic::feedback::Marks;
 use crate::quic::pacer::Quantum;
+use crate::quic::trace::States;
 use parameters::{Parameter, Values};
 use quinn_proto::congestion::{Controller, ControllerFactory};
+use resume::Claim;
 use serde_json::{json, Map, Value};
 use std::sync::Arc;
 use std::time::Instant;
@@ -59,7 +62,18 @@ pub struct Entry {
     /// Whether it answers each mark (L4S, RFC 9331): its packets are then ECT(1).
     pub l4s: bool,
     /// Makes the controller of one connection.
-    build: fn(&Values, Start, &Marks) -> Box<dyn Controller>,
+    build: fn(&Values, Start, &Shared) -> Box<dyn Controller>,
+}
+
+/// What a controller shares with others.
+#[derive(Debug, Clone, Default)]
+pub struct Shared {
+    /// What the receiver of its connection counts.
+    marks: Marks,
+    /// The right to what an earlier connection saved, with the other connections of a server.
+    claim: Claim,
+    /// Where its states are written down.
+    states: Option<States>,
 }
 
 /// What a connection starts with.
@@ -102,7 +116,13 @@ pub fn factory(
     {
         return Err(format!("{name}: `hystart` and `slow_start` exclude each other"));
     }
-    Ok(Arc::new(Factory { entry, values, initial_window_packets, marks: Marks::default() }))
+    if values.bound(parameters::RESUME).is_some() != values.bound(parameters::RESUME_RTT).is_some()
+    {
+        let (window, rtt) = (parameters::RESUME, parameters::RESUME_RTT);
+        return Err(format!("{name}: `{window}` and `{rtt}` are given together or not at all"));
+    }
+    let shared = Shared::default();
+    Ok(Arc::new(Factory { entry, values, initial_window_packets, shared }))
 }
 
 /// Returns all parameters of a controller that `factory` makes from the same arguments, defaults
@@ -144,7 +164,7 @@ pub struct Factory {
     entry: &'static Entry,
     values: Values,
     initial_window_packets: u64,
-    marks: Marks,
+    shared: Shared,
 }
 
 impl Factory {
@@ -153,10 +173,15 @@ impl Factory {
         self.entry
     }
 
-    /// The same, for one connection, whose receiver's counts are `marks`.
-    pub fn reading(&self, marks: &Marks) -> Arc<dyn ControllerFactory + Send + Sync> {
-        let (values, marks) = (self.values.clone(), marks.clone());
-        Arc::new(Factory { values, marks, ..*self })
+    /// The same, for one connection: its receiver's counts are `marks`, and its states are written
+    /// down in `states`.
+    pub fn reading(
+        &self,
+        marks: &Marks,
+        states: Option<States>,
+    ) -> Arc<dyn ControllerFactory + Send + Sync> {
+        let shared = Shared { marks: marks.clone(), claim: self.shared.claim.clone(), states };
+        Arc::new(Factory { values: self.values.clone(), shared, ..*self })
     }
 }
 
@@ -164,7 +189,7 @@ impl ControllerFactory for Factory {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         let mtu = u64::from(current_mtu);
         let start = Start { now, mtu, initial_window: self.initial_window_packets * mtu };
-        (self.entry.build)(&self.values, start, &self.marks)
+        (self.entry.build)(&self.values, start, &self.shared)
     }
 }
 
@@ -197,7 +222,7 @@ mod tests {
         );
         assert_eq!(
             refused("cubic", &json!({"alpha": 1}), 10),
-            "cubic: no parameter `alpha`; known: connections, beta, c, max_window_packets, hystart, slow_start"
+            "cubic: no parameter `alpha`; known: connections, beta, c, max_window_packets, hystart, slow_start, resume_bytes, resume_rtt_us"
         );
     }
 
@@ -233,6 +258,10 @@ mod tests {
         assert_eq!(
             refused("cubic", &json!({"hystart": true, "slow_start": "hystartpp"}), 10),
             "cubic: `hystart` and `slow_start` exclude each other"
+        );
+        assert_eq!(
+            refused("reno", &json!({"resume_bytes": 100_000}), 10),
+            "reno: `resume_bytes` and `resume_rtt_us` are given together or not at all"
         );
         assert_eq!(
             refused("reno", &json!({}), 0),

@@ -6,6 +6,11 @@ use std::ops::RangeInclusive;
 /// The parameter that bounds the window of the controllers that have it, packets.
 pub const CAP: &str = "max_window_packets";
 
+/// The window that an earlier connection saved, bytes (Careful Resume), and its smallest RTT, us.
+pub const RESUME: &str = "resume_bytes";
+/// The latter.
+pub const RESUME_RTT: &str = "resume_rtt_us";
+
 /// The parameter that chooses the slow start of the controllers that have one.
 pub const SLOW_START: &str = "slow_start";
 /// Its value for `HyStart++`.
@@ -67,6 +72,17 @@ impl Parameter {
             summary: "how the window grows at first; `hystartpp`: HyStart++ (RFC 9406)",
             kind: Kind::Word { words },
         }
+    }
+
+    /// The window that an earlier connection saved.
+    pub const fn resume() -> Self {
+        let summary = "window that an earlier connection saved: Careful Resume (RFC 9959)";
+        Self::bound(RESUME, summary, 1..=1_000_000_000_000)
+    }
+
+    /// Its smallest RTT.
+    pub const fn resume_rtt() -> Self {
+        Self::bound(RESUME_RTT, "its smallest round-trip time", 1..=1_000_000_000)
     }
 
     /// Says what it is: name, summary, kind, default (null: none), range and words.
@@ -202,6 +218,11 @@ impl Values {
         self.0[name].as_u64().expect("declared as a whole number")
     }
 
+    /// The value of a `Kind::Bound`, if it is given.
+    pub fn bound(&self, name: &str) -> Option<u64> {
+        self.0.get(name).and_then(Value::as_u64)
+    }
+
     /// The value of a `Kind::Real` that the controller declares.
     pub fn real(&self, name: &str) -> f64 {
         self.0[name].as_f64().expect("declared as a number")
@@ -219,7 +240,7 @@ impl Values {
 
     /// The bound of the window, packets, of controllers that have one; `None`: it is not bounded.
     pub fn cap_packets(&self) -> Option<u64> {
-        self.0.get(CAP).and_then(Value::as_u64)
+        self.bound(CAP)
     }
 
     /// All values by name.

@@ -44,7 +44,7 @@ use std::time::{Duration, Instant};
 /// `pcc` in the registry.
 pub const ENTRY: Entry = Entry {
     name: "pcc",
-    summary: "PCC Vivace (NSDI 2018): seeks the rate of highest utility",
+    summary: "PCC Vivace (Dong et al., NSDI 2018), not the PCC of 2015: seeks the rate of highest utility",
     parameters: &[
         Parameter::real(
             "exponent",
@@ -66,7 +66,7 @@ pub const ENTRY: Entry = Entry {
     ],
     paces: None,
     l4s: false,
-    build: |values, start, _| {
+    build: |values, start, shared| {
         let settings = Settings {
             exponent: values.real("exponent"),
             rtt_factor: values.real("rtt_factor"),
@@ -76,7 +76,7 @@ pub const ENTRY: Entry = Entry {
             bound: values.real("bound"),
             bound_step: values.real("bound_step"),
         };
-        Adapter::boxed(Pcc::new(settings, start), start.initial_window)
+        Adapter::boxed(Pcc::new(settings, start), start.initial_window, shared)
     },
 };
 

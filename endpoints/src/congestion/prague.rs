@@ -40,10 +40,10 @@ pub const ENTRY: Entry = Entry {
     ],
     paces: Some(QUANTUM),
     l4s: true,
-    build: |values, start, marks| {
+    build: |values, start, shared| {
         let least = Duration::from_secs_f64(values.real(VIRTUAL_RTT) / 1000.0);
         let prague = Prague::new(least, values.whole(DEPENDENT_ROUNDS), start);
-        Adapter::counting(prague, start.initial_window, marks)
+        Adapter::boxed(prague, start.initial_window, shared)
     },
 };
 

@@ -7,6 +7,7 @@
 //! - Congestion event, once per round trip: ssthresh = window = beta * window, at least two
 //!   packets.
 //! - Persistent congestion: two packets.
+//! - With what an earlier connection saved it jumps (`resume`).
 //!
 //! In the mean over many cycles with loss probability p the window is sqrt(a / p) packets, a = (1 +
 //! beta) / (2 (1 - beta)): sqrt(3 / (2 p)) for beta = 0.5 (Mathis et al., ACM CCR 27(3), 1997).
@@ -14,6 +15,7 @@
 use super::adapter::{Ack, Acks, Adapter, Algorithm, Congestion, Model, Recovery, MINIMUM_PACKETS};
 use super::hystartpp::{HyStartPp, Verdict};
 use super::parameters::{Parameter, HYSTARTPP, SLOW_START};
+use super::resume::{Resumable, Resuming, Saved};
 use super::{Entry, Start};
 
 /// `reno` in the registry.
@@ -28,17 +30,22 @@ pub const ENTRY: Entry = Entry {
             0.01..=0.99,
         ),
         Parameter::slow_start(),
+        Parameter::resume(),
+        Parameter::resume_rtt(),
     ],
     paces: None,
     l4s: false,
-    build: |values, start, _| {
+    build: |values, start, shared| {
         let hystartpp = values.word(SLOW_START) == Some(HYSTARTPP);
         let reno = Reno {
             hystartpp: hystartpp.then(HyStartPp::default),
-            is_shown: hystartpp,
             ..Reno::new(values.real("beta"), start)
         };
-        Adapter::boxed(reno, start.initial_window)
+        if let Some(saved) = Saved::of(values) {
+            let resuming = Resuming::new(reno, saved, start, shared.claim.clone());
+            return Adapter::boxed(resuming, start.initial_window, shared);
+        }
+        Adapter::boxed(reno, start.initial_window, shared)
     },
 };
 
@@ -48,8 +55,6 @@ pub struct Reno {
     beta: f64,
     /// None: without it, or the initial slow start is over.
     hystartpp: Option<HyStartPp>,
-    /// Whether its phases are shown.
-    is_shown: bool,
     mtu: u64,
     window: f64,
     ssthresh: Option<f64>,
@@ -62,7 +67,6 @@ impl Reno {
         Reno {
             beta,
             hystartpp: None,
-            is_shown: false,
             mtu: start.mtu,
             window: start.initial_window as f64,
             ssthresh: None,
@@ -72,6 +76,17 @@ impl Reno {
 
     fn minimum(&self) -> f64 {
         (MINIMUM_PACKETS * self.mtu) as f64
+    }
+}
+
+impl Resumable for Reno {
+    fn resume(&mut self, bytes: f64) {
+        self.window = bytes;
+    }
+
+    fn leave_slow_start(&mut self, ssthresh: f64) {
+        self.ssthresh = Some(ssthresh);
+        self.hystartpp = None;
     }
 }
 
@@ -123,7 +138,7 @@ impl Algorithm for Reno {
             None if self.ssthresh.is_none_or(|threshold| self.window < threshold) => "slow_start",
             None => "congestion_avoidance",
         };
-        self.is_shown.then(|| Model::phase(phase))
+        Some(Model::phase(phase))
     }
 
     fn ssthresh(&self) -> Option<u64> {

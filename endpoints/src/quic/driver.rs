@@ -50,6 +50,24 @@ struct Slot {
     touched: bool,
 }
 
+/// A connection that a client wants to open, and what the client calls it (its source connection ID),
+/// in hexadecimal.
+pub struct Caller {
+    /// To be accepted.
+    pub incoming: Incoming,
+    /// The ID.
+    pub id: String,
+}
+
+/// The source connection ID of a packet with a long header (RFC 8999, section 5.1), in hexadecimal.
+fn source_id(datagram: &[u8]) -> Option<String> {
+    datagram.first().filter(|first| **first & 0x80 != 0)?;
+    let (destination, rest) = datagram.get(5..)?.split_first()?;
+    let (source, rest) = rest.get(usize::from(*destination)..)?.split_first()?;
+    let id = rest.get(..usize::from(*source))?;
+    Some(data_encoding::HEXLOWER.encode(id))
+}
+
 impl Driver {
     /// A driver over a socket; with a configuration it is a server's. `ecn`: packets are marked.
     #[must_use]
@@ -116,7 +134,7 @@ impl Driver {
     ///
     /// # Errors
     /// What the kernel says: on a connected socket also what became of datagrams sent before.
-    pub fn receive(&mut self, incoming: &mut Vec<Incoming>) -> io::Result<()> {
+    pub fn receive(&mut self, incoming: &mut Vec<Caller>) -> io::Result<()> {
         for _ in 0..MOST_BATCHES {
             let more = match self.datagrams.receive(&mut self.received) {
                 Err(error) if error.kind() == WouldBlock => return Ok(()),
@@ -134,8 +152,9 @@ impl Driver {
         Ok(())
     }
 
-    fn handle(&mut self, now: Instant, received: Received, incoming: &mut Vec<Incoming>) {
+    fn handle(&mut self, now: Instant, received: Received, incoming: &mut Vec<Caller>) {
         let Received { from, ecn, payload } = received;
+        let id = source_id(&payload);
         let mut answer = Vec::new();
         let event = self.endpoint.handle(
             now,
@@ -153,7 +172,9 @@ impl Driver {
                     self.touch(handle);
                 }
             }
-            Some(DatagramEvent::NewConnection(one)) => incoming.push(one),
+            Some(DatagramEvent::NewConnection(one)) => {
+                incoming.push(Caller { incoming: one, id: id.unwrap_or_default() });
+            }
             Some(DatagramEvent::Response(transmit)) => {
                 // Of nobody's connection: whoever misses it asks again.
                 let _ = self.datagrams.send(&answer[..transmit.size], from, 0);

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::quic::alarm::Alarm;
 use crate::quic::datagrams::Datagrams;
 use crate::quic::description::{Cca, QuicServer};
-use crate::quic::driver::Driver;
+use crate::quic::driver::{Caller, Driver};
 use crate::quic::feedback::{Counting, Marks};
 use crate::quic::packets::PacketLog;
 use crate::quic::report::{ControllerInForce, QuicEvent, Sample};
@@ -167,8 +167,8 @@ impl Server {
                     Wake::Ready(SOCKET) => {
                         self.driver.retry()?;
                         self.driver.receive(&mut incoming)?;
-                        for one in incoming.drain(..) {
-                            self.accept(one)?;
+                        for Caller { incoming, id } in incoming.drain(..) {
+                            self.accept(incoming, id)?;
                         }
                     }
                     Wake::Ready(TICK) => self.tick(log)?,
@@ -240,7 +240,7 @@ impl Server {
     }
 
     /// Accepts a connection, unless no way leads back to its client.
-    fn accept(&mut self, incoming: Incoming) -> Result<(), Failure> {
+    fn accept(&mut self, incoming: Incoming, id: String) -> Result<(), Failure> {
         let SocketAddr::V4(from) = incoming.remote_address() else {
             return Ok(());
         };
@@ -250,8 +250,9 @@ impl Server {
             return Ok(());
         };
         let marks = Marks::default();
+        let states = self.trace.as_ref().map(|trace| trace.states(id));
         let transport = transport::server(
-            self.cca.factory.reading(&marks),
+            self.cca.factory.reading(&marks, states),
             payload_bytes,
             self.send_buffer_bytes(),
             self.description.rate_bps.is_some(),

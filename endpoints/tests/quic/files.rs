@@ -7,6 +7,7 @@ fn a_qlog_file_is_whole_and_every_record_parses() {
     let port = free_port();
     let mut serving = server(port, 2, &file(300_000));
     serving["qlog"] = json!(true);
+    serving["cca"] = json!({"name": "bbr3", "parameters": {}});
     let (server, _) = run(&serving, &client(port, 2, &file(300_000)));
     let traced = server.one("traced");
     assert_eq!(traced["file"], format!("f{port}.server.sqlog"));
@@ -25,6 +26,18 @@ fn a_qlog_file_is_whole_and_every_record_parses() {
     connections.sort_unstable();
     connections.dedup();
     assert_eq!(connections.len(), 2);
+    // Every change of the controller's state, with its connection: they begin in Startup.
+    let states: Vec<&Value> =
+        records.iter().filter(|one| one["name"] == "recovery:congestion_state_updated").collect();
+    let begun = states.iter().filter(|one| one["data"]["old"].is_null());
+    assert_eq!(begun.map(|one| &one["data"]["new"]).collect::<Vec<_>>(), ["startup"; 2]);
+    for connection in connections {
+        let mut last = &Value::Null;
+        for one in states.iter().filter(|one| one["group_id"] == connection) {
+            assert_eq!(&one["data"]["old"], last, "{one}");
+            last = &one["data"]["new"];
+        }
+    }
     // What is cut off does not pass for whole: neither within a record nor, by its length, between.
     assert!(qlog_records(&text[..text.len() - 10]).is_none());
 }

@@ -581,3 +581,24 @@ fn recovery_restores_the_window_and_persistent_congestion_leaves_a_packet() {
     bbr.on_ack(&Ack { now: acked, sent, bytes: MTU, app_limited: false, min_rtt: RTT });
     assert!(near(bbr.cwnd, cwnd) && !bbr.in_loss_recovery);
 }
+
+#[test]
+fn initialization_is_the_drafts() {
+    let (bbr, now) = bbr();
+    assert_eq!((bbr.state, bbr.ack_phase), (State::Startup, AckPhase::Init));
+    assert_eq!((bbr.min_rtt, bbr.min_rtt_stamp, bbr.probe_rtt_done_stamp), (None, now, None));
+    assert!(near(bbr.prior_cwnd, 0.0) && near(bbr.extra_acked, 0.0) && !bbr.idle_restart);
+    // InitRoundCounting, ResetCongestionSignals, ResetShortTermModel, ResetFullBW.
+    assert_eq!((bbr.next_round_delivered, bbr.round_start, bbr.round_count), (0, false, 0));
+    assert!(!bbr.is_loss_in_round && near(bbr.bw_latest, 0.0) && near(bbr.inflight_latest, 0.0));
+    assert!(bbr.bw_shortterm.is_infinite() && bbr.inflight_shortterm.is_infinite());
+    assert!(near(bbr.full_bw, 0.0) && bbr.full_bw_count == 0 && !bbr.full_bw_now);
+    // IsProbingBW.
+    let probing = |state| Bbr3 { state, ..bbr.clone() }.is_probing_bw();
+    for state in [State::Startup, State::ProbeBwRefill, State::ProbeBwUp] {
+        assert!(probing(state), "{state:?}");
+    }
+    for state in [State::Drain, State::ProbeBwDown, State::ProbeBwCruise, State::ProbeRtt] {
+        assert!(!probing(state), "{state:?}");
+    }
+}

@@ -218,3 +218,29 @@ fn beside_reno_it_needs_its_competitive_mode() {
     assert!(without < 0.15, "{without}");
     assert!((0.25..0.75).contains(&with), "{with}");
 }
+
+/// The part of the time, after 10 of 60 s, that a flow alone at 40 ms is in competitive mode, where the
+/// bound of a nearly empty queue is so many packets' times above the paper's.
+fn competing(rate_bps: f64, packets: f64) -> f64 {
+    let rtt = Duration::from_millis(40);
+    let bdp = rate_bps / 8.0 * rtt.as_secs_f64();
+    let link = Link { rate_bps, rtt, buffer_bytes: 4 * bdp as u64, loss: 0.0 };
+    let mut copa = Copa::new(SETTINGS, start(10));
+    copa.tolerance_s = packets * 8.0 * MTU as f64 / rate_bps;
+    let flows = vec![Flow::new(Box::new(copa)).paced(QUANTUM)];
+    let states = simulation::run(link, flows, 60.0, 10.0, 1).remove(0).states;
+    let ends = states.iter().skip(1).map(|(at, _)| *at).chain([60.0]);
+    let in_mode = states.iter().zip(ends).filter(|((_, state), _)| *state == "competitive");
+    in_mode.map(|((from, _), to)| to.max(10.0) - from.max(10.0)).sum::<f64>() / 50.0
+}
+
+#[test]
+fn half_a_packet_decides_whether_a_flow_alone_competes() {
+    // The queue swings by 5 packets, so it is nearly empty below half of one, and the window moves by
+    // whole ones.
+    for rate_bps in [10e6, 50e6] {
+        let (paper, half) = (competing(rate_bps, 0.0), competing(rate_bps, 0.5));
+        println!("{rate_bps}: {paper} {half}");
+        assert!(paper > 0.1 && half < 0.02, "{paper} {half}");
+    }
+}

@@ -102,7 +102,7 @@ impl Server {
             let mut config = quic.config.clone();
             if let Some(cca) = &self.cca {
                 let transport = transport::server(
-                    cca.factory.reading(&Marks::default()),
+                    cca.factory.reading(&Marks::default(), None),
                     payload_bytes,
                     self.description.buffer_bytes,
                     &quic.packets,
