@@ -593,12 +593,8 @@ fn initialization_is_the_drafts() {
     assert!(!bbr.is_loss_in_round && near(bbr.bw_latest, 0.0) && near(bbr.inflight_latest, 0.0));
     assert!(bbr.bw_shortterm.is_infinite() && bbr.inflight_shortterm.is_infinite());
     assert!(near(bbr.full_bw, 0.0) && bbr.full_bw_count == 0 && !bbr.full_bw_now);
-    // IsProbingBW.
     let probing = |state| Bbr3 { state, ..bbr.clone() }.is_probing_bw();
-    for state in [State::Startup, State::ProbeBwRefill, State::ProbeBwUp] {
-        assert!(probing(state), "{state:?}");
-    }
-    for state in [State::Drain, State::ProbeBwDown, State::ProbeBwCruise, State::ProbeRtt] {
-        assert!(!probing(state), "{state:?}");
-    }
+    let states = [State::Drain, State::ProbeBwDown, State::ProbeBwCruise, State::ProbeRtt];
+    assert!(!states.into_iter().any(probing));
+    assert!([State::Startup, State::ProbeBwRefill, State::ProbeBwUp].into_iter().all(probing));
 }
