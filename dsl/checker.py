@@ -398,6 +398,9 @@ class Checker:
             flows = scenario.flows if scenario else ()
             each = (flow.workload.page_loads for flow in flows)
             loads = max(loads, *each, 0 if scenario else 1)
+        if not self.diagnostics.errors:
+            for warning in builder.never_there():
+                self.diagnostics.add(warning)
         first = grid.scope(next(grid.varied()))
         for name, topology in self._topologies.items():
             if all(p.default is not None for p in topology.parameters):

@@ -17,7 +17,7 @@ from fairc.words.workloads.requests import check_arrivals
 
 from . import model
 from .blocks import Block, Settings
-from .core.diagnostics import CompileError, Diagnostic, Label
+from .core.diagnostics import CompileError, Diagnostic, Label, Severity
 from .core.entries import bind
 from .core.problems import MOST_FOUND, Gather, fail
 from .core.registry import refuse_unknown
@@ -259,8 +259,8 @@ class Builder:
 
     @cached_property
     def names(self) -> TrafficNames:
-        """The names in any configuration, and those of flows without an index that are in none;
-        what cannot be evaluated is left out.
+        """The names in any configuration, and those of flows that are in none, without index; what
+        cannot be evaluated is left out.
         """
         found = TrafficNames({}, {}, {}, {})
         for flow in self._parts.flows:
@@ -273,7 +273,29 @@ class Builder:
                 here = self._names(bound, self._grid.scope(bound))
                 for known, names in zip(found, here, strict=True):
                     known.update(names)
+        for flow in self._parts.flows:
+            if flow.name.index:
+                found.groups[flow.name.text] = None
         return found
+
+    def never_there(self) -> Iterator[Diagnostic]:
+        """Yield a warning for each flow that no configuration has; call where nothing is wrong."""
+        there = set[str]()
+        for bound in self._grid.projected(self._deciding):
+            names = self._names(bound, self._grid.scope(bound))
+            there.update(map(base, (*names.flows, *names.on_users)))
+        for flow in self._parts.flows:
+            if flow.name.text not in there:
+                why = "its condition never holds" if flow.when else "it has no connections"
+                yield Diagnostic(
+                    "absent-flow",
+                    f"no configuration has the flow `{flow.name.text}`",
+                    flow.name.span,
+                    note=why,
+                    help="leave it out, or change what it depends on",
+                    severity=Severity.WARNING,
+                )
+                there.add(flow.name.text)
 
     def _build_names(self, scope: Scope) -> TrafficNames:
         """Return the names of what a configuration has, without building it."""

@@ -210,6 +210,8 @@ def _warn_misused(report: Report, wiring: Wiring, traffic: Traffic) -> None:
     for egress in wiring:
         for queue in egress.way.queue.parts if egress.part == "queue" else ():
             misused = QUEUES[queue.kind].misused
+            if misused is None:
+                continue
             crossing = [flow for flow, path in traffic if egress in (*path.data, *path.acks)]
-            for found in misused(queue, crossing) if misused is not None else ():
+            for found in misused(queue, crossing):
                 report(found)

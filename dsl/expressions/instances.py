@@ -25,6 +25,9 @@ INSTANCE_LIMIT = 10_000
 room for.
 """
 
+LOOP_LIMIT = 10
+"""At most so many loops of one statement, each inside the one before it."""
+
 FOR_SOME = "for what only some configurations have, write `when` and a condition: `when n > 0`"
 
 
@@ -55,7 +58,7 @@ def scopes(statement: Looped, scope: Scope) -> Iterator[Scope]:
     if not loops:
         yield scope
         return
-    _refuse_equal(loops)
+    _check_loops(loops)
     for number, inner in enumerate(_within(loops, scope)):
         if number == INSTANCE_LIMIT:
             fail(
@@ -107,7 +110,15 @@ def _within(loops: Sequence[syntax.Loop], scope: Scope) -> Iterator[Scope]:
             yield bound
 
 
-def _refuse_equal(loops: Sequence[syntax.Loop]) -> None:
+def _check_loops(loops: Sequence[syntax.Loop]) -> None:
+    """Raise CompileError for too many loops, and for two of one name."""
+    if len(loops) > LOOP_LIMIT:
+        fail(
+            "too-many",
+            f"a statement has at most {LOOP_LIMIT} loops",
+            loops[LOOP_LIMIT].span,
+            help="loop over a list of all values instead",
+        )
     names = [loop.name.text for loop in loops]
     for number, loop in enumerate(loops):
         if loop.name.text in names[:number]:

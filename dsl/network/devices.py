@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 from fairc.dsl import model
 from fairc.dsl.blocks import Block, Settings
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.problems import Gather, fail
-from fairc.dsl.core.registry import Registry, refuse_unknown, suggest
+from fairc.dsl.core.registry import Registry, listed, refuse_unknown, suggest
 from fairc.dsl.core.source import Span
 from fairc.dsl.expressions.evaluate import Scope
 from fairc.dsl.expressions.instances import label, scopes
+from fairc.dsl.model.names import base
 from fairc.dsl.text import syntax
 
 Layer = tuple[syntax.Body, Scope]
@@ -103,7 +104,23 @@ def _refuse_second(name: str, kind: str, at: Span, first: Span) -> None:
 def require_node(name: str, span: Span, nodes: Mapping[str, model.Node]) -> None:
     """Raise CompileError unless the topology has a node of this name."""
     if name not in nodes:
-        refuse_unknown("node", "node", name, nodes, span)
+        refuse_node(name, nodes, span)
+
+
+def refuse_node(name: str, nodes: Collection[str], span: Span) -> NoReturn:
+    """Raise CompileError for a name that no node has; nodes with an index are told."""
+    several = [node for node in nodes if base(node) == base(name) != node]
+    if several:
+        index = name.removeprefix(base(name))
+        fail(
+            "unknown-node",
+            f"`{base(name)}` has no index `{index[1:-1]}`"
+            if index
+            else f"`{name}` is several nodes: this must be one of them",
+            span,
+            help=f"there are {listed(several)}",
+        )
+    refuse_unknown("node", "node", name, nodes, span)
 
 
 def require_router(name: str, span: Span, nodes: Mapping[str, model.Node], what: str) -> None:

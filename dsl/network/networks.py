@@ -13,7 +13,6 @@ from fairc.dsl.blocks import Block, Settings
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label, Severity
 from fairc.dsl.core.entries import Use, assign
 from fairc.dsl.core.problems import MOST_FOUND, Gather, fail
-from fairc.dsl.core.registry import refuse_unknown
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import BDP, SHARE, TIME
 from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
@@ -29,7 +28,7 @@ from fairc.words.policers import policer_of
 from fairc.words.queues.discipline import queue_of
 from fairc.words.trace import RATES, load_rate, load_recording
 
-from .devices import Layer
+from .devices import Layer, refuse_node
 from .dynamics import Dynamics, events
 from .groups import CLIENT, SERVER
 from .impairments import impairment_of
@@ -249,7 +248,7 @@ def _link(
                 *_, below = _general(below)
             for name, one, end in zip((left, right), below, (ends.left, ends.right), strict=True):
                 if one not in nodes:
-                    refuse_unknown("node", "node", name, nodes, end.span)
+                    refuse_node(name, nodes, end.span)
             if left == right:
                 fail("self-link", f"this links `{left}` to itself", ends.span)
             pair = (left, right)

@@ -57,6 +57,51 @@ experiment e {
 }
 """
 
+MANY = """fexp 1
+let trips = [10ms, 50ms]
+service film { cca = reno  over = quic  workload = video(bitrate: 1Mbit/s, length: 3s) }
+service fetch { cca = cubic  workload = file(50kB) }
+topology row(n, gone) {
+  node server, client
+  node c[i] for i in 1..n
+  router r[i] for i in 1..n + 1
+  link server -- r[1], r[n + 1] -- client { rate = 20Mbit/s }
+  link r[i] -- r[i + 1] for i in 1..n { rate = 2Mbit/s  delay = 5ms  queue = fifo(0.5bdp + 3pkt) }
+  link c[i] -- r[i + 1] for i in 1..n when i < 3 { rate = 20Mbit/s }
+  link c[i] -- r[1] for i in 1..n when i > 2 { rate = 20Mbit/s }
+  pep p when gone == off { terminal = r[2]  gateway = r[1]  mode = none }
+}
+template base {
+  sweep { n = [1, 2]  gone = [off, on]  (first, second) = pairs(film, fetch) }
+  let path = row(n, gone) with {
+    link r[1] -> r[2] {
+      at 1s over 500ms { rate = 1Mbit/s }
+      every 2s from 1s for 100ms { loss = 20%  delay = uniform(5ms, 9ms) }
+      down every 4s from 3s for 50ms
+    }
+    pep p when gone == off { mode = split(window: 20kB) }
+  }
+  topology = path
+  flow a = first { start = 500ms }
+  flow f[i] for i in 1..n { to = c[i]  cca = cubic  start = (i - 1) * 100ms  workload = bulk }
+  flow d[trip] for trip in trips when gone == on and trip > 10ms { cca = bbr  rtt = trip  workload = bulk }
+  flow ping { workload = ping(every: 50ms) }
+  duration = 10s
+  repeat = 12
+  metric late = goodput(f[1], from: 5s, to: 9s)
+  metric power = max(late, 1kbit/s) / sqrt(rtt.p95(ping) * rtt.p50(ping, from: n * 1s))
+  measure = [goodput, late, power, rtt(ping), share(f), convergence_time(f, from: 2s)]
+  claim "less with more" { for = 60%  holds = decreasing(median(goodput(f[1])), over: n) }
+  report { line(power, x: n, by: [first, second, gone])  cdf(rtt(ping, from: 2s), where: n == 1 and flow == ping) }
+}
+experiment plain extends base { title = "As it is" }
+experiment paired extends base {
+  flow b = second { start = 0s }
+  let gain = median(power, where: gone == on) / median(power, where: gone == off) - 1
+  report { heatmap(gain, x: n, y: second, facet: first) }
+}
+"""
+"""Statements with indexes, loops, conditions, services, templates, changes, metrics, trends."""
 
 PIECES = [
     *("{", "}", "(", ")", "[", "]", ",", "=", ":", "..", "-", "--", "->", '"', "#", "%", "\\", ";"),
@@ -72,6 +117,12 @@ PIECES = [
         "`ls`",
         "let a = a",
         "1e400",
+        "for i in 1..3",
+        "when n > 1",
+        "f[i]",
+        "extends e",
+        "with { link a -> r { loss = 1% } }",
+        "every 1s",
     ),
     *(
         "0",
@@ -146,10 +197,10 @@ SAMPLES = {
 def specs() -> list[str]:
     """Return the texts that are mutated."""
     files = [
-        *sorted((ROOT / "examples").glob("*.fexp")),
+        *sorted((ROOT / "examples").glob("**/*.fexp")),
         *sorted(ROOT.glob("words/presets/*.fexp")),
     ]
-    return [SHORT, *(file.read_text(encoding="utf-8") for file in files)]
+    return [SHORT, MANY, MANY, *(file.read_text(encoding="utf-8") for file in files)]
 
 
 def mutation(rng: random.Random) -> str:
@@ -203,7 +254,7 @@ def rules() -> dict[str, list[tuple[str, ...]]]:
 def literals() -> dict[str, str]:
     """Return the terminals that are always the same text."""
     return {
-        terminal.name: terminal.pattern.value.removesuffix("\\b")
+        terminal.name: terminal.pattern.value.partition("\\b")[0]  # what keywords look ahead to
         for terminal in grammar().terminals
         if terminal.name not in SAMPLES
     }
@@ -425,6 +476,19 @@ def _nodes(n: int) -> str:
     return f"fexp 1\ntopology t() {{\n{nodes}\n{links}\n}}\n" + _inside("").removeprefix("fexp 1\n")
 
 
+def _extends(n: int) -> str:
+    """Return experiments each of which extends the one before it."""
+    base = _inside("")
+    return base + "".join(
+        f"experiment e{i} extends e{i - 1 if i > 1 else ''} {{ repeat = {i} }}\n"
+        for i in range(1, n + 1)
+    )
+
+
+def _with(changes: str) -> str:
+    return _inside("").replace("(rate: 1Mbit/s)", f"(rate: 1Mbit/s) with {{ {changes} }}")
+
+
 def _users(n: int) -> str:
     return _inside("\n".join(f"  flow f{i} {{ cca = cubic  workload = bulk }}" for i in range(n)))
 
@@ -471,6 +535,50 @@ BOMBS: Mapping[str, Callable[[int], str]] = MappingProxyType(
         "strange characters": lambda n: _inside("\u200b\u202e" * n),
         "connections": lambda n: _inside(
             f"  flow m {{ cca = cubic  connections = {n}  workload = bulk }}"
+        ),
+        "indexed flows": lambda n: _inside(
+            f"  flow f[i] for i in 1..{n} {{ cca = cubic  workload = bulk }}"
+        ),
+        "loops": lambda n: _inside(
+            f"  flow f[{', '.join(f'i{k}' for k in range(n))}] "
+            + " ".join(f"for i{k} in 1..2" for k in range(n))
+            + " { cca = cubic  workload = bulk }"
+        ),
+        "conditions": lambda n: _inside(
+            "\n".join(
+                f"  flow f{i} when {i} > 1 {{ cca = cubic  workload = file(1kB) }}"
+                for i in range(min(n, 300))
+            )
+        ),
+        "indexed nodes": lambda n: _with(
+            f"router x[i] for i in 1..{n}  link left -- x[i] for i in 1..{n}"
+        ),
+        "withs": lambda n: _inside("").replace(
+            "(rate: 1Mbit/s)",
+            "(rate: 1Mbit/s)" + " with { link left -> right { loss = 1% } }" * n,
+        ),
+        "changes": lambda n: _with(
+            "link left -> right { "
+            + " ".join(f"at {i + 1}ms {{ loss = 1% }}" for i in range(n))
+            + " }"
+        ),
+        "cycles": lambda n: _with(f"link left -> right {{ every {n}ns from 1s {{ loss = 1% }} }}"),
+        "services": lambda n: _inside(
+            "\n".join(f"  service s{i} {{ cca = cubic  workload = bulk }}" for i in range(n))
+            + f"\n  sweep {{ (x, y) = pairs({', '.join(f's{i}' for i in range(n))}) }}"
+        ),
+        "extends": _extends,
+        "own metrics": lambda n: _inside(
+            "  metric m0 = goodput(a)\n"
+            + "\n".join(f"  metric m{i} = max(m{i - 1}, m0) + m0" for i in range(1, n))
+            + f"\n  metric all = m{max(n - 1, 0)} / 2"
+        ),
+        "claims": lambda n: _inside(
+            "  sweep { x = 1..3 }\n  repeat = 12\n"
+            + "\n".join(
+                f'  claim "c{i}" {{ holds = increasing(median(goodput), over: x) }}'
+                for i in range(min(n, 300))
+            )
         ),
         "steps": lambda n: _inside(f"  sweep {{ x = linspace(1ms, 2ms, {n}) }}"),
     }
