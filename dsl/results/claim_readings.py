@@ -182,11 +182,13 @@ def _flow(use: MetricUse, node: syntax.Expr | None, facts: Facts) -> str:
         known = flows_with(use, facts)
         if len(known) == 1 and (use.is_grouped or not facts.on_users):
             return known[0]
+        of_all = [] if use.is_grouped else [g for g in facts.groups if g in map(base, known)]
+        each = f"`{use.name}({of_all[0]})` is about each of them; " if of_all else ""
         fail(
             "missing-argument",
             f"`{metric.name}` has a value for each {'group' if use.is_grouped else 'flow'}",
             use.span,
-            help="name one, as in "
+            help=f"{each}name one, as in "
             + " or ".join(f"`{use.name}({name})`" for name in known[:3] or facts.users),
         )
     named = isinstance(node, syntax.Name) and node.text in (*facts.on_users, *facts.users)
