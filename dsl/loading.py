@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 EXPERIMENT_LIMIT = 100
 """A file has at most this many experiments."""
+
+OF_EACH = frozenset({"absent-flow", "no-effect", "nothing-to-measure"})
+"""Warnings that something is in vain: of what several experiments have in common, each must say
+so.
+"""
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -65,6 +70,7 @@ def load_all(
         return (), Diagnostics([_too_many(read_file.file)])
     experiments = []
     found: dict[Diagnostic, None] = {}
+    checked: list[Diagnostics] = []
     for each in names:
         others = [other for other in names if other not in (None, each)]
         checker = Checker(read_file.file, Overrides(settings), each, others)
@@ -74,6 +80,8 @@ def load_all(
         for plugin in plugins.failed():
             checker.diagnostics.add(_failed(plugin))
         found.update(dict.fromkeys(checker.diagnostics))
+        checked.append(checker.diagnostics)
+    found = {each: None for each in found if not _is_of_use(each, checked, name)}
     if read_file.found:
         kept = filter(read_file.is_independent, found)
         return (), Diagnostics([*read_file.found, *kept])
@@ -81,6 +89,18 @@ def load_all(
         return tuple(experiments), Diagnostics(found)
     whole = experiments if len(experiments) == len(names) else []
     return tuple(whole), Diagnostics(found)
+
+
+def _is_of_use(found: Diagnostic, checked: Sequence[Diagnostics], name: str | None) -> bool:
+    """Return whether a warning that something is in vain does not hold for every experiment that
+    inherits it.
+
+    name: the only one that is checked, so that of others nothing is known.
+    """
+    if found.code not in OF_EACH or not found.experiments:
+        return False
+    heirs = [each for each in checked if each.inherits(found.span)]
+    return name is not None or not all(found in each for each in heirs)
 
 
 def _names(file: syntax.File) -> list[str | None]:

@@ -101,13 +101,19 @@ class Diagnostics:
 
     def attributed(self, diagnostic: Diagnostic) -> Diagnostic:
         """Return a diagnostic with the experiment in which it arises if that inherits it."""
-        span = diagnostic.span
-        if span is None or diagnostic.experiments:
+        if diagnostic.experiments or not self.inherits(diagnostic.span):
             return diagnostic
-        for base in self._inherited:
-            if base.source is span.source and base.start <= span.start < base.end:
-                return replace(diagnostic, experiments=(self._heir,))
-        return diagnostic
+        return replace(diagnostic, experiments=(self._heir,))
+
+    def inherits(self, span: Span | None) -> bool:
+        """Return whether a place is in the text of a base."""
+        return span is not None and any(
+            base.source is span.source and base.start <= span.start < base.end
+            for base in self._inherited
+        )
+
+    def __contains__(self, diagnostic: object) -> bool:
+        return isinstance(diagnostic, Diagnostic) and diagnostic.key in self._items
 
     def __iter__(self) -> Iterator[Diagnostic]:
         return iter(sorted(self._items.values(), key=_place))

@@ -37,13 +37,16 @@ class Whose:
     """Whose values an expression has.
 
     flows: None: the cell's; empty: each flow's. is_each: a value for each of several flows.
+    is_mixed: whether it is the cell's because values of several flows are in it.
     """
 
     flows: tuple[str, ...] | None
     is_each: bool
+    is_mixed: bool = False
 
 
 OF_CELL = Whose(None, False)
+MIXED = Whose(None, False, is_mixed=True)
 
 
 @dataclass(frozen=True)
@@ -440,9 +443,11 @@ def _shared(left: Part, right: Part, span: Span) -> Whose:
         return a
     if left.is_number:
         return b
+    if a.is_mixed or b.is_mixed:
+        return MIXED
     if a.flows is None or b.flows is None:
         return a if b.flows is None else b
-    return OF_CELL
+    return MIXED
 
 
 def _named(whose: Whose) -> str:

@@ -150,7 +150,8 @@ def flow_label(node: syntax.Name, facts: Facts) -> str:
 
 def flows_with(use: MetricUse, facts: Facts) -> list[str]:
     """Return the flows, or the groups of users, that a metric has values for."""
-    requests = [r for r in facts.measured or () if r.label == request_label(use.name)]
+    every_request = (*(facts.measured or ()), *facts.namer.implied)
+    requests = [r for r in every_request if r.label == request_label(use.name)]
     sessions = [name for r in requests for name in r.sessions if not use.mark]
     sessions = sessions or list(use.metric.flows)
     every = [*facts.users, *facts.groups] if use.is_grouped else facts.flows

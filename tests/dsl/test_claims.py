@@ -224,7 +224,7 @@ def test_a_share_of_the_configurations_may_be_enough(
         ("holds = median(goodput()) > 1Mbit/s", "missing-argument", "one flow"),
         ("holds = median(goodput(flow: a)) > 1Mbit/s", "unknown-argument", "`flow`"),
         ("holds = median(fairness(a)) > 1", "unknown-argument", "all flows"),
-        ("holds = median(rtt(b)) < 1s", "unknown-flow", "b"),
+        ("holds = median(rtt(bb)) < 1s", "unknown-flow", "bb"),
         ("holds = median(fairness.F, flow: a) > 1", "unknown-argument", "all flows"),
         ("holds = median(rtt, load: 2) > 1s", "unknown-argument", "load"),
         ("holds = mediam(fairness.F) > 1", "unknown-statistic", "mediam"),

@@ -71,8 +71,10 @@ def test_a_study_has_a_page_with_its_command(file: Path) -> None:
     assert f"| [{file.stem}]({file.stem}.md) |" in index
     (command,) = re.findall(r"^fairc run examples/studies/.+$", page, re.MULTILINE)
     words = shlex.split(command)
-    assert words[2] == f"examples/studies/{file.name}"
+    path, _, name = words[2].partition(":")
+    assert path == f"examples/studies/{file.name}"
     assert set(words[3::2]) <= {"--set"}
-    experiment, found = load(read(file), dict(value.split("=", 1) for value in words[4::2]))
+    settings = dict(value.split("=", 1) for value in words[4::2])
+    experiment, found = load(read(file), settings, name or None)
     assert experiment is not None
     assert [d.message for d in found.errors] == []

@@ -206,3 +206,22 @@ def test_a_file_has_at_most_a_hundred_experiments() -> None:
     assert len(experiments) == EXPERIMENT_LIMIT == 100 and not found.errors
     experiments, found = load_all(Source("f.fexp", text + one % EXPERIMENT_LIMIT))
     assert experiments == () and [d.code for d in found] == ["too-many"]
+
+
+def test_what_one_experiment_has_use_for_is_not_in_vain_in_another() -> None:
+    """An `exclude`, or a flow with a condition, of a base: a warning only if all say so."""
+    base = BASE.replace(
+        "flow b = film",
+        "flow b = film  flow c when n > 2 { cca = bbr  workload = bulk  stop = 9s }",
+    )
+    none = "sweep { n = [1]  loss = [0%] }"
+    some = "sweep { n = [2, 3] }"
+    for more, codes in (
+        ("experiment x extends base { }", ["absent-flow"]),
+        (f"experiment x extends base {{ {some} }}", []),
+        (f"experiment x extends base {{ {none} }}", ["absent-flow", "no-effect"]),
+        (f"experiment x extends base {{ {none} }} experiment y extends base {{ {some} }}", []),
+    ):
+        _, found = load_all(Source("file.fexp", base + more))
+        assert not found.errors, render_full(found)
+        assert sorted({d.code for d in found} & {"absent-flow", "no-effect"}) == codes

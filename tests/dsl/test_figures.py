@@ -163,7 +163,7 @@ def test_a_figure_of_two_metrics(
         ("scatter(goodput(a))", "missing-argument"),
         ("scatter(goodput(a), x: n)", "unknown-metric"),
         ("scatter(srtt, x: rtt)", "no-common-flow"),
-        ("scatter(goodput(a), x: rtt(a))", "unknown-flow"),
+        ("scatter(goodput(a), x: rtt(d))", "unknown-flow"),
         ("scatter(goodput(a), x: rtt, ellipse: 0)", "out-of-range"),
         ("scatter(goodput(a), x: rtt, reverse: z)", "unknown-word"),
         ("scatter(median(goodput(a)), x: rtt)", "wrong-type"),
@@ -388,3 +388,14 @@ def test_a_sequence_shows_the_metric_of_its_name() -> None:
 )
 def test_what_cannot_be_drawn_of_loads_is_refused(report: str, code: str) -> None:
     assert pages(report) == (None, {code})
+
+
+@pytest.mark.parametrize(
+    "figure", ["line(goodput(b), x: n, by: [latency, m, size])", "cdf(rtt(b), by: n)"]
+)
+def test_a_figure_may_name_a_flow_that_measure_leaves_out(figure: str) -> None:
+    tail = TAIL.replace("[goodput, fairness]", "[goodput(a), rtt(a)]")
+    experiment, found = load(Source("e.fexp", f"{HEAD}  report {{ {figure} }}{tail}"))
+    assert experiment is not None, render_full(found)
+    assert experiment.figures[0].flow == "b"
+    assert [r.sessions for r in experiment.requests.implied] == [("b",)]

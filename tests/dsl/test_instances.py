@@ -155,6 +155,22 @@ def test_what_is_refused(text: str, code: str) -> None:
     assert code in codes(text)
 
 
+@pytest.mark.parametrize(
+    ("formula", "flows"),
+    [
+        ("min(goodput(a), goodput(b)) / rtt.p95(a)", None),
+        ("rtt.p95(a) * goodput(a) / goodput(b)", None),
+        ("sqrt(goodput(a) * goodput(a)) / rtt.p95(a)", ("a",)),
+        ("max(goodput(a), 1kbit/s)", ("a",)),
+        ("max(rtt.p95, rtt.p50)", ()),
+    ],
+)
+def test_values_of_several_flows_are_the_cells(formula: str, flows: tuple[str, ...] | None) -> None:
+    found = read(f"metric m = {formula}  measure = [m]")
+    (own,) = found.requests.formulas
+    assert own.flows == flows
+
+
 def test_metrics_that_need_each_other_in_a_long_chain() -> None:
     chain = "  ".join(f"metric m{n} = m{n - 1} + m{n - 1}" for n in range(1, 90))
     found = read(f"metric m0 = goodput(a)  {chain}  measure = [m89]")
