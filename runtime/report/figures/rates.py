@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairc.dsl.model.names import label_of
 from fairc.runtime.formatting import counted, quantity, scale_for
 from fairc.runtime.report.links import capacity, changing
 from fairc.runtime.report.run import Configuration, Run, in_list
@@ -67,7 +68,7 @@ def load(run: Run, configuration: Configuration, max_bins: int = MAX_BINS) -> Se
     per_bin = next((s for s in _STEPS if count <= s * max_bins), -(-count // max_bins))
     bins = -(-count // per_bin)
     bin_of = (slot - origin).astype(int) // per_bin
-    flows = [f.name for f in run.scenes[configuration.id].flows]
+    flows = [label_of(f) for f in run.scenes[configuration.id].flows]
     rates = {flow: np.full((len(cells), bins), np.nan) for flow in flows}
     active, ip_bytes = table["active"].astype(bool), table["ip_bytes"].astype(float)
     rows = {cell: row for row, cell in enumerate(cells)}
