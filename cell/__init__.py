@@ -7,6 +7,7 @@ Its lowest Python is 3.11, that of Debian 12. In order of control flow:
     numbers, text  the types of fields, with the bounds that a plan from outside must keep
     frames         sizes of packets and frames
     queues, links  queues and impairments, as the plan holds them, and what tc takes for them
+    radio          aggregates, slots and repeated transmissions, and what the kernel takes for them
     workloads      what the connections of a flow transfer
     experiment     what an emitted program says, typed: network, flows, captures
     diffserv       how hosts give packets their code points

@@ -9,7 +9,7 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from .document import End, Node, Route
 
@@ -34,7 +34,7 @@ def word(value: str) -> str:
     return line(value)
 
 
-BEYOND_TC = frozenset({"dualpi2"})
+BEYOND_TC = frozenset({"dualpi2", "radio", "arq"})
 """Disciplines that the `tc` of Debian 13 does not know: the endpoints' program adds them, and reads
 them back.
 """
@@ -46,6 +46,22 @@ _WORDS_BEYOND_TC = BEYOND_TC | {"instant"}
 def is_beyond_tc(text: str) -> bool:
     """Whether a line of `tc` is for the endpoints' program."""
     return not _WORDS_BEYOND_TC.isdisjoint(text.split(" "))
+
+
+def divided(lines: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the lines for `tc`, and those for the endpoints' program: of an interface whose first
+    discipline is for the program, all.
+    """
+    first = {_device(text) for text in lines if is_beyond_tc(text) and " root " in text}
+    ours = [is_beyond_tc(text) or _device(text) in first for text in lines]
+    return (
+        [text for text, mine in zip(lines, ours, strict=True) if not mine],
+        [text for text, mine in zip(lines, ours, strict=True) if mine],
+    )
+
+
+def _device(text: str) -> str:
+    return text.partition(" dev ")[2].partition(" ")[0]
 
 
 def duration(ns: int) -> str:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from . import document, iperf3, roles
-from .batch import is_beyond_tc, node_lines, route_line, word
+from .batch import divided, node_lines, route_line, word
 from .diffserv import marking_lines
 from .document import Document
 from .hosts import (
@@ -102,7 +102,8 @@ def expand(
     if cell.processing_ns is None:
         cell = replace(cell, processing_ns=PROCESSING_NS if computing_is_free else 0)
     at = _lookup(cell)
-    qdiscs = {node.name: list(_qdiscs(node, cell.flows, at, slack_ns)) for node in cell.nodes}
+    clock = slack_ns, epoch_ns
+    qdiscs = {node.name: divided(list(_qdiscs(node, cell.flows, at, clock))) for node in cell.nodes}
     made = Document(
         id=word(cell.id),
         epoch_ns=epoch_ns,
@@ -123,8 +124,8 @@ def expand(
                     routes=list(_routes(node, cell, at)),
                     rules=[*pep_rules(node, cell.peps), *window_rules(node, cell.flows)],
                     **multipath(node, cell.flows),
-                    qdiscs=[text for text in qdiscs[node.name] if not is_beyond_tc(text)],
-                    beyond_tc=[text for text in qdiscs[node.name] if is_beyond_tc(text)],
+                    qdiscs=qdiscs[node.name][0],
+                    beyond_tc=qdiscs[node.name][1],
                 )
                 for node in cell.nodes
             ],
@@ -159,10 +160,12 @@ def _lookup(cell: Cell) -> _Lookup:
     return _Lookup(interfaces, peers, lower(cell))
 
 
-def _qdiscs(node: Node, flows: Sequence[Flow], at: _Lookup, slack_ns: int) -> Iterator[str]:
-    """Yield the lines of tc of a node."""
+def _qdiscs(
+    node: Node, flows: Sequence[Flow], at: _Lookup, clock: tuple[int, int | None]
+) -> Iterator[str]:
+    """Yield the lines of tc of a node; clock: how late its timers are, and the epoch, ns."""
     for interface in node.interfaces:
-        yield from egress_lines(interface, slack_ns)
+        yield from egress_lines(interface, *clock)
         yield from ingress_lines(interface)
     yield from marking_lines(node, flows)
     for (name, upper), netems in at.lower.items():

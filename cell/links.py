@@ -11,6 +11,7 @@ from .frames import ETHERNET_BYTES, MTU, frame_bytes
 from .numbers import Buffer, CodePoint, MtuBytes, Packets, Probability, Rate, Seed, SpanNs, TimeNs
 from .part import BY_KIND, UNLESS_ABSENT, UNLESS_OFF, UNLESS_USUAL, Part
 from .queues import Queue, queue_bytes, queue_lines
+from .radio import Arq, Medium
 from .text import InterfaceAddress, InterfaceName, Line
 
 # A kernel in real time wakes a shaper up to 100 us late now and then, and what its bucket cannot
@@ -40,16 +41,24 @@ class Shaper(Part):
     It lets a frame begin when the one ahead of it has been sent. transmitter: what keeps each frame
     for its length / rate: the netem of the `hop` behind the queue, a netem `below` the interface,
     or `here` a netem that takes the place of shaper and queue (and drops nothing, or the cell is
-    invalid). None: a token bucket of one frame and a slack for late timers (`transmit = bucket`),
-    behind which frames take no time.
+    invalid), or the `medium` that takes the shaper's place and sends aggregates. None: a token
+    bucket of one frame and a slack for late timers (`transmit = bucket`), behind which frames take
+    no time.
+    medium: left out where frames leave one by one.
     burst_bytes: in plans of versions whose links were all such buckets; left out in others.
     """
 
     rate_bps: Rate
-    transmitter: Literal["hop", "below", "here"] | None = field(
+    transmitter: Literal["hop", "below", "here", "medium"] | None = field(
         default=None, metadata=UNLESS_ABSENT
     )
     burst_bytes: Buffer | None = field(default=None, metadata=UNLESS_ABSENT)
+    medium: Medium | None = field(default=None, metadata=UNLESS_ABSENT)
+
+    def __post_init__(self) -> None:
+        """Raise ValueError unless a medium is there where it transmits."""
+        if (self.transmitter == "medium") != (self.medium is not None):
+            raise ValueError("a shaper has a medium if that transmits")
 
 
 def bucket_bytes(rate_bps: int, frame_bytes: int, slack_ns: int) -> int:
@@ -88,8 +97,8 @@ class Impairment(Part):
     """What a netem does to packets that leave through an interface: it delays, loses and transmits
     them.
 
-    delay_ns: one-way delay, ns. loss: probability that a packet is lost; independently of other
-    packets, or the stationary loss of the chain `bursts`. limit_packets: netem's own
+    delay_ns: one-way delay, ns. loss: probability that a transmission is lost; independently of
+    others, or the stationary loss of the chain `bursts`. limit_packets: netem's own
     queue, at least 2 x rate x delay. seed: of netem's only random stream, which losses, jitter,
     reordering and duplicates draw from; None where nothing is random.
     jitter_ns: the delay of each packet varies by it: `uniform` in delay_ns -+ jitter_ns, else
@@ -99,6 +108,7 @@ class Impairment(Part):
     duplicate: probability that a packet is sent twice; the copy can also be lost.
     rate_bps: of the link whose frames it transmits, one after the other, before their delay; left
     out where that is done elsewhere.
+    repair: of lost transmissions; then nothing else is random, and it is `arq` instead of netem.
     """
 
     delay_ns: TimeNs = 0
@@ -112,6 +122,18 @@ class Impairment(Part):
     reorder: Probability = 0.0
     duplicate: Probability = 0.0
     rate_bps: Rate | None = field(default=None, metadata=UNLESS_ABSENT)
+    repair: Arq | None = field(default=None, metadata=UNLESS_ABSENT)
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for repair beside what `arq` does not do."""
+        beside = self.jitter_ns or self.reorder or self.duplicate or self.bursts or self.rate_bps
+        if self.repair is not None and beside:
+            raise ValueError("repair goes with independent losses and a fixed delay alone")
+
+    @property
+    def lost(self) -> float:
+        """The probability that a packet is lost, repaired or not."""
+        return self.loss if self.repair is None else self.repair.lost(self.loss)
 
     @property
     def random(self) -> bool:
@@ -120,6 +142,8 @@ class Impairment(Part):
 
     def words(self) -> str:
         """Return netem and its arguments: first the loss, then the delay, on a packet's way."""
+        if self.repair is not None:
+            return self.repair.words(self.limit_packets, self.delay_ns, self.loss, self.seed)
         words = f"netem limit {self.limit_packets}"
         if self.delay_ns or self.in_order:
             words += f" delay {duration(self.delay_ns)}"
@@ -275,15 +299,19 @@ def lower_name(upper: str) -> str:
     return f"{head}nic{number}"
 
 
-def egress_lines(interface: Interface, slack_ns: int) -> list[str]:
+def egress_lines(interface: Interface, slack_ns: int, epoch_ns: int | None = None) -> list[str]:
     """Return the lines of `tc -batch` that make what packets meet that leave by an interface.
 
-    slack_ns: how late the clock's timers may be, ns.
+    slack_ns: how late the clock's timers may be, ns. epoch_ns: when the cell begins, ns after 1970.
     """
     device = f"qdisc add dev {word(interface.name)}"
     made, shaper, queue, netem = list[str](), interface.shaper, interface.queue, interface.netem
     if netem is not None:
         made.append(f"{device} root handle 1: {netem.words()}")
+    elif shaper is not None and shaper.medium is not None and queue is not None:
+        words = shaper.medium.words(shaper.rate_bps, interface.frame_bytes, epoch_ns)
+        made.append(f"{device} root handle 1: {words}")
+        made += queue_lines(interface.name, queue, shaper.rate_bps)
     elif shaper is not None and queue is not None:
         changing = any(change.rate_bps is not None for change in interface.changes)
         if shaper.transmitter is None and not changing:
@@ -349,6 +377,8 @@ def change_lines(
     if isinstance(now, Impairment):
         return [line(f"qdisc change dev {interface.name} root handle 1: {now.words()}")]
     assert interface.shaper is not None and isinstance(before, int), "what has a rate has a shaper"
+    if interface.shaper.medium is not None:
+        return [line(f"qdisc change dev {interface.name} root handle 1: radio rate {now}bit")]
     lines = [line(_rate_line("change", interface, now, slack_ns))]
     if interface.shaper.transmitter is not None:
         place = "parent 1:1 handle 2:" if below > 1 else "root handle 1:"

@@ -14,12 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from fairc.cell.radio import Medium
 from fairc.cell.workloads import BROWSER as BROWSER_PROGRAM
 from fairc.cell.workloads import IPERF3 as IPERF3_PROGRAM
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 
-from .plan import Cell, Flow, Pep
+from .plan import Cell, Flow, Interface, Pep
 
 VIRTUAL_TIME = ("uml", "vm")
 """The engines that are chosen automatically, the fastest first."""
@@ -73,12 +74,17 @@ SYSCALL_COST = Feature(
 OWN_KERNEL = Feature(
     "kernels of one's own", "kernel", "have a kernel of their own", "boot (only its own)"
 )
+_PATCHED = "offer (only the kernel of uml can)"
+AGGREGATES = Feature("aggregates and slots", "batch", "sends in aggregates", _PATCHED)
+REPAIR = Feature("repaired losses", "arq", "repairs losses", _PATCHED)
+THINNING = Feature("thinned acknowledgements", "thin", "thins acknowledgements", _PATCHED)
+RADIO = (AGGREGATES, REPAIR, THINNING)
 
 LACKING: dict[str, tuple[Feature, ...]] = {
     "uml": (BPF, IMAGE, IPERF3),
-    "vm": (MODULE, IMAGE, SYSCALL_COST, OWN_KERNEL),
-    "mininet": (MODULE, IMAGE, SYSCALL_COST, MPTCP, OWN_KERNEL),
-    "docker": (BPF, MODULE, BROWSER, PARAMETERS, SYSCALL_COST, MPTCP, OWN_KERNEL),
+    "vm": (MODULE, IMAGE, SYSCALL_COST, OWN_KERNEL, *RADIO),
+    "mininet": (MODULE, IMAGE, SYSCALL_COST, MPTCP, OWN_KERNEL, *RADIO),
+    "docker": (BPF, MODULE, BROWSER, PARAMETERS, SYSCALL_COST, MPTCP, OWN_KERNEL, *RADIO),
 }
 """What engines lack. One that is not named here lacks nothing."""
 
@@ -142,6 +148,11 @@ def of_cell(cell: Cell) -> Iterator[Requirement]:
         yield Requirement("the hosts", 0, OWN_KERNEL)
     for pep in cell.peps:
         yield from _of_pep(pep, _line(pep))
+    for node in cell.nodes:
+        for interface in node.interfaces:
+            medium = None if interface.shaper is None else interface.shaper.medium
+            repairs = interface.impairment is not None and interface.impairment.repair is not None
+            yield from _of_radio(node.name, medium, repairs, _line(interface))
 
 
 def of_scenario(scenario: model.Scenario) -> Iterator[Requirement]:
@@ -157,6 +168,9 @@ def of_scenario(scenario: model.Scenario) -> Iterator[Requirement]:
         yield Requirement("the hosts", 0, OWN_KERNEL)
     for pep in scenario.network.peps:
         yield from _of_pep(pep, pep.span.line)
+    for link in scenario.network.links:
+        for node, way in ((link.a, link.forward), (link.b, link.backward)):
+            yield from _of_radio(node, way.medium, way.impairment.repair is not None, way.span.line)
 
 
 def _of_flow(flow: Flow | model.Flow, line: int, own: Feature | None) -> Iterator[Requirement]:
@@ -178,6 +192,16 @@ def _of_flow(flow: Flow | model.Flow, line: int, own: Feature | None) -> Iterato
 def _of_pep(pep: Pep | model.Pep, line: int) -> Iterator[Requirement]:
     if pep.cca_parameters:
         yield Requirement(f"pep `{pep.name}`", line, PARAMETERS)
+
+
+def _of_radio(node: str, medium: Medium | None, repairs: bool, line: int) -> Iterator[Requirement]:
+    who = f"a link of `{node}`"
+    if medium is not None and medium.thin is not None:
+        yield Requirement(who, line, THINNING)
+    if medium is not None and (medium.size_packets != 1 or medium.thin is None):
+        yield Requirement(who, line, AGGREGATES)
+    if repairs:
+        yield Requirement(who, line, REPAIR)
 
 
 def cannot(engine: str, required: Iterable[Requirement]) -> list[Reason]:
@@ -267,7 +291,7 @@ def refusal(engine: str, reasons: Iterable[Reason]) -> Diagnostic:
     )
 
 
-def _line(part: Flow | Pep) -> int:
+def _line(part: Flow | Pep | Interface) -> int:
     """Return the line of a part's `source` (`file:line`), or 0."""
     line = part.source.rpartition(":")[2]
     return int(line) if line.isdecimal() else 0

@@ -212,19 +212,31 @@ def genuine(cell: plan.Cell) -> bool:
 
 
 def _seeded(node: plan.Node, seed: int) -> plan.Node:
-    """Give each hop with randomness its own stream, named after the link and the direction.
+    """Give each hop with randomness its own stream, named after the link and the direction, and
+    each medium.
 
     Each change of the hop begins a new stream, whose name also has the number of the change.
     """
-    if node.kind != "hop":
-        return node
     interfaces = tuple(
-        _with_seeds(interface, seed, (node.name, str(number)))
-        for number, interface in enumerate(node.interfaces)
+        _with_seeds(_with_medium(interface, seed, place), seed, place)
+        if node.kind == "hop"
+        else _with_medium(interface, seed, place)
+        for interface, place in (
+            (interface, (node.name, str(number)))
+            for number, interface in enumerate(node.interfaces)
+        )
     )
     if all(new is old for new, old in zip(interfaces, node.interfaces, strict=True)):
         return node
     return replace(node, interfaces=interfaces)
+
+
+def _with_medium(interface: plan.Interface, seed: int, name: tuple[str, ...]) -> plan.Interface:
+    shaper = interface.shaper
+    if shaper is None or shaper.medium is None or not shaper.medium.random:
+        return interface
+    medium = replace(shaper.medium, seed=stream_seed(seed, "release", *name))
+    return replace(interface, shaper=replace(shaper, medium=medium))
 
 
 def _with_seeds(interface: plan.Interface, seed: int, name: tuple[str, ...]) -> plan.Interface:

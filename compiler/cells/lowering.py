@@ -22,6 +22,7 @@ from fairc.compiler.passes.physics import warn
 from fairc.compiler.passes.policers import police
 from fairc.compiler.passes.ports import assign_ports
 from fairc.compiler.passes.queues import bdp_bytes, size_queues
+from fairc.compiler.passes.radio import check_radio
 from fairc.compiler.passes.report import Report
 from fairc.compiler.passes.rerouting import (
     find_detours,
@@ -108,6 +109,8 @@ class Lowering:
         peps = split(routed.wiring, routed.queues, traffic, ports, report)
         policers = police(routed.wiring, routed.queues, traffic, report)
         warn(scenario, routed.wiring, traffic, routed.buffers, report)
+        ends_ns = scenario.duration_ns if scenario.duration_ns else scenario.deadline_ns
+        check_radio(routed.wiring, ends_ns, report)
         bindings = dict(configuration.bindings)
         metrics = [request.at(bindings) for request in experiment.requests.metrics]
         check_requests(scenario, traffic, metrics, experiment.measured_at, report)

@@ -63,6 +63,12 @@ def _random_delays(scenario: Scenario) -> bool:
     return any(each.jitter_ns or each.reorder or each.duplicate for each in states)
 
 
+def _random_releases(scenario: Scenario) -> bool:
+    links = scenario.network.links
+    media = (way.medium for link in links for way in (link.forward, link.backward))
+    return any(medium is not None and medium.random for medium in media)
+
+
 def _random_queues(scenario: Scenario) -> bool:
     links = scenario.network.links
     ways = (way for link in links for way in (link.forward, link.backward))
@@ -85,6 +91,7 @@ VARIATIONS: tuple[tuple[Callable[[Scenario], bool], str], ...] = (
     (_drawn_pauses, "the pauses between the loads of a page: one stream per flow"),
     (_random_losses, "the random losses: one stream per link and direction"),
     (_random_delays, "jitter, reordering and duplicates: from the same stream as the losses"),
+    (_random_releases, "the slots and the times of aggregates: one stream per link and direction"),
     (_processing, "the time that hosts take for a packet, and the gaps of constant-rate sources"),
     (
         _random_queues,
@@ -109,7 +116,9 @@ WITHOUT_LOSSES = frozenset(
 """What all configurations of a repetition draw alike unless the file says `draws = own`."""
 
 PAIRED = WITHOUT_LOSSES | {
-    varied for holds, varied in VARIATIONS if holds in (_random_losses, _random_delays, _processing)
+    varied
+    for holds, varied in VARIATIONS
+    if holds in (_random_losses, _random_delays, _random_releases, _processing)
 }
 """What they draw alike with `paired = on`: everything except what is drawn inside the kernel."""
 

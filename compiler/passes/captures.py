@@ -18,7 +18,8 @@ Point = Literal["entry", "exit", "delivered", "client", "policer", "sender"]
 
 
 def place_captures(wiring: Wiring, traffic: Traffic, report: Report) -> tuple[plan.Capture, ...]:
-    """Capture `entry`, `exit` and `delivered` of each bottleneck (measurement.md, rule 14).
+    """Capture `entry`, `exit` and `delivered` of each bottleneck (measurement.md, rule 14), and of
+    each radio link that a flow crosses either way: only packets show what it does.
 
     Also capture data and ACKs where their senders transmit the former and receive the latter;
     datagrams of UDP have none but the echoes of pings. And capture arrivals at the client of each
@@ -26,8 +27,10 @@ def place_captures(wiring: Wiring, traffic: Traffic, report: Report) -> tuple[pl
     when it began.
     """
     captures = _Captures()
-    for egress in dict.fromkeys(path.bottleneck for _, path in traffic if path.bottleneck):
-        for ingress in _ingresses(wiring, traffic, egress, report):
+    bottlenecks = dict.fromkeys(path.bottleneck for _, path in traffic if path.bottleneck)
+    for egress in bottlenecks | dict.fromkeys(_radios(traffic)):
+        heard = report if egress in bottlenecks else Report(lambda _: None)
+        for ingress in _ingresses(wiring, traffic, egress, heard):
             captures.add(egress, ingress, "in", "entry")
         captures.add(egress, egress, "out", "exit")
         ingress = wiring.peer(egress)
@@ -51,6 +54,15 @@ def place_captures(wiring: Wiring, traffic: Traffic, report: Report) -> tuple[pl
         if flow.image is not None:
             captures.add(path.bottleneck, own, "out", "client")
     return tuple(captures)
+
+
+def _radios(traffic: Traffic) -> Iterator[Egress]:
+    """Yield where packets of flows enter links that send aggregates, thin or repair."""
+    for _, path in traffic:
+        for egress in (*path.data, *path.acks):
+            way = egress.way
+            if egress.rate_bps and (way.medium is not None or way.impairment.repair is not None):
+                yield egress
 
 
 class _Captures:

@@ -3,6 +3,8 @@
 Linux's shaper has no rate of zero. A stop is lowered to the rate at which one full frame takes as
 long as the rest of the stop, anew in each of its parts: one frame (or as many bytes in small ones)
 begins in a stop and arrives as the stop ends, late by one part at most if it came within the stop.
+A medium that sends aggregates goes on with what is still to be sent at each new rate: there a stop
+is the lowest rate that there is, at which hardly a byte passes.
 In a trace, whose parts are its bins, the following bins are reduced by that frame, so that the
 total number of bytes does not change. The delivery opportunities of a trace are packets of 1500
 bytes (1514 in their frame) by definition, whatever the MTU of the link.
@@ -10,6 +12,7 @@ bytes (1514 in their frame) by definition, whatever the MTU of the link.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby, zip_longest
 
@@ -21,12 +24,17 @@ NS = 10**9
 # A shaper forgets what a frame still has to pay for after a minute (Linux's sch_htb.c).
 LONGEST_FRAME_NS = 50 * NS
 STOP_PARTS = 32
+LEAST_BPS = 8
 
 
 def rate_changes(way: Direction) -> tuple[tuple[plan.Change, ...], int | None]:
     """Return the changes of a link's rate, and the period with which they repeat, ns."""
+    medium = way.medium is not None
     if way.trace is not None:
-        return _of_trace(way.trace), way.trace.period_ns
+        return _of_trace(way.trace, medium), way.trace.period_ns
+    if medium:
+        changed = (replace(each, rate_bps=each.rate_bps or LEAST_BPS) for each in way.rates)
+        return tuple(changed), None
     found: list[plan.Change] = []
     for change, following in zip_longest(way.rates, way.rates[1:]):
         if change.rate_bps:
@@ -82,13 +90,13 @@ def stop_bps(length_ns: int, frame: int = FRAME_BYTES) -> int:
 
 
 @lru_cache(256)
-def _of_trace(trace: Trace) -> tuple[plan.Change, ...]:
+def _of_trace(trace: Trace, medium: bool) -> tuple[plan.Change, ...]:
     """Return the rates of a trace's bins, with equal neighbours merged.
 
     A bin of n opportunities has the rate n frames per bin. A stop lets one frame pass, by which the
-    bins after it, including those of the next round, are reduced.
+    bins after it, including those of the next round, are reduced; not so of a medium.
     """
-    chances = _repaid(trace.chances)
+    chances = trace.chances if medium else _repaid(trace.chances)
     bins = []
     for number, count in enumerate(chances):
         begin_ns = number * trace.every_ns
@@ -97,6 +105,9 @@ def _of_trace(trace: Trace) -> tuple[plan.Change, ...]:
     changes: list[plan.Change] = []
     for is_stop, group in groupby(bins, key=lambda one: one[2] == 0):
         parts = list(group)
+        if is_stop and medium:
+            changes.append(plan.Change(at_ns=parts[0][0], rate_bps=LEAST_BPS))
+            continue
         if is_stop:
             end_ns = parts[-1][0] + parts[-1][1]
             changes += [

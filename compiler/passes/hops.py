@@ -41,7 +41,7 @@ def netem_packets(rate_bps: int, delay_ns: int, frame: int = FRAME_BYTES) -> int
 def is_impaired(way: Direction) -> bool:
     """Whether a direction of a link ever delays, loses or duplicates packets."""
     state = way.impairment
-    return bool(state.delay_ns or state.loss or state.duplicate or way.changes)
+    return bool(state.delay_ns or state.loss or state.duplicate or state.repair or way.changes)
 
 
 def is_changed(way: Direction) -> bool:
@@ -51,7 +51,15 @@ def is_changed(way: Direction) -> bool:
 
 def transmits(way: Direction) -> bool:
     """Whether a hop transmits the frames of a link, in addition to losing and delaying them."""
-    return way.transmit != "bucket" and is_steady(way)
+    alone = way.medium is None and way.impairment.repair is None
+    return way.transmit != "bucket" and is_steady(way) and alone
+
+
+def _held_ns(way: Direction) -> int:
+    """Return how long packets may come later than at the rate of a link, and then at once, ns."""
+    medium, repair = way.medium, way.impairment.repair
+    waits_ns = medium.longest_ns if medium else 0
+    return waits_ns + (repair.tries * repair.wait_ns if repair else 0)
 
 
 def hop(way: Direction, densest: Densest) -> tuple[plan.Impairment | None, tuple[plan.Change, ...]]:
@@ -65,7 +73,7 @@ def hop(way: Direction, densest: Densest) -> tuple[plan.Impairment | None, tuple
         return None, ()
     limit_packets = netem_packets(
         most_bps(way) or densest.rate_bps,
-        most_delay_ns(way) + way.impairment.jitter_ns * JITTER_REACH,
+        most_delay_ns(way) + way.impairment.jitter_ns * JITTER_REACH + _held_ns(way),
         densest.frame_bytes,
     )
     first, *later = [replace(state, limit_packets=limit_packets) for state in way.impairments]

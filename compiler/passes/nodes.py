@@ -6,6 +6,9 @@ as long as nothing in it varies: with a rate it keeps packets in order, it would
 again, and each change would restart its random stream. Elsewhere the transmitter is a netem of its
 own below the interface that has the queue (cell/batch.py: `lower`).
 
+A medium that sends aggregates is shaper and transmitter in one: their packets leave the queue's
+interface when they arrive.
+
 A router's queue that only counts packets, and drops none in a valid cell, needs neither shaper nor
 transmitter: a netem whose limit counts the frame in service as well is the same queue. Not at a
 host, whose TCP limits what waits in its own queue (TSQ) and takes netem for the wire.
@@ -23,7 +26,7 @@ from .dynamics import is_steady
 from .hops import transmits
 from .wiring import Egress, Wiring
 
-Transmitter = Literal["hop", "below", "here"]
+Transmitter = Literal["hop", "below", "here", "medium"]
 
 
 def nodes(
@@ -55,7 +58,8 @@ def _interface(
     """Return an interface with its shaper and queue, if it has any."""
     if not egress.rate_bps:
         return egress.interface
-    shaper = plan.Shaper(egress.rate_bps, _transmitter(wiring, egress, queue, is_bottleneck))
+    transmitter = _transmitter(wiring, egress, queue, is_bottleneck)
+    shaper = plan.Shaper(egress.rate_bps, transmitter, medium=egress.way.medium)
     return replace(egress.interface, shaper=shaper, queue=queue, bottleneck=is_bottleneck)
 
 
@@ -68,6 +72,8 @@ def _transmitter(
     way = egress.way
     if way.transmit == "bucket":
         return None
+    if way.medium is not None:
+        return "medium"
     onward = wiring.egresses[wiring.peer(egress).node]
     if transmits(way) and any(other.part == "hop" and other.way is way for other in onward):
         return "hop"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, cast
 
-from fairc.cell import links, model, queues, workloads
+from fairc.cell import links, model, queues, radio, workloads
 from fairc.cell.batch import word
 from fairc.cell.expansion import expand
 from fairc.cell.links import Interface
@@ -154,7 +154,7 @@ KEPT_CONFIGURATIONS = 2000  # as many as `compilation` keeps
 
 MODULES = {
     name: module.__name__.rpartition(".")[2]
-    for module in (model, links, queues, workloads)
+    for module in (model, links, queues, radio, workloads)
     for name, kind in vars(module).items()
     if getattr(kind, "__module__", "") == module.__name__
 }

@@ -7,6 +7,8 @@ from typing import Literal
 
 from fairc.cell.frames import ETHERNET_BYTES, MTU
 from fairc.cell.links import Change, GilbertElliott, Impairment
+from fairc.cell.radio import Medium
+from fairc.cell.workloads import Distribution as Times
 from fairc.dsl.core.source import Span
 
 from .queues import Queue
@@ -129,6 +131,16 @@ class TokenBucket:
 
 
 @dataclass(frozen=True, slots=True)
+class Release:
+    """How packets leave a link in aggregates: as of `cell.radio.Medium`, and where it is said."""
+
+    size_packets: int | None
+    hold: Times | None
+    every: Times | None
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Direction:
     """One direction of a link. A packet meets its queue and rate, then loss, then delay.
 
@@ -147,6 +159,8 @@ class Direction:
     lets them pass, and they take no time.
     ecn: what a middlebox behind the queue does to the bits of ECN; ecn_given: where that is said.
     dscp: the code point that every packet gets there; None: it keeps its own.
+    release: how packets leave in aggregates; None: one by one.
+    thin: of how many new acknowledgements of a connection one enters the queue; None: all do.
     """
 
     rate_bps: int | None
@@ -165,6 +179,16 @@ class Direction:
     ecn: Ecn = "none"
     ecn_given: Span | None = None
     dscp: int | None = None
+    release: Release | None = None
+    thin: int | None = None
+
+    @property
+    def medium(self) -> Medium | None:
+        """The medium that takes the shaper's place; None: it has a shaper. Still without a seed."""
+        release = self.release
+        if release is None:
+            return None if self.thin is None else Medium(1, thin=self.thin)
+        return Medium(release.size_packets, release.hold, release.every, self.thin)
 
     @property
     def impairments(self) -> list[Impairment]:

@@ -18,6 +18,7 @@ from fairc.dsl.core.units import SHARE, TIME
 from fairc.dsl.core.values import Quantity
 from fairc.dsl.expressions.evaluate import Scope, evaluate_with
 from fairc.dsl.text import syntax
+from fairc.words.arq import refuse_beside
 from fairc.words.blocks import change as keys
 from fairc.words.distributions import DistributionEntry, distribution, is_distribution, lowest
 from fairc.words.losses import Loss, loss_of
@@ -190,6 +191,8 @@ def _loss(loss: Loss, event: model.Event, impairment: Impairment) -> model.Distr
             loss.span,
             help="give each direction its own `at`, or write the link with `--`",
         )
+    if impairment.repair and loss.bursts:
+        refuse_beside("bursty losses", loss.span, event.span)
     if impairment.duplicate and loss.bursts:
         fail(
             "conflicting-loss",

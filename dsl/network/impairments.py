@@ -8,6 +8,7 @@ from fairc.cell.links import GilbertElliott, Impairment
 from fairc.dsl.blocks import Settings
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.values import Quantity
+from fairc.words.arq import refuse_beside, repair_of
 from fairc.words.blocks import link as keys
 from fairc.words.jitter import delayed
 
@@ -16,8 +17,8 @@ def impairment_of(settings: Settings, delay: Quantity, bursts: GilbertElliott | 
     """Return what the settings of a link define besides rate, loss and queue.
 
     delay: the lowest that it has at any time.
-    Raises CompileError for jitter larger than the delay, reordering without a delay to skip, and
-    duplicates together with bursty losses.
+    Raises CompileError for jitter larger than the delay, reordering without a delay to skip,
+    duplicates together with bursty losses, and repair together with any of these.
     """
     gather = Gather()
     impairment = Impairment()
@@ -42,4 +43,17 @@ def impairment_of(settings: Settings, delay: Quantity, bursts: GilbertElliott | 
                 help="put one of them on a separate link, behind a router",
             )
     gather.finish()
-    return replace(impairment, reorder=float(reorder.number), duplicate=float(duplicate.number))
+    found = replace(impairment, reorder=float(reorder.number), duplicate=float(duplicate.number))
+    given = settings.given(keys.REPAIR)
+    repair = None if given is None else repair_of(given)
+    if given is None or repair is None:
+        return found
+    for there, other, key in (
+        (found.jitter_ns, "`jitter`", keys.JITTER),
+        (found.reorder, "`reorder`", keys.REORDER),
+        (found.duplicate, "`duplicate`", keys.DUPLICATE),
+        (bursts, "bursty losses", keys.LOSS),
+    ):
+        if there:
+            refuse_beside(other, settings.span(key), given.span)
+    return replace(found, repair=repair)

@@ -21,11 +21,13 @@ from fairc.dsl.expressions.instances import label, scopes
 from fairc.dsl.model.links import Ecn
 from fairc.dsl.model.names import base, indexed
 from fairc.dsl.text import syntax
+from fairc.words.batch import release_of
 from fairc.words.blocks import link as keys
 from fairc.words.losses import Loss, LossModel, loss_of
 from fairc.words.packet_sizes import mtu_of, warn_small
 from fairc.words.policers import policer_of
 from fairc.words.queues.discipline import queue_of
+from fairc.words.thin import thinned
 from fairc.words.trace import RATES, load_rate, load_recording
 
 from .devices import Layer, refuse_node
@@ -61,6 +63,8 @@ class _LinkSide:
     ecn: Ecn
     ecn_given: Span | None
     dscp: int | None
+    release: model.Release | None
+    thin: int | None
     statement: Span
     ends: Span
 
@@ -353,6 +357,13 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
     policed = settings.given(keys.POLICER)
     bursts = loss.bursts if loss else None
     impairment = impairment_of(settings, delay, bursts)
+    release, acks = settings.given(keys.RELEASE), settings.given(keys.ACKS)
+    made = None if release is None else release_of(release)
+    thin = None if acks is None else thinned(acks)
+    radio = {keys.RELEASE.name: made, keys.ACKS.name: thin, keys.REPAIR.name: impairment.repair}
+    for name, one in radio.items():
+        if one is not None:
+            _check_medium(settings, name, settings.values[name].span, rate)
     if followed.delay is not None:
         impairment = replace(impairment, delay_ns=round(followed.delay.steps[0][1]))
     return _LinkSide(
@@ -371,9 +382,31 @@ def _way(settings: Settings, dynamics: Dynamics, statement: Span, ends: Span) ->
         ecn=settings[keys.ECN],
         ecn_given=settings.span(keys.ECN),
         dscp=settings.given(keys.DSCP),
+        release=made,
+        thin=thin,
         statement=statement,
         ends=ends,
     )
+
+
+def _check_medium(settings: Settings, name: str, at: Span | None, rate: Quantity | None) -> None:
+    """Refuse what radio links do where packets take no time, or a bucket lets frames pass."""
+    if rate is None:
+        fail(
+            "release-without-rate",
+            f"`{name}` needs a link with a rate, but this link has none",
+            at,
+            notes=("where packets take no time, nothing waits in front of the link, nor is seen",),
+            help="give the link a `rate`",
+        )
+    if settings[keys.TRANSMIT] == "bucket":
+        fail(
+            "conflicting-release",
+            f"one link cannot have both `{name}` and a token bucket that transmits",
+            at,
+            labels=(Label(settings.place(keys.TRANSMIT.name), "the bucket"),),
+            help="leave `transmit` out",
+        )
 
 
 def _lowest(recording: model.Recording | None, span: Span) -> Quantity:
@@ -452,6 +485,8 @@ def _direction(way: _LinkSide, opposite: _LinkSide) -> model.Direction:
         ecn=way.ecn,
         ecn_given=way.ecn_given,
         dscp=way.dscp,
+        release=way.release,
+        thin=way.thin,
     )
 
 

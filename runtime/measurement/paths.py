@@ -76,6 +76,10 @@ class Paths:
             found[node.name] = stages
         return found
 
+    def is_host(self, node: str) -> bool:
+        """Whether a node is a host, which forwards nothing."""
+        return self._nodes[node].kind == "host"
+
     def reroutings_of(self, node: str) -> tuple[int, ...]:
         """Return when the routes of a node change, ns after the epoch."""
         changes = self._nodes[node].route_changes
@@ -235,7 +239,7 @@ class Paths:
         kept = 1.0
         for place in places:
             impairment = self.interfaces[place].impairment
-            kept *= 1 - impairment.loss if impairment else 1.0
+            kept *= 1 - impairment.lost if impairment else 1.0
         return 1 - kept
 
     def delay_s(self, places: tuple[Place, ...]) -> float:

@@ -8,8 +8,10 @@ burst of a tbf is needed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from fairc.cell.radio import DISCIPLINES
 
 from .artefacts import ArtefactError, Artefacts
 
@@ -23,6 +25,7 @@ class Counters:
     parent: handle of the class that it is attached to, empty for a root. requeues: for netem,
     packets that skipped the delay. drops: without acknowledgements that CAKE's filter removed.
     burst_bytes: for a token bucket, what it holds; 0 for others.
+    options, thinned: of disciplines of radio links, and the acknowledgements that one kept out.
     """
 
     kind: str
@@ -35,6 +38,8 @@ class Counters:
     backlog_packets: int
     requeues: int = 0
     burst_bytes: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+    thinned: int = 0
 
 
 def load(artefacts: Artefacts, name: str) -> dict[Interface, tuple[Counters, ...]]:
@@ -74,6 +79,8 @@ def _counters(entry: Mapping[str, Any]) -> Counters:
         backlog_packets=_number(entry, "qlen"),
         requeues=_number(entry, "requeues"),
         burst_bytes=_bucket(entry),
+        options=entry.get("options", {}) if entry["kind"] in DISCIPLINES else {},
+        thinned=_number(entry, "thinned"),
     )
 
 

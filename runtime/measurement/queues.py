@@ -19,6 +19,7 @@ from . import pcap, qdisc
 from .artefacts import ArtefactError
 from .changes import AppliedChange, History
 from .matching import Matching, Order, lines, match
+from .media import Aggregates, aggregates, thinned
 from .paths import Paths, Place
 from .replay import DropTail
 
@@ -36,6 +37,8 @@ class QueueRecord:
     unseen, because the bottleneck is on a flow's server itself, or nothing is captured: what
     depends on their arrival (delay, drops, backlog) is unknown. bucket_bytes: what a token bucket
     holds, 0 for a shaper without one. epoch_ns: zero of `*_s`.
+    thinned: acknowledgements that came and were not to enter, which are not among `entered`; None:
+    all were.
     """
 
     place: Place
@@ -49,6 +52,7 @@ class QueueRecord:
     blind: bool
     bucket_bytes: int
     epoch_ns: int
+    thinned: pcap.Packets | None = None
 
     @property
     def name(self) -> str:
@@ -72,9 +76,32 @@ class QueueRecord:
         return after_epoch
 
     @cached_property
+    def aggregates(self) -> Aggregates | None:
+        """What a medium must have done with the frames that left it; None: it has a shaper, or is
+        blind.
+        """
+        shaper = self.interface.shaper
+        if self.blind or shaper is None or shaper.medium is None:
+            return None
+        left_ns = self.left.time_ns - self.epoch_ns
+        arrival_s = np.where(np.isnan(self.arrival_s), -np.inf, self.arrival_s)
+        first_ns = int(left_ns[0]) if len(left_ns) else 0
+        arrival_ns = np.round(np.maximum(arrival_s, first_ns * 1e-9 - 3600) * 1e9).astype(np.int64)
+        return aggregates(shaper.medium, self.history, arrival_ns, left_ns, self.left.frame_bytes)
+
+    @cached_property
     def left_s(self) -> Floats:
-        """When each frame left the queue, s after the epoch."""
-        return self.seconds(self.left)
+        """When each frame left the queue, s after the epoch; of an aggregate, when its own bits
+        begin to be sent.
+        """
+        sent = self.aggregates
+        return self.seconds(self.left) if sent is None else sent.begin_ns.astype(np.float64) * 1e-9
+
+    @cached_property
+    def taken_s(self) -> Floats:
+        """When each frame that left ceased to count in the queue, s after the epoch."""
+        sent = self.aggregates
+        return self.left_s if sent is None else sent.taken_ns.astype(np.float64) * 1e-9
 
     @cached_property
     def serialisation_s(self) -> Floats:
@@ -98,6 +125,8 @@ class QueueRecord:
     @cached_property
     def sent_s(self) -> Floats:
         """When each frame that left the queue had been sent, s after the epoch."""
+        if self.interface.shaper is not None and self.interface.shaper.medium is not None:
+            return self.seconds(self.left)
         return self.left_s + (0.0 if self.is_bucket else self.serialisation_s)
 
     @cached_property
@@ -126,7 +155,7 @@ class QueueRecord:
         """
         waits = ~self.through.lost
         seen = ~self.through.strangers
-        times = np.concatenate((self.seconds(self.entered)[waits], self.left_s[seen]))
+        times = np.concatenate((self.seconds(self.entered)[waits], self.taken_s[seen]))
         sizes = np.concatenate((self.entered.frame_bytes[waits], -self.left.frame_bytes[seen]))
         order = np.argsort(times, kind="stable")  # at one time: in before out
         return times[order], np.cumsum(np.sign(sizes[order])), np.cumsum(sizes[order])
@@ -166,7 +195,7 @@ class QueueRecord:
         """
         waits, ours = ~self.through.lost, ~self.through.strangers
         came = np.searchsorted(self.seconds(self.entered), self.drops_s + apart_s, side="right")
-        gone = np.searchsorted(self.left_s[ours], self.drops_s, side="left")
+        gone = np.searchsorted(self.taken_s[ours], self.drops_s, side="left")
         packets = np.concatenate(([0], np.cumsum(waits)))[came] - gone
         queued = np.concatenate(([0], np.cumsum(np.where(waits, self.entered.frame_bytes, 0))))
         sent = np.concatenate(([0], np.cumsum(self.left.frame_bytes[ours])))
@@ -216,6 +245,8 @@ def _keeps_order(history: History) -> bool:
     planned: list[Impairment] = [hop for _, hop in history.impairments() if hop is not None]
     if any(hop.reorder for hop in planned):
         return False
+    if any(hop.repair for hop in planned):
+        return all(hop.repair is None or hop.repair.in_order for hop in planned)
     return all(hop.in_order for hop in planned) or (len(planned) == 1 and not planned[0].jitter_ns)
 
 
@@ -267,7 +298,8 @@ def _queue(
         return qdisc.waiting(qdiscs.get(where, ()))
 
     without = cell.captured == "none"
-    blind = without or any(f.bottleneck == place and not paths.before(place, f) for f in cell.flows)
+    blind = without or paths.is_host(place[0])
+    blind = blind or any(f.bottleneck == place and not paths.before(place, f) for f in cell.flows)
 
     def behind_policers(name: str) -> pcap.Packets:
         packets = captures[name].packets
@@ -282,11 +314,17 @@ def _queue(
     entered = at("entry")
     moved = reroutings.get(place[0], ())
     entered = entered.select(_bound_for(paths, place, entered, epoch_ns, moved))
+    medium = interface.shaper.medium
+    kept_out = None
+    if medium is not None and medium.thin is not None:
+        removed = thinned(entered, medium.thin)
+        entered, kept_out = entered.select(~removed), entered.select(removed)
     left, delivered = at("exit"), at("delivered")
     delivery, below = paths.delivery(place), (place[0], lower_name(place[1]))
     planned, discipline = interface.queue, discipline_of(interface)
     drop_tail = None
-    if planned is not None and discipline is not None and discipline.is_drop_tail:
+    # What a medium has taken from the queue is not seen to leave it at once.
+    if medium is None and planned is not None and discipline and discipline.is_drop_tail:
         in_bytes = planned.limit_bytes is not None
         limit = planned.limit_bytes or planned.limit_packets or 0
         drop_tail = DropTail(limit, in_bytes, interface.frame_bytes if in_bytes else 1)
@@ -305,6 +343,7 @@ def _queue(
         blind=blind,
         bucket_bytes=qdisc.bucket_bytes(qdiscs.get(place, ())),
         epoch_ns=epoch_ns,
+        thinned=kept_out,
     )
 
 

@@ -18,6 +18,7 @@ loads       page loads: protocol and client actually used, every load reported
 peps        proxies: their connections, and whether they split all that they should
 policing    policers: every packet recomputed
 tunnels     tunnels: what their ends lost, and the bits of what carries packets
+radio       aggregates, slots and repairs against reference models; thinned acknowledgements
 processing  the time that hosts take per packet; the transmitters of links
 schedule    programs on time
 guest       CPU load, the script's notes
@@ -49,6 +50,7 @@ from .order import copies, overtaking, queue_order
 from .peps import proxies
 from .policing import policing, token_buckets
 from .processing import processing, transmission
+from .radio import media, repairs
 from .schedule import schedule
 from .service import changes, outdated, overrun, service_rate, service_schedule
 from .tunnels import tunnels
@@ -59,8 +61,10 @@ CHECKS: tuple[Check, ...] = (
     outdated,
     service_rate,
     overrun,
+    media,
     base_rtt,
     random_delay,
+    repairs,
     processing,
     transmission,
     random_loss,

@@ -34,7 +34,7 @@ def _counts(measurement: Measurement, queue: QueueRecord) -> Iterator[LossCount]
         if number and not ours.any():
             continue
         # A copied packet would be lost only with its copy, and netem then keeps one of the two.
-        probability = planned.loss * (1 - planned.duplicate) if planned else 0.0
+        probability = planned.lost * (1 - planned.duplicate) if planned else 0.0
         lost = int((ours & queue.behind.lost).sum())
         bursts = planned.bursts if planned else None
         yield LossCount(probability, int(ours.sum()), lost, bursts)
@@ -108,5 +108,5 @@ def _dropped(impairment: Impairment) -> float:
     but keeps one of the two; otherwise the copy has a loss event of its own. So per packet netem
     drops (1 - d) l + d (1 - l) l, and drops or sends 1 + d (1 - l), where l is the loss.
     """
-    loss, copied = impairment.loss, impairment.duplicate
+    loss, copied = impairment.lost, impairment.duplicate
     return loss * (1 - copied * loss) / (1 + copied * (1 - loss))

@@ -70,8 +70,8 @@ def transmission(measurement: Measurement) -> Iterator[Finding]:
     found = measurement.processing
     for (node, name), interface in sorted(measurement.paths.interfaces.items()):
         shaper = interface.shaper
-        if shaper is None or shaper.transmitter is None:
-            continue
+        if shaper is None or shaper.transmitter is None or shaper.medium is not None:
+            continue  # `media` judges those
         place, limit = (node, name), None
         if shaper.transmitter == "hop":
             onward = measurement.paths.onward(place)

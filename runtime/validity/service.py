@@ -34,7 +34,7 @@ def outdated(measurement: Measurement) -> Iterator[Finding]:
 def service_rate(measurement: Measurement) -> Iterator[Finding]:
     """Rules 3, 20: the bottleneck serves at its rate, within 1 %, while packets wait."""
     slack_s = measurement.processing.slack_ns * NS
-    for queue in measurement.seen_queues:
+    for queue in _shaped(measurement):
         frames, slowest_bps, fastest_bps = backlogged_rate(queue, slack_s)
         if frames < MIN_BACKLOGGED_FRAMES:
             continue
@@ -46,6 +46,11 @@ def service_rate(measurement: Measurement) -> Iterator[Finding]:
                 f" not {queue.rate_bps:.6g} bit/s: its shaper has another rate"
                 f" ({see('qdisc-after.json')}), or {BUSY}",
             )
+
+
+def _shaped(measurement: Measurement) -> Iterator[QueueRecord]:
+    """Yield the queues in front of shapers; `radio.media` recomputes when others send."""
+    return (queue for queue in measurement.seen_queues if queue.aggregates is None)
 
 
 def backlogged_rate(queue: QueueRecord, slack_s: float) -> tuple[int, float, float]:
@@ -96,7 +101,7 @@ def overrun(measurement: Measurement) -> Iterator[Finding]:
         allowed_s = slack_s + (LATE_S if slack_s > VIRTUAL_SLACK_NS * NS else EXACT_S)
         if queue.is_bucket:
             allowed_s += _burst_s(queue, slack_s)
-        ahead_s = _ahead(queue)
+        ahead_s = _ahead(queue) if queue.aggregates is None else 0.0
         if ahead_s > allowed_s and not queue.interface.changes:
             yield Finding(
                 "invalid",
@@ -144,7 +149,7 @@ def _off(value: float, target: float) -> float:
 
 def service_schedule(measurement: Measurement) -> Iterator[Finding]:
     """Rule 21: the shaper keeps to its schedule within 10 ms."""
-    for queue in measurement.seen_queues:
+    for queue in _shaped(measurement):
         idle_s = _late_service(queue)
         if idle_s > LATE_S:
             yield Finding(

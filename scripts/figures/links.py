@@ -261,6 +261,50 @@ def tunnel(measured: Measurement, axes: Axes) -> None:
     axes.set(xlabel="IP bytes", ylabel="packets (%)", xlim=(1000, 1600))
 
 
+def release(measured: Measurement, axes: Axes) -> None:
+    record = queue_of(measured, "release")
+    came = np.arange(1, len(record.left) + 1)
+    left_s = record.seconds(record.left)
+    assert record.aggregates is not None
+    near = (left_s > 1.95) & (left_s < 2.2)
+    first = int(came[near][0])
+    axes.step(record.arrival_s[near] * 1e3 - 2000, came[near] - first, **SENT, where="post")
+    ends_ms = record.aggregates.end_ns[near] / 1e6 - 2000
+    axes.step(ends_ms, came[near] - first, **MODEL, where="post")
+    axes.plot(left_s[near] * 1e3 - 2000, came[near] - first, **SEEN, label="out")
+    axes.set(xlabel="time (ms after 2 s)", ylabel="packets")
+
+
+def repair(measured: Measurement, axes: Axes) -> None:
+    record = queue_of(measured, "repair")
+    _, took_s = behind(record)
+    again = np.round((took_s - 0.010) / 0.008).astype(int)
+    counts = np.append(np.bincount(again, minlength=4), record.behind.lost.sum())
+    model = np.append(0.3 ** np.arange(4) * 0.7, 0.3**4)
+    places = np.arange(5)
+    axes.bar(places, counts / counts.sum(), color="#30638e", label="packets")
+    axes.plot(places, model, **{**MODEL, "linestyle": "none", "marker": "o"})
+    axes.set_yscale("log")
+    axes.set_xticks(places, ["10 ms", "18 ms", "26 ms", "34 ms", "lost"])
+    axes.set(xlabel="delay", ylabel="share of packets")
+
+
+def acks(measured: Measurement, axes: Axes) -> None:
+    flow = next(flow for flow in measured.flows if flow.name == "acks")
+    places = measured.paths.back(flow.plan)
+    record = next(each for each in measured.queues if each.place in places)
+    assert record.thinned is not None
+    came_s = np.sort(
+        np.concatenate((record.seconds(record.entered), record.seconds(record.thinned)))
+    )
+    number = np.arange(1, len(came_s) + 1)
+    axes.plot(*few(came_s, number), **SENT)
+    axes.plot(*few(came_s, number / 4), **MODEL)
+    left_s = record.seconds(record.left)
+    axes.plot(*few(left_s, np.arange(1, len(left_s) + 1)), **SEEN, label="out")
+    over_time(axes, "acknowledgements")
+
+
 FIGURES = {
     "rate": Figure("rate", "A ramp from 4 to 1 Mbit/s, and what leaves the link", rate),
     "delay": Figure("delay", "A ramp of the delay, then 100 ms for 1 s every 3 s", delay),
@@ -282,6 +326,13 @@ FIGURES = {
         "tunnel", "Sizes of packets in a tunnel of 60 bytes, and of what carries them", tunnel
     ),
     "transmit": Figure("transmit", "Packets on an idle link: frames, and a token bucket", transmit),
+    "release": Figure(
+        "release", "Packets come one by one and in a burst, and leave in aggregates", release
+    ),
+    "repair": Figure(
+        "repair", "Delays of packets of which 30 % are lost, each sent again up to 3 times", repair
+    ),
+    "acks": Figure("acks", "Acknowledgements in front of a link that thins them by 4", acks),
     "down": Figure("down", "What is sent and what arrives, down for 0.5 s every 4 s", down),
 }
 """By the name of their file."""

@@ -14,7 +14,7 @@ from importlib import resources
 from typing import Any
 
 from fairc.dsl.core.entries import Entry, Parameter
-from fairc.dsl.core.kinds import A_COUNT, A_RATE, A_TIME, Kind
+from fairc.dsl.core.kinds import A_COUNT, A_RATE, A_TIME, PACKET_COUNT, Kind
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Source
 from fairc.dsl.text import syntax
@@ -32,6 +32,7 @@ KINDS: Mapping[str, Kind[Any]] = {
     "link rate": A_LINK_RATE,
     "time": A_TIME,
     "link delay": Traced(A_TIME),
+    "packets": PACKET_COUNT,
     "loss": Traced(A_LOSS),
     "queue": A_QUEUE,
     "mtu": A_MTU,

@@ -2,6 +2,7 @@
 //!
 //! A discipline is a module here and a line in `KINDS`.
 
+mod arq;
 mod cake;
 mod clsact;
 mod codel;
@@ -15,6 +16,7 @@ mod htb;
 mod netem;
 mod pie;
 mod prio;
+mod radio;
 pub mod rate;
 mod sfq;
 mod table;
@@ -53,6 +55,7 @@ pub struct Kind {
 
 /// All that can be added, and shown in full.
 pub const KINDS: &[Kind] = &[
+    arq::KIND,
     cake::KIND,
     clsact::KIND,
     codel::KIND,
@@ -67,6 +70,7 @@ pub const KINDS: &[Kind] = &[
     netem::KIND,
     pie::KIND,
     prio::KIND,
+    radio::KIND,
     sfq::KIND,
     tbf::KIND,
 ];
@@ -276,6 +280,10 @@ mod tests {
             "qdisc add dev a parent 1:1 handle 2: prio bands 2 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
             "qdisc add dev a parent 2:1 handle 10: pfifo limit 100",
             "qdisc add dev a clsact",
+            "qdisc add dev a root handle 1: radio rate 8000bit frame 1514 size 32 hold 4ms seed 7 since 9",
+            "qdisc add dev a root handle 1: radio rate 8000bit frame 1514 every 900,1100us seed 7 since 9",
+            "qdisc change dev a root handle 1: radio rate 16000bit",
+            "qdisc add dev a root handle 1: arq limit 1000 delay 20ms loss 1.5% tries 3 wait 8ms order seed 7",
             "qdisc add dev a root handle 1: netem limit 1000 delay 10ms 2ms reorder 25% loss random \
              1% duplicate 1% rate 1000gbit seed 7",
         ] {

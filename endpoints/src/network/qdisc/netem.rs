@@ -144,7 +144,10 @@ fn ns(words: &mut Words, of: &str) -> Result<u64, String> {
 }
 
 /// Takes a percentage; of 2^32 - 1, rounded as tc does.
-fn share(words: &mut Words, of: &str) -> Result<u32, String> {
+///
+/// # Errors
+/// A message that says whose value it is not.
+pub fn share(words: &mut Words, of: &str) -> Result<u32, String> {
     let word = words.value(of)?;
     word.strip_suffix('%')
         .and_then(|number| number.parse::<f64>().ok())
@@ -181,7 +184,8 @@ fn tables() -> [String; 2] {
 }
 
 /// `PRINT_PERCENT`: a share of 2^32 - 1.
-fn shown_share(value: u32) -> f64 {
+#[must_use]
+pub fn shown_share(value: u32) -> f64 {
     f64::from(value) / f64::from(u32::MAX)
 }
 

@@ -1,0 +1,244 @@
+"""Radio links: aggregates, slots and repairs are those of the reference models, and in force as
+planned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairc.cell.radio import Arq
+from fairc.compiler.plan import Impairment
+from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.changes import NS, History
+from fairc.runtime.measurement.media import NEAR_NS
+from fairc.runtime.measurement.queues import QueueRecord
+
+from .finding import BUSY, Finding, see
+from .losses import LossCount
+
+Floats = NDArray[np.float64]
+
+MOST_DIFFERENT = 1e-3
+"""Share of packets that may leave otherwise than the model says before the cell is invalid: those
+that come in the very nanosecond in which an aggregate closes.
+"""
+NEAR_S = NEAR_NS * NS
+
+
+def media(measurement: Measurement) -> Iterator[Finding]:
+    """Rules 3, 20: packets leave a medium when the reference model has them leave, given when they
+    came; where their coming is not captured, slots are those of the plan.
+    """
+    for queue in measurement.queues:
+        shaper = queue.interface.shaper
+        if shaper is None or shaper.medium is None:
+            continue
+        yield from _in_force(measurement, queue)
+        sent = queue.aggregates
+        off = _off_slots(queue) if sent is None else _off(queue)
+        wrong = int(off.sum())
+        if wrong:
+            grave = wrong > MOST_DIFFERENT * len(off)
+            yield Finding(
+                "invalid" if grave else "flagged",
+                f"{wrong} of {len(off)} packets left {queue.name} at other times than their"
+                f" aggregates should have been sent: {BUSY}, or another medium was in force;"
+                f" {see('qdisc-after.json')}",
+            )
+
+
+def _off(queue: QueueRecord) -> NDArray[np.bool_]:
+    """Return which packets did not leave when they should; where the rate changed meanwhile, the
+    change may have come a little before or after.
+    """
+    sent = queue.aggregates
+    assert sent is not None
+    left_ns = queue.left.time_ns - queue.epoch_ns
+    allowed_ns = np.full(len(left_ns), NEAR_NS, np.float64)
+    for done, change in queue.history.done:
+        if change.rate_bps is None:
+            continue
+        during = (sent.taken_ns * NS <= done.end_s) & (sent.end_ns * NS >= done.begin_s)
+        allowed_ns[during] += (done.end_s - done.begin_s) / NS
+    return np.asarray(np.abs(left_ns - sent.end_ns) > allowed_ns, np.bool_)
+
+
+def _off_slots(queue: QueueRecord) -> NDArray[np.bool_]:
+    """Return which packets left otherwise than at the end of an aggregate that began with a
+    slot, of those whose coming was not seen.
+    """
+    shaper, history = queue.interface.shaper, queue.history
+    assert shaper is not None and shaper.medium is not None
+    every = shaper.medium.every
+    if every is None or history.done or shaper.medium.random or not len(queue.left):
+        return np.zeros(0, np.bool_)
+    left_ns = queue.left.time_ns - queue.epoch_ns
+    first = np.flatnonzero(np.diff(left_ns, prepend=left_ns[0] - 10 * NEAR_NS) > NEAR_NS)
+    size = np.add.reduceat(queue.left.frame_bytes, first)
+    begin_ns = left_ns[first] - size * 10**9 // (shaper.rate_bps // 8)
+    period_ns = shaper.medium.drawn_ns(every, 0)
+    apart_ns = (begin_ns + period_ns // 2) % period_ns - period_ns // 2
+    return np.asarray(np.abs(apart_ns) > NEAR_NS, np.bool_)
+
+
+def _in_force(measurement: Measurement, queue: QueueRecord) -> Iterator[Finding]:
+    """Compare what the kernel has with the plan, and what it kept out with the model."""
+    shaper, place = queue.interface.shaper, queue.place
+    assert shaper is not None and shaper.medium is not None
+    before = measurement.qdiscs_before.get(place, ())
+    after = measurement.qdiscs_after.get(place, ())
+    wanted = shaper.medium.in_force(
+        shaper.rate_bps, queue.interface.frame_bytes, measurement.ending.epoch_ns
+    )
+    there = dict(before[0].options) if before else {}
+    if there != wanted:
+        yield Finding(
+            "invalid",
+            f"the medium of {queue.name} has {_differing(there, wanted)}: the kernel does not take"
+            f" it as given; {see('qdisc-before.json')}",
+        )
+    counted = sum(c.thinned for c in after[:1]) - sum(c.thinned for c in before[:1])
+    thinned = 0 if queue.thinned is None else len(queue.thinned)
+    if not queue.blind and counted != thinned:
+        yield Finding(
+            "invalid",
+            f"{queue.name} kept {counted} acknowledgements out, and by their contents"
+            f" {thinned}: they came in another order than was captured, or a capture is"
+            f" incomplete; {see('qdisc-after.json')}",
+        )
+
+
+def _differing(there: Mapping[str, Any], wanted: Mapping[str, object]) -> str:
+    names = [name for name in {**wanted, **there} if there.get(name) != wanted.get(name)]
+    return "; ".join(f"{name} {there.get(name)}, not {wanted.get(name)}" for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class RepairTest:
+    """Packets behind a link that repairs losses: transmissions that are known to have been tried
+    and to have failed, and packets at times that no number of tries explains.
+
+    tried, failed: each transmission fails independently; left out are those of packets that may
+    have waited for another one instead. wrong: of `packets`.
+    """
+
+    tried: int
+    failed: int
+    wrong: int
+    packets: int
+
+
+def tries(repair: Arq, sent_s: Floats, repaired_s: Floats) -> RepairTest:
+    """Return what packets show of the transmissions behind them, in the order of sending.
+
+    repaired_s: when each got through, its delay taken off; NaN: it was lost.
+
+    A packet gets through k waits after it was sent, k being the number of its lost transmissions,
+    or with the one ahead of it, if that is later. One that is given up counts as one that gets
+    through with its last try. Whether a packet may be hidden behind the one ahead depends on the
+    past alone, so the other transmissions still fail independently of each other.
+    """
+    wait_s = repair.wait_ns * NS
+    lost = np.isnan(repaired_s)
+    ends_s = np.where(lost, sent_s + repair.tries * wait_s, repaired_s)
+    ahead_s = np.full(len(sent_s), -np.inf)
+    if repair.in_order and len(sent_s):
+        ahead_s[1:] = np.maximum.accumulate(ends_s)[:-1]
+    behind_s = np.maximum(ahead_s - sent_s, -1.0)
+    number = np.round((ends_s - sent_s) / wait_s).astype(np.int64)
+    exact = np.abs(ends_s - sent_s - number * wait_s) <= NEAR_S
+    held = ~lost & (np.abs(ends_s - ahead_s) <= NEAR_S) & (behind_s > NEAR_S)
+    fits = exact & (number >= 0) & (number <= repair.tries) & (behind_s <= number * wait_s + NEAR_S)
+    wrong = ~lost & ~held & ~fits
+    # So many failures are hidden: as many as end before the packet ahead gets through.
+    hidden = np.where(behind_s > NEAR_S, np.floor(behind_s / wait_s) + 1, 0).astype(np.int64)
+    failures = np.where(lost, repair.tries + 1, number)
+    # Of what is seen beyond that, the last transmission got through, but for a lost packet.
+    seen = ~held & ~wrong & (failures >= hidden)
+    failed = np.where(seen, failures - hidden, 0)
+    tried = np.where(seen, failed + ~lost, 0)
+    return RepairTest(int(tried.sum()), int(failed.sum()), int(wrong.sum()), len(sent_s))
+
+
+def repairs(measurement: Measurement) -> Iterator[Finding]:
+    """Rules 12, 20: behind a link that repairs losses packets come a whole number of waits later,
+    or with the one ahead, and as many transmissions fail as the plan's probability explains.
+    """
+    for queue in measurement.queues:
+        place = measurement.paths.delivery(queue.place)
+        history = measurement.histories[place] if place else None
+        if place is None or history is None:
+            continue
+        for number, planned in history.impairments():
+            if planned is None or planned.repair is None:
+                continue
+            if not number:
+                yield from _arq_in_force(measurement, place, planned)
+            found = _stage(queue, history, number, planned, planned.repair)
+            if found is None:
+                continue
+            if found.wrong > MOST_DIFFERENT * found.packets:
+                yield Finding(
+                    "invalid",
+                    f"behind {queue.name} {found.wrong} of {found.packets} packets came at times"
+                    f" that no number of repetitions explains: the hop has another delay, or"
+                    f" another wait between them; {see('qdisc-after.json')}",
+                )
+            if not LossCount(planned.loss, found.tried, found.failed).plausible:
+                yield Finding(
+                    "invalid",
+                    f"behind {queue.name} {found.failed} of {found.tried} transmissions were lost;"
+                    f" a probability of {planned.loss:g} does not explain that: the hop has another"
+                    f" one; {see('qdisc-after.json')}",
+                )
+
+
+def _stage(
+    queue: QueueRecord, history: History, number: int, planned: Impairment, repair: Arq
+) -> RepairTest | None:
+    """Return what packets show that were sent while one impairment was in force; those are left out
+    that came before what had been sent earlier can have arrived.
+    """
+    counted = ~queue.behind.pending & (history.stage(queue.sent_s) == number)
+    counted &= history.settled(queue.sent_s)
+    if number:
+        before = history.stage(queue.sent_s) < number
+        arrived = before & (queue.behind.found >= 0)
+        latest_s = queue.seconds(queue.delivered)[queue.behind.found[arrived]].max(initial=-np.inf)
+        counted &= queue.sent_s > latest_s
+    which = np.flatnonzero(counted)
+    if not len(which):
+        return None
+    found = queue.behind.found[which]
+    delivered_s = queue.seconds(queue.delivered)
+    repaired_s = np.where(found >= 0, delivered_s[found], np.nan) - planned.delay_ns * NS
+    return tries(repair, queue.sent_s[which], repaired_s)
+
+
+def _arq_in_force(
+    measurement: Measurement, place: tuple[str, str], planned: Impairment
+) -> Iterator[Finding]:
+    before, repair = measurement.qdiscs_before.get(place, ()), planned.repair
+    assert repair is not None
+    wanted = {
+        "limit": planned.limit_packets,
+        "delay": planned.delay_ns,
+        "tries": repair.tries,
+        "wait": repair.wait_ns,
+        "order": repair.in_order,
+        "seed": planned.seed or 0,
+    }
+    there = dict(before[0].options) if before else {}
+    share = there.pop("loss", -1.0)
+    if there != wanted or abs(share - planned.loss) > 1e-9:
+        yield Finding(
+            "invalid",
+            f"the repetitions at {'/'.join(place)} have {_differing(there, wanted)}"
+            f" (loss {share}, not {planned.loss}): the kernel does not take them as given;"
+            f" {see('qdisc-before.json')}",
+        )
