@@ -22,7 +22,7 @@ from .numbers import (
     TestTime,
     TimeNs,
 )
-from .part import UNLESS_ABSENT, Part
+from .part import UNLESS_ABSENT, UNLESS_EMPTY, Part
 from .text import MimeType, ObjectPath, ParameterName
 
 BROWSER, IPERF3 = "browser", "iperf3"
@@ -173,6 +173,7 @@ _PARAMETERS = {
     "pareto": {"mean", "shape"},
     "gamma": {"mean", "shape"},
     "normal": {"mean", "deviation"},
+    "empirical": set[str](),
 }
 
 
@@ -181,21 +182,44 @@ class Distribution(Part):
     """A random number, seconds or bytes, drawn by the endpoints as words/draws.py draws.
 
     kind: `constant` (value), `uniform` (low, high), `exponential` (mean), `pareto` and `gamma`
-    (mean, shape), `normal` (mean, deviation; cut at zero).
+    (mean, shape), `normal` (mean, deviation; cut at zero), `empirical` (none).
+    values, shares: of `empirical`, points of its distribution function: the share of what is not
+    above each value, both ascending, straight lines in between; the last share is 1. Else left out.
     """
 
-    kind: Literal["constant", "uniform", "exponential", "pareto", "gamma", "normal"]
+    kind: Literal["constant", "uniform", "exponential", "pareto", "gamma", "normal", "empirical"]
     parameters: dict[ParameterName, NotNegative]
+    values: Annotated[tuple[NotNegative, ...], Range(0, 2000)] = field(
+        default=(), metadata=UNLESS_EMPTY
+    )
+    shares: Annotated[tuple[Probability, ...], Range(0, 2000)] = field(
+        default=(), metadata=UNLESS_EMPTY
+    )
 
     def __post_init__(self) -> None:
         """Raise ValueError unless it has its parameters."""
         if self.parameters.keys() != _PARAMETERS[self.kind]:
             raise ValueError(f"`{self.kind}` has {', '.join(sorted(_PARAMETERS[self.kind]))}")
+        points = len(self.values)
+        if len(self.shares) != points or (self.kind == "empirical") != (points > 0):
+            raise ValueError("an empirical distribution has a share for each of its values")
+        rising = all(sorted(column) == [*column] for column in (self.values, self.shares))
+        if not rising or (points and self.shares[-1] != 1):
+            raise ValueError("values and shares of a distribution ascend, the latter to 1")
+
+    def plain(self) -> dict[str, Any]:
+        """Return it as endpoints take it."""
+        points = {"values": [*self.values], "shares": [*self.shares]} if self.values else {}
+        return {"kind": self.kind, "parameters": {**self.parameters, **points}}
 
     @property
     def mean(self) -> float:
         """The mean; of a normal distribution, the one before truncation at zero."""
         given = self.parameters
+        if self.values:
+            before = zip((self.values[0], *self.values), (0.0, *self.shares), strict=False)
+            pairs = zip(before, self.values, self.shares, strict=False)
+            return sum((a + b) / 2 * (q - p) for (a, p), b, q in pairs)
         if self.kind == "uniform":
             return (given["low"] + given["high"]) / 2
         return given["value" if self.kind == "constant" else "mean"]
@@ -460,6 +484,8 @@ def _plain(part: Any) -> dict[str, Any]:
 def _plain_value(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain_value(each) for each in value]
+    if isinstance(value, Distribution):
+        return value.plain()
     if hasattr(value, "__dataclass_fields__"):
         return _plain(value)
     return value

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, cast
 
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.entries import Entry, Parameter, Use, bind
-from fairc.dsl.core.kinds import A_TIME, Quantities, refuse
+from fairc.dsl.core.kinds import A_TIME, Quantities, Texts, refuse
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import DATA, NUMBER, PACKETS, RATE, SHARE, TIME
-from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
+from fairc.dsl.core.values import Applied, Quantity, Symbol, Text, Value
 from fairc.dsl.model import Distribution
 
 from . import draws
+from .empirical import sample
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -30,6 +31,7 @@ LOW = Parameter("low", SPREAD, "lowest value", required=True)
 HIGH = Parameter("high", SPREAD, "highest value", required=True)
 MEAN = Parameter("mean", SPREAD, "mean value", required=True)
 DEVIATION = Parameter("deviation", SPREAD, "standard deviation", required=True)
+FILE = Parameter("file", Texts(), "a file in the folder of the experiment", required=True)
 VALUE = Parameter("value", SPREAD, "the value", required=True)
 _A_SHAPE = Quantities((NUMBER,), low=Fraction(1, 100), high=10**6)
 _ABOVE_ONE = Quantities((NUMBER,), low=1, high=10**6, open_low=True)
@@ -40,11 +42,11 @@ SHAPE = Parameter("shape", _A_SHAPE, "shape", required=True)
 class DistributionEntry(Entry):
     """A distribution.
 
-    draw: returns a number, from its arguments and a stream.
+    draw: returns a number, from its arguments and a stream; None: it has a file instead.
     mean: returns its mean; of a normal one, the mean before truncation at zero.
     """
 
-    draw: Callable[[Mapping[str, Decimal], draws.Stream], Decimal]
+    draw: Callable[[Mapping[str, Decimal], draws.Stream], Decimal] | None
     mean: Callable[[Arguments], Fraction] = lambda arguments: arguments["mean"]
     runs: bool = True
 
@@ -94,6 +96,12 @@ DISTRIBUTIONS: Registry[DistributionEntry] = Registry(
             draw=draws.normal,
         ),
         CONSTANT,
+        DistributionEntry(
+            name="empirical",
+            summary="As in a file: values, or a distribution function",
+            parameters=(FILE,),
+            draw=None,
+        ),
     ],
 )
 
@@ -128,6 +136,10 @@ class Random:
         if not isinstance(value, Symbol | Applied):
             refuse(self, value, use, at)
         given = bind(DISTRIBUTIONS, value, use, at)
+        file = given.given(FILE)
+        if file is not None:
+            self._check_file(file, use)
+            return given
         gather = Gather()
         for parameter in given.entry.parameters:
             if parameter.kind is SPREAD:
@@ -146,6 +158,19 @@ class Random:
                 help="write the smaller value first",
             )
         return given
+
+    def _check_file(self, name: Text, use: str) -> None:
+        """Raise CompileError unless the values of a file are such quantities."""
+        found = sample(name)
+        if found.dimension not in self.quantity.dimensions:
+            fail(
+                "wrong-dimension",
+                f"{use} must be {self.phrase}, and `{name.value}` has values that are"
+                f" {found.dimension}",
+                name.span,
+            )
+        for value in (found.points[0][0], found.points[-1][0]):
+            self.quantity.take(Quantity(value, found.dimension, name.span), use, name.span)
 
 
 def _check_kinds(given: Use[DistributionEntry]) -> None:
@@ -183,6 +208,10 @@ def distribution(
     """
     if isinstance(given, Quantity):
         return Distribution(CONSTANT.name, {VALUE.name: given.number / unit})
+    if (name := given.given(FILE)) is not None:
+        found = sample(name)
+        points = tuple((value / unit, share) for value, share in found.points)
+        return Distribution(given.entry.name, {}, points, found.file)
     return Distribution(
         given.entry.name, {name: _number(value, unit) for name, value in quantities(given).items()}
     )
@@ -193,17 +222,27 @@ def _number(value: Quantity, unit: Fraction | int) -> Fraction:
 
 
 def quantities(given: Use[DistributionEntry]) -> Mapping[str, Quantity]:
-    """Return the arguments of a distribution."""
+    """Return the arguments of a distribution; of one from a file, its least and largest value."""
+    if (name := given.given(FILE)) is not None:
+        found = sample(name)
+        ends = {"least": found.points[0][0], "largest": found.points[-1][0]}
+        return {key: Quantity(end, found.dimension, name.span) for key, end in ends.items()}
     return cast(Mapping[str, Quantity], given.typed)
 
 
 def mean(random: Distribution) -> Fraction:
     """Return the mean of a distribution; for a normal one, the mean before truncation at zero."""
+    if random.points:
+        below = [(random.points[0][0], Fraction()), *random.points]
+        pairs = zip(below, random.points, strict=False)
+        return sum(((a + b) / 2 * (q - p) for (a, p), (b, q) in pairs), Fraction())
     return DISTRIBUTIONS[random.kind].mean(random.arguments)
 
 
 def lowest(random: Distribution) -> Fraction:
     """Return a number that no value of a distribution is below."""
+    if random.points:
+        return random.points[0][0]
     name = {UNIFORM.name: LOW.name, CONSTANT.name: VALUE.name}.get(random.kind)
     return random.arguments[name] if name else Fraction(0)
 
@@ -215,8 +254,13 @@ def is_drawn(random: Distribution) -> bool:
 
 def draw(random: Distribution, seed: int, *name: str) -> Fraction:
     """Return one number of a distribution, >= 0, from a named stream."""
-    arguments = {
-        key: draws.EXACT.divide(Decimal(value.numerator), Decimal(value.denominator))
-        for key, value in random.arguments.items()
-    }
-    return Fraction(DISTRIBUTIONS[random.kind].draw(arguments, draws.Stream(seed, *name)))
+    stream, entry = draws.Stream(seed, *name), DISTRIBUTIONS[random.kind]
+    if entry.draw is None:
+        points = [(_decimal(value), _decimal(share)) for value, share in random.points]
+        return Fraction(draws.inverse(points, stream))
+    arguments = {key: _decimal(value) for key, value in random.arguments.items()}
+    return Fraction(entry.draw(arguments, stream))
+
+
+def _decimal(value: Fraction) -> Decimal:
+    return draws.EXACT.divide(Decimal(value.numerator), Decimal(value.denominator))

@@ -6,8 +6,10 @@ those of the C library are not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from decimal import Context, Decimal
+from operator import itemgetter
 
 from fairc.cell.seeds import stream_seed
 
@@ -36,6 +38,18 @@ class Stream:
 def uniform(a: Arguments, stream: Stream) -> Decimal:
     """Draw one between `low` and `high`."""
     return EXACT.add(a["low"], EXACT.multiply(a["high"] - a["low"], stream.uniform()))
+
+
+def inverse(points: Sequence[tuple[Decimal, Decimal]], stream: Stream) -> Decimal:
+    """Draw one by the points (value, share) of its distribution function, both ascending."""
+    share = stream.uniform()
+    place = bisect_left(points, share, key=itemgetter(1))
+    value, above = points[min(place, len(points) - 1)]
+    if place == 0 or place == len(points):
+        return value
+    before, below = points[place - 1]
+    part = EXACT.divide(share - below, above - below)
+    return EXACT.add(before, EXACT.multiply(value - before, part))
 
 
 def exponential(a: Arguments, stream: Stream) -> Decimal:

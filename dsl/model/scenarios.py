@@ -45,7 +45,10 @@ class Scenario:
         ways = [way for link in links for way in (link.forward, link.backward)]
         followed = [one.file for way in ways for one in way.recordings.all]
         followed += [way.trace.file for way in ways if way.trace]
-        read = (file for flow in self.flows for file in flow.workload.inputs)
+        read = [file for flow in self.flows for file in flow.workload.inputs]
+        drawn = [one for flow in self.flows for one in (flow.random_start, flow.random_rtt) if one]
+        drawn += [one for way in ways for event in way.events for one in event.drawn]
+        read += [one.file for one in drawn if one.file is not None]
         return tuple(dict.fromkeys((*followed, *read)))
 
 

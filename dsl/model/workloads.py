@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,12 +20,31 @@ if TYPE_CHECKING:
     from .flows import Flow
 
 
+Points = tuple[tuple[Fraction, Fraction], ...]
+"""Points of a distribution function: values with the shares of what is not above them, both
+ascending, straight lines in between; the last share is 1.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """A random number by its distribution's registry name; arguments in SI base units."""
+    """A random number by its distribution's registry name; arguments in SI base units.
+
+    points: of its distribution function, instead of arguments, where it comes from a file.
+    """
 
     kind: str
     arguments: Mapping[str, Fraction]
+    points: Points = ()
+    file: Input | None = None
+
+    def times(self, factor: Fraction | int) -> Distribution:
+        """Return the distribution of a multiple; a shape has no unit."""
+        return replace(
+            self,
+            arguments={n: v if n == "shape" else v * factor for n, v in self.arguments.items()},
+            points=tuple((value * factor, share) for value, share in self.points),
+        )
 
 
 @dataclass(frozen=True, slots=True)

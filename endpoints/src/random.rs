@@ -49,6 +49,13 @@ pub enum Distribution {
         /// Shape.
         shape: f64,
     },
+    /// As observed: points of a distribution function, straight lines in between.
+    Empirical {
+        /// Values, ascending.
+        values: Vec<f64>,
+        /// The share of what is not above each, ascending to 1.
+        shares: Vec<f64>,
+    },
     /// Normal, cut at zero: drawn again while it is negative.
     Normal {
         /// Mean before the cut.
@@ -82,6 +89,18 @@ impl Description for Distribution {
             Distribution::Normal { mean, deviation } => {
                 value("mean", mean).and_then(|()| value("deviation", deviation))
             }
+            Distribution::Empirical { ref values, ref shares } => {
+                values.iter().try_for_each(|&one| value("values", one))?;
+                let rises = |column: &[f64]| column.is_sorted_by(|a, b| a <= b);
+                let sound = values.len() == shares.len()
+                    && rises(values)
+                    && rises(shares)
+                    && shares.first().is_some_and(|&first| first >= 0.0)
+                    && shares.last().is_some_and(|&last| (last - 1.0).abs() < f64::EPSILON);
+                sound
+                    .then_some(())
+                    .ok_or("`parameters` has values and shares that do not ascend to 1".into())
+            }
         }
     }
 }
@@ -98,8 +117,25 @@ impl Distribution {
             | Distribution::Gamma { mean, .. } => mean,
             // Half a normal distribution has the mean sqrt(2 / pi) deviation.
             Distribution::Normal { mean, deviation } => mean.max(0.79 * deviation),
+            Distribution::Empirical { ref values, ref shares } => {
+                let mut total = values.first().unwrap_or(&0.0) * shares.first().unwrap_or(&0.0);
+                for (value, share) in values.windows(2).zip(shares.windows(2)) {
+                    total += f64::midpoint(value[0], value[1]) * (share[1] - share[0]);
+                }
+                total
+            }
         }
     }
+}
+
+/// The value that a share of a distribution does not exceed, 0 < share < 1, from its points.
+fn quantile(values: &[f64], shares: &[f64], share: f64) -> f64 {
+    let place = shares.partition_point(|&one| one < share).min(shares.len() - 1);
+    if place == 0 {
+        return values[0];
+    }
+    let part = (share - shares[place - 1]) / (shares[place] - shares[place - 1]);
+    values[place - 1] + (values[place] - values[place - 1]) * part
 }
 
 /// Numbers of one distribution, one after the other.
@@ -120,7 +156,12 @@ impl Draws {
 
     /// The next number, >= 0.
     pub fn number(&mut self) -> f64 {
+        let share = match self.distribution {
+            Distribution::Empirical { .. } => self.uniform(),
+            _ => 0.0,
+        };
         match self.distribution {
+            Distribution::Empirical { ref values, ref shares } => quantile(values, shares, share),
             Distribution::Constant { value } => value,
             Distribution::Uniform { low, high } => low + (high - low) * self.uniform(),
             Distribution::Exponential { mean } => -mean * libm::log(self.uniform()),

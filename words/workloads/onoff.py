@@ -10,11 +10,11 @@ from fairc.cell.seeds import stream_seed
 from fairc.cell.workloads import OnOffWorkload
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_RATE
-from fairc.dsl.model import Distribution, Flow, Path, Workload
+from fairc.dsl.model import Distribution, Flow, Input, Path, Workload
 from fairc.words.distributions import A_RANDOM_TIME, distribution, is_drawn
 from fairc.words.sizes import A_PACKET_SIZE, whole_bytes
 
-from .workload import WorkloadEntry, check_lasting, lowered
+from .workload import WorkloadEntry, check_lasting, inputs_of, lowered
 
 RATE = Parameter("rate", A_RATE, "rate while sending", required=True)
 ON = Parameter("on", A_RANDOM_TIME, "how long it sends", required=True)
@@ -41,6 +41,11 @@ class OnOff(Workload):
     def is_drawn(self) -> bool:
         """Whether its times are drawn."""
         return is_drawn(self.on) or is_drawn(self.off)
+
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """The files of its distributions."""
+        return inputs_of(self.on, self.off)
 
     def lower(self, flow: Flow, path: Path, seed: int, shared: Mapping[str, Any]) -> OnOffWorkload:
         """Return its part of the plan."""

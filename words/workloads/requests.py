@@ -16,7 +16,7 @@ from fairc.dsl.core.kinds import A_POSITIVE_SHARE
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.units import PACKETS
 from fairc.dsl.core.values import Quantity
-from fairc.dsl.model import Distribution, Flow, Path, Workload
+from fairc.dsl.model import Distribution, Flow, Input, Path, Workload
 from fairc.words.distributions import (
     A_RANDOM_TIME,
     A_RANDOM_TRANSFER,
@@ -26,7 +26,7 @@ from fairc.words.distributions import (
     quantities,
 )
 
-from .workload import WorkloadEntry, check_lasting, lowered
+from .workload import WorkloadEntry, check_lasting, inputs_of, lowered
 
 PROCESS = ("shared arrivals",)
 """Name of the stream that belongs to no flow; no flow can have this name."""
@@ -66,6 +66,11 @@ class Requests(Workload):
         """Whether sizes, times or the flow's part of shared arrivals are drawn."""
         return self.share is not None or is_drawn(self.size) or is_drawn(self.every)
 
+    @property
+    def inputs(self) -> tuple[Input, ...]:
+        """The files of its distributions."""
+        return inputs_of(self.size, self.every)
+
     def split(self, users: int) -> Requests:
         """Return the requests of each user: a share of the arrivals is their group's."""
         return self if self.share is None else replace(self, share=self.share / users)
@@ -78,8 +83,7 @@ class Requests(Workload):
         if self.packets:
             quic = flow.transport == "quic"
             payload = stream_bytes(path.mtu) if quic else segment_bytes(path.mtu)
-            arguments = {n: v if n == "shape" else v * payload for n, v in size.arguments.items()}
-            size = replace(size, arguments=arguments)
+            size = size.times(payload)
         return RequestsWorkload(
             size=lowered(size),
             every=lowered(self.every),

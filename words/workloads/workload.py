@@ -10,7 +10,7 @@ from typing import Any, cast
 from fairc.cell import workloads
 from fairc.dsl.core.entries import Entry, Parameter, Use
 from fairc.dsl.core.problems import fail
-from fairc.dsl.model import Distribution, Workload
+from fairc.dsl.model import Distribution, Input, Workload
 from fairc.words.distributions import mean
 
 NS = 10**9
@@ -57,4 +57,14 @@ def check_lasting(random: Distribution, use: Use[Entry], parameter: Parameter[An
 def lowered(random: Distribution) -> workloads.Distribution:
     """Return a distribution as the plan holds it."""
     numbers = {name: float(value) for name, value in random.arguments.items()}
-    return workloads.Distribution(kind=cast(Any, random.kind), parameters=numbers)
+    return workloads.Distribution(
+        kind=cast(Any, random.kind),
+        parameters=numbers,
+        values=tuple(float(value) for value, _ in random.points),
+        shares=tuple(float(share) for _, share in random.points),
+    )
+
+
+def inputs_of(*drawn: Distribution) -> tuple[Input, ...]:
+    """Return the files that distributions come from."""
+    return tuple(one.file for one in drawn if one.file is not None)
