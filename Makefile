@@ -87,8 +87,6 @@ dist: install $(DEVELOPER) ## write wheels and the sources of a release into dis
 machine: .venv/.first
 	@$(BIN)/python -m fairc image build
 
-# Most modules of large packages are never imported; Python compiles the others when they are.
-QUICK := --quiet --no-compile
 # With the few packages that build the kernel and the image, so that this need not wait for the large ones.
 FIRST := annotated-types click jinja2 markupsafe pydantic pydantic-core typing-extensions typing-inspection zstandard
 .venv/.first: requirements.lock
@@ -96,13 +94,13 @@ FIRST := annotated-types click jinja2 markupsafe pydantic pydantic-core typing-e
 	$(PYTHON) -m venv .venv
 	@awk -v first=" $(FIRST) " '/^[a-z]/ { split($$0, name, "=="); wanted = index(first, " " name[1] " ") } wanted' \
 		requirements.lock > .venv/first.lock
-	$(BIN)/pip install $(QUICK) --require-hashes --no-deps -r .venv/first.lock
+	$(BIN)/pip install --quiet --require-hashes --no-deps -r .venv/first.lock
 	@touch $@
 
 # A stamp, so that nothing is installed twice. `pip install .` would copy; -e lets edits work at once.
 $(VENV): .venv/.first requirements.lock setup.cfg $(PLUGINS:%=%/pyproject.toml)
-	$(BIN)/pip install $(QUICK) --require-hashes -r requirements.lock
-	$(BIN)/pip install $(QUICK) --no-deps --no-build-isolation -e . $(PLUGINS:%=-e ./%)
+	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e . $(PLUGINS:%=-e ./%)
 	@touch $@
 
 $(DEVELOPER): $(VENV) requirements-dev.lock
