@@ -24,19 +24,19 @@ REFUSED = ROOT / "tests" / "engines" / "bpf" / "refused.bpf.o"
 
 SPEC = """fexp 1
 experiment own {{
-  topology = bottleneck(rate: 1Mbit/s, rtt: 20ms, queue: fifo(20pkt))
+  topology = bottleneck(rate: 1Mbit/s, rtt: 20ms, queue: {queue})
   flow own {{ cca = {cca}  workload = file(100kB) }}
   measure  = [goodput]
 }}
 """
 
 
-def cells(folder: Path, cca: str, *objects: Path) -> list[Cell]:
+def cells(folder: Path, cca: str, *objects: Path, queue: str = "fifo(20pkt)") -> list[Cell]:
     """Compile a cell whose flow has this CCA; the objects lie beside its file."""
     for path in objects:
         shutil.copy(path, folder)
     file = folder / "own.fexp"
-    file.write_text(SPEC.format(cca=cca))
+    file.write_text(SPEC.format(cca=cca, queue=queue))
     experiment, found = dsl.load(dsl.read(file))
     if experiment is None:
         raise CompileError(found)
@@ -112,6 +112,15 @@ def test_the_guest_runs_it(engine: VmEngine, tmp_path: Path) -> None:
     assert raw.error == ""
     said = (raw.artefacts / "own.server.ndjson").read_text().splitlines()
     assert json.loads(said[0])["cca"] == "gentle"
+
+
+def test_it_goes_with_a_queue_that_debian_leaves_out(engine: VmEngine, tmp_path: Path) -> None:
+    (cell,) = cells(tmp_path, 'bpf("gentle.bpf.o")', GENTLE, queue="dualpi2(20pkt)")
+    (tmp_path / "work").mkdir()
+    raw = engine.run(cell, tmp_path / "work")
+    assert raw.error == ""
+    queues = json.loads((raw.artefacts / "qdisc-after.json").read_text())
+    assert any(each["kind"] == "dualpi2" for node in queues.values() for each in node)
 
 
 def test_what_the_verifier_says_is_shown(engine: VmEngine, tmp_path: Path) -> None:
