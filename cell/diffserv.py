@@ -11,9 +11,9 @@ from .model import Flow, Node
 PROTOCOLS = {"tcp": ("tcp",), "quic": ("udp",), "udp": ("udp",), "web": ("tcp", "udp")}
 
 
-def marking_actions(flows: Sequence[Flow]) -> set[str]:
-    """Return the actions of tc that hosts need for the code points of flows."""
-    return {remark(flow.dscp) for flow in flows if flow.dscp}
+def marking_filters(flows: Sequence[Flow]) -> set[str]:
+    """Return the filters of tc that hosts need for the code points of flows, each once."""
+    return {f"flower ip_proto udp src_port 1 action {remark(f.dscp)}" for f in flows if f.dscp}
 
 
 def marking_lines(node: Node, flows: Sequence[Flow]) -> Iterator[str]:

@@ -456,10 +456,21 @@ def _lines(device: str, place: str, queue: Queue, rate_bps: int) -> list[str]:
         lines += _lines(device, below, band.queue, rate_bps)
         if band.code_point:
             lines.append(
-                f"filter add {device} parent 2: protocol ip prio 1 flower"
-                f" ip_tos {band.code_point << 2:#x}/{_DSCP_MASK:#x} classid 2:{number:x}"
+                f"filter add {device} parent 2: protocol ip prio 1 {_sorting(band)}"
+                f" classid 2:{number:x}"
             )
     return lines
+
+
+def _sorting(band: Band) -> str:
+    """Return the words of tc for the packets of a band."""
+    return f"flower ip_tos {band.code_point << 2:#x}/{_DSCP_MASK:#x}"
+
+
+def filters(queue: Queue) -> set[str]:
+    """Return the filters of tc that sort packets into the bands of a queue."""
+    bands = queue.bands if isinstance(queue, Prio) else ()
+    return {f"{_sorting(band)} classid 2:1" for band in bands if band.code_point}
 
 
 def disciplines(queue: Queue) -> set[str]:

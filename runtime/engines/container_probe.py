@@ -14,7 +14,7 @@ from .host import ACCURATE_ECN, trial
 
 TRY = """
 import json, os, socket, subprocess, sys
-qdiscs, ccas, devices, paths, actions = json.loads(sys.argv[1])
+qdiscs, ccas, devices, paths, filters = json.loads(sys.argv[1])
 there = []
 for kind, add in qdiscs.items():
     if subprocess.run(add, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0:
@@ -33,11 +33,11 @@ for number, kind in enumerate(devices):
     if subprocess.run(add, stderr=subprocess.DEVNULL).returncode == 0:
         there.append(kind)
     subprocess.run(["ip", "link", "del", below], check=True)
-for action in actions:
+for text in filters:
     subprocess.run(["tc", "qdisc", "add", "dev", "lo", "clsact"], stderr=subprocess.DEVNULL)
-    add = f"tc filter add dev lo ingress protocol ip prio 1 matchall action {action}".split()
+    add = f"tc filter add dev lo ingress protocol ip prio 1 {text}".split()
     if subprocess.run(add, stderr=subprocess.DEVNULL).returncode == 0:
-        there.append(action)
+        there.append(text)
     subprocess.run(["tc", "qdisc", "del", "dev", "lo", "clsact"], stderr=subprocess.DEVNULL)
 print(json.dumps(there + [path for path in paths if os.path.exists(path)]))
 """
@@ -49,19 +49,20 @@ def probe(
     qdiscs: Iterable[str],
     ccas: Iterable[str],
     devices: Iterable[str] = (),
-    actions: Iterable[str] = (),
+    filters: Iterable[str] = (),
 ) -> set[str]:
     """Return which of these queueing disciplines, CCAs, devices and `host.ACCURATE_ECN` exist; may
     load modules.
 
-    devices: kinds of network interfaces that are stacked on other interfaces. actions: of filters.
+    devices: kinds of network interfaces that are stacked on other interfaces. filters: classifiers
+    with actions.
 
     Raises EngineUnavailable, also if the engine does not let containers do this at all.
     """
     wanted = json.dumps(
         [
             {kind: trial(kind) for kind in qdiscs},
-            *(list(ccas), list(devices), [ACCURATE_ECN], list(actions)),
+            *(list(ccas), list(devices), [ACCURATE_ECN], list(filters)),
         ]
     )
     with translated():

@@ -200,12 +200,12 @@ class DockerEngine:
         """Raise EngineUnavailable for what this kernel or containers cannot do."""
         missing = [diagnostic.message for diagnostic in target.obstacles(cell)]
         qdiscs, ccas, devices = host.qdiscs(cell), host.ccas(cell), host.devices(cell)
-        actions = host.actions(cell)
-        asked = (*qdiscs, *ccas, *devices, *actions, host.ACCURATE_ECN)
+        filters = host.filters_of(cell)
+        asked = (*qdiscs, *ccas, *devices, *filters, host.ACCURATE_ECN)
         new = [name for name in asked if name not in self._found]
         if new and not missing:
             assert self._image is not None, "prepare comes first"
-            there = probe(self._client, self._image, qdiscs, ccas, devices, actions)
+            there = probe(self._client, self._image, qdiscs, ccas, devices, filters)
             self._found |= {name: name in there for name in asked}
         has = self._found.__getitem__
         kernel = host.Kernel(lambda: True, has, has, has, lambda: has(host.ACCURATE_ECN), has)

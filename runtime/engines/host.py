@@ -14,10 +14,10 @@ from pathlib import Path
 
 from fairc.cell import iperf3
 from fairc.cell.batch import BEYOND_TC
-from fairc.cell.diffserv import marking_actions
+from fairc.cell.diffserv import marking_filters
 from fairc.cell.expansion import lower
 from fairc.cell.links import arriving_actions
-from fairc.cell.queues import disciplines
+from fairc.cell.queues import disciplines, filters
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets.binary import NAME, EndpointsMissing, find_endpoints
 from fairc.words.queues import QUEUES
@@ -81,9 +81,9 @@ def trial(kind: str, endpoints: str = NAME) -> list[str]:
     return ["tc", *line.split()]
 
 
-def has_actions(text: str) -> bool:
-    """Whether the kernel has the actions of a filter, and the classifier of all packets."""
-    line = f"tc filter add dev lo ingress protocol ip prio 1 matchall action {text}"
+def has_filter(text: str) -> bool:
+    """Whether the kernel has the classifier of a filter, and its actions."""
+    line = f"tc filter add dev lo ingress protocol ip prio 1 {text}"
     return _succeeds("unshare", "--net", "sh", "-c", f"tc qdisc add dev lo clsact && {line}")
 
 
@@ -124,7 +124,7 @@ def is_root() -> bool:
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """What a kernel has: interfaces of type veth; which disciplines, CCAs and devices; AccECN;
-    which actions of filters.
+    which filters.
     """
 
     has_veth: Callable[[], bool]
@@ -132,10 +132,10 @@ class Kernel:
     has_cca: Callable[[str], bool]
     has_device: Callable[[str], bool]
     has_accurate_ecn: Callable[[], bool]
-    has_actions: Callable[[str], bool]
+    has_filter: Callable[[str], bool]
 
 
-HERE = Kernel(has_veth, has_qdisc, has_cca, has_device, has_accurate_ecn, has_actions)
+HERE = Kernel(has_veth, has_qdisc, has_cca, has_device, has_accurate_ecn, has_filter)
 
 
 def qdiscs(cell: Cell) -> list[str]:
@@ -170,15 +170,20 @@ def ccas(cell: Cell) -> list[str]:
     return sorted({flow.cca for flow in kernels if flow.cca} | {pep.cca for pep in cell.peps})
 
 
-def actions(cell: Cell) -> list[str]:
-    """Return the actions of filters that a cell's links need."""
-    every = (arriving_actions(each) for node in cell.nodes for each in node.interfaces)
-    return sorted({text for text in every if text} | marking_actions(cell.flows))
+def filters_of(cell: Cell) -> list[str]:
+    """Return the filters that a cell's links, queues and flows need: classifiers with actions."""
+    found = marking_filters(cell.flows)
+    for interface in (each for node in cell.nodes for each in node.interfaces):
+        actions = arriving_actions(interface)
+        found |= {f"matchall action {actions}"} if actions else set()
+        found |= filters(interface.queue) if interface.queue is not None else set()
+    return sorted(found)
 
 
 def _modules(text: str) -> list[str]:
-    """Return the kernel's modules of actions."""
-    return [f"act_{action.split()[0]}" for action in text.split(" pipe action ")]
+    """Return the kernel's modules of a filter."""
+    classifier, *actions = text.split(" action ")
+    return [f"cls_{classifier.split()[0]}", *(f"act_{action.split()[0]}" for action in actions)]
 
 
 def wants_accurate_ecn(cell: Cell) -> bool:
@@ -209,11 +214,8 @@ def needs(cell: Cell, kernel: Kernel = HERE) -> Iterator[tuple[str, bool]]:
                 " have no delay"
             )
         yield need, kernel.has_qdisc(kind)
-    for text in actions(cell):
-        yield (
-            f"filters of packets (modules cls_matchall, {', '.join(_modules(text))})",
-            kernel.has_actions(text),
-        )
+    for text in filters_of(cell):
+        yield f"filters of packets (modules {', '.join(_modules(text))})", kernel.has_filter(text)
     if wants_accurate_ecn(cell):
         yield "accurate ECN (net.ipv4.tcp_ecn_option)", kernel.has_accurate_ecn()
     for name in sorted({f.cca for f in cell.flows if f.cca and f.cca_object}):

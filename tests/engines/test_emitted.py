@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from emitted_programs import RUN
 from specs import only_cell_of
 
 from fairc.cell.links import EMULATED_SLACK_NS
@@ -25,15 +26,6 @@ experiment emitted {
   duration = 4s
   measure  = [goodput]
 }
-"""
-RUN = """
-import os, subprocess, sys
-place = os.path.dirname(os.path.abspath(sys.argv[0]))
-program = os.path.join(place, "emitted.py")
-with open(program, "w") as file:
-    file.write({text!r})
-ran = subprocess.run(["python3", program, sys.argv[1]], env=os.environ | {{"PYTHONPATH": ":".join(sys.path)}})
-sys.exit(ran.returncode)
 """
 
 

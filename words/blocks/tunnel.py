@@ -11,7 +11,7 @@ from fairc.dsl.core.units import DATA
 from fairc.dsl.model.network import TunnelEcn
 from fairc.words.packet_sizes import A_MTU
 
-_ECN: Words[TunnelEcn] = Words("ecn", ("copy", "clear"))
+_ECN: Words[TunnelEcn] = Words("value of `ecn`", ("copy", "clear"))
 
 FROM = Parameter("from", AnyName("a router"), "router at one end", required=True)
 TO = Parameter("to", AnyName("a router"), "router at the other end", required=True)
