@@ -172,9 +172,12 @@ def _times_ms(data: bytes, name: Text) -> list[int]:
     if not times or not times[-1]:
         fail(
             "bad-trace",
-            "this trace has no opportunity to send after its start",
+            "this trace has no opportunity to send after its start"
+            if data.strip()
+            else "this recording is empty",
             name.span,
-            help="write one line per packet: the time in ms at which it may be sent",
+            help="write one line per packet, the time in ms at which it may be sent; or a header such"
+            " as `time [s], rate [Mbit/s]`, then a row of numbers per line",
         )
     return times
 

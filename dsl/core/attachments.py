@@ -48,6 +48,6 @@ def attached(name: Text, limit_bytes: int) -> bytes:
         fail("unreadable", f"`{name.value}` cannot be read: {reason}", name.span)
     if len(content) > limit_bytes:
         message = f"`{name.value}` has more than {limit_bytes:,} bytes"
-        fail("too-large", message, name.span)
+        fail("too-large", message, name.span, help="use a smaller file: fewer rows, or fewer parts")
     name.span.source.attached[name.value] = content
     return content
