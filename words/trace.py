@@ -176,7 +176,7 @@ def _times_ms(data: bytes, name: Text) -> list[int]:
             if data.strip()
             else "this recording is empty",
             name.span,
-            help="write one line per packet, the time in ms at which it may be sent; or a header like"
+            help="write a line per packet, the time in ms at which it may be sent; or a header like"
             " `time [s], rate [Mbit/s]`, then a row of numbers per line",
         )
     return times
