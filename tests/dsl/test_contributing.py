@@ -194,10 +194,10 @@ TOYS = {
         {
             "words/metrics.py": (
                 (
-                    '        _metric("plt", ',
+                    '        _metric(\n            "plt",',
                     (
-                        '        _metric("volume", "B", "Bytes received", FLOW),\n       '
-                        ' _metric("plt", '
+                        '        _metric("volume", "B", "Bytes received", FLOW),\n'
+                        '        _metric(\n            "plt",'
                     ),
                 ),
             )
