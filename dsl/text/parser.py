@@ -15,7 +15,8 @@ from fairc.dsl.core.source import Source, Span
 from fairc.dsl.core.units import UNITS
 
 from . import syntax
-from .slips import SyntaxErrors, refuse_characters, start_of
+from .expectations import start_of
+from .slips import SyntaxErrors, refuse_characters
 
 if TYPE_CHECKING:
     from lark import Lark, Token, Tree

@@ -297,11 +297,11 @@ def acks(measured: Measurement, axes: Axes) -> None:
     came_s = np.sort(
         np.concatenate((record.seconds(record.entered), record.seconds(record.thinned)))
     )
-    number = np.arange(1, len(came_s) + 1)
+    number = np.arange(1.0, len(came_s) + 1)
     axes.plot(*few(came_s, number), **SENT)
     axes.plot(*few(came_s, number / 4), **MODEL)
     left_s = record.seconds(record.left)
-    axes.plot(*few(left_s, np.arange(1, len(left_s) + 1)), **SEEN, label="out")
+    axes.plot(*few(left_s, np.arange(1.0, len(left_s) + 1)), **SEEN, label="out")
     over_time(axes, "acknowledgements")
 
 

@@ -53,7 +53,7 @@ def test_the_commands_of_a_page(file: Path) -> None:
     )
     assert commands
     for command in commands:
-        words = shlex.split(command)
+        words = [word for word in shlex.split(command) if word != "--allow-module"]
         options = list(zip(words[3::2], words[4::2], strict=True))
         settings = dict(value.split("=", 1) for option, value in options if option == "--set")
         experiment, found = load(read(ROOT / words[2]), settings)

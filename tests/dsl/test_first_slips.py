@@ -37,7 +37,7 @@ def of(topology: str = TOPOLOGY, workload: str = WORKLOAD, more: str = "") -> st
         (of(more="if 1 > 0 { }"), "syntax", "`flow f when n > 0 { ... }`"),
         (of(more="flow my-flow { cca = cubic  workload = bulk  stop = 1s }"), "syntax", "`_`"),
         (of(more="claim { holds = 1 < 2 }"), "syntax", 'claim "'),
-        (of("bottleneck(rate: 1Mbit/s, delay: 50ms)"), "unknown-argument", "`rtt`"),
+        (of("bottleneck(rate: 1Mbit/s, latency: 50ms)"), "unknown-argument", "`delay`"),
         (of(more="runs = 5"), "unknown-key", "`repeat`"),
         (
             of(more=f"flow b {{ cca = cubic  ecn = on  workload = {WORKLOAD} }}"),

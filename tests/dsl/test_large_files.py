@@ -12,7 +12,7 @@ import pytest
 from fairc.dsl import Diagnostics, Source, load
 from fairc.dsl.core.problems import MOST_FOUND
 from fairc.dsl.expressions import names
-from fairc.dsl.network import networks
+from fairc.dsl.network import devices
 from fairc.dsl.text import syntax
 
 COUNT = 1200
@@ -60,7 +60,7 @@ def test_links_to_unknown_nodes_are_said_a_few_times(monkeypatch: pytest.MonkeyP
     nodes = "".join(f"  node n{n}\n" for n in range(200))
     links = "".join(f"  link n0 -- m{n} {{ rate = 1Mbit/s }}\n" for n in range(1, COUNT))
     experiment = "experiment e {\n  topology = big()\n  "
-    calls = counted(monkeypatch, networks, "refuse_unknown")
+    calls = counted(monkeypatch, devices, "refuse_unknown")
     found = check(HEAD + f"topology big() {{\n{nodes}{links}}}\n" + experiment + FLOW)
     assert {d.code for d in found} == {"unknown-node"}
     assert len(found) <= MOST_FOUND + 5
