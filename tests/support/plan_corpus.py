@@ -15,7 +15,10 @@ from fairc.compiler.plan import cell_json, parse_cell
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 # For each: which fields no smaller example has.
-NAMES = ("quickstart", "satcom-quick", "conex", "mobile", "precise", "large-deviations", "own-cca")
+NAMES = (
+    *("quickstart", "satcom-quick", "conex", "mobile", "precise", "large-deviations", "own-cca"),
+    "own-module",
+)
 REST = """fexp 1
 let speed = 2Mbit/s
 experiment rest {
@@ -97,6 +100,29 @@ experiment paths {
   measure = [goodput.subflow]
 }
 """
+TUNNEL = """fexp 1
+experiment tunnel {
+  topology {
+    node server, client
+    router a, b, c
+    link server -- a, c -- client { rate = 1Gbit/s }
+    link a -- b, b -- c { rate = 4Mbit/s  delay = 5ms }
+    tunnel t { from = a  to = c  header = 60B }
+  }
+  flow f { cca = reno  workload = bulk }
+  duration = 3s
+  measure = [goodput]
+}
+"""
+HARM = """fexp 1
+experiment harm {
+  topology = dumbbell(rate: 2Mbit/s, rtt: 20ms, queue: fifo(2bdp))
+  flow victim { cca = cubic  workload = bulk }
+  flow rival { cca = reno  workload = bulk }
+  duration = 3s
+  measure = [harm.goodput(victim)]
+}
+"""
 DISCIPLINE = {
     "kind": "qdisc",
     "discipline": "hhf",
@@ -114,6 +140,7 @@ def corpus() -> dict[str, tuple[Compilation, Cell]]:
         assert experiment is not None, dsl.render_full(problems)
         found[name] = _with_cell(compile(experiment))
     texts = {"rest": REST, "image": IMAGE, "drawn": DRAWN, "detour": DETOUR, "paths": PATHS}
+    texts |= {"tunnel": TUNNEL, "harm": HARM}
     for name, text in texts.items():
         settings = {"speed": "3Mbit/s"} if name == "rest" else {}
         found[name] = _with_cell(compilation_of(text, f"{name}.fexp", "fake", settings=settings))
@@ -132,10 +159,12 @@ def corpus() -> dict[str, tuple[Compilation, Cell]]:
 
 
 def _with_cell(compilation: Compilation) -> tuple[Compilation, Cell]:
-    """Return a compilation and its first cell, or the first with a BPF program."""
+    """Return a compilation and its first cell, or the first with a BPF program or baselines."""
     cells = compilation.cells()
     first = next(cells)
-    objects = (
-        c for c, _ in zip(cells, range(50), strict=False) if any(f.cca_object for f in c.flows)
+    others = (
+        cell
+        for cell, _ in zip(cells, range(50), strict=False)
+        if cell.baselines or any(flow.cca_object for flow in cell.flows)
     )
-    return compilation, next(objects, first)
+    return compilation, next(others, first)
