@@ -20,7 +20,7 @@ enum Pattern {
     /// Everything at once.
     AtOnce,
     Video(Chunks),
-    OnOff(Packets),
+    OnOff(Box<Packets>),
 }
 
 impl Source {
@@ -39,11 +39,11 @@ impl Source {
             | Workload::Requests(_)
             | Workload::Ping(_) => Pattern::AtOnce,
             Workload::Video(video) => Pattern::Video(Chunks::new(video)),
-            Workload::OnOff(onoff) => Pattern::OnOff(Packets {
+            Workload::OnOff(onoff) => Pattern::OnOff(Box::new(Packets {
                 times: PacketTimes::on_off(onoff, connection),
                 payload_bytes: onoff.packet_bytes.saturating_sub(header_bytes).max(1).into(),
                 released: 0,
-            }),
+            })),
         };
         Source { wanted: wanted.unwrap_or(u64::MAX), pattern }
     }
