@@ -77,6 +77,12 @@ def test_the_recorded_cell_is_valid(analysis: Analysis) -> None:
         f"rtt.{value}": "packets were not captured at its sender"
         for value in ("mean", "min", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99")
     }
+    others |= {
+        v.name: "packets were not captured at its sender"
+        for metric in METRICS
+        if metric.name in ("acks", "bursts")
+        for v in metric.values
+    }
     unmarked = "no packet of the flow arrived as ECT after the warm-up"
     others |= dict.fromkeys(("marks", "marks.count"), unmarked)
     unchanged = "the flow was not there at the change at 0 s, and a slot after it"
