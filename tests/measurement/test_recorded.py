@@ -83,6 +83,8 @@ def test_the_recorded_cell_is_valid(analysis: Analysis) -> None:
         if metric.name in ("acks", "bursts")
         for v in metric.values
     }
+    between = ("connection_fairness.jain_session", "connection_fairness.jain_slots")
+    others |= dict.fromkeys(between, "the flow has one connection")
     unmarked = "no packet of the flow arrived as ECT after the warm-up"
     others |= dict.fromkeys(("marks", "marks.count"), unmarked)
     unchanged = "the flow was not there at the change at 0 s, and a slot after it"
