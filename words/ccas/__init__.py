@@ -44,7 +44,7 @@ ABSENT: Mapping[str, tuple[str, str]] = {
         "Linux has no Compound TCP: a patch was never merged",
         (
             "the closest is `illinois`, which also grows by loss and delay; or use your own with"
-            " `module(...)`"
+            " `bpf(...)` or `module(...)`"
         ),
     ),
 }
