@@ -258,7 +258,8 @@ class Checker:
             nodes += [*flows, *declared.values(), *excludes, *self._topologies.values()]
             nodes += [n for kind in NAMING for n in self._of(kind)]
             here = [s for name, s in declared.items() if name not in self._mentioned]
-            self._warn_all(unused(bindings, nodes, flows, users, here, lets))
+            reports = self._of(syntax.Report)
+            self._warn_all(unused(bindings, nodes, reports, flows, users, here, lets))
         if not self.diagnostics.errors and grid.upper_bound() <= COUNT_LIMIT:
             self._warn_all(self._try(lambda: list(excluded(grid, excludes))) or ())
         title = self._text(block, keys.TITLE, static)

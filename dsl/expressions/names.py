@@ -70,6 +70,7 @@ def symbols_in(value: Value) -> Iterator[str]:
 def unused(
     bindings: Sequence[syntax.Binding],
     nodes: Iterable[syntax.Node],
+    reports: Iterable[syntax.Report],
     flows: Sequence[syntax.Flow],
     users: Iterable[syntax.Users],
     services: Collection[syntax.Service],
@@ -78,13 +79,20 @@ def unused(
     """Yield warnings about swept names that nothing uses, and about groups of users and services
     without a flow.
 
-    nodes: everything that may use a swept name, except other bindings.
+    nodes: everything that may use a swept name, except other bindings. reports: what is shown; one
+    of a tuple of names may be there alone, as the label of what the others stand for.
     """
     used = used_names([*nodes, *(b.value for b in bindings)], lets)
-    for word in (word for binding in bindings for word in binding.names):
-        if word.text not in used:
+    shown = used_names(reports, lets)
+    for binding in bindings:
+        labels = shown if any(word.text in used for word in binding.names) else frozenset[str]()
+        for word in (word for word in binding.names if word.text not in used | labels):
             what = f"`{word.text}` is swept, but nothing uses it"
-            help = "its values give cells that differ only in their seeds"
+            help = (
+                "its values give cells that differ only in their seeds"
+                if len(binding.names) == 1
+                else "its values change nothing in the cells; as a label, name it in a figure"
+            )
             yield Diagnostic("unused-name", what, word.span, help=help, severity=Severity.WARNING)
     named = used_names([*flows, *services], lets)
     for name in (group.name for group in users):
