@@ -70,8 +70,12 @@ class Compilation:
             engine = ""  # no engine can
         concern = engine_choice.CONCERN
         found = (d for d in self._found.values() if concern.get(d.code, engine) == engine)
-        known = self._experiment.diagnostics
-        return Diagnostics([*known, *map(known.attributed, found)])
+        return self._experiment.diagnostics.extended(found)
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The names of all experiments of its file."""
+        return self._experiment.beside
 
     @cached_property
     def plan(self) -> Plan:

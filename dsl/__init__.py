@@ -22,7 +22,7 @@ from .core.diagnostics import CompileError, Diagnostic, Diagnostics, Label, Seve
 from .core.render import render_concise, render_full, render_json, runnable
 from .core.source import Source, Span
 from .grid.conditions import Condition, condition
-from .loading import load, load_all
+from .loading import in_common, load, load_all
 from .text.reading import read
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "Source",
     "Span",
     "condition",
+    "in_common",
     "load",
     "load_all",
     "read",

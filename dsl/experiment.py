@@ -43,8 +43,8 @@ class Experiment:
     deviates: what differs from the publication that `citation` names.
     implied: what is measured besides; formulas: the metrics of the file's own; harms: what
     compares cells with their baselines.
-    measured_at: where each request is written, by its label. unasked: the labels of requests that
-    nothing names, and that may have no values.
+    measured_at: where each request is written, by its label. unasked: label and flows of requests
+    that nothing names, and that may have no values.
     beside: the names of all experiments of the file, this one's among them.
     """
 
@@ -74,7 +74,7 @@ class Experiment:
     implied: tuple[model.MetricRequest, ...] = ()
     formulas: tuple[Formula, ...] = ()
     harms: tuple[Harm, ...] = ()
-    unasked: frozenset[str] = frozenset()
+    unasked: frozenset[tuple[str, tuple[str, ...]]] = frozenset()
 
     @property
     def requests(self) -> Requests:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -81,26 +81,32 @@ def load_all(
             checker.diagnostics.add(_failed(plugin))
         found.update(dict.fromkeys(checker.diagnostics))
         checked.append(checker.diagnostics)
-    found = {each: None for each in found if not _is_of_use(each, checked, name)}
+    diagnostics = in_common(found, checked, is_whole=name is None)
     if read_file.found:
-        kept = filter(read_file.is_independent, found)
+        kept = filter(read_file.is_independent, diagnostics)
         return (), Diagnostics([*read_file.found, *kept])
     if len(names) == 1:
-        return tuple(experiments), Diagnostics(found)
+        return tuple(experiments), diagnostics
     whole = experiments if len(experiments) == len(names) else []
-    return tuple(whole), Diagnostics(found)
+    return tuple(whole), diagnostics
 
 
-def _is_of_use(found: Diagnostic, checked: Sequence[Diagnostics], name: str | None) -> bool:
-    """Return whether a warning that something is in vain does not hold for every experiment that
-    inherits it.
+def in_common(
+    found: Iterable[Diagnostic], checked: Sequence[Diagnostics], *, is_whole: bool
+) -> Diagnostics:
+    """Return what was found, but warnings that something is in vain only where they hold for every
+    experiment that inherits it.
 
-    name: the only one that is checked, so that of others nothing is known.
+    checked: what was found in each experiment. is_whole: whether these are all of the file; of
+    others nothing is known.
     """
-    if found.code not in OF_EACH or not found.experiments:
-        return False
-    heirs = [each for each in checked if each.inherits(found.span)]
-    return name is not None or not all(found in each for each in heirs)
+
+    def is_of_use(one: Diagnostic) -> bool:
+        if one.code not in OF_EACH or not one.experiments:
+            return False
+        return not is_whole or not all(one in each for each in checked if each.inherits(one.span))
+
+    return Diagnostics(one for one in found if not is_of_use(one))
 
 
 def _names(file: syntax.File) -> list[str | None]:

@@ -14,20 +14,20 @@ from fairc.words.metrics import METRICS, Need
 class MetricCoverage:
     """The metrics that no flow has had a value of so far, configuration by configuration.
 
-    places: where each is requested. unasked: labels of those that may have none.
+    places: where each is requested. unasked: label and flows of those that may have none.
     """
 
     def __init__(
         self,
         requests: Iterable[MetricRequest],
         places: Mapping[str, Span],
-        unasked: Collection[str] = (),
+        unasked: Collection[tuple[str, tuple[str, ...]]] = (),
     ) -> None:
         self._places = places
         self._open = [
             request
             for request in requests
-            if METRICS[request.name].need and request.label not in unasked
+            if METRICS[request.name].need and (request.label, request.sessions) not in unasked
         ]
 
     def note(self, scenario: Scenario) -> None:

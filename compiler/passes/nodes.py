@@ -74,8 +74,11 @@ def _transmitter(
         return None
     if way.medium is not None:
         return "medium"
-    onward = wiring.egresses[wiring.peer(egress).node]
-    if transmits(way) and any(other.part == "hop" and other.way is way for other in onward):
+    onward = wiring.peer(egress).node
+    is_before_hop = wiring.kinds[onward] == "hop" and any(
+        other.part == "hop" and other.way is way for other in wiring.egresses[onward]
+    )
+    if is_before_hop and transmits(way):
         return "hop"
     counts_packets = isinstance(queue, plan.Fifo) and queue.limit_packets is not None
     is_router = wiring.kinds[egress.node] == "router"

@@ -32,8 +32,30 @@ LEAST_MTU = 576
 DETOUR_LINKS = 1_000_000
 """What a link that is down counts: nothing but such links is a worse way."""
 
-Towards = Mapping[Egress, Mapping[str, Egress]]
-"""For each address of a host (its interface), node -> the egress towards it."""
+
+@dataclass(frozen=True, slots=True)
+class Towards:
+    """The egress of each node on its shortest path to one address.
+
+    node: where the address is. near: of the nodes between it and the first fork; there its packets
+    have one way. beyond: of all others, as towards that fork, so that many hosts share it.
+    """
+
+    node: str
+    near: Mapping[str, Egress]
+    beyond: Mapping[str, Egress]
+
+    def get(self, node: str) -> Egress | None:
+        """Return the egress of a node; None: no way leads from there, or it is there."""
+        if node == self.node:
+            return None
+        return self.near.get(node) or self.beyond.get(node)
+
+    def __getitem__(self, node: str) -> Egress:
+        """Return the egress of a node that has one."""
+        egress = self.get(node)
+        assert egress is not None, f"no way from {node} to {self.node}"
+        return egress
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +101,7 @@ class Routing:
 
     wiring: Wiring
     homes: Mapping[str, Sequence[Egress]]
-    towards: Towards
+    towards: Mapping[Egress, Towards]
 
     @classmethod
     def of(
@@ -99,14 +121,29 @@ class Routing:
             for number in down
             if kinds[wiring.network.links[number].a] == kinds[wiring.network.links[number].b]
         }
-        towards = {
-            home: _towards(wiring, home, len(several) > 1, avoided)
-            for several in homes.values()
-            for home in several
+        trees: dict[str, Mapping[str, Egress]] = {}
+
+        def towards(home: Egress, is_strict: bool) -> Towards:
+            first = [home] if is_strict else wiring.egresses[home.node]
+            near: dict[str, Egress] = {}
+            if len(first) > 1:
+                return Towards(home.node, near, _tree(wiring, home.node, first, avoided))
+            fork = wiring.peer(home)
+            near[fork.node] = fork
+            while kinds[fork.node] == "hop" and len(wiring.egresses[fork.node]) > 1:
+                fork = wiring.peer(wiring.other(fork))
+                near[fork.node] = fork
+            if kinds[fork.node] != "router":
+                return Towards(home.node, near, {})
+            if fork.node not in trees:
+                trees[fork.node] = _tree(wiring, fork.node, wiring.egresses[fork.node], avoided)
+            return Towards(home.node, near, trees[fork.node])
+
+        ways = {
+            home: towards(home, len(several) > 1) for several in homes.values() for home in several
         }
-        for out in wiring.ends:
-            towards[out] = _towards(wiring, out, False, avoided)
-        return cls(wiring, homes, towards)
+        ways |= {out: towards(out, False) for out in wiring.ends}
+        return cls(wiring, homes, ways)
 
     def between(self, server: str, client: str) -> list[tuple[Egress, Egress, Ways]]:
         """Return the ways between the addresses of two hosts, the best first; none: there are
@@ -137,9 +174,9 @@ class Routing:
             if end.far[1] is not home  # what is carried to the other end is in the tunnel already
         }
         furthest = None
-        while ends and node != home.node and node in self.towards[home]:
+        while ends and (egress := self.towards[home].get(node)) is not None:
             furthest = ends.get(node, furthest)
-            node = self.wiring.peer(self.towards[home][node]).node
+            node = self.wiring.peer(egress).node
         return furthest
 
     def _carried(self, way: tuple[Egress, ...], home: Egress) -> tuple[Egress, ...]:
@@ -183,17 +220,18 @@ class Routing:
 
     def _way(self, origin: Egress, home: Egress) -> tuple[Egress, ...] | None:
         """Return the egresses from one address to another, or None if there is no way."""
-        egresses = self.towards[home]
+        towards = self.towards[home]
         way: list[Egress] = []
         name = origin.node
         if len(self.homes[name]) > 1:  # what comes from an address leaves over its link
             way.append(origin)
             name = self.wiring.peer(origin).node
         while name != home.node:
-            if name not in egresses:
+            egress = towards.get(name)
+            if egress is None:
                 return None
-            way.append(egresses[name])
-            name = self.wiring.peer(egresses[name]).node
+            way.append(egress)
+            name = self.wiring.peer(egress).node
         return tuple(way)
 
 
@@ -314,10 +352,11 @@ def routes(routing: Routing, traffic: Traffic) -> dict[str, list[plan.Route]]:
             add(name, "10.0.0.0/8", egresses[0])
             continue
         for home, towards in routing.towards.items():
-            if name == home.node or name not in towards:
+            egress = towards.get(name)
+            if egress is None:
                 continue
             end = routing.tunnel(name, home)
-            egress = towards[name] if end is None else end.into
+            egress = egress if end is None else end.into
             if home.address != wiring.peer(egress).address:  # else it is the neighbour
                 add(name, f"{home.address}/32", egress)
     for pep in wiring.network.peps:
@@ -373,19 +412,19 @@ def warn_of_unused_links(
         )
 
 
-def _towards(
-    wiring: Wiring, home: Egress, is_strict: bool, avoided: Collection[int]
+def _tree(
+    wiring: Wiring, node: str, first: Sequence[Egress], avoided: Collection[int]
 ) -> dict[str, Egress]:
-    """Return node -> egress on its shortest path to a host (Dijkstra from the host backwards).
+    """Return node -> egress on its shortest path to a node (Dijkstra from there backwards).
 
-    home: its interface; is_strict: over whose link alone it is reached. avoided: links that are
-    taken only where there is no other way.
+    first: the interfaces by which it is reached. avoided: links that are taken only where there is
+    no other way.
     """
-    host = home.node
+    kinds = wiring.kinds
     egresses: dict[str, Egress] = {}
     done: set[str] = set()
     counter = 0
-    frontier: list[tuple[int, int, int, int, str, Egress | None]] = [(0, 0, 0, counter, host, None)]
+    frontier: list[tuple[int, int, int, int, str, Egress | None]] = [(0, 0, 0, counter, node, None)]
     while frontier:
         links, delay_ns, _, _, name, egress = heapq.heappop(frontier)
         if name in done:
@@ -393,12 +432,14 @@ def _towards(
         done.add(name)
         if egress is not None:
             egresses[name] = egress
-        if wiring.kinds[name] == "host" and name != host:
+        if kinds[name] == "host" and name != node:
             continue  # hosts do not forward
-        for end in [home] if is_strict and name == host else wiring.egresses[name]:
+        for end in first if name == node else wiring.egresses[name]:
             towards = wiring.peer(end)
+            if towards.node in done:
+                continue
             counter += 1
-            is_link = wiring.kinds[towards.node] != "hop"
+            is_link = kinds[towards.node] != "hop"
             heapq.heappush(
                 frontier,
                 (

@@ -99,6 +99,14 @@ class Diagnostics:
         """From now on attribute what is found in the text of its bases to an experiment."""
         self._heir, self._inherited = experiment, tuple(bases)
 
+    def extended(self, found: Iterable[Diagnostic]) -> Diagnostics:
+        """Return these and others, attributed to the same experiment."""
+        extended = Diagnostics(self)
+        extended.inherit(self._heir, self._inherited)
+        for diagnostic in found:
+            extended.add(diagnostic)
+        return extended
+
     def attributed(self, diagnostic: Diagnostic) -> Diagnostic:
         """Return a diagnostic with the experiment in which it arises if that inherits it."""
         if diagnostic.experiments or not self.inherits(diagnostic.span):

@@ -83,8 +83,8 @@ class Namer:
 
     metrics: the built-in ones, and the file's own once they are known. flows: every name that
     stands for flows. at: the experiment. block: its settings, which say when a cell ends.
-    places: where each request is written, by its label. unasked: of those that only something else
-    needs, and that may have no values.
+    places: where each request is written, by its label. unasked: label and flows of those that
+    only something else needs, and that may have no values.
     """
 
     def __init__(self, flows: Collection[str], sweep: Sweep, block: Block, at: Span) -> None:
@@ -94,9 +94,9 @@ class Namer:
         self._block = block
         self._at = at
         self._measured: list[tuple[Instance, MetricRequest]] = []
-        self._implied: dict[tuple[object, ...], MetricRequest] = {}
+        self._implied: dict[tuple[str, tuple[str, ...]], MetricRequest] = {}
         self.places: dict[str, Span] = {}
-        self.unasked: set[str] = set()
+        self.unasked: set[tuple[str, tuple[str, ...]]] = set()
 
     # what a name means
 
@@ -440,11 +440,10 @@ class Namer:
             if end is not None
         )
         plain = Instance(entry, entry.name, request.sessions, {}, window, given, span)
-        known = {*self.places}
+        known = {*self._implied}
         name = self.name(plain)
         if by not in request.values:  # nobody has asked for this one in particular
-            for label in {*self.places} - known:
-                self.unasked.add(label)
+            self.unasked |= {*self._implied} - known
         return name
 
     def _refuse_nested(self, harm: Harm) -> None:

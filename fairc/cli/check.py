@@ -49,10 +49,10 @@ def diagnose(path: Path) -> Diagnostics:
         experiments, found = load(path, {})
     except CompileError as error:
         return Diagnostics(error.diagnostics)
-    if len(experiments) < 2:
-        return compiled(experiments[0] if experiments else None, found)
-    every = [d for each in experiments for d in compiled(each, each.diagnostics)]
-    return Diagnostics(dict.fromkeys([*found, *every]))
+    each = [compiled(experiment, experiment.diagnostics) for experiment in experiments]
+    is_whole = all(len(experiment.beside) <= len(experiments) for experiment in experiments)
+    kept = dsl.in_common((d for one in each for d in one), each, is_whole=is_whole)
+    return Diagnostics([*found, *kept])
 
 
 def compiled(experiment: Experiment | None, found: Diagnostics) -> Diagnostics:

@@ -76,7 +76,9 @@ def show_warnings(*compilations: Compilation, shown: Shown | None = None) -> Non
 
     shown: of other experiments of the file, not to be repeated; new ones are added.
     """
-    found = Diagnostics(d for compilation in compilations for d in compilation.diagnostics)
+    each = [compilation.diagnostics for compilation in compilations]
+    is_whole = all(len(compilation.beside) <= len(compilations) for compilation in compilations)
+    found = dsl.in_common((d for one in each for d in one), each, is_whole=is_whole)
     shown = set() if shown is None else shown
     new = Diagnostics(d for d in found if d.key not in shown)
     shown |= {d.key for d in new}

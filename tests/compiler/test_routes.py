@@ -11,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fairc.compiler.passes.routing import Routing, _tree
+from fairc.compiler.passes.wiring import Wiring
 from fairc.compiler.plan import Cell, Node
 
 FIXTURE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -191,3 +193,30 @@ def test_parallel_links_have_hops_of_their_own(make: SimpleNamespace) -> None:
     cell = make.cell(make.scenario(net, [make.flow("f")]))
     hops = [node.name for node in cell.nodes if node.kind == "hop"]
     assert hops == ["s1-r1", "r1-c1", "r1-c1-2"]
+
+
+@FIXTURE
+@given(drawn=networks(), changes=st.booleans(), down=st.sets(st.integers(0, 8)))
+def test_hosts_share_the_ways_to_their_fork(
+    make: SimpleNamespace, drawn: dict[str, Any], changes: bool, down: set[int]
+) -> None:
+    """The ways to a host, shared from the first fork on, are those that Dijkstra's algorithm finds
+    from the host itself.
+    """
+    extra = [("h0", drawn["routers"][0])] if len(drawn["pairs"]) % 2 else []
+    delays = [*drawn["delays"], 3]
+    links = [
+        make.link(a, b, make.way(10_000_000, delay))
+        for (a, b), delay in zip([*drawn["pairs"], *extra], delays, strict=False)
+    ]
+    wiring = Wiring(make.network(drawn["hosts"], drawn["routers"], links))
+    down = {number for number in down if number < len(links)}
+    routing = Routing.of(wiring, paths_change=changes, down=down)
+    kinds = {node: wiring.kinds[node] for node in wiring.kinds}
+    avoided = {n for n in down if kinds[links[n].a] == kinds[links[n].b]}
+    for host, homes in routing.homes.items():
+        for home in homes:
+            first = [home] if len(homes) > 1 else wiring.egresses[host]
+            whole = _tree(wiring, host, first, avoided)
+            found = {node: routing.towards[home].get(node) for node in kinds}
+            assert {node: way for node, way in found.items() if way is not None} == whole

@@ -225,3 +225,29 @@ def test_what_one_experiment_has_use_for_is_not_in_vain_in_another() -> None:
         _, found = load_all(Source("file.fexp", base + more))
         assert not found.errors, render_full(found)
         assert sorted({d.code for d in found} & {"absent-flow", "no-effect"}) == codes
+
+
+def test_a_measure_of_a_template_applies_where_it_can(tmp_path: Path) -> None:
+    """`fairness` needs two flows: a warning only where no experiment that inherits it has them."""
+    path = tmp_path / "file.fexp"
+    alone = INHERITED.replace("[goodput]", "[goodput, fairness]", 1) % "1MB"
+    path.write_text(alone)
+    found = [(d.code, d.experiments) for d in diagnose(path)]
+    assert ("nothing-to-measure", ("one", "two")) in found
+    path.write_text(
+        alone.replace("{ flow a { cca = reno } }", "{ flow b { cca = reno  workload = bulk } }")
+    )
+    assert "nothing-to-measure" not in [d.code for d in diagnose(path)]
+
+
+def test_harm_asks_for_no_value_that_its_victim_cannot_have(tmp_path: Path) -> None:
+    """`harm(b)` compares whatever b has; that b moves no file is no reason to warn of `fct(a)`."""
+    path = tmp_path / "file.fexp"
+    path.write_text(
+        "fexp 1\nexperiment e {\n  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)\n"
+        "  flow a { cca = cubic  workload = file(100kB) }\n  flow b { cca = cubic  workload = bulk }\n"
+        "  duration = 30s  repeat = 2\n  measure = [fct(a), harm(b)]\n}\n"
+    )
+    assert "nothing-to-measure" not in [d.code for d in diagnose(path)]
+    path.write_text(path.read_text().replace("fct(a)", "fct(b)"))
+    assert "nothing-to-measure" in [d.code for d in diagnose(path)]
