@@ -93,16 +93,19 @@ def cable_lines(cables: list[tuple[End, End]], paths: dict[str, str]) -> list[st
 def node_lines(node: Node) -> Iterator[str]:
     """Yield the lines of `ip -batch` that configure a node, once its cables are there.
 
-    One segment per packet (gso_max_segs 1): queues count real packets.
+    One segment per packet (gso_max_segs 1) but where TCP leaves its segmentation to a host's
+    interface: queues count real packets.
     """
     yield "link set dev lo up"
     for interface in node["interfaces"]:
         lower = interface["lower"]
+        size = f"mtu {interface['mtu']} gso_max_segs {interface['segments']}"
         if lower is not None:
-            yield line(f"link set dev {lower} mtu {interface['mtu']} gso_max_segs 1 up")
+            yield line(f"link set dev {lower} {size} up")
             yield line(f"link add link {lower} name {interface['name']} type macvlan mode passthru")
     for interface in node["interfaces"]:
-        yield line(f"link set dev {interface['name']} mtu {interface['mtu']} gso_max_segs 1 up")
+        size = f"mtu {interface['mtu']} gso_max_segs {interface['segments']}"
+        yield line(f"link set dev {interface['name']} {size} up")
         yield line(f"address add {interface['address']} dev {interface['name']}")
     for peer in node["neighbours"]:
         device = f"dev {peer['interface']}"

@@ -12,7 +12,7 @@ class Interface(TypedDict):
     """An interface of a node. address: with the length of its prefix. mac: its own.
 
     lower: the interface that it lies on (macvlan in passthru mode), null where it is one end of a
-    cable.
+    cable. segments: how many segments of TCP it takes as one; it sends them as frames.
     """
 
     name: str
@@ -20,6 +20,7 @@ class Interface(TypedDict):
     mac: str
     mtu: int
     lower: str | None
+    segments: int
 
 
 class Neighbour(TypedDict):

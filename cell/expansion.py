@@ -49,7 +49,7 @@ from .links import (
     lower_name,
     transmitter,
 )
-from .model import Cell, Flow, KernelModule, Node
+from .model import Capture, Cell, Flow, KernelModule, Node
 from .observation import PING_BYTES, PING_EVERY_NS
 from .queues import queue_bytes
 from .seeds import stream_seed
@@ -65,6 +65,10 @@ LEAD_PER_PROGRAM_NS = 20_000_000
 PROXY_LEAD_NS = 1_000_000_000
 BROWSER_LEAD_NS = 5_000_000_000  # a browser runs before its first load begins
 IMAGE_LEAD_NS = 8_000_000_000  # its server listens before the first client begins
+MOST_SEGMENTS = 65_535
+"""How many segments an interface takes as one where TCP leaves its segmentation to it: Linux's own
+limit; one of 64 KiB is reached first.
+"""
 
 _FILE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,246}", re.ASCII)
 
@@ -119,7 +123,7 @@ def expand(
                 document.Node(
                     name=word(node.name),
                     sysctls=sysctls(node, cell.flows, cell.peps, cell.saves_metrics),
-                    interfaces=[_interface(node.name, each, at) for each in node.interfaces],
+                    interfaces=[_interface(node, each, at, cell) for each in node.interfaces],
                     neighbours=[_neighbour(node.name, each, at) for each in node.interfaces],
                     routes=list(_routes(node, cell, at)),
                     rules=[*pep_rules(node, cell.peps), *window_rules(node, cell.flows)],
@@ -137,7 +141,9 @@ def expand(
         inserted=[_inserted(name, module) for name, module in cell.modules.items()],
         seeds=list(_seeds(at)),
         changes=[*_changes(at, slack_ns), *_rerouting(cell)],
-        captures=[roles.capture(capture, cell) for capture in cell.captures],
+        captures=[
+            roles.capture(_on_the_wire(capture, cell, at), cell) for capture in cell.captures
+        ],
         pings=list(_pings(cell, at)),
         monitor=roles.monitor(),
         proxies=[program for pep in cell.peps for program in roles.proxies(pep)],
@@ -326,13 +332,23 @@ def _end(place: Place, at: _Lookup) -> document.End:
     )
 
 
-def _interface(node: str, interface: Interface, at: _Lookup) -> document.Interface:
+def _on_the_wire(capture: Capture, cell: Cell, at: _Lookup) -> Capture:
+    """Return a capture where it sees frames: below an interface that takes several as one."""
+    if not cell.offload or capture.point not in ("sender", "client"):
+        return capture
+    if (capture.node, capture.interface) not in at.lower:
+        return capture
+    return replace(capture, interface=lower_name(capture.interface))
+
+
+def _interface(node: Node, interface: Interface, at: _Lookup, cell: Cell) -> document.Interface:
     return document.Interface(
         name=word(interface.name),
         address=word(interface.address),
         mac=mac_address(interface.address),
         mtu=interface.mtu,
-        lower=lower_name(interface.name) if (node, interface.name) in at.lower else None,
+        lower=lower_name(interface.name) if (node.name, interface.name) in at.lower else None,
+        segments=MOST_SEGMENTS if cell.offload and node.kind == "host" else 1,
     )
 
 

@@ -411,6 +411,8 @@ class Cell(Part):
     kernel: a kernel of one's own; left out where it is the engine's.
     saves_metrics: whether hosts keep what TCP has learnt of another host for later connections;
     left out where they do not.
+    offload: whether TCP leaves its segmentation to the interface of its host; left out where it
+    does not.
     captured: `none`: no packets are captured, and there are no `captures`; left out where it is
     `full`.
     baseline: whether it is there to be compared with: some flows of another configuration, without
@@ -448,6 +450,7 @@ class Cell(Part):
     baseline: bool = field(default=False, metadata=UNLESS_OFF)
     baselines: dict[Text, Identity] = field(default_factory=dict, metadata=unless({}))
     saves_metrics: bool = field(default=False, metadata=UNLESS_OFF)
+    offload: bool = field(default=False, metadata=UNLESS_OFF)
 
     @property
     def modules(self) -> dict[str, KernelModule]:

@@ -10,14 +10,14 @@ from typing import ParamSpec, TypeVar
 from fairc.dsl.model.base import within_bounds
 from fairc.dsl.model.requests import FigureRequest
 from fairc.words.blocks import experiment as keys
-from fairc.words.blocks.hosts import HOSTS, OFFLOAD
+from fairc.words.blocks.hosts import HOSTS
 from fairc.words.repetitions import Repeat
 
 from . import model
 from .blocks import Block
 from .core.diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
 from .core.entries import Parameter
-from .core.problems import MOST_FOUND, Gather, fail, not_yet
+from .core.problems import MOST_FOUND, Gather, fail
 from .core.registry import suggest
 from .core.source import Span
 from .core.units import NUMBER
@@ -423,13 +423,6 @@ class Checker:
             gather = Gather()
             block.read(grid.scope(bound), gather)
             self._try(gather.finish)
-        scope = grid.scope(next(grid.varied()))
-        if self._try(block.given, OFFLOAD, scope) == "on":
-            what, instead = (
-                f"`{OFFLOAD.name} = on`",
-                f"every cell already has `{OFFLOAD.name} = off`",
-            )
-            self.diagnostics.add(not_yet(what, block.settings[OFFLOAD.name].span, instead))
 
     def _conditions(self, grid: Grid, excludes: Sequence[syntax.Exclude]) -> set[str]:
         """Check every `exclude`; return the words that a condition may compare with."""

@@ -220,11 +220,11 @@ class Builder:
         whole = self._whole(bound, network, flows, attached)
         every = [flows_of(flow, groups[flow.users]) if flow.users else [flow] for flow in flows]
         flat = tuple(flow_on_machine(flow) for several in every for flow in several)
-        processing_ns, syscall_ns, kernel, saved = self._machines(bound, scope)
+        processing_ns, syscall_ns, kernel, *tcp = self._machines(bound, scope)
         if kernel is not None:
             check_queues(whole, kernel)
         planned = kernel.planned if kernel else None
-        return model.Scenario(whole, flat, *timing, processing_ns, syscall_ns, planned, saved)
+        return model.Scenario(whole, flat, *timing, processing_ns, syscall_ns, planned, *tcp)
 
     def _traffic(
         self, bound: Bindings, scope: Scope, gather: Gather
@@ -457,8 +457,8 @@ class Builder:
         return self._parts.hosts.read(scope, Gather())
 
     def _build_machines(self, scope: Scope) -> Machines:
-        """Return what a packet and a system call cost, ns, the hosts' kernel, and whether they save
-        what TCP has learnt.
+        """Return what a packet and a system call cost, ns, the hosts' kernel, whether they save
+        what TCP has learnt, and whether its interface segments.
         """
         hosts = self._hosts(scope)
         syscall = hosts.given(host_keys.SYSCALL_COST)
@@ -468,6 +468,7 @@ class Builder:
             syscall.ns if syscall else None,
             kernel,
             hosts[host_keys.TCP_METRICS_SAVE] == "on",
+            hosts[host_keys.OFFLOAD] == "on",
         )
 
     def _build_timing(self, scope: Scope) -> Timing:
@@ -509,6 +510,7 @@ class Machines(NamedTuple):
     syscall_cost_ns: int | None
     kernel: KernelWords | None
     saves_metrics: bool
+    offload: bool
 
 
 class TrafficNames(NamedTuple):

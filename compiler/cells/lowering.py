@@ -16,6 +16,7 @@ from fairc.compiler.passes.extra_rtts import lengthen
 from fairc.compiler.passes.flows import check_bottlenecks, deadline_ns, size_buffers
 from fairc.compiler.passes.multipath import Subflows, find_subflows, lowered
 from fairc.compiler.passes.nodes import nodes
+from fairc.compiler.passes.offload import check_offload
 from fairc.compiler.passes.packets import check_packets
 from fairc.compiler.passes.peps import split
 from fairc.compiler.passes.physics import warn
@@ -89,7 +90,7 @@ class Lowering:
     def __init__(self, experiment: Experiment, report: Report) -> None:
         self._experiment = experiment
         self._report = report
-        self._known: dict[Talks, list[tuple[Network, RoutedNetwork]]] = {}
+        self._known: dict[Talks, list[tuple[Network, bool, RoutedNetwork]]] = {}
         self._count = 0
         self._variants: list[tuple[tuple[int, int], Network, Network]] = []
 
@@ -102,7 +103,7 @@ class Lowering:
         configuration = with_rtts(experiment, configuration, repetition)
         seed = seed_of_draws(experiment, configuration.bindings, repetition)
         scenario = self._unrolled(configuration.scenario, seed)
-        routed = self._routed(scenario.network, scenario.flows)
+        routed = self._routed(scenario.network, scenario.flows, scenario.offload)
         traffic = routed.traffic(scenario.flows)
         check_packets(traffic, report)
         ports = assign_ports(traffic, report)
@@ -143,6 +144,7 @@ class Lowering:
             syscall_cost_ns=scenario.syscall_cost_ns,
             kernel=scenario.kernel,
             saves_metrics=scenario.saves_metrics,
+            offload=scenario.offload,
         )
         return Lowered(experiment, replace(configuration, scenario=scenario), shared, traffic)
 
@@ -174,7 +176,7 @@ class Lowering:
         self._variants.append((key, network, made))
         return replace(scenario, network=made)
 
-    def _routed(self, network: Network, flows: tuple[Flow, ...]) -> RoutedNetwork:
+    def _routed(self, network: Network, flows: tuple[Flow, ...], offload: bool) -> RoutedNetwork:
         """Run the passes over a network, unless they have been run for an equal input."""
         talks = tuple(
             (
@@ -183,14 +185,14 @@ class Lowering:
             )
             for f in flows
         )
-        for known, routed in self._known.get(talks, ()):
-            if known is network:
+        for *known, routed in self._known.get(talks, ()):
+            if known[0] is network and known[1] == offload:
                 return routed
         if self._count == KNOWN_NETWORKS:
             self._known.clear()
             self._count = 0
-        routed = _route(network, flows, self._report)
-        self._known.setdefault(talks, []).append((network, routed))
+        routed = _route(network, flows, offload, self._report)
+        self._known.setdefault(talks, []).append((network, offload, routed))
         self._count += 1
         return routed
 
@@ -262,8 +264,10 @@ class Lowering:
         return settings(flow.resumed, bdp, path.base_rtt_ns)
 
 
-def _route(network: Network, flows: tuple[Flow, ...], report: Report) -> RoutedNetwork:
-    wiring = Wiring(lengthen(network, flows, report))
+def _route(
+    network: Network, flows: tuple[Flow, ...], offload: bool, report: Report
+) -> RoutedNetwork:
+    wiring = Wiring(lengthen(network, flows, report), offload)
     detours = find_detours(wiring)
     several = any(flow.multipath for flow in flows)
     routing = Routing.of(wiring, paths_change=bool(detours) or several)
@@ -292,6 +296,8 @@ def _route(network: Network, flows: tuple[Flow, ...], report: Report) -> RoutedN
     own = wiring.network.links[: wiring.links]
     warn_of_unused_links(own, (way for _, way in everything), report)
     check_bottlenecks(everything, report)
+    if offload:
+        check_offload(everything, report)
     queues = size_queues(wiring, paths.values(), (way for _, way in everything), report)
     buffers = size_buffers(everything, queues, report)
     captures = place_captures(wiring, everything, report)

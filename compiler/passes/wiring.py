@@ -12,6 +12,9 @@ router (`a-policer`), whose program forwards the packets of one direction, befor
 A tunnel has a node at each end, next to the router (`a-vpn`, of `vpn`) and with this one link. Its
 program takes the packets that the router sends it and gives them back, carried or taken out.
 
+Where TCP leaves its segmentation to its host's interface, the host's own link has a hop as well,
+which transmits: the link's queue takes what TCP hands over as one, and frames go over the wire.
+
 Where proxies split connections at the ends of a link, shaper and queue are on separate hops next
 to them (`a-modem`), so that their packets can be captured before the queue, and their stack never
 sees it.
@@ -100,6 +103,7 @@ class Wiring:
     """The nodes of a network, hops included, and what leads from one to the next.
 
     network: what is wired; behind its own links it has one for each end of a tunnel.
+    offload: whether TCP leaves its segmentation to the interface of its host.
     links: how many of its links are its own.
     tunnels: router -> the ends of tunnels there. ends: of tunnels, by their egresses `out`.
     kinds: node -> its kind.
@@ -107,7 +111,8 @@ class Wiring:
     cables: as in the plan.
     """
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, offload: bool = False) -> None:
+        self._offload = offload
         self.links = len(network.links)
         self.network = network
         self.kinds: dict[str, Kind] = {node.name: node.kind for node in network.nodes}
@@ -152,7 +157,8 @@ class Wiring:
         if left != link.a:
             self._add_cable(index, link, link.a, left)
         queued = frozenset((left, right))
-        if is_changed(link.forward) or is_changed(link.backward):
+        ends = ((left, link.forward), (right, link.backward))
+        if any(is_changed(way) or self._segments(node, way) for node, way in ends):
             middle = self._add_hop(f"{link.a}-{link.b}")
             self._add_cable(index, link, left, middle, queued)
             self._add_cable(index, link, middle, right, queued)
@@ -160,6 +166,10 @@ class Wiring:
             self._add_cable(index, link, left, right, queued)
         if right != link.b:
             self._add_cable(index, link, right, link.b)
+
+    def _segments(self, node: str, way: Direction) -> bool:
+        """Whether what a node hands to a link as one becomes frames on the wire only."""
+        return self._offload and self.kinds[node] == "host" and bool(way.rate_bps)
 
     def _add_tunnel(self, tunnel: Tunnel) -> None:
         """Add the nodes and cables of a tunnel; they are wide enough for all packets."""

@@ -24,6 +24,7 @@ class Scenario:
     syscall_cost_ns: the virtual time of a system call; None: as the engine needs it.
     kernel: of the hosts; None: the engine's.
     saves_metrics: whether hosts keep what TCP has learnt of another host for later connections.
+    offload: whether TCP leaves its segmentation to its interface.
     """
 
     network: Network
@@ -37,6 +38,7 @@ class Scenario:
     syscall_cost_ns: int | None = None
     kernel: OwnKernel | None = None
     saves_metrics: bool = False
+    offload: bool = False
 
     @property
     def inputs(self) -> tuple[Input, ...]:

@@ -10,8 +10,9 @@ before it; packets of other flows in between separate bursts. Each burst counts 
 packets over bursts, and half of the bursts are no larger than bursts.p50. bursts.max is the largest
 one: what a queue must absorb where the sender's link is much faster than the bottleneck.
 
-1: every packet is sent alone, as by a pacer, or by ACKs that arrive one by one. Offload would make
-one frame of several packets; it is off (measurement.md, rule 4). Percentiles interpolate linearly.
+1: every packet is sent alone, as by a pacer, or by ACKs that arrive one by one. Where TCP
+leaves its segmentation to its interface (`offload = on`) they are frames as well, as they leave
+that (measurement.md, rule 4). Percentiles interpolate linearly.
 The curve `distribution` has the whole distribution over bursts.
 
 Unit: packets. Source: Aggarwal, Savage and Anderson, Understanding the Performance of TCP Pacing,

@@ -32,7 +32,14 @@ def node(**changed: Any) -> Node:
         "name": "h",
         "sysctls": {},
         "interfaces": [
-            {"name": "h-eth0", "address": "10.0.0.1/30", "mac": "m", "mtu": 1500, "lower": None}
+            {
+                "name": "h-eth0",
+                "address": "10.0.0.1/30",
+                "mac": "m",
+                "mtu": 1500,
+                "lower": None,
+                "segments": 1,
+            }
         ],
         "neighbours": [{"address": "10.0.0.2", "mac": "02:00:0a:00:00:02", "interface": "h-eth0"}],
         "routes": [{"destination": "10.0.0.0/8", "via": "10.0.0.2", "mtu": 1280, "initcwnd": 4}],
@@ -59,7 +66,11 @@ def test_the_lines_of_a_node() -> None:
         {"routes": [{"destination": "10.0.0.0/8", "via": "10.0.0.2\nnetns add x"}]},
         {"neighbours": [{"address": "10.0.0.2", "mac": "$(id)", "interface": "h-eth0"}]},
         {"rules": [{"interface": "x;y", "side": "dport", "port": 80, "table": 100}]},
-        {"interfaces": [{"name": "e", "address": "a\nb", "mac": "m", "mtu": 1, "lower": None}]},
+        {
+            "interfaces": [
+                {"name": "e", "address": "a\nb", "mac": "m", "mtu": 1, "lower": None, "segments": 1}
+            ]
+        },
     ],
 )
 def test_nothing_of_a_document_adds_a_line(changed: dict[str, Any]) -> None:

@@ -100,20 +100,6 @@ def test_a_right_file(fairc: Fairc) -> None:
     assert json.loads(fairc("check", "--format", "json", "tiny.fexp").out) == []
 
 
-LATER = "  hosts { offload = on }\n  measure = "
-
-
-def test_what_cannot_run_yet_is_a_warning_and_then_an_error(fairc: Fairc) -> None:
-    later = Path("tiny.fexp").read_text().replace("  measure = ", LATER)
-    Path("later.fexp").write_text(later)
-    checked = fairc("check", "later.fexp")
-    assert checked.status == 0
-    assert "warning[not-yet]" in checked.err
-    planned = fairc("plan", "later.fexp")
-    assert planned.status == 2
-    assert "error[not-yet]" in planned.err
-
-
 @pytest.mark.parametrize(
     "setting", ["repeat", "=3", "repeat=", "nobody=3", "repeat=(", "repeat=1ms"]
 )

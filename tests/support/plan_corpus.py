@@ -116,6 +116,7 @@ experiment tunnel {
 """
 HARM = """fexp 1
 experiment harm {
+  hosts { offload = on }
   topology = dumbbell(rate: 2Mbit/s, rtt: 20ms, queue: fifo(2bdp))
   flow victim { cca = cubic  workload = bulk }
   flow rival { cca = reno  workload = bulk }

@@ -13,7 +13,10 @@ from fairc.words.sizes import A_BUFFER
 from fairc.words.transports import TRANSPORTS
 
 OFFLOAD = Parameter(
-    "offload", Words("state", ("off", "on")), "segmentation offloads (TSO, GSO, GRO)", "off"
+    "offload",
+    Words("state", ("off", "on")),
+    "TCP hands several segments at once to its interface, which sends them back to back",
+    "off",
 )
 TCP_METRICS_SAVE = Parameter(
     "tcp_metrics_save",

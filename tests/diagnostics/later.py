@@ -1,0 +1,9 @@
+"""A plug-in's queue that cannot run yet, for not-yet.md."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fairc.words.queues.codel import CODEL
+
+DELAYED = replace(CODEL, name="delayed", summary="A queue of tomorrow", runs=False)
