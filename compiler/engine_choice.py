@@ -42,13 +42,14 @@ class Feature:
 
     what: its name in tables. word: of the language, without which nothing requires it; empty where
     no single word does. does: what somebody does with it; `{image}` is the image. cannot: what an
-    engine without it cannot do with it.
+    engine without it cannot do with it. instead: how an experiment runs on such an engine.
     """
 
     what: str
     word: str
     does: str
     cannot: str
+    instead: str
 
 
 IPERF3 = Feature(
@@ -56,28 +57,62 @@ IPERF3 = Feature(
     "iperf3",
     "runs iperf3",
     "run (its threads wait for a clock that stands still while they compute)",
+    "with `bulk` or `file` in place of `iperf3`",
 )
-BPF = Feature("CCAs in BPF", "bpf", "uses a BPF congestion controller", "load")
-MODULE = Feature("CCAs as kernel modules", "module", "has a kernel module as its CCA", "load")
-IMAGE = Feature("third-party images", "image", "runs the image `{image}`", "run")
-BROWSER = Feature("loads in a browser", "chromium", "loads pages in a browser", "start")
+BPF = Feature(
+    "CCAs in BPF",
+    "bpf",
+    "uses a BPF congestion controller",
+    "load",
+    "with another CCA in place of `bpf`",
+)
+MODULE = Feature(
+    "CCAs as kernel modules",
+    "module",
+    "has a kernel module as its CCA",
+    "load (only uml compiles it)",
+    "with another CCA in place of `module`",
+)
+IMAGE = Feature(
+    "third-party images", "image", "runs the image `{image}`", "run", "without the image"
+)
+BROWSER = Feature(
+    "loads in a browser",
+    "chromium",
+    "loads pages in a browser",
+    "start",
+    "with `client: plain` in place of a browser",
+)
 PARAMETERS = Feature(
-    "parameters of the kernel's CCAs", "", "sets parameters of its CCA for the whole kernel", "do"
+    "parameters of the kernel's CCAs",
+    "",
+    "sets parameters of its CCA for the whole kernel",
+    "do",
+    "with the kernel's defaults as parameters of its CCAs",
 )
-MPTCP = Feature("Multipath TCP", "mptcp", "runs over MPTCP", "offer")
+MPTCP = Feature("Multipath TCP", "mptcp", "runs over MPTCP", "offer", "over `tcp`")
 SYSCALL_COST = Feature(
     "`syscall_cost`",
     "syscall_cost",
     "set `syscall_cost`",
     "do (computing takes its own time there)",
+    "without `syscall_cost`",
 )
 OWN_KERNEL = Feature(
-    "kernels of one's own", "kernel", "have a kernel of their own", "boot (only its own)"
+    "kernels of one's own",
+    "kernel",
+    "have a kernel of their own",
+    "boot (only its own)",
+    "with `kernel = standard`",
 )
 _PATCHED = "offer (only the kernel of uml can)"
-AGGREGATES = Feature("aggregates and slots", "batch", "sends in aggregates", _PATCHED)
-REPAIR = Feature("repaired losses", "arq", "repairs losses", _PATCHED)
-THINNING = Feature("thinned acknowledgements", "thin", "thins acknowledgements", _PATCHED)
+AGGREGATES = Feature(
+    "aggregates and slots", "batch", "sends in aggregates", _PATCHED, "without `batch`"
+)
+REPAIR = Feature("repaired losses", "arq", "repairs losses", _PATCHED, "without `arq`")
+THINNING = Feature(
+    "thinned acknowledgements", "thin", "thins acknowledgements", _PATCHED, "without `thin`"
+)
 RADIO = (AGGREGATES, REPAIR, THINNING)
 
 LACKING: dict[str, tuple[Feature, ...]] = {
@@ -242,9 +277,24 @@ def choose(required: Iterable[Requirement]) -> Choice:
                 code="no-engine",
                 message="no engine can run every cell of this experiment",
                 notes=tuple(map(str, reasons)),
-                help="split it into several experiments",
+                help=f"it runs {_changed(reasons)}; or split it into several experiments",
             )
         ]
+    )
+
+
+def _changed(reasons: Iterable[Reason]) -> str:
+    """Say how an experiment would have to change for each engine that cannot run it, but for those
+    for which it would have to change as for an earlier one, or more than for another one.
+    """
+    found: dict[str, dict[str, None]] = {}
+    for each in reasons:
+        found.setdefault(each.engine, {})[each.requirement.feature.instead] = None
+    first = {frozenset(ways): engine for engine, ways in reversed(found.items())}
+    return ", or ".join(
+        f"on {engine} {' and '.join(ways)}"
+        for engine, ways in found.items()
+        if first[frozenset(ways)] == engine and not any(other < ways.keys() for other in first)
     )
 
 
