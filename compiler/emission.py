@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from .compilation import Compilation
+from .engine_choice import refuse_target
 from .estimate import Estimate
 from .plan import cell_json
 from .record import FILES, Record, recorded
@@ -82,6 +83,8 @@ def _write(compilation: Compilation, directory: Path, targets: Collection[Target
     estimate = Estimate(jobs=1, engine=compilation.choice.engine) if finishers else None
     with (directory / "cells.jsonl").open("w", encoding="utf-8") as lines:
         for cell in compilation.cells():
+            for target in targets:
+                refuse_target(target.name, target.engine, cell)
             lines.write(cell_json(cell) + "\n")
             for write in writers:
                 write(cell)

@@ -205,7 +205,8 @@ def of_scenario(scenario: model.Scenario) -> Iterator[Requirement]:
         yield from _of_pep(pep, pep.span.line)
     for link in scenario.network.links:
         for node, way in ((link.a, link.forward), (link.b, link.backward)):
-            yield from _of_radio(node, way.medium, way.impairment.repair is not None, way.span.line)
+            line = 0 if way.span.source.name.startswith("<") else way.span.line  # `<preset geo>`
+            yield from _of_radio(node, way.medium, way.impairment.repair is not None, line)
 
 
 def _of_flow(flow: Flow | model.Flow, line: int, own: Feature | None) -> Iterator[Requirement]:
@@ -341,7 +342,31 @@ def refusal(engine: str, reasons: Iterable[Reason]) -> Diagnostic:
     )
 
 
+def refuse_target(target: str, engine: str, cell: Cell) -> None:
+    """Raise CompileError for a cell that a target's programs cannot run: they can do what `engine`
+    can. Images are the target's own to refuse.
+    """
+    against = [
+        reason
+        for reason in cannot(engine, of_cell(cell))
+        if reason.requirement.feature is not IMAGE
+    ]
+    if against:
+        raise CompileError(
+            [
+                Diagnostic(
+                    code="engine-cannot",
+                    message=f"programs of the target {target} cannot run every cell of this"
+                    " experiment",
+                    notes=tuple(map(str, against)),
+                    help="`fairc run` runs them on an engine that can; `--target json` writes the"
+                    " plan alone",
+                )
+            ]
+        )
+
+
 def _line(part: Flow | Pep | Interface) -> int:
-    """Return the line of a part's `source` (`file:line`), or 0."""
+    """Return the line of a part's `source` (`file:line`), or 0; 0 also for a preset's."""
     line = part.source.rpartition(":")[2]
-    return int(line) if line.isdecimal() else 0
+    return int(line) if line.isdecimal() and not part.source.startswith("<") else 0

@@ -25,10 +25,17 @@ STATEMENTS: tuple[Statement, ...] = (
     Statement("let", "Names a value", "a file", "let slow = 1Mbit/s"),
     Statement(
         "experiment",
-        "What is run and measured; one per file",
+        "What is run and measured; `experiment NAME extends BASE` has what BASE has as well",
         "a file",
         "experiment NAME {\n  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)\n"
         "  flow a { cca = cubic  workload = file(10MB) }\n  measure = [goodput]\n}",
+    ),
+    Statement(
+        "template",
+        "A base of experiments, which is not run itself",
+        "a file",
+        "template base { topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)  measure = [goodput] }\n"
+        "experiment one extends base { flow a { cca = cubic  workload = file(10MB) } }",
     ),
     Statement(
         "topology",
@@ -47,6 +54,12 @@ STATEMENTS: tuple[Statement, ...] = (
         "link left -> right { rate = 1Mbit/s  delay = 25ms  queue = fifo(2bdp)  loss = 1% }",
     ),
     Statement("at", "Changes a link at a given time", "`link`", "at 10s { rate = 2Mbit/s }"),
+    Statement(
+        "every",
+        "Changes a link again and again",
+        "`link`",
+        "every 15s from 12s for 100ms { loss = 20% }",
+    ),
     Statement("down", "Takes a link down for some time", "`link`", "down from 10s to 12s"),
     Statement(
         "sweep",
@@ -74,7 +87,21 @@ STATEMENTS: tuple[Statement, ...] = (
         "flow",
         "One session: its CCA, its ends, its workload",
         "`experiment`",
-        "flow NAME { cca = cubic  workload = file(10MB) }",
+        "flow NAME { cca = cubic  workload = file(10MB) }\n"
+        "flow f[i] for i in 1..3 { cca = cubic  start = i * 1s  workload = bulk }\n"
+        "flow rival when loss == 0% { cca = bbr  workload = bulk }",
+    ),
+    Statement(
+        "service",
+        "What several flows are, as in `flow a = film { start = 5s }`; its name can be swept",
+        "a file or `experiment`",
+        "service film { cca = cubic  over = quic  workload = bulk }",
+    ),
+    Statement(
+        "metric",
+        "A metric of one's own",
+        "`experiment`",
+        "metric power = goodput(load) / rtt.p95(probe)",
     ),
     Statement(
         "users",
@@ -101,6 +128,12 @@ STATEMENTS: tuple[Statement, ...] = (
         "Two proxies that split connections on a link",
         "`topology`",
         "pep NAME { terminal = terminal  gateway = gateway  mode = split }",
+    ),
+    Statement(
+        "tunnel",
+        "Carries what passes two routers in larger packets",
+        "`topology`",
+        "tunnel NAME { from = left  to = right  header = 60B  ecn = copy }",
     ),
     Statement(
         "policer",

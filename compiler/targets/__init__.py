@@ -32,7 +32,8 @@ class Target:
 
     begin: prepares a folder and returns a function that writes one cell into it. finish: writes the
     parts for the whole plan into the folder, after its cells have been estimated one by one.
-    begin_alone: as begin, but with each program and everything that runs it in one file.
+    begin_alone: as begin, but with each program and everything that runs it in one file. engine:
+    what can run what its programs can; empty: whatever the plan's engine can.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Target:
     begin: Begin | None = None
     finish: Finish | None = None
     begin_alone: Begin | None = None
+    engine: str = ""
 
 
 def _begin_json(directory: Path) -> Writer:
@@ -61,9 +63,10 @@ TARGETS: Registry[Target] = Registry(
             "a standalone Mininet program per cell",
             mininet.begin,
             begin_alone=partial(mininet.begin, alone=True),
+            engine="mininet",
         ),
         Target("json", "plan.json and cells.jsonl only", _begin_json),
-        Target("containers", "a Compose file per cell", containers.begin),
+        Target("containers", "a Compose file per cell", containers.begin, engine="docker"),
         Target(
             "kubernetes",
             "an Indexed Job: a pod per cell",

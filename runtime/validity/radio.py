@@ -133,10 +133,11 @@ class RepairTest:
     packets: int
 
 
-def tries(repair: Arq, sent_s: Floats, repaired_s: Floats) -> RepairTest:
+def tries(repair: Arq, sent_s: Floats, repaired_s: Floats, late_s: float = 0.0) -> RepairTest:
     """Return what packets show of the transmissions behind them, in the order of sending.
 
-    repaired_s: when each got through, its delay taken off; NaN: it was lost.
+    repaired_s: when each got through, its delay taken off; NaN: it was lost. late_s: how much later
+    than it was seen a packet may have been sent: its host's processing.
 
     A packet gets through k waits after it was sent, k being the number of its lost transmissions,
     or with the one ahead of it, if that is later. One that is given up counts as one that gets
@@ -150,10 +151,16 @@ def tries(repair: Arq, sent_s: Floats, repaired_s: Floats) -> RepairTest:
     if repair.in_order and len(sent_s):
         ahead_s[1:] = np.maximum.accumulate(ends_s)[:-1]
     behind_s = np.maximum(ahead_s - sent_s, -1.0)
-    number = np.round((ends_s - sent_s) / wait_s).astype(np.int64)
-    exact = np.abs(ends_s - sent_s - number * wait_s) <= NEAR_S
-    held = ~lost & (np.abs(ends_s - ahead_s) <= NEAR_S) & (behind_s > NEAR_S)
-    fits = exact & (number >= 0) & (number <= repair.tries) & (behind_s <= number * wait_s + NEAR_S)
+    number = np.floor((ends_s - sent_s + NEAR_S) / wait_s).astype(np.int64)
+    exact = ends_s - sent_s - number * wait_s <= NEAR_S + late_s
+    after_s = ends_s - ahead_s  # one that was given up has no time of its own
+    held = ~lost & (after_s >= -NEAR_S) & (after_s <= NEAR_S + late_s) & (behind_s > NEAR_S)
+    fits = (
+        exact
+        & (number >= 0)
+        & (number <= repair.tries)
+        & (behind_s <= number * wait_s + NEAR_S + late_s)
+    )
     wrong = ~lost & ~held & ~fits
     # So many failures are hidden: as many as end before the packet ahead gets through.
     hidden = np.where(behind_s > NEAR_S, np.floor(behind_s / wait_s) + 1, 0).astype(np.int64)
@@ -179,7 +186,9 @@ def repairs(measurement: Measurement) -> Iterator[Finding]:
                 continue
             if not number:
                 yield from _arq_in_force(measurement, place, planned)
-            found = _stage(queue, history, number, planned, planned.repair)
+            host = measurement.processing.delay_of(*queue.place)
+            late_s = (host.delay_ns + host.jitter_ns) * NS if host is not None else 0.0
+            found = _stage(queue, history, number, planned, planned.repair, late_s)
             if found is None:
                 continue
             if found.wrong > MOST_DIFFERENT * found.packets:
@@ -199,10 +208,15 @@ def repairs(measurement: Measurement) -> Iterator[Finding]:
 
 
 def _stage(
-    queue: QueueRecord, history: History, number: int, planned: Impairment, repair: Arq
+    queue: QueueRecord,
+    history: History,
+    number: int,
+    planned: Impairment,
+    repair: Arq,
+    late_s: float,
 ) -> RepairTest | None:
     """Return what packets show that were sent while one impairment was in force; those are left out
-    that came before what had been sent earlier can have arrived.
+    that came before what had been sent earlier can have arrived. late_s: as of `tries`.
     """
     counted = ~queue.behind.pending & (history.stage(queue.sent_s) == number)
     counted &= history.settled(queue.sent_s)
@@ -217,7 +231,7 @@ def _stage(
     found = queue.behind.found[which]
     delivered_s = queue.seconds(queue.delivered)
     repaired_s = np.where(found >= 0, delivered_s[found], np.nan) - planned.delay_ns * NS
-    return tries(repair, queue.sent_s[which], repaired_s)
+    return tries(repair, queue.sent_s[which], repaired_s, late_s)
 
 
 def _arq_in_force(
