@@ -87,6 +87,9 @@ dist: install $(DEVELOPER) ## write wheels and the sources of a release into dis
 machine: .venv/.first
 	@$(BIN)/python -m fairc image build
 
+# Installs the packages of Python of some lists.
+packages = @scripts/progress "packages of Python" --of "$$(cat $1 | grep -c ==)" '^(?:Collecting|Requirement already)' \
+	$(BIN)/pip install --require-hashes --no-deps $(patsubst %,-r %,$1)
 # With the few packages that build the kernel and the image, so that this need not wait for the large ones.
 FIRST := annotated-types click jinja2 markupsafe pydantic pydantic-core typing-extensions typing-inspection zstandard
 .venv/.first: requirements.lock
@@ -94,21 +97,22 @@ FIRST := annotated-types click jinja2 markupsafe pydantic pydantic-core typing-e
 	$(PYTHON) -m venv .venv
 	@awk -v first=" $(FIRST) " '/^[a-z]/ { split($$0, name, "=="); wanted = index(first, " " name[1] " ") } wanted' \
 		requirements.lock > .venv/first.lock
-	$(BIN)/pip install --quiet --require-hashes --no-deps -r .venv/first.lock
+	$(call packages,.venv/first.lock)
 	@touch $@
 
 # A stamp, so that nothing is installed twice. `pip install .` would copy; -e lets edits work at once.
 $(VENV): .venv/.first requirements.lock setup.cfg $(PLUGINS:%=%/pyproject.toml)
-	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
-	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e . $(PLUGINS:%=-e ./%)
+	$(call packages,requirements.lock)
+	@$(BIN)/pip install --quiet --no-deps --no-build-isolation -e . $(PLUGINS:%=-e ./%)
 	@touch $@
 
 $(DEVELOPER): $(VENV) requirements-dev.lock
-	$(BIN)/pip install --quiet --require-hashes -r requirements.lock -r requirements-dev.lock
+	$(call packages,requirements.lock requirements-dev.lock)
 	@touch $@
 
 $(ENDPOINT): $(RUST)
 	@scripts/setup endpoints
 	@# Not with the job server of -j3, to which make gives a program no access unless it is a make.
-	cd endpoints && MAKEFLAGS= cargo build --release --locked --quiet
+	@cd endpoints && MAKEFLAGS= CARGO_TERM_PROGRESS_WHEN=always CARGO_TERM_PROGRESS_WIDTH=80 \
+		../scripts/progress endpoints '(\d+)/(\d+)' cargo build --release --locked
 	@sha256sum < $@ | cut -c 1-64 > $@.sha256

@@ -10,6 +10,7 @@ MINUS = "\N{MINUS SIGN}"
 # Lists of values that a sentence may carry before it says "and N more".
 MAX_LISTED = 12
 MAX_DECIMALS = 9
+BAR_WIDTH = 24  # as scripts/progress has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +149,17 @@ def one_line(text: str) -> str:
     """Return text fit for a figure or a table cell: no line ends, no control characters."""
     shown = " ".join(text.split())
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown)
+
+
+def bar(name: str, share: float, what: str) -> str:
+    """Return a line that says how much of something long is done: `share`, at most 1.
+
+    >>> bar("kernel", 0.5, "compiling")
+    'kernel               [############............]  50 % compiling'
+    """
+    filled = int(BAR_WIDTH * min(share, 1.0))
+    drawn = "#" * filled + "." * (BAR_WIDTH - filled)
+    return f"{name:<20} [{drawn}] {int(100 * share):3} % {what}".rstrip()
 
 
 def escape_markdown(text: str) -> str:

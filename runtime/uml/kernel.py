@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from fairc.compiler.files import content
+from fairc.runtime.formatting import bar
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.vm import image, recipe
 
@@ -35,14 +36,18 @@ PARTS = ("kernel", "config", "version", MODULES)
 YOURS = "00-{number:02}-"
 _YOURS = re.compile(r"00-[0-9]+-")
 REPORT_EVERY_S = 5.0
-# How the lines of a build begin (mmdebstrap, build.sh) at which a step does.
+# How the line of a build begins (mmdebstrap, build.sh) with which a step does, how much is done
+# then, and what it does.
 FETCHING = 'I: running --customize-hook in shell: sh -c \'chroot "$1" sh'
 STEPS = (
-    ("I: downloading packages with apt", "fetching a compiler (60 MB)"),
-    ("I: installing remaining packages", "installing it in a separate root"),
-    (FETCHING, "fetching the kernel's source (170 MB)"),
-    ("unpacking", "unpacking the source"),
+    ("I: running apt-get update", 0.0, "asking Debian's mirror"),
+    ("I: downloading packages with apt", 0.02, "fetching a compiler (60 MB)"),
+    ("I: installing remaining packages", 0.08, "installing it in a separate root"),
+    (FETCHING, 0.15, "fetching the kernel's source (170 MB)"),
+    ("unpacking", 0.2, "unpacking the source"),
+    ("applying", 0.28, "configuring"),
 )
+COMPILING, COMPILED = 0.3, 0.95
 
 
 @dataclass(frozen=True)
@@ -234,19 +239,20 @@ def in_debian(
 
 def _follow(lines: IO[bytes], kept: IO[str], progress: Callable[[str], None]) -> None:
     """Keep the build's output, and report its progress."""
-    files, reported_s = 0, time.monotonic()
+    files, reported_s, share = 0, time.monotonic(), -1.0
     for line in io.TextIOWrapper(lines, errors="replace"):
         kept.write(line)
         kept.flush()
         files += line.startswith("  CC ")
-        for number, (sign, what) in enumerate(STEPS, 1):
-            if line.startswith(sign):
-                progress(f"kernel, step {number} of {len(STEPS) + 1}: {what}")
+        for sign, begins, what in STEPS:
+            if line.startswith(sign) and begins > share:
+                share = begins
+                progress(bar("kernel", share, what))
         if time.monotonic() > reported_s + REPORT_EVERY_S and files:
-            share = min(99, 100 * files // source.OBJECTS)
-            progress(
-                f"kernel, last step: compiling, {share} %, {files} of about {source.OBJECTS} files"
-            )
+            part = min(1.0, files / source.OBJECTS)
+            share = COMPILING + part * (COMPILED - COMPILING)
+            said = f"compiling, {files} of about {source.OBJECTS} files"
+            progress(bar("kernel", share, said))
             reported_s = time.monotonic()
 
 

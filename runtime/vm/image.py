@@ -5,6 +5,7 @@ built and cached.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import lzma
 import os
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from fairc.compiler.files import content
+from fairc.runtime.formatting import bar
 from fairc.runtime.host import clean, supervisor
 from fairc.runtime.host.faults import EngineUnavailable, NotBuilt
 
@@ -32,6 +34,16 @@ GRACE_S = 20.0
 BUILD_COMMAND = "fairc image build"
 LOAD_COMMAND = "fairc image load FILE"
 NO_KERNEL = "none"
+# How the line of mmdebstrap begins with which a step does, how much is done then, and what it does.
+STEPS = (
+    ("I: running apt-get update", 0.0, "asking Debian's mirror"),
+    ("I: downloading packages with apt", 0.1, "fetching packages"),
+    ("I: extracting archives", 0.4, "unpacking them"),
+    ("I: installing essential packages", 0.5, "installing the essential ones"),
+    ("I: installing remaining packages", 0.6, "installing the others"),
+    ("I: running --", 0.75, "leaving out what no cell needs"),
+    ("I: creating tarball", 0.9, "packing them"),
+)
 TOOLS = {"mmdebstrap": "mmdebstrap", "genext2fs": "genext2fs"}
 
 
@@ -186,7 +198,7 @@ def build(
     _require_tools(TOOLS)
     with whole_build(folder(variant)) as work:
         make_root(variant, work / "root.tar", progress)
-        progress("making the root file system")
+        progress(bar(f"image {variant.name}", 0.95, "making the root file system"))
         _unpack_boot_files(variant, work / "root.tar", work)
         _make_file_system(variant, work / "root.tar", work / "root.ext2")
         (work / "root.tar").unlink()
@@ -235,8 +247,7 @@ def make_root(
     Raises EngineUnavailable when mmdebstrap is missing or fails.
     """
     _require_tools(["mmdebstrap"])
-    progress("fetching and unpacking Debian packages (20 to 60 s with a near mirror)")
-    _mmdebstrap(variant, tarball, tarball.with_name("build.log"))
+    _mmdebstrap(variant, tarball, tarball.with_name("build.log"), progress)
 
 
 def _require_tools(tools: Iterable[str]) -> None:
@@ -249,7 +260,9 @@ def _require_tools(tools: Iterable[str]) -> None:
         )
 
 
-def _mmdebstrap(variant: recipe.Variant, tarball: Path, log: Path) -> None:
+def _mmdebstrap(
+    variant: recipe.Variant, tarball: Path, log: Path, progress: Callable[[str], None]
+) -> None:
     when = "extract" if variant.bare else "customize"
     command = [
         *("mmdebstrap", "--variant=extract" if variant.bare else "--variant=minbase"),
@@ -265,7 +278,19 @@ def _mmdebstrap(variant: recipe.Variant, tarball: Path, log: Path) -> None:
         "FAIRC_KERNEL_SERIES": recipe.KERNEL_SERIES,
         "LC_ALL": "C",
     }
-    with log.open("wb") as out, building(command, environment, out, out) as process:
+    done = -1.0
+    with (
+        log.open("w") as kept,
+        building(command, environment, subprocess.PIPE, subprocess.STDOUT) as process,
+    ):
+        assert process.stdout is not None
+        for line in io.TextIOWrapper(process.stdout, errors="replace"):
+            kept.write(line)
+            kept.flush()
+            for sign, share, what in STEPS:
+                if line.startswith(sign) and share > done:
+                    done = share
+                    progress(bar(f"image {variant.name}", share, what))
         process.wait()
     if process.returncode:
         errors = [line for line in log.read_text(errors="replace").splitlines() if line[:2] == "E:"]
