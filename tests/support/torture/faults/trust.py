@@ -1,17 +1,16 @@
 """`fairc verify PACK --trust`: packs whose programs mean harm, in the real emulated machine.
 
-What is executed on the host is seen by strace(1): nothing of the pack may be. Canaries lie outside
+What is executed on the host is written down (`torture/executed.py`): nothing of the pack may be. Canaries lie outside
 of the run, ports listen on the loopback, and files of images keep their inode and time.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import random
-import re
 import shutil
 import socket
+import sys
 import tempfile
 from contextlib import ExitStack
 from functools import cache
@@ -20,7 +19,7 @@ from pathlib import Path
 from forgery import Files, read
 
 from fairc.runtime.vm import recipe
-from torture import inspection
+from torture import executed, inspection
 from torture.fault import Problem, Try, fault, require
 from torture.sandbox import Sandbox, preload
 
@@ -128,19 +127,22 @@ def _images() -> dict[str, tuple[int, int, int]]:
 
 def _require_nothing_executed(trace: Path, sandbox: Sandbox) -> None:
     """Raise Problem for what was executed out of the folders of the try, of which nothing may."""
-    lines = re.findall(r'execve(?:at)?\((?:[^",]*, )?"((?:[^"\\]|\\.)*)"', trace.read_text())
-    python = any(line.endswith(("python", "python3", "python3.11")) for line in lines)
-    require(python, "strace has seen nothing")
-    machine = "qemu-system-x86_64" in {os.path.basename(line) for line in lines}  # noqa: PTH119
-    require(machine, "no machine was started")
-    places = (str(sandbox.folder), "/proc/self/fd", "./", "../", "memfd")
-    strange = [line for line in lines if line.startswith(places) or not line.startswith("/")]
+    lines = [line.split("\t") for line in trace.read_text().splitlines()]
+    ran = {Path(file).name for _, file in lines}
+    require(any(name.startswith("python3") for name in ran), "nothing has been written down")
+    require("qemu-system-x86_64" in ran, "no machine was started")
+    places = (str(sandbox.folder), "/proc/self/fd", "/dev/fd", "/memfd")
+    strange = [
+        words
+        for words in lines
+        if any(word.startswith(places) or not word.startswith("/") for word in words)
+    ]
     require(not strange, f"{strange[:1]} was executed on this machine")
 
 
 def lacking() -> str:
     """Return what this machine lacks."""
-    return lacks("vm") if shutil.which("strace") else "strace"
+    return lacks("vm")
 
 
 @fault("trust.programs", lacking=lacking, weight=0.5, wanted=200)
@@ -148,8 +150,8 @@ def programs(one: Try) -> str:
     """Verify a pack whose endpoints or `cell/` are malicious (they write, connect, fork, fill,
     print, sleep, end, or forge clocks, dates and headers, at boot or in a cell) with `verify
     --trust`, in the real emulated machine: it ends, its answer says what happened and that this
-    installation's cells hold, nothing from the pack is executed on this machine (strace), no
-    canary, no connection, no file of an image written, nothing left.
+    installation's cells hold, nothing from the pack is executed on this machine, no canary,
+    no connection, no file of an image written, nothing left.
     """
     folder, sandbox = one.folder, Sandbox(one.folder, "vm")
     names = [*PAYLOADS, "other endpoints", "endpoints and more"]
@@ -162,9 +164,9 @@ def programs(one: Try) -> str:
         write(files, sandbox.work / "p.zip")
         images = _images()
         trace = sandbox.said / "executed"
-        strace = ["strace", "-f", "-qq", "--seccomp-bpf", "-e", "trace=execve,execveat"]
+        wrap = [sys.executable, executed.__file__, str(trace)]
         with inspection.untouched(folder, sandbox.said, sandbox.state, sandbox.tmp):
-            running = sandbox.start(*VERIFY, wrap=[*strace, "-o", str(trace)])
+            running = sandbox.start(*VERIFY, wrap=wrap)
             ended = running.wait(LIMIT_S).require(0, 1)
         _require_rows(name, ended.status, ended.out)
         sandbox.require_nothing_left()
