@@ -3,8 +3,8 @@
 # are for headers. Not for the programs around the kernel, nor for a file that tells its headers something by a macro.
 for file; do :; done
 case " $* " in
-*" -c -o arch/"* | *" -c -o scripts/"*) exec gcc "$@" ;;
-*" -D__KERNEL__ "*" -c -o "*.c\ ) ;;
+*" -c -o arch/x86/"* | *" -c -o scripts/"*) exec gcc "$@" ;;
+*" -nostdinc "*" -D__KERNEL__ "*" -c -o "*.c\ ) ;;
 *) exec gcc "$@" ;;
 esac
 names=$(awk '/^#[ \t]*define pr_fmt/ { print "#undef pr_fmt"; next } /^#[ \t]*(define|undef)/ { macro = 1 }
