@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import csv
 import errno
+import fnmatch
 import functools
 import hashlib
 import http.server
@@ -408,3 +409,24 @@ def test_the_kernel_is_built_before_the_large_packages_are_there() -> None:
     assert first
     assert import_with(set(first[1].split()), {"image"}) == ""
     assert "halted" in import_with(set(first[1].split()), {"report"})
+
+
+def test_every_file_of_a_package_is_in_the_wheel() -> None:
+    """Of files that are not Python, the wheel has those that `package_data` names."""
+    settings = ConfigParser()
+    settings.read(ROOT / "setup.cfg")
+    packages = set(settings["options"]["packages"].split())
+    named = settings["options.package_data"]
+    command = ["git", "ls-files", "cell", "compiler", "dsl", "fairc", "runtime", "words"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    left_out = []
+    for name in listed.splitlines():
+        path = Path(name) if name.startswith("fairc/") else Path("fairc", name)
+        if path.suffix == ".py" or (ROOT / name).is_symlink():
+            continue
+        package = next(p for p in path.parents if ".".join(p.parts) in packages)
+        patterns = named.get(".".join(package.parts), "").split(", ")
+        inside = str(path.relative_to(package))
+        if not any(fnmatch.fnmatchcase(inside, pattern) for pattern in patterns):
+            left_out.append(name)
+    assert not left_out
