@@ -109,7 +109,9 @@ def _inside(wiring: Wiring, tunnel: Tunnel, way: Sequence[Egress]) -> Iterator[t
 
 
 def _check_readers(wiring: Wiring, path: RoutedPath, report: Report) -> None:
-    """Refuse policers and proxies that would have to read packets inside of a tunnel."""
+    """Refuse policers, proxies and thinning of acknowledgements that would have to read packets
+    inside of a tunnel.
+    """
     for way in (path.data, path.acks):
         hidden = [egress for egress, added in zip(way, headers(way, wiring), strict=True) if added]
         label = tuple(Label(tunnel.span, "it hides what it carries") for tunnel in path.tunnels)
@@ -122,6 +124,15 @@ def _check_readers(wiring: Wiring, path: RoutedPath, report: Report) -> None:
                     policer.span,
                     labels=label,
                     help="police a link in front of the tunnel, or use `token_bucket`",
+                )
+            medium = egress.way.medium
+            if egress.part == "queue" and medium is not None and medium.thin is not None:
+                report.reject(
+                    "thinning-in-tunnel",
+                    "this link thins acknowledgements of TCP, and packets pass it in a tunnel",
+                    egress.way.span,
+                    labels=label,
+                    help="thin them on a link in front of the tunnel, or write `acks = all`",
                 )
         for pep in wiring.network.peps:
             ends = ((pep.gateway, pep.terminal), (pep.terminal, pep.gateway))

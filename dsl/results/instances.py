@@ -470,6 +470,14 @@ class Namer:
 
 def check_sub_values(metric: Entry, rest: Sequence[str], at: Span) -> None:
     """Raise CompileError unless a metric has the values after its name; at: the whole path."""
+    if len(rest) > 1 and rest[0] in metric.values:
+        one, further = f"{metric.name}.{rest[0]}", ".".join(rest[1:])
+        fail(
+            "unknown-value",
+            f"`{one}` is one value, and has none called `{further}`",
+            Span(at.source, at.end - len(further), at.end),
+            help=f"write `{one}`",
+        )
     for part in rest:
         if part not in metric.values or len(rest) > 1:
             near = suggest(part, metric.values)

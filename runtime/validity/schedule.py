@@ -130,12 +130,25 @@ def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
         measurement, flow, there
     )
     expected_s += paths.transmission_s(back, frame_bytes(flow.plan.mtu))
+    expected_s += _held_s(measurement, (*there, *back))
     late_s = float(queue.seconds(queue.entered)[answers].min()) - expected_s
     later_s = (ns * NS - flow.start_s for ns in flow.plan.starts_ns if ns > flow.plan.start_ns)
     next_s = min((RETRY_S, *later_s))
     if paths.loss(there) + paths.loss(back) > 0 and late_s > next_s - LATE_S:
         return 0.0
     return late_s
+
+
+def _held_s(measurement: Measurement, places: Sequence[Place]) -> float:
+    """Return how long radio links may hold a packet back, s: until an aggregate closes, or for a
+    slot, and while it is sent again.
+    """
+    interfaces = [measurement.paths.interfaces[place] for place in places]
+    media = (each.shaper.medium for each in interfaces if each.shaper is not None)
+    repairs = (each.impairment.repair for each in interfaces if each.impairment is not None)
+    waits_ns = sum(medium.longest_ns for medium in media if medium is not None)
+    tries_ns = sum(repair.tries * repair.wait_ns for repair in repairs if repair is not None)
+    return (waits_ns + tries_ns) * NS
 
 
 def _handshakes_s(measurement: Measurement, flow: FlowRecord, there: Sequence[Place]) -> float:
@@ -172,6 +185,7 @@ def _late_test(measurement: Measurement, flow: FlowRecord, workload: Iperf3Workl
     if any(paths.interfaces[place].changes for place in (*there, *before)):
         return 0.0
     due_s = (begin_ns(flow.plan) + START_UP_NS) * NS
+    due_s += _held_s(measurement, (*there, *before))
     late_s = float(queue.seconds(packets)[mine].min()) - due_s
     late_s -= paths.delay_s(there) + paths.delay_s(before)
     late_s -= paths.transmission_s(there, OPENING_BYTES) + paths.transmission_s(

@@ -43,7 +43,8 @@ experiment radio {
     link thinned -- o { rate = 1Gbit/s }
     link o -> r { rate = 10Mbit/s  acks = thin(4) }
     link r -> o { rate = 20Mbit/s  delay = 5ms  queue = fifo(50pkt) }
-    link plain -> r, single -> r, hold -> r, drawn -> r, slots -> r, uneven -> r { rate = 1Gbit/s  delay = 5ms }
+    link plain -> r, single -> r, hold -> r, drawn -> r, uneven -> r { rate = 1Gbit/s  delay = 5ms }
+    link slots -> r    { rate = 20Mbit/s  delay = 5ms  release = batch(every: 15ms) }
     link repaired -> r, passing -> r, varied -> r { rate = 1Gbit/s  delay = 5ms }
   }
   hosts { processing = off }
@@ -114,6 +115,23 @@ def test_slots_are_a_grid_that_begins_with_the_cell(measured: Measurement) -> No
     assert np.abs(apart).max() <= EXACT_NS
     assert 8 * sizes.max() / 20e6 <= 10e-3, "a slot has no more than fits"
     assert 8 * sizes.max() / 20e6 > 8.5e-3
+
+
+def test_acknowledgements_arrive_in_slots(measured: Measurement) -> None:
+    """Their way back has slots of its own: the sender sees them 5 ms after one of these begins, and
+    what fits it has passed.
+    """
+    queue = queue_of(measured, "slots", back=True)
+    begin_ns, sizes, packets = groups(queue, 20_000_000)
+    apart = (begin_ns + 7_500_000) % 15_000_000 - 7_500_000
+    assert len(begin_ns) > 200
+    assert np.abs(apart).max() <= EXACT_NS
+    assert (queue.left.payload_bytes == 0).mean() > 0.99
+    assert packets.max() > 4, "several at once"
+    came_ns = queue.delivered.time_ns - queue.epoch_ns - 5_000_000
+    ends_ns = begin_ns + sizes * 8 * 10**9 // 20_000_000
+    nearest = ends_ns[np.clip(np.searchsorted(ends_ns, came_ns - EXACT_NS), 0, len(ends_ns) - 1)]
+    assert np.abs(came_ns - nearest).max() <= EXACT_NS
 
 
 def test_drawn_times_are_of_their_distributions(measured: Measurement) -> None:
