@@ -7,12 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Generic, NamedTuple, NoReturn, ParamSpec, TypeVar
+from typing import NamedTuple, NoReturn, ParamSpec, TypeVar
 
 from fairc.words.blocks import experiment as keys
 from fairc.words.blocks import hosts as host_keys
 from fairc.words.ccas.own_kernels import KernelWords
-from fairc.words.presets import TOPOLOGIES, preset
+from fairc.words.presets import TOPOLOGIES
 from fairc.words.workloads.requests import check_arrivals
 
 from . import model
@@ -27,6 +27,7 @@ from .core.values import Amended, Applied, Quantity, Symbol, Value
 from .expressions.evaluate import Changes, Scope, evaluate, evaluate_with
 from .expressions.instances import label, scopes
 from .expressions.names import used_names
+from .grid.memo import Memo
 from .grid.sampling import Bindings
 from .grid.sweeps import Grid
 from .model.names import base
@@ -56,9 +57,6 @@ from .traffic.sharing import check_sharing
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-MEMO_LIMIT = 4096
-"""How many results of one part are kept: sweeps vary the last names fastest."""
 
 PAIRS = frozenset({"dumbbell"})
 """Presets in which each flow has hosts of its own."""
@@ -126,9 +124,9 @@ class Builder:
         self._trips = self._memo(self._build_trips, [*topology, *trips, *deciding])
         self._is_sizing = False
 
-    def _memo(self, build: Callable[P, T], nodes: Iterable[syntax.Node]) -> _Memo[P, T]:
+    def _memo(self, build: Callable[P, T], nodes: Iterable[syntax.Node]) -> Memo[P, T]:
         """Return a part that is built once for equal values of the swept names in some nodes."""
-        return _Memo(build, self._depends(nodes))
+        return Memo(build, self._depends(nodes))
 
     def _depends(self, nodes: Iterable[syntax.Node]) -> tuple[str, ...]:
         """Return the swept names that some nodes depend on."""
@@ -391,8 +389,7 @@ class Builder:
         if value.name not in TOPOLOGIES:
             span = value.name_span if isinstance(value, Applied) else value.span
             refuse_unknown("topology", "topology", value.name, self._known(), span)
-        bind(TOPOLOGIES, value, "`topology`")
-        declared = preset(value.name)
+        declared = bind(TOPOLOGIES, value, "`topology`").entry.declaration
         return self.own_network(declared, value, None, changes, value.name in PAIRS)
 
     def _inside(self, value: Symbol | Applied, build: Callable[[], model.Network]) -> model.Network:
@@ -572,28 +569,3 @@ def _with_hosts_of_flows(
     if groups:
         network = expand(network, groups, [f for f in flows if not f.users])
     return network_on_machine(network)
-
-
-class _Memo(Generic[P, T]):
-    """Remembers a part of the scenario for the swept values that it depends on.
-
-    Flows and networks that many configurations share are built once, and the compiler lowers equal
-    networks once.
-    """
-
-    def __init__(self, build: Callable[P, T], names: tuple[str, ...]) -> None:
-        self._build = build
-        self.names = names
-        self._known: dict[tuple[str, ...], T] = {}
-
-    def __call__(self, bound: Bindings, *arguments: P.args, **options: P.kwargs) -> T:
-        """Return the part for a configuration; the arguments follow from its values.
-
-        Raises CompileError.
-        """
-        key = tuple(bound[name].canonical for name in self.names)
-        if key not in self._known:
-            if len(self._known) >= MEMO_LIMIT:
-                self._known.clear()
-            self._known[key] = self._build(*arguments, **options)
-        return self._known[key]

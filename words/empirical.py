@@ -19,7 +19,6 @@ workloads are published so.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -28,7 +27,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import NoReturn
 
-from fairc.dsl.core.attachments import attached
+from fairc.dsl.core.attachments import Contents, attached
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.source import Source, Span
@@ -59,17 +58,15 @@ class Sample:
     points: Points
 
 
-_KNOWN: dict[tuple[str, str, str], Sample] = {}
+_CONTENTS = Contents[Sample]()
 
 
 def sample(name: Text) -> Sample:
     """Return what a file says. Raises CompileError for whatever is wrong, with its place there."""
     data = attached(name, SIZE_LIMIT_BYTES)
-    digest = hashlib.sha256(data).hexdigest()
-    key = name.span.source.name, name.value, digest
-    if key not in _KNOWN:
-        _KNOWN[key] = _File(name, data).read(Input(path=name.value, sha256=digest))
-    return _KNOWN[key]
+    return _CONTENTS.of(
+        name, data, lambda sha256: _File(name, data).read(Input(path=name.value, sha256=sha256))
+    )
 
 
 class _File:

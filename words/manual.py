@@ -11,7 +11,7 @@ from fairc.dsl.core.kinds import Kind, Lists, Quantities
 from fairc.dsl.core.units import UNITS
 
 from .distributions import Random
-from .presets import preset_text
+from .presets import Preset
 from .reference import BLOCKS, WORDS_OF
 from .sizes import Sizes
 from .statements import STATEMENTS
@@ -88,7 +88,7 @@ def _page(entry: Entry, family: str) -> Page:
         tuple(map(_field, entry.parameters)),
         tuple(f"{entry.name}.{value}" for value in entry.values),
         entry.unit,
-        (preset_text(entry.name) or "") if family == "Topologies" else "",
+        entry.text if isinstance(entry, Preset) else "",
     )
 
 

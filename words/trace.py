@@ -8,14 +8,13 @@ section 3).
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, Literal, TypeVar
 
 from fairc.dsl import model
-from fairc.dsl.core.attachments import attached
+from fairc.dsl.core.attachments import Contents, attached
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
 from fairc.dsl.core.entries import Either, Entry, Parameter, Use, bind
 from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_RATE, Kind, Texts, Words
@@ -86,8 +85,8 @@ class Traced(Generic[Q]):
         return self.kind.take(value, use, at)
 
 
-_KNOWN: dict[tuple[str, str, int], model.Trace] = {}
-_RECORDED: dict[tuple[str, str, Reading], model.Recording] = {}
+_TRACES = Contents[model.Trace]()
+_RECORDINGS = Contents[model.Recording]()
 
 
 def load_rate(use: Use[Entry]) -> tuple[model.Trace | model.Recording, Quantity]:
@@ -113,11 +112,12 @@ def load_rate(use: Use[Entry]) -> tuple[model.Trace | model.Recording, Quantity]
                 use.arguments[parameter].span,
                 help="leave it out: the file is a list of times",
             )
-    file = model.Input(path=name.value, sha256=hashlib.sha256(data).hexdigest())
-    key = (name.span.source.name, file.sha256, every_ns)
-    if key not in _KNOWN:
-        _KNOWN[key] = _binned(file, _times_ms(data, name), every_ns, use.span)
-    trace = _KNOWN[key]
+
+    def read(sha256: str) -> model.Trace:
+        file = model.Input(path=name.value, sha256=sha256)
+        return _binned(file, _times_ms(data, name), every_ns, use.span)
+
+    trace = _TRACES.of(name, data, read, every_ns)
     mean = Fraction(sum(trace.chances) * FRAME_BITS * 10**9, trace.period_ns)
     return trace, Quantity(mean, RATE, use.span)
 
@@ -139,11 +139,12 @@ def load_recording(use: Use[Entry], what: str, dimension: Dimension) -> model.Re
     interpolation, end = use[INTERPOLATION], use[END]
     every_ns = None if every is None else every.ns
     reading = Reading(column, dimension, every_ns, interpolation == "linear", end == "repeat")
-    file = model.Input(path=name.value, sha256=hashlib.sha256(data).hexdigest())
-    key = (name.span.source.name, file.sha256, reading)
-    if key not in _RECORDED:
-        _RECORDED[key] = recording(data, file, name, reading, use.span)
-    return _RECORDED[key]
+
+    def read(sha256: str) -> model.Recording:
+        file = model.Input(path=name.value, sha256=sha256)
+        return recording(data, file, name, reading, use.span)
+
+    return _RECORDINGS.of(name, data, read, reading)
 
 
 _EXAMPLES = {RATE: "Mbit/s", TIME: "ms", SHARE: "%"}

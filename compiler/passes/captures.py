@@ -85,10 +85,9 @@ class _Captures:
             name += f".{end.name}"
         if point in ("client", "policer", "sender"):
             name = f"{point}.{end.node}.{end.name}" + (".out" if direction == "out" else "")
-        if name not in self._by_name:
-            self._by_name[name] = plan.Capture(
-                name, end.node, end.name, direction, point, queue.place
-            )
+        self._by_name.setdefault(
+            name, plan.Capture(name, end.node, end.name, direction, point, queue.place)
+        )
 
 
 def _watch_policer(captures: _Captures, wiring: Wiring, traffic: Traffic, egress: Egress) -> None:

@@ -6,7 +6,6 @@ import dataclasses
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, cast
 
 from fairc.cell import links, model, queues, radio, workloads
@@ -152,9 +151,10 @@ class CellWriter:
 KEPT_CONFIGURATIONS = 2000  # as many as `compilation` keeps
 
 
+MODULES_OF_A_CELL = (model, links, queues, radio, workloads)
 MODULES = {
     name: module.__name__.rpartition(".")[2]
-    for module in (model, links, queues, radio, workloads)
+    for module in MODULES_OF_A_CELL
     for name, kind in vars(module).items()
     if getattr(kind, "__module__", "") == module.__name__
 }
@@ -228,7 +228,7 @@ def _arguments(value: object) -> list[tuple[str, Any]]:
     kind: type = type(value)
     positional = POSITIONAL.get(kind.__name__, 0)
     found = []
-    for number, (name, may_be_empty, default) in enumerate(_fields(kind)):
+    for number, (name, may_be_empty, default) in enumerate(_FIELDS[kind]):
         given = getattr(value, name)
         if not given if may_be_empty else type(given) is type(default) and given == default:
             positional = min(positional, number)  # from here on by name
@@ -237,7 +237,6 @@ def _arguments(value: object) -> list[tuple[str, Any]]:
     return found
 
 
-@cache
 def _fields(kind: type) -> tuple[tuple[str, bool, object], ...]:
     """Return (name, whether its default is empty, the default) of the fields of a dataclass."""
     ordered = sorted(dataclasses.fields(kind), key=lambda field: field.kw_only is True)
@@ -250,3 +249,11 @@ def _fields(kind: type) -> tuple[tuple[str, bool, object], ...]:
         for field in ordered
         if field.name not in ORIGIN
     )
+
+
+_FIELDS = {
+    kind: _fields(kind)
+    for module in MODULES_OF_A_CELL
+    for kind in vars(module).values()
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind)
+}

@@ -11,7 +11,6 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
@@ -154,7 +153,6 @@ def obstacles(cell: Cell) -> Iterator[Diagnostic]:
         )
 
 
-@lru_cache(maxsize=8)
 def image_name(endpoints: Path) -> str:
     """Return the name of the image that holds these endpoints, and `cell/` as it is."""
     with endpoints.open("rb") as program:

@@ -4,33 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from fairc.compiler.plan import Cell
 
 
-@cache
 def template(name: str) -> Template:
-    """Compile a template once.
+    """Return a template, compiled at its first use.
 
     What it is filled in with goes through `json`, `yaml` or `comment`, or is code, a number or a
     name.
     """
-    environment = Environment(
-        loader=PackageLoader("fairc.compiler.targets"),
-        undefined=StrictUndefined,
-        line_statement_prefix="#%",
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
-    environment.filters["json"] = json.dumps
-    environment.filters["yaml"] = quoted
-    environment.filters["comment"] = comment
-    return environment.get_template(name)
+    return _ENVIRONMENT.get_template(name)
 
 
 def quoted(text: object) -> str:
@@ -54,3 +40,16 @@ def header(cell: Cell) -> Iterator[str]:
     for name, value in cell.bindings.items():
         yield f"  {name} = {value}"
     yield f"repetition     {cell.repetition}, seed {cell.seed}"
+
+
+_ENVIRONMENT = Environment(
+    loader=PackageLoader("fairc.compiler.targets"),
+    undefined=StrictUndefined,
+    line_statement_prefix="#%",
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+    autoescape=False,
+    auto_reload=False,
+)
+_ENVIRONMENT.filters.update(json=json.dumps, yaml=quoted, comment=comment)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from .problems import fail
 from .values import Text
+
+T = TypeVar("T")
 
 
 def inside(text: str, folder: Path, root: Path) -> Path | None:
@@ -51,3 +56,22 @@ def attached(name: Text, limit_bytes: int) -> bytes:
         fail("too-large", message, name.span, help="use a smaller file: fewer rows, or fewer parts")
     name.span.source.attached[name.value] = content
     return content
+
+
+class Contents(Generic[T]):
+    """What files say that are read in one way: each is read once, whoever names it."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], T] = {}
+
+    def of(self, name: Text, data: bytes, read: Callable[[str], T], *how: object) -> T:
+        """Return what a file says.
+
+        data: the file, as `attached` returns it. read: reads it; gets its SHA-256, and may raise
+        CompileError. how: what else the result depends on.
+        """
+        sha256 = hashlib.sha256(data).hexdigest()
+        key = name.span.source.name, name.value, sha256, *how
+        if key not in self._known:
+            self._known[key] = read(sha256)
+        return self._known[key]

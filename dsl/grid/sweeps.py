@@ -20,6 +20,7 @@ from fairc.dsl.expressions.names import depending, used_names
 from fairc.dsl.model.requests import Axis
 from fairc.dsl.text import syntax
 
+from .memo import Memo
 from .sampling import Bindings, Point, Sample, shuffled
 
 CELL_LIMIT = 10_000_000
@@ -47,11 +48,6 @@ RESERVED = ("repetition", "load", "time")
 SAMPLE_LIMIT = 1_000_000
 """A sample is drawn from at most this many configurations: each of them is examined."""
 
-KNOWN_LIMIT = 10_000
-"""How many outcomes of conditions are remembered: a walk of 9,600 configurations takes 0.04 s,
-without them 0.4 s.
-"""
-
 UNITS_OF_PATHS = frozenset({"pkt", "bdp", "pkt/s"})
 """Units of which a size depends on path and MTU."""
 
@@ -74,6 +70,15 @@ class Group:
     names: tuple[str, ...]
     expression: syntax.Expr
     rows: tuple[Row, ...] | None
+
+
+@dataclass(frozen=True)
+class _Exclude:
+    """An `exclude`: its condition, the names on which that depends, and whether it holds."""
+
+    condition: syntax.Expr
+    names: frozenset[str]
+    holds: Memo[[Bindings], bool]
 
 
 class Grid:
@@ -107,7 +112,6 @@ class Grid:
         self._fixed = Scope({}, fixed, work=self.work, own=own)
         self.repeat = repeat
         self.sample: Sample | None = None
-        self._known: dict[tuple[object, ...], bool] = {}
         self._sizes: SizeUnits | None = None
         self._path: frozenset[str] = frozenset()
         self.groups: list[Group] = []
@@ -122,7 +126,8 @@ class Grid:
             seen.update((word.text, word.span) for word in binding.names)
         gather.finish()
         self._excludes = [
-            (exclude.condition, used_names([exclude.condition], lets)) for exclude in excludes
+            self._exclude(exclude.condition, used_names([exclude.condition], lets))
+            for exclude in excludes
         ]
         self._limit()
 
@@ -133,7 +138,9 @@ class Grid:
         Raises CompileError if an `exclude` then depends on too much.
         """
         self._sizes, self._path = units, names
-        self._excludes = [(condition, self.names_of(condition)) for condition, _ in self._excludes]
+        self._excludes = [
+            self._exclude(each.condition, self.names_of(each.condition)) for each in self._excludes
+        ]
         self._limit()
 
     def names_of(self, condition: syntax.Expr) -> frozenset[str]:
@@ -229,9 +236,9 @@ class Grid:
                 help="sweep fewer values, or split the experiment",
             )
         walked = prod(self._longest(self.groups.index(group)) for group in self._walked())
-        if any("repetition" in names for _, names in self._excludes):
+        if any("repetition" in each.names for each in self._excludes):
             walked *= self.repeat
-        parts = sum(sum(1 for _ in condition.walk()) for condition, _ in self._excludes)
+        parts = sum(sum(1 for _ in each.condition.walk()) for each in self._excludes)
         most = WALK_LIMIT // (10 + parts)
         if walked > max(most, 1):
             what = "an `exclude`" if parts else "a list"
@@ -248,7 +255,7 @@ class Grid:
         """Return the groups on which an `exclude` or another list depends: they cannot be
         multiplied.
         """
-        names = {name for _, used in self._excludes for name in used}
+        names = {name for each in self._excludes for name in each.names}
         dependent = {n for g in self.groups if g.rows is None for n in g.names}
         return self._needed(names | dependent)
 
@@ -355,25 +362,20 @@ class Grid:
         """Return the repetitions of a configuration that no `exclude` drops."""
         everything = range(1, self.repeat + 1)
         each = []
-        for condition, names in self._excludes:
-            if "repetition" in names:
-                each.append(condition)
-            elif self._drops(condition, names, bound):
+        for exclude in self._excludes:
+            if "repetition" in exclude.names:
+                each.append(exclude.condition)
+            elif exclude.holds(bound, bound):
                 return ()
         if not each:
             return tuple(everything)
         return tuple(r for r in everything if not any(self._holds(c, bound, r) for c in each))
 
-    def _drops(self, condition: syntax.Expr, names: frozenset[str], bound: Bindings) -> bool:
-        """Return whether a condition holds for a configuration; evaluated once for equal values of
-        its names.
-        """
-        key = (condition.span.start, *(bound[name].canonical for name in bound if name in names))
-        if key not in self._known:
-            if len(self._known) >= KNOWN_LIMIT:
-                self._known.clear()
-            self._known[key] = truth(evaluate(condition, self.scope(bound)), condition.span)
-        return self._known[key]
+    def _exclude(self, condition: syntax.Expr, names: frozenset[str]) -> _Exclude:
+        def holds(bound: Bindings) -> bool:
+            return truth(evaluate(condition, self.scope(bound)), condition.span)
+
+        return _Exclude(condition, names, Memo(holds, tuple(sorted(names & self._swept))))
 
     def _holds(self, condition: syntax.Expr, bound: Bindings, repetition: int) -> bool:
         number = Quantity(Fraction(repetition), NUMBER, condition.span)
@@ -395,9 +397,9 @@ class Grid:
         """Return the numbers of the `exclude`s that hold for no cell. Walks the grid."""
         waiting = dict(enumerate(self._excludes))
         for bound in self._assignments(self.groups):
-            for index, (condition, names) in list(waiting.items()):
-                several = self.repeat if "repetition" in names else 1
-                if any(self._holds(condition, bound, r) for r in range(1, several + 1)):
+            for index, exclude in list(waiting.items()):
+                several = self.repeat if "repetition" in exclude.names else 1
+                if any(self._holds(exclude.condition, bound, r) for r in range(1, several + 1)):
                     del waiting[index]
             if not waiting:
                 break

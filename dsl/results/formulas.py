@@ -174,27 +174,29 @@ class Formulas:
             raise self._failed[name]
         if name in self._open:
             self._refuse_circle(name)
-        if name not in self._read:
-            if len(self._open) > DEEPEST:
-                fail("too-deep", f"metrics need each other more than {DEEPEST} levels deep", at)
-            draft = Draft(self._nodes[name])
-            self._open.append(name)
-            try:
-                draft.part = self._part(draft.node.value, draft)
-                if draft.part.is_number:
-                    fail(
-                        "metric-form",
-                        f"`{name}` contains no metric",
-                        draft.node.value.span,
-                        help="for a number write `let`",
-                    )
-            except CompileError as error:
-                self._failed[name] = error
-                raise
-            finally:
-                self._open.pop()
-            self._read[name] = draft
-        return self._read[name]
+        return self._read.get(name) or self._draft_anew(name, at)
+
+    def _draft_anew(self, name: str, at: Span) -> Draft:
+        if len(self._open) > DEEPEST:
+            fail("too-deep", f"metrics need each other more than {DEEPEST} levels deep", at)
+        draft = Draft(self._nodes[name])
+        self._open.append(name)
+        try:
+            draft.part = self._part(draft.node.value, draft)
+            if draft.part.is_number:
+                fail(
+                    "metric-form",
+                    f"`{name}` contains no metric",
+                    draft.node.value.span,
+                    help="for a number write `let`",
+                )
+        except CompileError as error:
+            self._failed[name] = error
+            raise
+        finally:
+            self._open.pop()
+        self._read[name] = draft  # after those that it needs
+        return draft
 
     def _refuse_circle(self, name: str) -> NoReturn:
         circle = [*self._open[self._open.index(name) :], name]

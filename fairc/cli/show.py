@@ -14,7 +14,7 @@ from fairc.runtime import engines
 from fairc.runtime.metrics.registry import METRICS
 from fairc.runtime.metrics.rules import RULES, cited
 from fairc.words.manual import KEYS, Field, Page, families
-from fairc.words.presets import preset
+from fairc.words.presets import TOPOLOGIES
 from fairc.words.presets.drawing import drawing
 
 from . import console
@@ -121,7 +121,7 @@ def described(page: Page) -> Iterator[str]:
     be put into a file.
     """
     if page.family == "topologies" and page.text:
-        yield f"# {drawing(preset(page.name))}"
+        yield f"# {drawing(TOPOLOGIES[page.name].declaration)}"
         yield page.text.rstrip("\n")
         return
     yield f"{page.name} ({page.family}): {page.summary}{'' if page.runs else ' (not yet)'}"

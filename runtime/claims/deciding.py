@@ -129,7 +129,7 @@ def decide(
     """
     plan = measured.plan
     pairs, level = _level(plan)
-    values = Values(measured)
+    values = Values(measured, (t for c in plan.claims for u in c.units for t in u.terms))
     gaps = _gaps(measured, missing)
     decided = []
     for number, claim in enumerate(plan.claims):

@@ -13,10 +13,7 @@ from fairc.compiler.plan import Claim, Plan
 from fairc.runtime.repetitions.reading import CellValues, InterimMeasurements
 
 from .deciding import undecided
-from .values import Values
-
-Row = tuple[str, ...]
-"""A configuration, as its value on each axis of the plan in canonical text."""
+from .values import Row, Values
 
 
 class Looks:
@@ -36,7 +33,9 @@ class Looks:
 
         cells: all available ones, each once.
         """
-        return undecided(self._plan, Values(InterimMeasurements(self._plan, cells)), self.claims)
+        terms = (t for c in self.claims for u in c.units for t in u.terms)
+        values = Values(InterimMeasurements(self._plan, cells), terms)
+        return undecided(self._plan, values, self.claims)
 
 
 def _within(claims: Iterable[Claim], rows: set[Row]) -> Iterator[Claim]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from statistics import NormalDist
 
 from scipy.special import bdtr
@@ -86,7 +85,6 @@ def _of_bound(found: Quantity, bound: float, level: float) -> Needed | None:
     return None if start is None else (start, end)
 
 
-@lru_cache(maxsize=4096)
 def _order_statistics(p: float, share: float, level: float) -> int | None:
     """Return the smallest n for which the interval of a quantile passes a bound with probability
     POWER.

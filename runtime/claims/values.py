@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TypeVar
 
@@ -11,6 +11,8 @@ from fairc.runtime.repetitions.reading import Measurements, UnknownName
 from fairc.runtime.repetitions.samples import FLOW, LOAD, Group, samples
 
 T = TypeVar("T")
+Row = tuple[str, ...]
+"""A configuration, as its value on each axis of the plan in canonical text."""
 Place = tuple[str | None, int | None]
 """What a value belongs to within a configuration: its flow, its page load."""
 
@@ -29,19 +31,17 @@ def chosen(term: ClaimTerm, here: Mapping[Place, T]) -> T | str | None:
 
 
 class Values:
-    """Values of terms, read once per metric; one that is larger than any that was observed is
+    """Values of some terms; one that is larger than any that was observed is
     infinite.
     """
 
-    def __init__(self, measured: Measurements) -> None:
-        self._measured = measured
-        self._known: dict[str, dict[tuple[str, ...], dict[Place, Group]]] = {}
+    def __init__(self, measured: Measurements, terms: Iterable[ClaimTerm]) -> None:
+        """Read them. Raises TableError when the tables cannot be read."""
+        metrics = {term.metric for term in terms}
+        self._of_metric = {metric: _by_cells(measured, metric) for metric in metrics}
 
     def of(self, term: ClaimTerm) -> dict[int, float] | str:
-        """Return the values of a term by repetition, or the reason why there are none.
-
-        Raises TableError when the tables cannot be read.
-        """
+        """Return the values of a term by repetition, or the reason why there are none."""
         group = self._group(term)
         if group is None:
             return "not measured in this configuration"
@@ -53,20 +53,20 @@ class Values:
         return group.by_repetition
 
     def remark(self, term: ClaimTerm) -> str:
-        """Say what the values of a term leave out; empty if nothing. Raises TableError."""
+        """Say what the values of a term leave out; empty if nothing."""
         group = self._group(term)
         return group.remark(term.metric) if isinstance(group, Group) else ""
 
     def _group(self, term: ClaimTerm) -> Group | str | None:
-        return chosen(term, self._of_metric(term.metric).get(term.cells, {}))
+        return chosen(term, self._of_metric[term.metric].get(term.cells, {}))
 
-    def _of_metric(self, metric: str) -> Mapping[tuple[str, ...], Mapping[Place, Group]]:
-        if metric not in self._known:
-            axes = self._measured.axes
-            found = self._known[metric] = {}
-            with suppress(UnknownName):
-                for s in samples(self._measured, metric, (*axes, FLOW, LOAD)).groups:
-                    load = s.by[LOAD]
-                    place = s.by[FLOW], None if load is None else int(load)
-                    found.setdefault(tuple(str(s.by[name]) for name in axes), {})[place] = s
-        return self._known[metric]
+
+def _by_cells(measured: Measurements, metric: str) -> Mapping[Row, Mapping[Place, Group]]:
+    found: dict[Row, dict[Place, Group]] = {}
+    with suppress(UnknownName):
+        for group in samples(measured, metric, (*measured.axes, FLOW, LOAD)).groups:
+            load = group.by[LOAD]
+            place = group.by[FLOW], None if load is None else int(load)
+            row = tuple(str(group.by[name]) for name in measured.axes)
+            found.setdefault(row, {})[place] = group
+    return found

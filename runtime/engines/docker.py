@@ -70,10 +70,9 @@ class DockerEngine:
                 (f"the image `{names[0]}` is code, and has not been allowed",),
                 "`fairc run --engine docker --allow-image` runs it",
             )
-        for name in names:
-            if name not in self._images:
-                self._images[name] = foreign.require(self._client, name)
-                self._versions[f"image {name}"] = self._images[name].id
+        for name in set(names) - self._images.keys():  # what a name means stays for the whole run
+            self._images[name] = foreign.require(self._client, name)
+            self._versions[f"image {name}"] = self._images[name].id
         digests = [self._images[name].id for name in names]
         return hashlib.sha256(" ".join([self._identity, *digests]).encode()).hexdigest()
 

@@ -63,8 +63,6 @@ class UmlEngine:
         self._identities: dict[tuple[str, int | None, str], str] = {}
         self._own: dict[str, kernel.Kernel] = {}  # by the hash of the program
         self._own_versions: dict[str, str] = {}
-        # By the hash of the kernel's program, name, file's name and source.
-        self._compiled: dict[tuple[str, str, str, str], modules.Module] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._cores = guest_job.Cores()
@@ -115,12 +113,8 @@ class UmlEngine:
         found = {}
         with self._lock:
             for name, module in wanted.items():
-                key = booted.sha256, name, module.file, module.source
-                if key not in self._compiled:
-                    self._progress(f"compiling {module.file}")
-                    root = image.require(recipe.UML)
-                    self._compiled[key] = modules.compiled(booted, root, name, module)
-                found[name] = self._compiled[key]
+                root = image.require(recipe.UML)
+                found[name] = modules.compiled(booted, root, name, module, self._progress)
                 self._own_versions[f"module {name}"] = found[name].sha256
                 self._own_versions["module compiler"] = modules.compiler(booted)
         return found

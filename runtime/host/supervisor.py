@@ -15,7 +15,6 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -153,7 +152,6 @@ class Group:
                 process.kill()
 
 
-@cache
 def mark() -> str:
     """Return the mark that this run writes into the environment of all it starts:
     `PID:START:NAMESPACE`.

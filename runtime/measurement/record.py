@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,7 @@ from .tunnels import EndRecord
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+T = TypeVar("T")
 SLOT_S = 0.1
 
 
@@ -324,7 +326,7 @@ class Measurement:
         """Return the same cell, of which metrics see a window alone."""
         seen = replace(self, window=window)
         # What was computed for the whole cell holds for each of its windows.
-        for name in ("paths", "memo", "data_paths"):
+        for name in ("paths", "_known", "data_paths"):
             seen.__dict__[name] = getattr(self, name)
         return seen
 
@@ -333,12 +335,7 @@ class Measurement:
 
         Raises ArtefactError for a capture that cannot be read.
         """
-        key = "round trips", flow.name, path
-        if key not in self.memo:
-            self.memo[key] = self._round_trips(flow, path)
-        found = self.memo[key]
-        assert isinstance(found, RoundTrips)
-        return found
+        return self.once(("round trips", flow.name, path), lambda: self._round_trips(flow, path))
 
     def at_sender(self, flow: FlowRecord) -> tuple[Packets, Packets] | str:
         """Return the packets with data that a flow's sender transmitted, and the ACKs that it
@@ -421,11 +418,17 @@ class Measurement:
         """The network as packets find their way through it."""
         return Paths(self.cell)
 
-    @cached_property
-    def memo(self) -> dict[object, object]:
-        """Results that readers have computed for this cell and will need again, each under its own
-        key.
+    def once(self, key: object, compute: Callable[[], T]) -> T:
+        """Return what a reader of this cell computes, at the first call with its key.
+
+        key: the reader's own; always with results of one type.
         """
+        if key not in self._known:
+            self._known[key] = compute()
+        return cast(T, self._known[key])
+
+    @cached_property
+    def _known(self) -> dict[object, object]:
         return {}
 
     @property

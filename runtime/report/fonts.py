@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,10 +31,13 @@ def without_layout() -> Iterator[None]:
     post: Any = ttLib.getTableClass("post")
     load_font, decode = subset.load_font, post.decode_format_2_0
     known: dict[tuple[bytes, int], tuple[list[str], list[str], dict[str, str]]] = {}
+    stripped: dict[tuple[str, int], bytes] = {}
 
     def load(path: Path, options: Options, *arguments: Any, **keywords: Any) -> TTFont:
-        stripped = io.BytesIO(_stripped(str(path), options.font_number))
-        loaded: TTFont = load_font(stripped, options, *arguments, **keywords)
+        font = str(path), options.font_number
+        if font not in stripped:
+            stripped[font] = _stripped(*font)
+        loaded: TTFont = load_font(io.BytesIO(stripped[font]), options, *arguments, **keywords)
         return loaded
 
     def decode_once(table: Any, data: bytes, font: TTFont) -> None:
@@ -53,7 +55,6 @@ def without_layout() -> Iterator[None]:
         subset.load_font, post.decode_format_2_0 = load_font, decode
 
 
-@cache
 def _stripped(path: str, number: int) -> bytes:
     """Return a font file's bytes without its layout tables."""
     from fontTools.ttLib import TTFont

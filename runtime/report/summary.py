@@ -51,7 +51,6 @@ class Results:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self._summaries: dict[tuple[Measure, str], Summary] = {}
 
     @cached_property
     def _values(self) -> dict[Measure, dict[str, Value]]:
@@ -174,12 +173,16 @@ class Results:
         return None if found is None else found.number
 
     def summary(self, measure: Measure, configuration: Configuration) -> Summary:
-        """Summarise the cells that count; those without a value are left out of n."""
-        key = (measure, configuration.id)
-        if key not in self._summaries:
-            values = tuple(size for _, size in self.sizes(measure, configuration))
-            self._summaries[key] = summarise(values, self.run.repeated)
-        return self._summaries[key]
+        """Return the summary of the cells that count; those without a value are left out of n."""
+        return self._summaries[measure, configuration.id]
+
+    @cached_property
+    def _summaries(self) -> dict[tuple[Measure, str], Summary]:
+        return {
+            (m, c.id): summarise(tuple(size for _, size in self.sizes(m, c)), self.run.repeated)
+            for m in self.measures
+            for c in self.run.configurations
+        }
 
     def representative(self, configuration: Configuration) -> tuple[Outcome, str] | None:
         """Return the repetition that a single time series shows, and why it was chosen.

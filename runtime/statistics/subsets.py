@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
+
+import numpy as np
 
 from .estimates import CONFIDENCE
 
 
-@cache
 def drawn_ranks(n: int, k: int, q: float) -> tuple[int, int]:
     """Return the ranks (from 1) of n values between which the q-quantile of k of them lies.
 
@@ -29,9 +29,10 @@ def drawn_ranks(n: int, k: int, q: float) -> tuple[int, int]:
     above = min(rank + (place > rank - 1), k)
     tail = (1 - CONFIDENCE) / 2
     # P(r-th of the drawn <= m-th of all) = P(H >= r), which grows with m.
-    low = next(m for m in range(rank, n + 1) if hypergeom.sf(rank - 1, n, m, k) > tail)
-    high = next(m for m in range(low, n + 1) if hypergeom.sf(above - 1, n, m, k) >= 1 - tail)
-    return low, high
+    ranks = np.arange(rank, n + 1)
+    low = rank + int(np.argmax(hypergeom.sf(rank - 1, n, ranks, k) > tail))
+    reached = hypergeom.sf(above - 1, n, ranks, k) >= 1 - tail
+    return low, max(low, rank + int(np.argmax(reached)))
 
 
 def enough(values: Sequence[float], q: float, within: float, most: int) -> int | None:

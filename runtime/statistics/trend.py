@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,9 +52,11 @@ def page(blocks: Sequence[Sequence[float]]) -> Trend:
     found = sum(int(levels @ ranks) for ranks in doubled)  # 2 L
     tau = math.fsum(_tau(block) for block in blocks) / n
     if k <= EXACT_LEVELS:
+        orders = [tuple(sorted(ranks.tolist())) for ranks in doubled]
+        of_block = {order: _of_block(order) for order in set(orders)}  # few: they differ by ties
         chances = np.ones(1)
-        for ranks in doubled:
-            chances = np.convolve(chances, _of_block(tuple(sorted(ranks.tolist()))))
+        for order in orders:
+            chances = np.convolve(chances, of_block[order])
         return Trend(_tail(chances, found), tau, exact=True)
     mean = n * k * (k + 1) ** 2 / 2
     of_levels = float(np.var(levels, ddof=1))
@@ -105,7 +106,6 @@ def _tau(values: Sequence[float]) -> float:
     return (int(up.sum()) - int(down.sum())) / len(later)
 
 
-@lru_cache(maxsize=64)
 def _of_block(ranks: tuple[int, ...]) -> Floats:
     """Return the chances of the sum of (level x rank), from 0 on, where all orders are alike.
 
@@ -124,7 +124,6 @@ def _of_block(ranks: tuple[int, ...]) -> Floats:
     return np.asarray(ways[-1] / math.factorial(k), np.float64)
 
 
-@lru_cache(maxsize=256)
 def _of_pair(n: int, m: int) -> Floats:
     """Return the chances of the Mann-Whitney statistic of n and m values of one distribution."""
     sums = subset_sums(np.arange(1, n + m + 1), n)

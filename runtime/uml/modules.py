@@ -15,7 +15,7 @@ import re
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,11 +70,17 @@ def compiler(kernel: Kernel) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def compiled(kernel: Kernel, root: Image, name: str, wanted: KernelModule) -> Module:
+def compiled(
+    kernel: Kernel,
+    root: Image,
+    name: str,
+    wanted: KernelModule,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Module:
     """Return a module that registers its CCA as `name`, from the cache or compiled now.
 
-    root: the image whose busybox compiles. Raises CompileError for what the compiler refuses, with
-    its place in the user's file, and EngineUnavailable.
+    root: the image whose busybox compiles. progress: is told that it does. Raises CompileError for
+    what the compiler refuses, with its place in the user's file, and EngineUnavailable.
     """
     if not (kernel.folder / MODULES).is_file():
         raise EngineUnavailable(
@@ -84,6 +90,7 @@ def compiled(kernel: Kernel, root: Image, name: str, wanted: KernelModule) -> Mo
     place = recipe.cache_directory() / FOLDER / f"{_key(kernel, name, wanted)}.ko"
     if (found := _kept(place)) is not None:
         return Module(found)
+    progress(f"compiling {wanted.file}")
     source = zlib.decompress(base64.b64decode(wanted.source)).decode()
     answer = _compile(kernel, root, name, wanted, source)
     if OBJECT not in answer:

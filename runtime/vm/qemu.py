@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +114,6 @@ def _escape(path: Path) -> str:
     return str(path).replace(",", ",,")
 
 
-@cache
 def version() -> str:
     """Return QEMU's version; raise EngineUnavailable when it is not installed, or knows no
     `SANDBOX`.

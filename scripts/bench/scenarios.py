@@ -64,13 +64,13 @@ HEADER = (
 
 def scenarios(uml: UmlEngine, vm: VmEngine) -> Iterator[str]:
     """Measure every scenario; yield one row of the table for each."""
-    mininet = _mininet()
+    mininet, compiled = _mininet(), simulator.program()
     for what, rate, seconds, count, target, emulated in TABLE:
         rest = f"duration = {seconds}s"
         cell = only_cell(CELL.format(rate=f"{rate}Mbit/s", workload="bulk", rest=rest))
         mine = statistics.median(cpu_s(uml, cell) for _ in range(count))
         slow = f"{cpu_s(vm, cell):.1f}" if emulated else "not possible"
-        other = simulator.cpu_s(rate, seconds)
+        other = simulator.cpu_s(compiled, rate, seconds) if compiled else None
         real = _real(mininet, rate, seconds)
         last = ("not installed", "") if other is None else (f"{other:.2f}", f"{other / mine:.1f}")
         yield f"| {what} | {mine:.2f} | {target:g} | {slow} | {real} | {last[0]} | {last[1]} |"

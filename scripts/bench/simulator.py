@@ -11,14 +11,12 @@ import resource
 import shutil
 import subprocess
 import tempfile
-from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).parent / "ns3" / "bottleneck.cc"
 PACKAGES = ("ns3-applications", "ns3-internet", "ns3-point-to-point", "ns3-traffic-control")
 
 
-@cache
 def program() -> Path | None:
     """Compile the scenario; return its program, or None without ns-3 on this machine."""
     if shutil.which("g++") is None or shutil.which("pkg-config") is None:
@@ -33,14 +31,11 @@ def program() -> Path | None:
     return path
 
 
-def cpu_s(rate_mbps: int, seconds: int) -> float | None:
-    """Run two flows over a bottleneck in ns-3; return the CPU time, s, or None without ns-3."""
-    found = program()
-    if found is None:
-        return None
+def cpu_s(program: Path, rate_mbps: int, seconds: int) -> float:
+    """Run two flows over a bottleneck in ns-3; return the CPU time, s."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with tempfile.TemporaryDirectory() as folder:
-        command = [found, str(rate_mbps), str(seconds), "1"]
+        command = [program, str(rate_mbps), str(seconds), "1"]
         subprocess.run(command, cwd=folder, check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -9,7 +9,7 @@ import pytest
 from fairc.cli.show import pages
 from fairc.dsl.core.source import Source
 from fairc.dsl.text.parser import parse
-from fairc.words.presets import preset_text
+from fairc.words.presets import TOPOLOGIES
 from fairc.words.statements import STATEMENTS, Statement
 
 from .conftest import Fairc
@@ -33,7 +33,7 @@ def test_families_are_listed(fairc: Fairc) -> None:
 @pytest.mark.parametrize("name", ["bottleneck", "dumbbell", "geo", "4g"])
 def test_a_preset_is_its_text(fairc: Fairc, name: str) -> None:
     drawn, _, text = fairc("show", name).out.partition("\n")
-    assert text == preset_text(name)
+    assert text == TOPOLOGIES[name].text
     assert drawn.startswith("# server -- ") and "client" in drawn
 
 

@@ -120,7 +120,7 @@ def test_a_table_has_the_remark_of_a_mean_within_cells(tmp_path: Path) -> None:
     assert f"remark: {remark}" in list(as_text(found))
     assert remark in list(as_csv(found))[1]
     term = ClaimTerm(statistic="median", metric="fct.mean", cells=("0%", "x"), flow="a", factor=1)
-    assert Values(of(tmp_path, AXES)).remark(term) == remark
+    assert Values(of(tmp_path, AXES), [term]).remark(term) == remark
 
 
 def test_what_has_an_order_counts_infinite_values() -> None:

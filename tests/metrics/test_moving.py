@@ -108,4 +108,4 @@ def test_tables_and_claims_say_so(tmp_path: Path) -> None:
     measured = of(tmp_path, AXES)
     assert [row["remark"] for row in summarise(measured, "goodput")] == [remark, remark]
     term = ClaimTerm(statistic="median", metric="goodput", cells=("0%", "x"), flow="a", factor=1)
-    assert Values(measured).remark(term) == remark
+    assert Values(measured, [term]).remark(term) == remark

@@ -6,7 +6,6 @@ Only numbers, types and what requested what are used, neither names nor content.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from urllib.parse import urlsplit
 
 from fairc.cell.workloads import PageObject
 from fairc.dsl import model
-from fairc.dsl.core.attachments import attached
+from fairc.dsl.core.attachments import Contents, attached
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.source import Source, Span
@@ -40,7 +39,7 @@ WEB = frozenset({"http", "https"})
 INLINE = frozenset({"data", "blob", "about", "chrome-extension", "moz-extension", "ws", "wss"})
 """Schemes of what a page contains without an HTTP request, or gets from the browser itself."""
 
-_KNOWN: dict[tuple[str, str], model.Page] = {}
+_CONTENTS = Contents[model.Page]()
 
 
 @dataclass(frozen=True)
@@ -69,19 +68,20 @@ def recorded(name: Text) -> model.Page:
     breaks off, or the number of the faulty entry), for one with local files, or without a document.
     """
     data = attached(name, SIZE_LIMIT_BYTES)
-    file = model.Input(path=name.value, sha256=hashlib.sha256(data).hexdigest())
-    key = (str(name.span), file.sha256)
-    if key not in _KNOWN:
-        try:
-            _KNOWN[key] = replace(_page(_entries(data, name), name.span), file=file)
-        except _BadRecording as problem:
-            fail(
-                "bad-har",
-                f"`{name.value}`: {problem}",
-                name.span,
-                help="record the page again: in a browser's network panel, `Save all as HAR`",
-            )
-    return _KNOWN[key]
+
+    def read(sha256: str) -> model.Page:
+        file = model.Input(path=name.value, sha256=sha256)
+        return replace(_page(_entries(data, name), name.span), file=file)
+
+    try:
+        return _CONTENTS.of(name, data, read, str(name.span))
+    except _BadRecording as problem:
+        fail(
+            "bad-har",
+            f"`{name.value}`: {problem}",
+            name.span,
+            help="record the page again: in a browser's network panel, `Save all as HAR`",
+        )
 
 
 def _entries(data: bytes, name: Text) -> Sequence[object]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import resources
 from typing import Any
 
@@ -45,7 +46,29 @@ _ALIAS = re.compile(r"^# .*`(\w+)` is the same", re.MULTILINE)
 _PARAMETER = re.compile(r"^  (\w+) *= (.+),  # ([\w ]+): (.+)$", re.MULTILINE)
 
 
-def _entries() -> Iterator[Entry]:
+@dataclass(frozen=True)
+class Preset(Entry):
+    """A topology that ships with fairc.
+
+    declares: the name of the topology in its file. text: the file.
+    """
+
+    declares: str = ""
+    text: str = ""
+
+    @cached_property
+    def declaration(self) -> syntax.Topology:
+        """What its file declares."""
+        source = Source(f"<preset {self.declares}>", self.text)
+        (found,) = (
+            declaration
+            for declaration in parse(source).declarations
+            if isinstance(declaration, syntax.Topology) and declaration.name.text == self.declares
+        )
+        return found
+
+
+def _presets() -> Iterator[Preset]:
     files = (
         file
         for file in resources.files("fairc.words.presets").iterdir()
@@ -59,32 +82,10 @@ def _entries() -> Iterator[Entry]:
             Parameter[Any](key, KINDS[kind], meaning, otherwise=default)
             for key, default, kind, meaning in _PARAMETER.findall(text)
         )
-        yield Entry(name, summary[1], parameters, runs=True)
+        preset = Preset(name, summary[1], parameters, runs=True, declares=name, text=text)
+        yield preset
         if alias:
-            _FILES[alias[1]] = name
-            yield Entry(alias[1], f"The same as `{name}`", parameters, runs=True)
+            yield replace(preset, name=alias[1], summary=f"The same as `{name}`")
 
 
-_FILES: dict[str, str] = {}
-"""Alias of a preset -> the name of its file."""
-
-TOPOLOGIES: Registry[Entry] = Registry("topology", "topology", _entries())
-
-
-@cache
-def preset(name: str) -> syntax.Topology:
-    """Return the declaration of a preset. Raises KeyError for an unknown name."""
-    file = _FILES.get(name, name)
-    text = preset_text(name)
-    if text is None:
-        raise KeyError(name)
-    for declaration in parse(Source(f"<preset {file}>", text)).declarations:
-        if isinstance(declaration, syntax.Topology) and declaration.name.text == file:
-            return declaration
-    raise AssertionError(f"the preset file {file}.fexp declares no topology of that name")
-
-
-def preset_text(name: str) -> str | None:
-    """Return the text of a preset's file, or None if there is none."""
-    file = resources.files("fairc.words.presets").joinpath(f"{_FILES.get(name, name)}.fexp")
-    return file.read_text(encoding="utf-8") if file.is_file() else None
+TOPOLOGIES: Registry[Preset] = Registry("topology", "topology", _presets())

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -82,7 +83,6 @@ class Chain:
         self._source = source[taken]
         self._target = place[target[taken]]
         self._weight = weight[taken]
-        self._known: dict[float, Point] = {}
 
     @cached_property
     def stationary(self) -> Floats:
@@ -95,21 +95,24 @@ class Chain:
     @property
     def mean(self) -> float:
         """The mean window, packets."""
-        return self.at(0.0).alpha
+        return self.middle.alpha
+
+    @cached_property
+    def middle(self) -> Point:
+        """The point at the mean window."""
+        return self.at(0.0)
 
     def at(self, q: float) -> Point:
         """Return the point of the spectrum with slope q.
 
         Raises FloatingPointError if it is too steep.
         """
-        if q not in self._known:
-            left, right, growth = self._perron(q)
-            mass = left * right
-            alpha = float(self._states @ mass / mass.sum())
-            # Rounding must not make f positive, or lift it off its zero at the mean.
-            f = min(0.0, growth - q * alpha) if q else 0.0
-            self._known[q] = Point(q, growth, alpha, f)
-        return self._known[q]
+        left, right, growth = self._perron(q)
+        mass = left * right
+        alpha = float(self._states @ mass / mass.sum())
+        # Rounding must not make f positive, or lift it off its zero at the mean.
+        f = min(0.0, growth - q * alpha) if q else 0.0
+        return Point(q, growth, alpha, f)
 
     def of(self, alpha: float) -> Point:
         """Return the point at a mean window, packets.
@@ -117,7 +120,7 @@ class Chain:
         Raises ValueError for one that the chain reaches with no probability that a double can hold.
         """
         if alpha == self.mean:
-            return self.at(0.0)
+            return self.middle
         side = 1.0 if alpha > self.mean else -1.0
         found = self._towards(side, lambda point: side * (point.alpha - alpha))
         if found is None:
@@ -146,40 +149,40 @@ class Chain:
         found = self._towards(side, lambda point: level - point.f)
         return self._farthest(side) if found is None else found
 
-    def _steps(self, side: float) -> list[float]:
-        """Return the slopes at which to look for a bracket, growing from almost zero."""
-        first = 1e-3 / float(self._states[-1]) ** 2
-        return [side * first * 2.0**n for n in range(60)]
+    @cached_property
+    def _sides(self) -> dict[float, list[Point]]:
+        """The points of each side between which to look for others, from the middle outwards, as
+        far as a double can hold them.
+        """
+        first, sides = 1e-3 / float(self._states[-1]) ** 2, {}
+        for side in (-1.0, 1.0):
+            points = sides[side] = [self.middle]
+            with suppress(FloatingPointError):
+                for n in range(60):
+                    points.append(self.at(side * first * 2.0**n))
+        return sides
 
     def _towards(self, side: float, beyond: Callable[[Point], float]) -> Point | None:
         """Return the point towards one side at which `beyond` rises to zero, or None."""
         from scipy.optimize import brentq
 
-        last = 0.0
-        if beyond(self.at(0.0)) >= 0:
-            return self.at(0.0)
-        for q in self._steps(side):
-            try:
-                there = beyond(self.at(q))
-            except FloatingPointError:
-                return None
-            if there >= 0:
+        last = self.middle
+        if beyond(last) >= 0:
+            return last
+        for point in self._sides[side]:
+            if beyond(point) >= 0:
                 find: Any = brentq  # its stubs accept only numpy's numbers
                 return self.at(
-                    float(find(lambda x: beyond(self.at(x)), last, q, xtol=1e-15, rtol=1e-12))
+                    float(
+                        find(lambda x: beyond(self.at(x)), last.q, point.q, xtol=1e-15, rtol=1e-12)
+                    )
                 )
-            last = q
+            last = point
         return None
 
     def _farthest(self, side: float) -> Point:
         """Return the last point on one side that a double can hold."""
-        point = self.at(0.0)
-        for q in self._steps(side):
-            try:
-                point = self.at(q)
-            except FloatingPointError:
-                break
-        return point
+        return self._sides[side][-1]
 
     def _perron(self, q: float) -> tuple[Floats, Floats, float]:
         """Return left and right Perron vectors of A(q), and Lambda(q).

@@ -84,12 +84,9 @@ VALUES = (*OF_MODELS, *OF_FLOW, *OF_SCALE)
 
 def studied(measurement: Measurement, flow: FlowRecord, scales: tuple[int, ...]) -> Study | str:
     """Return the study of a flow, or why there is none; made only once per measurement."""
-    key = ("deviations", flow.name, scales)
-    if key not in measurement.memo:
-        measurement.memo[key] = _study(measurement, flow, scales)
-    found = measurement.memo[key]
-    assert isinstance(found, Study | str)
-    return found
+    return measurement.once(
+        ("deviations", flow.name, scales), lambda: _study(measurement, flow, scales)
+    )
 
 
 def _study(measurement: Measurement, flow: FlowRecord, scales: tuple[int, ...]) -> Study | str:

@@ -380,7 +380,10 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
 def _of_expression(subject: Subject, request: FigureRequest, shown: Expression) -> Query:
     """Return the values of an expression of statistics, by the intervals that decide claims."""
     run = subject.run
-    axes, values = [axis.name for axis in run.plan.axes], Values(run.measured)
+    axes, values = (
+        [axis.name for axis in run.plan.axes],
+        Values(run.measured, (t for u in shown.units for t in u.terms)),
+    )
     cells: dict[Names, list[Outcome]] = {}
     for outcome in run.measured.outcomes:
         cells.setdefault(tuple(dict(outcome.bindings)[name] for name in axes), []).append(outcome)

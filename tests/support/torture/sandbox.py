@@ -250,9 +250,6 @@ class Sandbox:
         tempfile.tempdir = None
         os.chdir(self.work)
         sys.argv = ["fairc", *map(str, arguments)]
-        from fairc.runtime.host import supervisor
-
-        supervisor.mark.cache_clear()  # it is this process's
         from fairc.__main__ import main
 
         status: object = 0
