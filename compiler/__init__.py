@@ -4,10 +4,11 @@ In order of control flow:
 
     passes         from one configuration to the parts of a cell
     cells          a configuration through the passes, and a repetition to a cell
+    engines        what each engine lacks, and what a cell costs on it
     engine_choice  what each engine cannot run, and which one runs the plan
     compilation    the plan's header and the stream of cells
     plan           the contract: Plan and Cell; schema: as JSON Schema
-    estimate       time and disk space of a run; costs: of cells on each engine
+    estimate       time and disk space of a run
     targets        what can be emitted
     emission       a folder with the plan and the emitted programs; queue_table: the arguments of
                    `tc`, for the docs

@@ -4,7 +4,7 @@ The plan alone decides, not the machine on which it is compiled, nor `--where`, 
 are missing. So an experiment has one engine wherever it is run, and its header records it. An
 engine itself reports what a machine lacks for it when it prepares to run there.
 
-A word of the language that an engine cannot run is a `Feature` that it is `LACKING`, and what
+A word of the language that an engine cannot run is a `Feature` that it lacks (`engines`), and what
 requires it yields a `Requirement`: nothing else compares names of engines. (No word of the language
 says yet that the hosts' processors matter.)
 """
@@ -20,6 +20,22 @@ from fairc.cell.workloads import IPERF3 as IPERF3_PROGRAM
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 
+from .engines import (
+    AGGREGATES,
+    BPF,
+    BROWSER,
+    IMAGE,
+    IPERF3,
+    MODULE,
+    MPTCP,
+    OWN_KERNEL,
+    PARAMETERS,
+    REPAIR,
+    SYSCALL_COST,
+    THINNING,
+    Feature,
+    profile,
+)
 from .plan import Cell, Flow, Interface, Pep
 
 VIRTUAL_TIME = ("uml", "vm")
@@ -34,94 +50,6 @@ runs as root on this machine's kernel, and what a plug-in does is unknown here.
 
 KERNEL = ("tcp", "web")
 """Transports whose CCA is the kernel's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Feature:
-    """Something that not every engine has.
-
-    what: its name in tables. word: of the language, without which nothing requires it; empty where
-    no single word does. does: what somebody does with it; `{image}` is the image. cannot: what an
-    engine without it cannot do with it. instead: how an experiment runs on such an engine.
-    """
-
-    what: str
-    word: str
-    does: str
-    cannot: str
-    instead: str
-
-
-IPERF3 = Feature(
-    "iperf3",
-    "iperf3",
-    "runs iperf3",
-    "run (its threads wait for a clock that stands still while they compute)",
-    "with `bulk` or `file` in place of `iperf3`",
-)
-BPF = Feature(
-    "CCAs in BPF",
-    "bpf",
-    "uses a BPF congestion controller",
-    "load",
-    "with another CCA in place of `bpf`",
-)
-MODULE = Feature(
-    "CCAs as kernel modules",
-    "module",
-    "has a kernel module as its CCA",
-    "load (only uml compiles it)",
-    "with another CCA in place of `module`",
-)
-IMAGE = Feature(
-    "third-party images", "image", "runs the image `{image}`", "run", "without the image"
-)
-BROWSER = Feature(
-    "loads in a browser",
-    "chromium",
-    "loads pages in a browser",
-    "start",
-    "with `client: plain` in place of a browser",
-)
-PARAMETERS = Feature(
-    "parameters of the kernel's CCAs",
-    "",
-    "sets parameters of its CCA for the whole kernel",
-    "do",
-    "with the kernel's defaults as parameters of its CCAs",
-)
-MPTCP = Feature("Multipath TCP", "mptcp", "runs over MPTCP", "offer", "over `tcp`")
-SYSCALL_COST = Feature(
-    "`syscall_cost`",
-    "syscall_cost",
-    "set `syscall_cost`",
-    "do (computing takes its own time there)",
-    "without `syscall_cost`",
-)
-OWN_KERNEL = Feature(
-    "kernels of one's own",
-    "kernel",
-    "have a kernel of their own",
-    "boot (only its own)",
-    "with `kernel = standard`",
-)
-_PATCHED = "offer (only the kernel of uml can)"
-AGGREGATES = Feature(
-    "aggregates and slots", "batch", "sends in aggregates", _PATCHED, "without `batch`"
-)
-REPAIR = Feature("repaired losses", "arq", "repairs losses", _PATCHED, "without `arq`")
-THINNING = Feature(
-    "thinned acknowledgements", "thin", "thins acknowledgements", _PATCHED, "without `thin`"
-)
-RADIO = (AGGREGATES, REPAIR, THINNING)
-
-LACKING: dict[str, tuple[Feature, ...]] = {
-    "uml": (BPF, IMAGE, IPERF3),
-    "vm": (MODULE, IMAGE, SYSCALL_COST, OWN_KERNEL, *RADIO),
-    "mininet": (MODULE, IMAGE, SYSCALL_COST, MPTCP, OWN_KERNEL, *RADIO),
-    "docker": (BPF, MODULE, BROWSER, PARAMETERS, SYSCALL_COST, MPTCP, OWN_KERNEL, *RADIO),
-}
-"""What engines lack. One that is not named here lacks nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,8 +170,8 @@ def _of_radio(node: str, medium: Medium | None, repairs: bool, line: int) -> Ite
 
 def cannot(engine: str, required: Iterable[Requirement]) -> list[Reason]:
     """Return why an engine cannot do what is required, each reason once."""
-    lacking = LACKING.get(engine, ())
-    return [Reason(engine, each) for each in dict.fromkeys(required) if each.feature in lacking]
+    lacks = profile(engine).lacks
+    return [Reason(engine, each) for each in dict.fromkeys(required) if each.feature in lacks]
 
 
 def may_matter(engine: str | None, mentions: Callable[[str], bool]) -> bool:
@@ -256,7 +184,7 @@ def may_matter(engine: str | None, mentions: Callable[[str], bool]) -> bool:
         looked_at = [CHOICES[0]]
     else:
         looked_at = [*CHOICES[: CHOICES.index(engine) if engine in CHOICES else 0], engine]
-    lacking = (feature for name in looked_at for feature in LACKING.get(name, ()))
+    lacking = (feature for name in looked_at for feature in profile(name).lacks)
     return any(not feature.word or mentions(feature.word) for feature in lacking)
 
 

@@ -8,7 +8,7 @@ from copy import copy
 
 from fairc.cell.frames import segment_bytes
 
-from .costs import Costs, costs_of
+from .engines import Costs, profile
 from .plan import (
     SAMPLE_EVERY_NS,
     Cell,
@@ -45,7 +45,7 @@ class Estimate:
     """
 
     def __init__(self, jobs: int | None = None, engine: str = "vm") -> None:
-        self.costs = costs_of(engine)
+        self.costs = profile(engine).costs
         self.jobs = (jobs or len(os.sched_getaffinity(0))) if self.costs.parallel else 1
         self.cells = 0
         self.virtual_s = 0.0

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from fairc.compiler.engine_choice import LACKING
+from fairc.compiler.engines import profile
 from fairc.compiler.queue_table import queue_table
 from fairc.compiler.targets import TARGETS
 from fairc.words.reference import reference
@@ -62,7 +62,7 @@ def _engines() -> Iterator[str]:
     yield from ("| engine | what it is | what it cannot run |", "|---|---|---|")
     for engine in ENGINES:
         if not engine.hidden:
-            cannot = ", ".join(feature.what for feature in LACKING[engine.name]) or "-"
+            cannot = ", ".join(feature.what for feature in profile(engine.name).lacks) or "-"
             yield f"| `{engine.name}` | {engine.summary} | {cannot} |"
 
 

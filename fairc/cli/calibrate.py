@@ -1,4 +1,4 @@
-"""`fairc calibrate`: how far an engine is from the truth."""
+"""`fairc calibrate`: run a fixed suite on an engine and compare it with theory."""
 
 from __future__ import annotations
 

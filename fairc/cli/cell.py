@@ -1,4 +1,6 @@
-"""`fairc cell`: single cells of a compiled plan, as a cluster runs them."""
+"""`fairc cell`: run single cells of the compiled plan in DIR, and store their results in
+DIR/results.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fairc check`: is a file right? Prints every diagnostic."""
+"""`fairc check`: parse and check experiments; nothing is run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fairc clean`: remove what crashed runs left, and only that."""
+"""`fairc clean`: remove what crashed runs left: processes, namespaces, containers, files."""
 
 from __future__ import annotations
 

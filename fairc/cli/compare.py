@@ -1,4 +1,6 @@
-"""`fairc compare`: two runs, metric by metric."""
+"""`fairc compare`: compare two runs, metric by metric: identical, same, different, undecided or
+missing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fairc compile`: write the plan, and the programs that run it without fairc."""
+"""`fairc compile`: write the plan and the emitted programs; byte-identical each time."""
 
 from __future__ import annotations
 

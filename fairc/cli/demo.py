@@ -1,4 +1,4 @@
-"""`fairc demo`: an example, run, and its report."""
+"""`fairc demo`: write an example into FOLDER [default: fairc-demo], run it and show its report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fairc doctor`: what this machine offers each engine, and what to install."""
+"""`fairc doctor`: show what this machine offers each engine; exit status 3 when none can run."""
 
 from __future__ import annotations
 

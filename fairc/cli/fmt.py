@@ -1,4 +1,4 @@
-"""`fairc fmt`: the canonical layout."""
+"""`fairc fmt`: give experiments their canonical layout; comments and line breaks are kept."""
 
 from __future__ import annotations
 

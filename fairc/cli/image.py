@@ -1,4 +1,4 @@
-"""`fairc image`: what the virtual machine and containers boot or run in."""
+"""`fairc image`: build, describe, save, load or remove an engine's image, or get its sources."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ engine_option = click.option(
 
 @click.group()
 def image() -> None:
-    """Build, describe, save, load or remove the image of an engine, or get its sources."""
+    """Build, describe, save, load or remove an engine's image, or get its sources."""
 
 
 @contextmanager

@@ -1,4 +1,6 @@
-"""`fairc pack`: a run as one file to share."""
+"""`fairc pack`: write RUN as one zip file: spec, plan, lock, results, tables, figures, report,
+programs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fairc plan`: what a run would do, and what it would cost."""
+"""`fairc plan`: show cells, estimated time and disk, and warnings; run nothing."""
 
 from __future__ import annotations
 

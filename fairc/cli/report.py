@@ -1,4 +1,4 @@
-"""`fairc report`: build the report from stored results."""
+"""`fairc report`: build the report of RUN from what is stored; nothing is run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fairc run`: run what is missing, and report."""
+"""`fairc run`: run the missing cells of FILE or of the plan in DIR, and write the report."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def run(
     allow_module: bool,
     strict: bool,
 ) -> int:
-    """Run the missing cells of FILE, or of the compiled plan in DIR, and write the report.
+    """Run the missing cells of FILE or of the plan in DIR, and write the report.
 
     Ctrl-C at any time: finished cells are kept, and the same command resumes.
     """

@@ -1,4 +1,4 @@
-"""`fairc show`: a preset's text, a metric's definition, what a word of the language takes."""
+"""`fairc show`: describe NAME: a preset, a metric, a queue, a CCA, ..."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`fairc table`: one table of a metric."""
+"""`fairc table`: print one table of METRIC (fairness.F, goodput, ...): value, n and 95 % confidence
+interval.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fairc verdict`: what a run says about its claims, and whether its cells are valid."""
+"""`fairc verdict`: decide the claims of a run, and count its valid cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fairc verify`: is everything that is stored what was written, and what follows from it?"""
+"""`fairc verify`: check what is stored, and say what that proves."""
 
 from __future__ import annotations
 

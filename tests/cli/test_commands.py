@@ -14,7 +14,7 @@ from typing import Any
 import click
 import pytest
 
-from fairc.__main__ import COMMANDS
+from fairc.__main__ import ORDER, commands
 from fairc.__main__ import fairc as group
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc_fake.engine import FakeEngine
@@ -35,11 +35,11 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.stderr == "[]\n"
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", ORDER)
 def test_help_lists_what_a_command_says_of_itself(name: str) -> None:
     command = group.get_command(click.Context(group), name)
     assert command is not None and command.name == name
-    assert command.get_short_help_str(1000) == COMMANDS[name]
+    assert command.get_short_help_str(1000) == commands()[name]
 
 
 def test_plan_as_json(fairc: Fairc) -> None:

@@ -10,7 +10,7 @@ import pytest
 from specs import compilation_of, only_cell_of
 
 from fairc.compiler import Cell
-from fairc.compiler.costs import VM
+from fairc.compiler.engines import VM
 from fairc.compiler.estimate import Estimate, length, packets, quic_share
 from fairc.dsl import CompileError
 

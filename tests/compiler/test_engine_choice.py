@@ -10,17 +10,15 @@ import pytest
 from specs import compilation_of, only_cell_of
 
 from fairc.compiler import Cell, Compilation, compile, emit
-from fairc.compiler.costs import COSTS, UML, VM
 from fairc.compiler.engine_choice import (
     CHOICES,
-    IMAGE,
-    LACKING,
     VIRTUAL_TIME,
     Requirement,
     choose,
     of_cell,
     of_scenario,
 )
+from fairc.compiler.engines import IMAGE, PROFILES, UML, VM, profile
 from fairc.compiler.estimate import Estimate
 from fairc.compiler.plan import Plan
 from fairc.compiler.targets.containers import obstacles
@@ -87,7 +85,7 @@ uml alone has is in its kernel, or compiled for it; `syscall_cost` would mean no
 
 def test_no_other_pair_of_words_is_without_an_engine() -> None:
     """A container's image runs in containers alone, whose kernel is the host's."""
-    features = {each for name in VIRTUAL_TIME for each in LACKING[name]} - {IMAGE}
+    features = {each for name in VIRTUAL_TIME for each in profile(name).lacks} - {IMAGE}
     asked = {each.word: Requirement("x", 0, each) for each in features}
     apart = set()
     for one, other in combinations(asked, 2):
@@ -222,7 +220,7 @@ def test_containers_refuse_what_their_engine_cannot(flow: str) -> None:
 
 def test_every_engine_says_what_it_cannot() -> None:
     named = {engine.like or engine.name for engine in ENGINES}
-    assert named == LACKING.keys() == COSTS.keys() >= set(CHOICES)
+    assert named == PROFILES.keys() >= set(CHOICES)
     (cell,) = compiled(OTHERS).cells()
     for engine in ENGINES:
         found = [str(reason) for reason in engine.cannot(cell)]

@@ -11,7 +11,7 @@ import pytest
 from documents import program, proxies
 
 from fairc.compiler import Cell, compile
-from fairc.compiler.costs import VM
+from fairc.compiler.engines import VM
 from fairc.compiler.estimate import Estimate, beside_s, length
 from fairc.compiler.plan import LoadWorkload, PageObject
 from fairc.dsl.model import Distribution, Page, Pep

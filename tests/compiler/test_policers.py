@@ -14,7 +14,7 @@ from specs import compilation_of
 from fairc import dsl
 from fairc.cell.expansion import expand, mac_address
 from fairc.compiler import Cell, compile
-from fairc.compiler.costs import UML
+from fairc.compiler.engines import UML
 from fairc.compiler.estimate import Estimate, length, packets
 from fairc.compiler.plan import Red, cell_json
 from fairc.compiler.targets import containers, mininet

@@ -154,10 +154,69 @@ WORKLOAD = '''"""`parcel`: a file of 50 kB."""
 
 from __future__ import annotations
 
-from .file import File
+from dataclasses import dataclass
+
+from fairc.cell.workloads import ParcelWorkload
+from fairc.dsl.model import Workload
+
 from .workload import WorkloadEntry
 
-PARCEL = WorkloadEntry(name="parcel", summary="50 kB", parameters=(), build=lambda use: File(50_000))
+
+@dataclass(frozen=True)
+class Parcel(Workload):
+    """The workload `parcel`."""
+
+    kind = "parcel"
+
+    def lower(self, flow, path, seed, shared):
+        """Return its part of the plan."""
+        return ParcelWorkload()
+
+
+WORKLOAD = WorkloadEntry(
+    name="parcel", summary="50 kB", parameters=(), build=lambda use: Parcel()
+)
+'''
+PLANNED = """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParcelWorkload(Transfer):
+    greedy = True
+    kind: Literal["parcel"] = "parcel"
+
+    def plain(self) -> dict[str, Any]:
+        return {"kind": "file", "bytes": 50_000}
+
+    def total_bytes(self, connections: int) -> int:
+        return 50_000 * connections
+
+
+Workload = (
+"""
+ENGINE = '''"""`copied`: the kernel of `uml`, by another name."""
+
+from __future__ import annotations
+
+from .uml import UmlEngine
+
+
+class CopiedEngine(UmlEngine):
+    """The engine."""
+
+    name = "copied"
+'''
+COMMAND = '''"""`fairc hail`: say hail."""
+
+from __future__ import annotations
+
+import click
+
+from . import console
+
+
+@click.command()
+def hail() -> None:
+    """Say hail."""
+    console.result("hail")
 '''
 TARGET = '''"""Target `names`: the names of the cells, a line each."""
 
@@ -243,13 +302,35 @@ TOYS = {
         "parcel",
         {"words/workloads/NAME.py": WORKLOAD},
         {
-            "words/workloads/__init__.py": (
-                ("from . import bulk,", "from . import parcel, bulk,"),
-                ("        file.FILE,\n", "        file.FILE,\n        parcel.PARCEL,\n"),
+            "cell/workloads.py": (
+                ("\nWorkload = (\n", PLANNED),
+                ("    | Iperf3Workload\n", "    | Iperf3Workload\n    | ParcelWorkload\n"),
             )
         },
         {"workload": "parcel"},
     ),
+    "engine": Toy(
+        "copied",
+        {"runtime/engines/NAME.py": ENGINE},
+        {
+            "runtime/engines/__init__.py": (
+                (
+                    '        EngineKind(\n            "docker",',
+                    (
+                        '        EngineKind("copied", "again", "copied:CopiedEngine", image="uml"),\n'
+                        '        EngineKind(\n            "docker",'
+                    ),
+                ),
+            ),
+            "compiler/engines.py": (
+                (
+                    "\n}\n\n\ndef profile",
+                    '\n    "copied": Profile((BPF,), UML),\n}\n\n\ndef profile',
+                ),
+            ),
+        },
+    ),
+    "command": Toy("hail", {"fairc/cli/NAME.py": COMMAND}, {}),
     "target": Toy(
         "names",
         {
@@ -282,14 +363,10 @@ def test_every_path_is_there() -> None:
 
 @pytest.mark.parametrize("word", TOYS)
 def test_a_new_word_needs_the_files_that_the_table_names(word: str, tmp_path: Path) -> None:
-    """A workload with a description of its own needs the other files, too; this one is what `file`
-    is.
-    """
+    """The endpoints have a workload in two files more; this one is what `file` is to them."""
     toy = TOYS[word]
     touched = {*toy.files, *toy.edits}
-    own_kind = ("endpoints/", "cell/") if word == "workload" else ("nothing",)
-    named = {path for path in TABLE[word] if not path.startswith(own_kind)}
-    assert touched == named
+    assert touched == {path for path in TABLE[word] if not path.startswith("endpoints/")}
     program = tmp_path / "program"
     for room in ROOMS:
         shutil.copytree(
@@ -327,7 +404,12 @@ def test_a_new_word_needs_the_files_that_the_table_names(word: str, tmp_path: Pa
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    said = fairc("run", "toy.fexp", "-o", "run")
+    if word == "command":
+        assert "say hail" in fairc("--help").lower()
+        assert fairc(toy.name) == "hail\n"
+        return
+    engine = ("--engine", toy.name) if word == "engine" else ()
+    said = fairc("run", "toy.fexp", "-o", "run", *engine)
     assert "1 valid" in said, said
     fairc("compile", "toy.fexp", "-o", "out", "--target", toy.name if word == "target" else "json")
     path, text = toy.made

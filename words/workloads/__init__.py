@@ -1,13 +1,19 @@
-"""The workloads: a file each, and this list of them.
+"""The workloads: each has the name of one of the plan (cell/workloads.py), and is the `WORKLOAD` of
+the module of that name.
 
 workload  what a workload is: its entry, and what most have in common
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import fields
+from importlib import import_module
+from typing import get_args
+
+from fairc.cell import workloads
 from fairc.dsl.core.registry import Registry
 
-from . import bulk, file, iperf3, load, onoff, ping, requests, video
 from .bulk import Bulk
 from .file import File
 from .iperf3 import Iperf3
@@ -18,19 +24,17 @@ from .requests import Requests
 from .video import Video
 from .workload import WorkloadEntry
 
+
+def _entries() -> Iterator[WorkloadEntry]:
+    for planned in get_args(workloads.Workload):
+        name = next(field.default for field in fields(planned) if field.name == "kind")
+        yield import_module(f".{name}", __name__).WORKLOAD
+
+
 WORKLOADS: Registry[WorkloadEntry] = Registry(
     "workload",
     "workload",
-    [
-        file.FILE,
-        bulk.BULK,
-        load.LOAD,
-        video.VIDEO,
-        requests.REQUESTS,
-        onoff.ONOFF,
-        ping.PING,
-        iperf3.IPERF3,
-    ],
+    _entries(),
     slips={
         "cbr": (
             "a constant bit rate is `bulk` over UDP with a rate: `over = udp  rate = 64kbit/s"

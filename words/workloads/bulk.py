@@ -56,7 +56,7 @@ def _build(use: Use[WorkloadEntry]) -> Bulk:
     return Bulk(use.given(WINDOW), None if packet is None else whole_bytes(packet))
 
 
-BULK = WorkloadEntry(
+WORKLOAD = WorkloadEntry(
     name="bulk",
     summary="Each connection sends for as long as the flow lasts",
     parameters=(WINDOW, PACKET),

@@ -41,7 +41,7 @@ def _build(use: Use[WorkloadEntry]) -> File:
     return File(round(size.number / 8))
 
 
-FILE = WorkloadEntry(
+WORKLOAD = WorkloadEntry(
     name="file",
     summary="Each connection moves exactly this many bytes",
     parameters=(SIZE,),

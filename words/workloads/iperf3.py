@@ -184,7 +184,7 @@ def _build(use: Use[WorkloadEntry]) -> Iperf3:
     )
 
 
-IPERF3 = WorkloadEntry(
+WORKLOAD = WorkloadEntry(
     name="iperf3",
     summary="The program iperf3, with `count` parallel streams",
     parameters=(LASTS, BYTES, WINDOW, PACKET, REVERSE),

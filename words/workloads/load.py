@@ -215,7 +215,7 @@ def _build(use: Use[WorkloadEntry]) -> Load:
     )
 
 
-LOAD = WorkloadEntry(
+WORKLOAD = WorkloadEntry(
     name="load",
     summary="A client loads a page, each time over a new connection",
     parameters=(PAGE, CLIENT, BROWSER, HTTP, LOADS, IDLE, TIMEOUT),

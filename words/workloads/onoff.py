@@ -70,7 +70,7 @@ def _build(use: Use[WorkloadEntry]) -> OnOff:
     )
 
 
-ONOFF = WorkloadEntry(
+WORKLOAD = WorkloadEntry(
     name="onoff",
     summary="A source that sends at a rate, and pauses",
     parameters=(RATE, ON, OFF, PACKET),

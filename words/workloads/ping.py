@@ -40,7 +40,7 @@ def _build(use: Use[WorkloadEntry]) -> Ping:
     return Ping(round(use[EVERY].number * NS), whole_bytes(use[PACKET]))
 
 
-PING = WorkloadEntry(
+WORKLOAD = WorkloadEntry(
     name="ping",
     summary="Small packets at regular times over UDP, which the client returns",
     parameters=(EVERY, PACKET),

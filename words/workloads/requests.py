@@ -206,7 +206,7 @@ def _in_packets(size: Quantity | Use[DistributionEntry]) -> bool:
     return size.dimension == PACKETS
 
 
-REQUESTS = WorkloadEntry(
+WORKLOAD = WorkloadEntry(
     name="requests",
     summary="Short transfers, each requested at its arrival time",
     parameters=(SIZE, EVERY, SHARE),

@@ -67,7 +67,7 @@ def _build(use: Use[WorkloadEntry]) -> Video:
     )
 
 
-VIDEO = WorkloadEntry(
+WORKLOAD = WorkloadEntry(
     name="video",
     summary="A progressive video player",
     parameters=(BITRATE, LENGTH, BURST, CHUNK, FACTOR, PLAY, STALL, SEND_BUFFER),

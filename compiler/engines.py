@@ -1,0 +1,168 @@
+"""What the compiler knows of each engine: what it lacks, and what a cell costs on it.
+
+Costs are wall seconds on one core of docs/trust/benchmarks.md's machine, captures and analysis
+included.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """Something that not every engine has.
+
+    what: its name in tables. word: of the language, without which nothing requires it; empty where
+    no single word does. does: what somebody does with it; `{image}` is the image. cannot: what an
+    engine without it cannot do with it. instead: how an experiment runs on such an engine.
+    """
+
+    what: str
+    word: str
+    does: str
+    cannot: str
+    instead: str
+
+
+IPERF3 = Feature(
+    "iperf3",
+    "iperf3",
+    "runs iperf3",
+    "run (its threads wait for a clock that stands still while they compute)",
+    "with `bulk` or `file` in place of `iperf3`",
+)
+BPF = Feature(
+    "CCAs in BPF",
+    "bpf",
+    "uses a BPF congestion controller",
+    "load",
+    "with another CCA in place of `bpf`",
+)
+MODULE = Feature(
+    "CCAs as kernel modules",
+    "module",
+    "has a kernel module as its CCA",
+    "load (only uml compiles it)",
+    "with another CCA in place of `module`",
+)
+IMAGE = Feature(
+    "third-party images", "image", "runs the image `{image}`", "run", "without the image"
+)
+BROWSER = Feature(
+    "loads in a browser",
+    "chromium",
+    "loads pages in a browser",
+    "start",
+    "with `client: plain` in place of a browser",
+)
+PARAMETERS = Feature(
+    "parameters of the kernel's CCAs",
+    "",
+    "sets parameters of its CCA for the whole kernel",
+    "do",
+    "with the kernel's defaults as parameters of its CCAs",
+)
+MPTCP = Feature("Multipath TCP", "mptcp", "runs over MPTCP", "offer", "over `tcp`")
+SYSCALL_COST = Feature(
+    "`syscall_cost`",
+    "syscall_cost",
+    "set `syscall_cost`",
+    "do (computing takes its own time there)",
+    "without `syscall_cost`",
+)
+OWN_KERNEL = Feature(
+    "kernels of one's own",
+    "kernel",
+    "have a kernel of their own",
+    "boot (only its own)",
+    "with `kernel = standard`",
+)
+_PATCHED = "offer (only the kernel of uml can)"
+AGGREGATES = Feature(
+    "aggregates and slots", "batch", "sends in aggregates", _PATCHED, "without `batch`"
+)
+REPAIR = Feature("repaired losses", "arq", "repairs losses", _PATCHED, "without `arq`")
+THINNING = Feature(
+    "thinned acknowledgements", "thin", "thins acknowledgements", _PATCHED, "without `thin`"
+)
+RADIO = (AGGREGATES, REPAIR, THINNING)
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """The cost of a cell on an engine, s: the sum of these.
+
+    fixed_s: per cell. per_virtual_s: per virtual second. per_packet_s: per data
+    packet, including its ack and captures; per_quic_packet_s: in addition, per QUIC packet;
+    per_policed_packet_s: in addition, per packet that a policer forwards, including the check of
+    its decision.
+    browser_load_s, browser_per_byte_s: per page load in a browser, and per byte of it.
+    image_s: per third-party image, whose server gets time before the first client begins.
+    parallel: whether several cells may run at once. memory_mib, browser_memory_mib: of a job that
+    runs one cell, MiB, and in addition where a browser loads pages.
+    """
+
+    fixed_s: float
+    per_virtual_s: float
+    per_packet_s: float = 0.0
+    per_quic_packet_s: float = 0.0
+    per_policed_packet_s: float = 0.0
+    browser_load_s: float = 0.0
+    browser_per_byte_s: float = 0.0
+    image_s: float = 0.0
+    parallel: bool = True
+    memory_mib: int = 3072
+    browser_memory_mib: int = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What the compiler knows of an engine.
+
+    lacks: what it cannot do. costs: of its cells.
+    """
+
+    lacks: tuple[Feature, ...]
+    costs: Costs
+
+
+# Measured with the prototype of uml and today's emitted program with captures, midpoints of the
+# results: 20 s at 10 Mbit/s in 1.5 s, at 100 Mbit/s in 6.3 s, 168 virtual seconds at 1 Mbit/s in
+# 1.8 s. A load in a
+# browser: midpoints of 8 to 14 CPU seconds for three of 11 kB, 14.5 to 35 for three of 5.3 MB. QUIC
+# has not been measured there: the ratio of its packets to TCP's is that of the vm engine. Memory:
+# 512 MiB of guest (2 GiB with a browser), a cell's artefacts (1 GiB), fairc's analysis (1 GiB).
+# A policer: runs with and without one (docs/learn/links.md), 21 to 34 us of CPU time for a packet.
+UML = Costs(
+    1.0, 0.001, 3.2e-5, 2.9e-5, 2.8e-5, 3.3, 0.9e-6, memory_mib=2560, browser_memory_mib=1536
+)
+
+# Fitted to docs/trust/benchmarks.md; QUIC: 10 MB over TCP and 10 MB over QUIC sharing a link. A
+# load in a browser: docs/learn/pages.md, "What a load costs": 18 to 20 s for 11 kB, 36 to 48 s for
+# 5.3 MB, of which its packets are 1.3 s. Memory: the guest's, the file through which it hands over
+# results (a memory file system may hold it; runtime/vm has both), 1 GiB for fairc's analysis; with
+# a browser 1 GiB of guest more, and as much for QEMU's translated code.
+# A policer: the ratio to other packets is that of uml.
+VM = Costs(1.85, 0.013, 0.00036, 0.00033, 0.00032, 19.0, 4e-6)
+
+# In real time, one cell at a time. Start-up and tear-down: docs/trust/benchmarks.md; those of
+# Mininet's nodes have not been measured; those of containers are assumed.
+DOCKER = Costs(2.7, 1.0, image_s=8.0, parallel=False)
+MININET = Costs(2.7, 1.0, parallel=False)
+
+PROFILES: dict[str, Profile] = {
+    "uml": Profile((BPF, IMAGE, IPERF3), UML),
+    "vm": Profile((MODULE, IMAGE, SYSCALL_COST, OWN_KERNEL, *RADIO), VM),
+    "mininet": Profile((MODULE, IMAGE, SYSCALL_COST, MPTCP, OWN_KERNEL, *RADIO), MININET),
+    "docker": Profile(
+        (BPF, MODULE, BROWSER, PARAMETERS, SYSCALL_COST, MPTCP, OWN_KERNEL, *RADIO), DOCKER
+    ),
+}
+
+
+def profile(engine: str) -> Profile:
+    """Return the profile of an engine; an unknown one, such as a plug-in's, lacks nothing, and its
+    cells cost what those of the virtual machine do.
+    """
+    return PROFILES.get(engine, Profile((), VM))
