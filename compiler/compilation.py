@@ -16,7 +16,7 @@ from fairc.dsl.model.metric_names import request_label
 from . import engine_choice
 from .cells.baselines import Baselines
 from .cells.coverage import MetricCoverage
-from .cells.grid import Lowered
+from .cells.grid import Blueprint
 from .cells.lowering import Lowering
 from .cells.variation import PAIRED, WITHOUT_LOSSES, in_order, variations
 from .engine_choice import Choice, Requirement
@@ -190,7 +190,7 @@ class Compilation:
         the grid. Raises CompileError with everything that is wrong, after the last configuration
         has been examined; no cell is yielded after the first error.
         """
-        kept: dict[tuple[str, ...], Lowered] = {}
+        kept: dict[tuple[str, ...], Blueprint] = {}
         for repetition in range(1, self._experiment.repeat + 1):
             there: set[str] = set()
             for bindings, build in self._experiment.points(repetition):
@@ -258,7 +258,7 @@ class Compilation:
             yield cell, len(baseline.repetitions)
         self.diagnostics.raise_if_errors()
 
-    def _lower(self, configuration: Configuration, repetition: int) -> Lowered | None:
+    def _lower(self, configuration: Configuration, repetition: int) -> Blueprint | None:
         """Lower one configuration, unless there are errors already; None if it has errors."""
         self._note(configuration)
         self._measured.note(configuration.scenario)

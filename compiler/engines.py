@@ -72,7 +72,7 @@ SYSCALL_COST = Feature(
     "without `syscall_cost`",
 )
 OWN_KERNEL = Feature(
-    "kernels of one's own",
+    "custom kernels",
     "kernel",
     "have a kernel of their own",
     "boot (only its own)",

@@ -33,7 +33,7 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuredFlow:
+class FlowTiming:
     """A flow that a metric is requested of, as far as it is known before anything runs.
 
     base_rtt_ns: of its path.
@@ -104,7 +104,7 @@ class MetricEntry(Entry):
     flows: tuple[str, ...] = ()
     better: Literal["more", "less"] | None = None
     compared: Mapping[str, Literal["more", "less"]] = field(default_factory=dict)
-    check: Callable[[MetricRequest, Sequence[MeasuredFlow]], Iterable[Diagnostic]] | None = None
+    check: Callable[[MetricRequest, Sequence[FlowTiming]], Iterable[Diagnostic]] | None = None
 
     @property
     def courses(self) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.units import TIME
 from fairc.dsl.model import Flow, MetricRequest
 
-from .metric import FROM, TO, WINDOW, MeasuredFlow, MetricEntry, Need
+from .metric import FROM, TO, WINDOW, FlowTiming, MetricEntry, Need
 from .workloads import File, Load, Requests, Video
 
 __all__ = [
@@ -38,7 +38,7 @@ __all__ = [
     "METRICS",
     "TO",
     "WINDOW",
-    "MeasuredFlow",
+    "FlowTiming",
     "MetricEntry",
     "Need",
 ]
@@ -111,7 +111,7 @@ def _metric(
     )
 
 
-def _check_recovery(request: MetricRequest, flows: Sequence[MeasuredFlow]) -> Iterator[Diagnostic]:
+def _check_recovery(request: MetricRequest, flows: Sequence[FlowTiming]) -> Iterator[Diagnostic]:
     """Yield why a request has no values: the flows end before a slot after the change has."""
     options = request.options
     slot_s, after_s = float(options.get("slot", 1)), float(options.get("after", 0))

@@ -18,7 +18,7 @@ from fairc.dsl.model.metric_names import request_label
 from fairc.dsl.model.names import called
 from fairc.dsl.model.requests import Harm
 
-from .grid import Lowered
+from .grid import Blueprint
 
 Key = tuple[str, ...]
 """The swept values of a configuration."""
@@ -31,7 +31,7 @@ class Baseline:
     example: lowered for the first of them. repetitions: those that any of them has.
     """
 
-    example: Lowered
+    example: Blueprint
     bindings: Mapping[str, str]
     repetitions: set[int] = field(default_factory=set)
 
@@ -53,7 +53,7 @@ class Baselines:
         """The number of their cells."""
         return sum(len(baseline.repetitions) for baseline in self.found.values())
 
-    def add(self, key: Key, lowered: Lowered) -> None:
+    def add(self, key: Key, lowered: Blueprint) -> None:
         """Find the baselines of a configuration, whose swept values are the key."""
         names: dict[str, str] = {}
         for name, alone in self._alone(lowered).items():
@@ -62,7 +62,7 @@ class Baselines:
             self.found.setdefault(configuration, made).repetitions.update(lowered.repetitions)
         self._names[key] = names
 
-    def attach(self, key: Key, lowered: Lowered) -> None:
+    def attach(self, key: Key, lowered: Blueprint) -> None:
         """Give a configuration that has been added the baselines that it was found to have."""
         names = self._names.get(key, {})
         lowered.baselines = {
@@ -72,7 +72,7 @@ class Baselines:
         }
         lowered.compare_with(names)
 
-    def _alone(self, lowered: Lowered) -> Mapping[str, Lowered]:
+    def _alone(self, lowered: Blueprint) -> Mapping[str, Blueprint]:
         """Return the baselines of a configuration by what their flows are called together."""
         scenario = lowered.scenario
         found = {}

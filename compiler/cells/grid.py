@@ -41,7 +41,7 @@ NOBODY = "0" * 16
 """Stands for a hash that is still to be computed."""
 
 
-class Lowered:
+class Blueprint:
     """A lowered configuration: `cell(repetition)` gives its cells, which share everything that no
     seed changes.
 
@@ -68,19 +68,19 @@ class Lowered:
         self._everyone = self._traffic = traffic
         self._seeded: Mapping[str, str] = shared.bindings
         self._is_checked = False
-        self.baselines: Mapping[str, Lowered] = {}
+        self.baselines: Mapping[str, Blueprint] = {}
 
     def compare_with(self, baselines: Mapping[str, str]) -> None:
         """Name the baselines in its cells: configurations, by what their flows are called."""
         self.shared = replace(self.shared, baselines=dict(baselines))
 
-    def named(self, configuration: str, bindings: Mapping[str, str]) -> Lowered:
+    def named(self, configuration: str, bindings: Mapping[str, str]) -> Blueprint:
         """Return a baseline with the name and the bindings that it has everywhere."""
         found = copy(self)
         found.shared = replace(self.shared, configuration=configuration, bindings=dict(bindings))
         return found
 
-    def alone(self, names: Collection[str], measured: str = "") -> Lowered:
+    def alone(self, names: Collection[str], measured: str = "") -> Blueprint:
         """Return the baseline of some flows, by their names on the machine: the same network, and
         of all flows only these.
 

@@ -48,7 +48,7 @@ from fairc.words.ccas import Setting
 from fairc.words.ccas.module import variant
 from fairc.words.ccas.resume import settings
 
-from .grid import NOBODY, Lowered, seed_of_draws, with_rtts
+from .grid import NOBODY, Blueprint, seed_of_draws, with_rtts
 from .sampling import check_requests, sample_every_ns
 from .transfers import check_transfers
 
@@ -94,7 +94,7 @@ class Lowering:
         self._count = 0
         self._variants: list[tuple[tuple[int, int], Network, Network]] = []
 
-    def __call__(self, configuration: Configuration, repetition: int) -> Lowered | None:
+    def __call__(self, configuration: Configuration, repetition: int) -> Blueprint | None:
         """Lower one configuration; None once there have been errors.
 
         repetition: for which round trips are drawn, if the file says so; else it does not matter.
@@ -146,7 +146,7 @@ class Lowering:
             saves_metrics=scenario.saves_metrics,
             offload=scenario.offload,
         )
-        return Lowered(experiment, replace(configuration, scenario=scenario), shared, traffic)
+        return Blueprint(experiment, replace(configuration, scenario=scenario), shared, traffic)
 
     def _unrolled(self, scenario: Scenario, seed: int) -> Scenario:
         """Return a scenario with the changes of its links, equal networks as one.

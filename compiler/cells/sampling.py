@@ -13,7 +13,7 @@ from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic
 from fairc.dsl.core.source import Span
 from fairc.dsl.model.names import called
-from fairc.words.metrics import METRICS, MeasuredFlow
+from fairc.words.metrics import METRICS, FlowTiming
 
 
 def sample_every_ns(flow: model.Flow, requests: Iterable[model.MetricRequest]) -> int:
@@ -50,9 +50,9 @@ def check_requests(
 
 def _measured(
     scenario: model.Scenario, flow: model.Flow, path: RoutedPath, request: model.MetricRequest
-) -> MeasuredFlow:
+) -> FlowTiming:
     ends = [ns for ns in (scenario.duration_ns, flow.stop_ns) if ns is not None]
-    return MeasuredFlow(
+    return FlowTiming(
         flow,
         base_rtt_ns=path.base_rtt_ns,
         sample_every_ns=sample_every_ns(flow, [request]),

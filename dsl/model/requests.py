@@ -145,7 +145,7 @@ class Operand(Model):
 
 
 class Formula(Model):
-    """A metric of one's own: what each cell has of it follows from other values of that cell.
+    """A custom metric: what each cell has of it follows from other values of that cell.
 
     unit: SI unit of its values. flows: whose values it has; empty: each flow's; None: the cell's.
     steps: in reverse Polish notation: the number of an operand, an amount, or an operator, which

@@ -1,4 +1,4 @@
-"""A network on a kernel of one's own: what its links need of it."""
+"""A network on a custom kernel: what its links need of it."""
 
 from __future__ import annotations
 

@@ -332,7 +332,7 @@ class Formulas:
                 "metric-form",
                 f"`{instance.entry.name}` cannot be part of a metric",
                 node.span,
-                note="it compares two cells, and a metric of one's own is of one",
+                note="it compares two cells, and a custom metric is of one",
                 help="calculate with it in a claim: `holds = 1 - median(harm.goodput(f)) > 50%`",
             )
         draft.per_load = draft.per_load or instance.entry.per_load

@@ -146,7 +146,7 @@ def _over_quic(cca: Cca, needed: str | None) -> tuple[dict[str, Setting], Size |
 
 
 def _registry(transport: str, kernel: KernelWords | None) -> Registry[CcaWords]:
-    """Return the CCAs over a transport, with a kernel of one's own or the standard one."""
+    """Return the CCAs over a transport, with a custom kernel or the standard one."""
     return kernel.ccas if kernel and transport == "tcp" else CCAS_OVER[transport]
 
 

@@ -270,7 +270,7 @@ def max_min(
     unlimited. demands: what a session wants at most; others want all there is. A session that
     crosses no link of `rates` gets what it wants, or infinity.
 
-    Source: Bertsekas and Gallager, Data Networks, section 6.5.2 (a demand is a link of one's own).
+    Source: Bertsekas and Gallager, Data Networks, section 6.5.2 (a demand is a link of its own).
     """
     own = {("", name): wanted for name, wanted in demands.items() if wanted < float("inf")}
     left = {**rates, **own}

@@ -32,7 +32,7 @@ OTHER_WAYS = (
 )
 MODULES = "modules.ext2"
 PARTS = ("kernel", "config", "version", MODULES)
-# How patches of one's own are numbered, before those of the engine.
+# How custom patches are numbered, before those of the engine.
 YOURS = "00-{number:02}-"
 _YOURS = re.compile(r"00-[0-9]+-")
 REPORT_EVERY_S = 5.0

@@ -1,4 +1,4 @@
-"""A kernel of one's own for the engine `uml`: built as the standard one is, asked what it has, and
+"""A custom kernel for the engine `uml`: built as the standard one is, asked what it has, and
 found by its name.
 """
 
@@ -57,7 +57,7 @@ NEEDED = {
 
 
 def require(name: str, sha256: str = "") -> Kernel:
-    """Return a kernel of one's own, verified.
+    """Return a custom kernel, verified.
 
     sha256: of its program; empty: whichever has this name here. Raises EngineUnavailable with the
     command that builds it.
@@ -114,7 +114,7 @@ def versions(name: str, kernel: Kernel) -> dict[str, str]:
 def build(
     own: source.Own, root: image.Image, progress: Callable[[str], None] = lambda _: None
 ) -> Kernel:
-    """Build a kernel of one's own and ask it what it has, or return it if it is there.
+    """Build a custom kernel and ask it what it has, or return it if it is there.
 
     root: the image whose busybox asks. One of the same name from another recipe is replaced.
     Raises EngineUnavailable as `build` does, and where the kernel does not boot or lacks what every
@@ -194,7 +194,7 @@ def _archive(own: source.Own, scratch: Path, progress: Callable[[str], None]) ->
 
 
 def _compile(work: Path, own: source.Own, tree: Path, progress: Callable[[str], None]) -> None:
-    """Write the parts of a kernel of one's own into `work`, which holds what the build reads.
+    """Write the parts of a custom kernel into `work`, which holds what the build reads.
 
     tree: the archive of its source.
     """

@@ -1,4 +1,4 @@
-"""CCAs of one's own: loaded in the guest, refused by its verifier, and kept off the host's
+"""Custom CCAs: loaded in the guest, refused by its verifier, and kept off the host's
 kernel.
 """
 

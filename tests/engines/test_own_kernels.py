@@ -1,4 +1,4 @@
-"""Kernels of one's own: what the language knows of them, and which of them a cell may boot."""
+"""Custom kernels: what the language knows of them, and which of them a cell may boot."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ cca     their declaration, and that of their parameters
 kernel  those of Linux; quic: those of the endpoints, listed in `quic.json`
 bpf     user-defined ones: BPF objects; module: kernel modules in C
 resume  what an earlier connection learnt
-own_kernels  what kernels of one's own have
+own_kernels  what custom kernels have
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Kernels of one's own, as their builds describe them: `hosts { kernel = NAME }`.
+"""Custom kernels, as their builds describe them: `hosts { kernel = NAME }`.
 
 `fairc image build --name NAME` asks the kernel that it has built for its CCAs, their parameters
 and its queueing disciplines, and writes them into the kernel's manifest.
@@ -39,7 +39,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True)
 class KernelWords:
-    """What a kernel of one's own knows.
+    """What a custom kernel knows.
 
     sha256: of its program. qdiscs: its queueing disciplines. parameters: CCA -> parameter -> its
     default: of those that can be set.
@@ -78,7 +78,7 @@ class KernelWords:
 
 
 def folder() -> Path:
-    """Return where the kernels of one's own are, each in a folder of its name."""
+    """Return where the custom kernels are, each in a folder of its name."""
     return cache_directory() / "kernels" / "own"
 
 

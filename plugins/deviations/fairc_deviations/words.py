@@ -10,7 +10,7 @@ from fairc.dsl.core.kinds import A_COUNT, Lists
 from fairc.dsl.model import MetricRequest
 from fairc.words.figures import FACET, WHERE, FigureEntry
 from fairc.words.figures import METRIC as SHOWN
-from fairc.words.metrics import A_FLOW, A_SAMPLE_TIME, MeasuredFlow, MetricEntry, Need
+from fairc.words.metrics import A_FLOW, A_SAMPLE_TIME, FlowTiming, MetricEntry, Need
 
 LEAST_WINDOWS = 30
 """With fewer windows at a scale, a spectrum is a handful of points of one window each."""
@@ -33,7 +33,7 @@ def scales_of(options: Mapping[str, float | str]) -> tuple[int, ...]:
     return tuple(int(part) for part in text.strip("[]").split(","))
 
 
-def check(request: MetricRequest, flows: Sequence[MeasuredFlow]) -> Iterator[Diagnostic]:
+def check(request: MetricRequest, flows: Sequence[FlowTiming]) -> Iterator[Diagnostic]:
     """Yield which values cannot be had, as far as the plan says: a round trip lasts at least the
     base RTT, so their number has an upper bound.
     """
@@ -50,7 +50,7 @@ def check(request: MetricRequest, flows: Sequence[MeasuredFlow]) -> Iterator[Dia
             yield from _of_flow(flow, max(scales))
 
 
-def _of_flow(flow: MeasuredFlow, longest: int) -> Iterator[Diagnostic]:
+def _of_flow(flow: FlowTiming, longest: int) -> Iterator[Diagnostic]:
     name, rtt_ns = flow.flow.name, flow.base_rtt_ns
     if flow.flow.connections > 1:
         yield _error(
