@@ -1,6 +1,7 @@
 """The size of the code, now and at an earlier commit: `make count`.
 
-Only files that git tracks count, as they are in the working tree.
+Only files that git tracks count, as they are in the working tree. What was sought, and why a figure is
+more: docs/build/architecture.md, "Size".
 
     imports in functions   statements `import` and `from ... import` in the body of a function, at
     any depth
@@ -180,6 +181,7 @@ def main() -> None:
         print(f"commit {THEN} is not in this clone", file=sys.stderr)
         then = None
     show(then, count(tracked()))
+    print("what was sought, and why some are more: docs/build/architecture.md")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """One figure for each word of links: what goes in, what comes out, against its model.
 
-A figure reads the packets of the flow of its own name in `links.fexp`, and the numbers that its model
-takes are those of the link there.
+A figure reads the packets of the flow of its own name in `links.fexp`, and the numbers that its
+model takes are those of the link there.
 """
 
 from __future__ import annotations
