@@ -165,7 +165,8 @@ def test_the_target_refuses_what_containers_cannot_have(compiled: Compiled, tmp_
     with pytest.raises(CompileError) as caught:
         emit(made, tmp_path / "plan", ["containers"])
     (diagnostic,) = caught.value.diagnostics
-    assert "`hystart` of cubic" in diagnostic.message
+    (note,) = diagnostic.notes
+    assert "flow `f` sets parameters of its CCA for the whole kernel" in note
     assert not (tmp_path / "plan").exists()
 
 
