@@ -81,10 +81,13 @@ def _write(compilation: Compilation, directory: Path, targets: Collection[Target
     finishers = [target.finish for target in targets if target.finish]
     # The choice examines every configuration once more; only the finishers need it this early.
     estimate = Estimate(jobs=1, engine=compilation.choice.engine) if finishers else None
+    examined: set[str] = set()  # configurations, whose repetitions need the same of an engine
     with (directory / "cells.jsonl").open("w", encoding="utf-8") as lines:
         for cell in compilation.cells():
-            for target in targets:
-                refuse_target(target.name, target.engine, cell)
+            if cell.configuration not in examined:
+                examined.add(cell.configuration)
+                for target in targets:
+                    refuse_target(target.name, target.engine, cell)
             lines.write(cell_json(cell) + "\n")
             for write in writers:
                 write(cell)
