@@ -87,8 +87,8 @@ dist: install $(DEVELOPER) ## write wheels and the sources of a release into dis
 machine: .venv/.first
 	@$(BIN)/python -m fairc image build
 
-# Installs the packages of Python of some lists.
-packages = @scripts/progress "packages of Python" --of "$$(cat $1 | grep -c ==)" '^(?:Collecting|Requirement already)' \
+# Installs the Python packages of some lists; the second argument is what the bar is called.
+packages = @scripts/progress "$2" --of "$$(cat $1 | grep -c ==)" '^(?:Collecting|Requirement already)' \
 	$(BIN)/pip install --require-hashes --no-deps $(patsubst %,-r %,$1)
 # With the few packages that build the kernel and the image, so that this need not wait for the large ones.
 FIRST := annotated-types click jinja2 markupsafe pydantic pydantic-core typing-extensions typing-inspection zstandard
@@ -97,17 +97,17 @@ FIRST := annotated-types click jinja2 markupsafe pydantic pydantic-core typing-e
 	$(PYTHON) -m venv .venv
 	@awk -v first=" $(FIRST) " '/^[a-z]/ { split($$0, name, "=="); wanted = index(first, " " name[1] " ") } wanted' \
 		requirements.lock > .venv/first.lock
-	$(call packages,.venv/first.lock)
+	$(call packages,.venv/first.lock,first packages)
 	@touch $@
 
 # A stamp, so that nothing is installed twice. `pip install .` would copy; -e lets edits work at once.
 $(VENV): .venv/.first requirements.lock setup.cfg $(PLUGINS:%=%/pyproject.toml)
-	$(call packages,requirements.lock)
+	$(call packages,requirements.lock,Python packages)
 	@$(BIN)/pip install --quiet --no-deps --no-build-isolation -e . $(PLUGINS:%=-e ./%)
 	@touch $@
 
 $(DEVELOPER): $(VENV) requirements-dev.lock
-	$(call packages,requirements.lock requirements-dev.lock)
+	$(call packages,requirements.lock requirements-dev.lock,development tools)
 	@touch $@
 
 $(ENDPOINT): $(RUST)

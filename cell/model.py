@@ -386,7 +386,7 @@ class Tunnel(Part):
 
 @dataclass(frozen=True, slots=True)
 class OwnKernel(Part):
-    """A kernel of one's own, by its name and the hash of its program."""
+    """A custom kernel, by its name and the hash of its program."""
 
     name: Word
     sha256: Sha256
@@ -408,7 +408,7 @@ class Cell(Part):
     Left out where the file does not set it: then as the engine needs it (`expansion`).
     syscall_cost_ns: the virtual time of each system call, where computation takes none; left out
     where the file does not set it: then as the engine needs it.
-    kernel: a kernel of one's own; left out where it is the engine's.
+    kernel: a custom kernel; left out where it is the engine's.
     saves_metrics: whether hosts keep what TCP has learnt of another host for later connections;
     left out where they do not.
     offload: whether TCP leaves its segmentation to the interface of its host; left out where it

@@ -1,7 +1,7 @@
 """The size of the code, now and at an earlier commit: `make count`.
 
-Only files that git tracks count, as they are in the working tree. What was sought, and why a figure is
-more: docs/build/architecture.md, "Size".
+Only files that git tracks count, as they are in the working tree. What was sought, and why a figure
+is more: docs/build/architecture.md, "Size".
 
     imports in functions   statements `import` and `from ... import` in the body of a function, at
     any depth

@@ -99,7 +99,7 @@ STATEMENTS: tuple[Statement, ...] = (
     ),
     Statement(
         "metric",
-        "A metric of one's own",
+        "A custom metric, calculated from others",
         "`experiment`",
         "metric power = goodput(load) / rtt.p95(probe)",
     ),

@@ -25,9 +25,9 @@ def check_offload(traffic: Traffic, report: Report) -> None:
                 why = "its queue is a bottleneck's, and would count several segments as one packet"
             elif not transmits(egress.way):
                 why = (
-                    "it would transmit several segments as one frame: at a rate that changes, in a"
+                    "with a rate that changes, aggregates, `arq` or `transmit = bucket` it would"
+                    " transmit several segments as one frame"
                 )
-                why += " medium that sends aggregates, with `arq` or with `transmit = bucket`"
             else:
                 continue
             refused.add(egress)

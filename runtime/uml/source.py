@@ -18,7 +18,7 @@ CONFIGURATION = HERE / "kernel.config"
 # then gathers all that modules are compiled with.
 BUILD = (HERE / "build.sh", HERE / "cc.sh", HERE / "headers.h", HERE / "modules.sh")
 
-# Prepares the source of a kernel of one's own for it.
+# Prepares the source of a custom kernel for it.
 OWN = HERE / "own.sh"
 
 # Debian keeps only the newest version of a series: the recipe names the series, and the engine's
@@ -68,7 +68,7 @@ def recipe_hash() -> str:
 
 @dataclass(frozen=True)
 class Own:
-    """What a kernel of one's own is compiled from.
+    """What a custom kernel is compiled from.
 
     name: as `hosts { kernel = NAME }` has it. tree: a folder with its source, or an archive of one;
     None: the standard kernel's. patches: applied to it in this order, before those of the engine.

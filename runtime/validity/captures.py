@@ -92,9 +92,8 @@ def frame_sizes(measurement: Measurement) -> Iterator[Finding]:
         if largest > queue.interface.frame_bytes:
             yield Finding(
                 "invalid",
-                f"a frame of {largest} bytes reached {queue.name}: its sender did not cut it"
-                f" up;"
-                f" {see('system.json')} for those that were turned off",
+                f"a frame of {largest} bytes reached {queue.name}: its host has not segmented it;"
+                f" {see('system.json')} for the offloads that were turned off",
             )
     if measurement.cell.peps:  # each part of a split connection has a path of its own
         return

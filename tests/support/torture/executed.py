@@ -61,7 +61,7 @@ def follow(child: int, out: TextIO) -> int:
             continue
         event, number = how >> 16, os.WSTOPSIG(how)
         if event == EVENT_EXEC:
-            name, file = execfn(pid), os.readlink(f"/proc/{pid}/exe")  # noqa: PTH115
+            name, file = execfn(pid), Path(f"/proc/{pid}/exe").readlink()
             print(f"{name}\t{file}", file=out, flush=True)
         if event == EVENT_STOP and number in STOPS:
             ptrace(PTRACE_LISTEN, pid)

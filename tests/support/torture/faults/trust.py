@@ -1,7 +1,8 @@
 """`fairc verify PACK --trust`: packs whose programs mean harm, in the real emulated machine.
 
-What is executed on the host is written down (`torture/executed.py`): nothing of the pack may be. Canaries lie outside
-of the run, ports listen on the loopback, and files of images keep their inode and time.
+What is executed on the host is written down (`torture/executed.py`): nothing of the pack may be.
+Canaries lie outside of the run, ports listen on the loopback, and files of images keep their inode
+and time.
 """
 
 from __future__ import annotations
