@@ -1,11 +1,11 @@
 """Run the specs of docs/trust/calibration.md on several engines and compare every pair.
 
     cd scripts && ../.venv/bin/python -m agreement uml vm               # beside other work
-    cd scripts && sudo ../.venv/bin/python -m agreement uml vm mininet docker   # on an otherwise
-    idle machine
+    cd scripts && sudo ../.venv/bin/python -m agreement --bucket uml vm mininet docker
 
-Runs go to results/agreement/SPEC-ENGINE and are resumed; the comparison goes to
-results/agreement/answer.md.
+The second one on an otherwise idle machine. `--bucket`: with token buckets for links, all that a
+kernel without netem has. Runs go to results/agreement/frames/SPEC-ENGINE (or bucket/) and are
+resumed; the comparison goes to answer.md beside them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results" / "agreement"
@@ -38,67 +38,95 @@ SILENT = ("agree", "cannot tell")
 FAIRC = [sys.executable, "-m", "fairc"]
 
 
+class Comparison(NamedTuple):
+    """The runs of the specs on some engines."""
+
+    engines: list[str]
+    transmission: str
+    """`frames` or `bucket`."""
+
+    @property
+    def folder(self) -> Path:
+        """Where they are."""
+        return RESULTS / self.transmission
+
+    def run_of(self, spec: str, engine: str) -> Path:
+        """Return the run of a spec on an engine."""
+        return self.folder / f"{spec}-{engine}"
+
+    def complete(self) -> None:
+        """Run what is missing."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for spec, path in SPECS.items():
+            for engine in self.engines:
+                command: list[str | Path] = [*FAIRC, "run", path, "--engine", engine, "-q"]
+                command += ["--set", f"transmission={self.transmission}"]
+                command += ["-o", self.run_of(spec, engine)]
+                # 1: some cells are not valid, which the answer shows.
+                if subprocess.run(command, cwd=ROOT, check=False).returncode > 1:
+                    sys.exit(f"{spec} did not run on {engine}")
+
+    def answer(self) -> Iterator[str]:
+        """Say how the cells came out, how many values agree, and which do not."""
+        yield "| cells: valid, flagged, invalid, failed | " + " | ".join(self.engines) + " |"
+        yield "|---|" + "---|" * len(self.engines)
+        for spec in SPECS:
+            outcomes = (outcome(self.run_of(spec, engine)) for engine in self.engines)
+            yield f"| {spec} | " + " | ".join(outcomes) + " |"
+        pairs = list(combinations(self.engines, 2))
+        names = " | ".join(f"{a}, {b}" for a, b in pairs)
+        yield ""
+        yield f"| values: agree, cannot tell, differ | {names} |"
+        yield "|---|" + "---|" * len(pairs)
+        differ: list[str] = []
+        for spec in SPECS:
+            counts = []
+            for pair in pairs:
+                rows = self.compared(spec, pair)
+                verdicts = Counter(row["verdict"] for row in rows)
+                counts.append(
+                    ", ".join(str(verdicts[v]) for v in ("agree", "cannot tell", "differ"))
+                )
+                differ += [
+                    f"| {spec} | {pair[0]}, {pair[1]} | {columns(row)} |"
+                    for row in rows
+                    if row["verdict"] not in SILENT
+                ]
+            yield f"| {spec} | " + " | ".join(counts) + " |"
+        yield ""
+        yield (
+            "| spec | engines | what does not agree | of | first | second | shift, 95 % CI |"
+            " verdict |"
+        )
+        yield "|---|---|---|---|---|---|---|---|"
+        yield from differ
+
+    def compared(self, spec: str, pair: tuple[str, str]) -> list[dict[str, Any]]:
+        """Return what `fairc compare` says about a spec's runs on two engines, one row per
+        value.
+        """
+        margins = [word for margin in ("5%", *MARGINS[spec]) for word in ("--margin", margin)]
+        runs = [self.run_of(spec, engine) for engine in pair]
+        command = [*FAIRC, "compare", *runs, "--format", "json", *margins]
+        done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+        if done.returncode > 1:
+            sys.exit(done.stderr)
+        rows: list[dict[str, Any]] = json.loads(done.stdout)["agreement"]
+        return rows
+
+
 def main() -> None:
     """Run what is missing and write the answer."""
-    engines = sys.argv[1:] or ["uml", "vm"]
+    arguments = sys.argv[1:]
+    transmission = "bucket" if "--bucket" in arguments else "frames"
+    engines = [word for word in arguments if word != "--bucket"] or ["uml", "vm"]
     if unknown := set(engines) - set(ENGINES):
         sys.exit(f"no engine is called {', '.join(sorted(unknown))}; known: {', '.join(ENGINES)}")
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    for spec, path in SPECS.items():
-        for engine in engines:
-            command = [*FAIRC, "run", path, "--engine", engine, "-o", RESULTS / f"{spec}-{engine}"]
-            # 1: some cells are not valid, which the answer shows.
-            if subprocess.run([*command, "-q"], cwd=ROOT, check=False).returncode > 1:
-                sys.exit(f"{spec} did not run on {engine}")
-    text = "\n".join(answer(engines)) + "\n"
-    (RESULTS / "answer.md").write_text(text)
+    comparison = Comparison(engines, transmission)
+    comparison.complete()
+    text = "\n".join(comparison.answer()) + "\n"
+    (comparison.folder / "answer.md").write_text(text)
     print(text, end="")
-
-
-def answer(engines: list[str]) -> Iterator[str]:
-    """Say how the cells came out, how many values agree, and which do not."""
-    yield "| cells: valid, flagged, invalid, failed | " + " | ".join(engines) + " |"
-    yield "|---|" + "---|" * len(engines)
-    for spec in SPECS:
-        outcomes = (outcome(RESULTS / f"{spec}-{engine}") for engine in engines)
-        yield f"| {spec} | " + " | ".join(outcomes) + " |"
-    pairs = list(combinations(engines, 2))
-    yield ""
-    yield (
-        "| values: agree, cannot tell, differ | " + " | ".join(f"{a}, {b}" for a, b in pairs) + " |"
-    )
-    yield "|---|" + "---|" * len(pairs)
-    differ: list[str] = []
-    for spec in SPECS:
-        counts = []
-        for pair in pairs:
-            rows = compared(spec, pair)
-            verdicts = Counter(row["verdict"] for row in rows)
-            counts.append(", ".join(str(verdicts[v]) for v in ("agree", "cannot tell", "differ")))
-            differ += [
-                f"| {spec} | {pair[0]}, {pair[1]} | {columns(row)} |"
-                for row in rows
-                if row["verdict"] not in SILENT
-            ]
-        yield f"| {spec} | " + " | ".join(counts) + " |"
-    yield ""
-    yield (
-        "| spec | engines | what does not agree | of | first | second | shift, 95 % CI | verdict |"
-    )
-    yield "|---|---|---|---|---|---|---|---|"
-    yield from differ
-
-
-def compared(spec: str, pair: tuple[str, str]) -> list[dict[str, Any]]:
-    """Return what `fairc compare` says about a spec's runs on two engines, one row per value."""
-    margins = [word for margin in ("5%", *MARGINS[spec]) for word in ("--margin", margin)]
-    runs = [RESULTS / f"{spec}-{engine}" for engine in pair]
-    command = [*FAIRC, "compare", *runs, "--format", "json", *margins]
-    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
-    if done.returncode > 1:
-        sys.exit(done.stderr)
-    rows: list[dict[str, Any]] = json.loads(done.stdout)["agreement"]
-    return rows
 
 
 def columns(row: dict[str, Any]) -> str:
