@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import zip_longest
+from dataclasses import dataclass
 from typing import Any, cast
 
 from fairc.cell import links, model, queues, radio, workloads
@@ -58,10 +57,11 @@ class Code:
     value: object
     flat: str
     opening: str = ""
-    parts: list[tuple[str, str, Code]] = field(default_factory=list)
+    parts: Sequence[tuple[str, str, Code]] = ()
     closing: str = ""
     classes: frozenset[str] = frozenset()
-    _texts: dict[tuple[int, int], str] = field(default_factory=dict)
+    _at: tuple[int, int] = (-1, -1)
+    _text: str = ""
 
     def text(self, indent: int = 0, before: int = 0) -> str:
         """Return it on as few lines as fit.
@@ -70,12 +70,11 @@ class Code:
         """
         if not self.opening:
             return self.flat
-        text = self._texts.get((indent, before))
-        if text is None:
-            text = self._texts[indent, before] = self._text(indent, before)
-        return text
+        if self._at != (indent, before):
+            self._at, self._text = (indent, before), self._written(indent, before)
+        return self._text
 
-    def _text(self, indent: int, before: int) -> str:
+    def _written(self, indent: int, before: int) -> str:
         opening, closing = self.opening, self.closing
         if not any(above for above, _, _ in self.parts):
             if len(self.flat) <= COLUMNS - 1 - indent - before:
@@ -130,7 +129,7 @@ class CellWriter:
 
     def __init__(self, runs: str) -> None:
         self._runs = runs
-        self._last: dict[str, dict[str, Code]] = {}
+        self._last: dict[str, Code] = {}
 
     def __call__(self, cell: Cell) -> CellCode:
         """Return a cell as source. Raises ValueError for one that is not data."""
@@ -140,13 +139,9 @@ class CellWriter:
             expand(cell)  # refuses what is not data
             if len(self._last) >= KEPT_CONFIGURATIONS:
                 self._last.clear()
-            last = self._last[cell.configuration] = {}
-        lines, used = [], {"Cell"}
-        for prefix, value in _arguments(cell):
-            made = last[prefix] = code(value, last.get(prefix))
-            lines.append(f"{prefix}{made.text(INDENT, len(prefix))},")
-            used |= made.classes
-        return CellCode(lines, _imports(frozenset(used), self._runs))
+        made = self._last[cell.configuration] = code(cell, last)
+        lines = [f"{prefix}{part.text(INDENT, len(prefix))}," for _, prefix, part in made.parts]
+        return CellCode(lines, _imports(made.classes, self._runs))
 
 
 KEPT_CONFIGURATIONS = 2000  # as many as `compilation` keeps
@@ -208,9 +203,13 @@ def code(value: object, last: Code | None = None) -> Code:
         parts = _arguments(value)
     else:
         return Code(value, _scalar(value))
-    before = last.parts if last is not None and len(last.parts) == len(parts) else ()
     written = []
-    for (prefix, part), similar in zip_longest(parts, before):
+    before = last.parts if last is not None else ()
+    for number, (prefix, part) in enumerate(parts):
+        similar = before[number] if number < len(before) else None
+        if similar and similar[1] == prefix and similar[2].value is part:
+            written.append(similar)
+            continue
         inner = code(part, similar[2] if similar else None)
         written.append((comment_of(part) if inner.opening else "", prefix, inner))
     # The last one has no comma behind it, or one without a space.
