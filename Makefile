@@ -91,7 +91,7 @@ machine: .venv/.first
 packages = @scripts/progress "$2" --of "$$(cat $1 | grep -c ==)" '^(?:Collecting|Requirement already)' \
 	$(BIN)/pip install --require-hashes --no-deps $(patsubst %,-r %,$1)
 # With the few packages that build the kernel and the image, so that this need not wait for the large ones.
-FIRST := annotated-types click jinja2 markupsafe pydantic pydantic-core typing-extensions typing-inspection zstandard
+FIRST := annotated-types backports.zstd click jinja2 markupsafe pydantic pydantic-core typing-extensions typing-inspection
 .venv/.first: requirements.lock
 	@scripts/setup machine
 	$(PYTHON) -m venv .venv

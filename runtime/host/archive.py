@@ -6,13 +6,17 @@ import errno
 import hashlib
 import io
 import shutil
+import sys
 import tarfile
 from collections.abc import Container, Mapping
 from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Protocol
 
-import zstandard
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 LEVEL = 3
 # Errors for names that no archive of ours contains: too long, already there, below a file.
@@ -49,8 +53,7 @@ def pack_several(
     level: of the compression.
     """
     with (
-        archive.open("wb") as file,
-        zstandard.ZstdCompressor(level=level).stream_writer(file, closefd=False) as stream,
+        zstd.open(archive, "wb", level=level) as stream,
         tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as tar,
     ):
         for name, folder in sorted(folders.items()):
@@ -72,8 +75,7 @@ def unpack(archive: Path, folder: Path) -> None:
     files = 0
     try:
         with (
-            archive.open("rb") as file,
-            zstandard.ZstdDecompressor().stream_reader(file) as stream,
+            zstd.open(archive) as stream,
             closing(_Bounded(stream, archive)) as bounded,
             tarfile.open(fileobj=bounded, mode="r|") as tar,
         ):
@@ -87,7 +89,7 @@ def unpack(archive: Path, folder: Path) -> None:
                     raise ValueError(bounded.message)
                 with new_file(folder / name, archive) as written:
                     shutil.copyfileobj(content, written)
-    except (tarfile.TarError, zstandard.ZstdError) as error:
+    except (tarfile.TarError, zstd.ZstdError, EOFError) as error:
         raise ValueError(f"{archive} is damaged: {error}") from None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 import tarfile
 from pathlib import Path
 
@@ -53,3 +54,27 @@ def test_how_many_files_it_has_is_bounded(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(ValueError, match="more than it can hold"):
         archive.unpack(tmp_path / "many", tmp_path / "out")
     assert len(list((tmp_path / "out").iterdir())) == 10
+
+
+def test_another_library_reads_what_it_writes(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/a").write_bytes(bytes(range(256)) * 1000)
+    archive.pack(tmp_path / "in", tmp_path / "raw")
+    with (tmp_path / "raw").open("rb") as file:
+        tar = zstandard.ZstdDecompressor().stream_reader(file).read()
+    with tarfile.open(fileobj=io.BytesIO(tar)) as found:
+        content = found.extractfile("a")
+        assert content is not None and content.read() == bytes(range(256)) * 1000
+
+
+def test_one_that_is_cut_off_is_damaged(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/a").write_bytes(random.Random(1).randbytes(300_000))
+    archive.pack(tmp_path / "in", tmp_path / "raw")
+    whole = (tmp_path / "raw").read_bytes()
+    for number, size in enumerate((0, 1, 3, 4, 5, 100, len(whole) // 2, len(whole) - 200)):
+        (tmp_path / "cut").write_bytes(whole[:size])
+        out = tmp_path / f"out{number}"
+        out.mkdir()
+        with pytest.raises(ValueError, match="is damaged"):
+            archive.unpack(tmp_path / "cut", out)
