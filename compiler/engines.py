@@ -154,7 +154,7 @@ MININET = Costs(2.7, 1.0, parallel=False)
 PROFILES: dict[str, Profile] = {
     "uml": Profile((BPF, IMAGE, IPERF3), UML),
     "vm": Profile((MODULE, IMAGE, SYSCALL_COST, OWN_KERNEL, *RADIO), VM),
-    "mininet": Profile((MODULE, IMAGE, SYSCALL_COST, MPTCP, OWN_KERNEL, *RADIO), MININET),
+    "mininet": Profile((BPF, MODULE, IMAGE, SYSCALL_COST, MPTCP, OWN_KERNEL, *RADIO), MININET),
     "docker": Profile(
         (BPF, MODULE, BROWSER, PARAMETERS, SYSCALL_COST, MPTCP, OWN_KERNEL, *RADIO), DOCKER
     ),

@@ -9,7 +9,7 @@ A flow over Multipath TCP has a value for each of its paths, named after the flo
 number that has crossed the path's bottleneck by t. What one subflow sends again for another one
 counts for both, so they may add up to more than the flow's.
 A group of users has values under its name: goodput.group is the sum over its flows, goodput.user
-that sum divided by the number of users. Defined only where flows run on users.
+that sum divided by the number of users. The flows of an index are such a group.
 
 Unit: bit/s. Source: RFC 2647, section 3.17 (bits forwarded to the correct destination, less
 those retransmitted), for whole transfers; measurement.md, rule 17.
