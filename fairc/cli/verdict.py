@@ -20,7 +20,11 @@ from .results import fresh_tables
 @click.command()
 @click.argument("run", metavar="RUN|PACK", type=type_path)
 @form("text", "json", "junit", "md", help="junit and md are for CI and its comments.")
-@click.option("--strict", is_flag=True, help="Also exit with 1 when a claim is undecided or cells of the plan were not run.")
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Also exit with 1 when a claim is undecided or cells of the plan were not run.",
+)
 @quiet()
 def verdict(run: Path, form: str, strict: bool) -> int:
     """Decide the claims of a run, and count its valid cells.
