@@ -25,7 +25,6 @@ from . import guest_job
 from .base import RawResult
 
 # How often a running machine is looked at; its end is noticed at once.
-LOOK_EVERY_S = 0.05
 CONFINED = {"bubblewrap": "yes", "namespaces": "yes", "container": "by its container"}
 # What the kernel prints when the host refuses it a process (EAGAIN, ENOMEM); the guest goes on with
 # a failed fork(2).
@@ -239,7 +238,7 @@ class UmlEngine:
             booted, image.require(variant).root, folder, core, arguments, memory_bytes
         )
         try:
-            while not guest.ends_within(LOOK_EVERY_S):
+            while not guest.ends_within(machine.LOOK_EVERY_S):
                 if self._closed.is_set():
                     return "interrupted"
                 if why := guest.overrun(limits):

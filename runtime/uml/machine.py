@@ -5,10 +5,14 @@ from __future__ import annotations
 import mmap
 import os
 import select
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from fairc.runtime.host import bounds, supervisor
-from fairc.runtime.vm import recipe
+from fairc.runtime.vm import initramfs, recipe
+from fairc.runtime.vm.image import Image
 
 from . import confinement, memory, policy
 from .kernel import Kernel
@@ -17,6 +21,7 @@ from .kernel import Kernel
 # kernel mixes it into its random numbers.
 INITRD, IMAGE, EXCHANGE, CLOCK = "initrd", "image", "exchange", "clock"
 START_NS = 1_577_836_800 * 10**9  # 2020-01-01: the guest's clock when it boots
+LOOK_EVERY_S = 0.05
 
 
 def kernel_arguments(
@@ -111,3 +116,51 @@ class Machine:
         self._process.wait()
         self._clock.close()
         os.close(self._end)
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptRun:
+    """How a script ended in a machine.
+
+    console: what it said. stopped: why it was stopped; empty: it ended by itself.
+    exchange: what it left there.
+    """
+
+    console: str
+    stopped: str
+    exchange: bytes
+
+
+def run_script(
+    kernel: Kernel,
+    image: Image,
+    script: bytes,
+    limits: bounds.Limits,
+    *,
+    arguments: list[str],
+    disk: Path,
+    files: Mapping[str, bytes],
+    room_bytes: int = mmap.PAGESIZE,
+) -> ScriptRun:
+    """Run a script of busybox as the first program of a machine, to its end.
+
+    image: whose busybox runs it, with the memory that its variant has. arguments: the kernel's
+    command line. disk: the file system. files: what the initramfs holds besides, by path.
+    room_bytes: the size of the exchange.
+    """
+    with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("uml")) as scratch:
+        folder = Path(scratch)
+        entries = initramfs.script_entries(script, image.busybox.read_bytes(), files)
+        (folder / INITRD).write_bytes(initramfs.pack(entries))
+        exchange = folder / EXCHANGE
+        with exchange.open("wb") as device:
+            device.truncate(room_bytes)
+        guest = Machine(kernel, disk, folder, None, arguments, image.variant.memory_bytes)
+        stopped = ""
+        try:
+            while not guest.ends_within(LOOK_EVERY_S) and not stopped:
+                stopped = guest.overrun(limits)
+        finally:
+            guest.close()
+        console = (folder / "console").read_text(errors="replace")
+        return ScriptRun(console, stopped, exchange.read_bytes())

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import json
 import re
 import tarfile
@@ -24,9 +25,9 @@ from fairc.cell.model import KernelModule
 from fairc.compiler.files import content
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 from fairc.dsl.core.source import Source, Span
-from fairc.runtime.host import bounds, supervisor
+from fairc.runtime.host import bounds
 from fairc.runtime.host.faults import EngineUnavailable
-from fairc.runtime.vm import initramfs, recipe
+from fairc.runtime.vm import recipe
 from fairc.runtime.vm.image import Image
 
 from . import confinement, machine
@@ -37,7 +38,6 @@ SCRIPT, GLUE = HERE / "compile.sh", HERE / "glue.c"
 FOLDER = "modules"
 OBJECT, SAID = "module.ko", ("compiler", "glue", "linker", "modpost")
 CODE = "bad-module"
-LOOK_EVERY_S = 0.05
 # A page of C takes 2 s of CPU; what takes this long is no module, whatever it includes.
 LIMITS = bounds.Limits(virtual_s=3600.0, cpu_s=120.0)
 ROOM_BYTES = 16 << 20
@@ -140,64 +140,35 @@ def _compile(
         "NAME": name,
     }
     files = {
-        "source.c": source.encode(),
-        "glue.c": GLUE.read_bytes(),
-        "names": "".join(f"{key}='{value}'\n" for key, value in names.items()).encode(),
+        "module/source.c": source.encode(),
+        "module/glue.c": GLUE.read_bytes(),
+        "module/names": "".join(f"{key}='{value}'\n" for key, value in names.items()).encode(),
     }
-    variant = root.variant
-    with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("uml")) as scratch:
-        folder = Path(scratch)
-        (folder / machine.INITRD).write_bytes(initramfs.pack(_entries(root, files)))
-        exchange = folder / machine.EXCHANGE
-        with exchange.open("wb") as device:
-            device.truncate(ROOM_BYTES)
-        guest = machine.Machine(
-            kernel,
-            kernel.folder / MODULES,
-            folder,
-            None,
-            machine.kernel_arguments(variant),
-            variant.memory_bytes,
-        )
-        why = ""
-        try:
-            while not guest.ends_within(LOOK_EVERY_S) and not why:
-                why = guest.overrun(LIMITS)
-        finally:
-            guest.close()
-        console = (folder / "console").read_text(errors="replace")
-        answer = {} if why else _answer(exchange)
+    ran = machine.run_script(
+        kernel,
+        root,
+        SCRIPT.read_bytes(),
+        LIMITS,
+        arguments=machine.kernel_arguments(root.variant),
+        disk=kernel.folder / MODULES,
+        files=files,
+        room_bytes=ROOM_BYTES,
+    )
+    answer = {} if ran.stopped else _answer(ran.exchange)
     if not answer:
-        last = " ".join(console[-200:].split())
-        said = why or last or "it ended without a word"
+        last = " ".join(ran.console[-200:].split())
+        said = ran.stopped or last or "it ended without a word"
         raise CompileError(
             [Diagnostic(CODE, f"the compiler does not get to the end of `{wanted.file}`: {said}")]
         )
     return answer
 
 
-def _entries(root: Image, files: dict[str, bytes]) -> list[initramfs.Entry]:
-    directory, program = initramfs.DIRECTORY | 0o755, initramfs.FILE | 0o755
-    console = initramfs.CHARACTER_DEVICE | 0o600
-    return [
-        initramfs.Entry("bin", directory),
-        initramfs.Entry("dev", directory),
-        initramfs.Entry("dev/console", console, device=(5, 1)),
-        initramfs.Entry("init", program, SCRIPT.read_bytes()),
-        initramfs.Entry("bin/busybox", program, root.busybox.read_bytes()),
-        initramfs.Entry("module", directory),
-        *(
-            initramfs.Entry(f"module/{name}", initramfs.FILE | 0o644, text)
-            for name, text in files.items()
-        ),
-    ]
-
-
-def _answer(exchange: Path) -> dict[str, bytes]:
+def _answer(exchange: bytes) -> dict[str, bytes]:
     """Return what a machine has left, which may be anything: the files that it should leave."""
     found: dict[str, bytes] = {}
     try:
-        with tarfile.open(exchange, "r:") as archive:
+        with tarfile.open(fileobj=io.BytesIO(exchange), mode="r:") as archive:
             for member in archive:
                 name = member.name.removeprefix("./")
                 most = MOST_OBJECT if name == OBJECT else MOST_SAID

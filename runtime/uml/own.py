@@ -234,11 +234,12 @@ def answers(kernel: Kernel, root: image.Image) -> Mapping[str, object]:
             "leave these options of --config as they are",
         )
     trial.boot(kernel, root)
-    console, why = trial.ask(kernel, root, INIT)
-    said = [line.split()[1:] for line in console.splitlines() if line.startswith(MARK)]
+    ran = trial.ask(kernel, root, INIT)
+    said = [line.split()[1:] for line in ran.console.splitlines() if line.startswith(MARK)]
     if ["end"] not in said:
         raise EngineUnavailable(
-            (f"this kernel does not run a shell: {why or console[-200:].strip()}",), "fairc doctor"
+            (f"this kernel does not run a shell: {ran.stopped or ran.console[-200:].strip()}",),
+            "fairc doctor",
         )
     ccas: dict[str, dict[str, int | bool]] = {
         name: {} for words in said if words[0] == "ccas" for name in words[1:]

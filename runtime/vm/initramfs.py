@@ -79,6 +79,23 @@ def guest_entries(
     return entries
 
 
+def script_entries(script: bytes, busybox: bytes, files: Mapping[str, bytes]) -> list[Entry]:
+    """Return the entries of an initramfs whose first program is a script of busybox.
+
+    files: what it holds besides, by path.
+    """
+    folders = sorted({name.rpartition("/")[0] for name in files})
+    return [
+        Entry("bin", DIRECTORY | 0o755),
+        Entry("dev", DIRECTORY | 0o755),
+        Entry("dev/console", CHARACTER_DEVICE | 0o600, device=(5, 1)),
+        Entry("init", FILE | 0o755, script),
+        Entry("bin/busybox", FILE | 0o755, busybox),
+        *(Entry(name, DIRECTORY | 0o755) for name in folders),
+        *(Entry(name, FILE | 0o644, content) for name, content in files.items()),
+    ]
+
+
 def guest_files(
     variant: recipe.Variant,
     endpoints: Path,
