@@ -13,7 +13,6 @@ from fairc.compiler.record import Record
 
 from .figures import Drawing
 from .figures.style import WIDTHS, Width, paper_style
-from .fonts import without_layout
 from .svg import tidy
 
 FOLDER = "figures"
@@ -41,7 +40,7 @@ def render_all(
     if not pdf or not drawings:
         return tuple(_render(drawing, svg=svg, pages=None) for drawing in drawings), b""
     book = io.BytesIO()
-    with paper_style(), without_layout(), PdfPages(book, metadata=_NAMELESS) as pages:
+    with paper_style(), PdfPages(book, metadata=_NAMELESS) as pages:
         rendered = tuple(_render(drawing, svg=svg, pages=pages) for drawing in drawings)
     return rendered, book.getvalue()
 

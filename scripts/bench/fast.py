@@ -106,7 +106,7 @@ def fast(engine: UmlEngine) -> Iterator[Figure]:
     yield Figure(
         "`fairc run` of that cell on all cores, less the cell alone, wall",
         f"{median(lambda: rest_s(engine), 5):.2f} s",
-        "2 s",
+        "2.5 s",
     )
     yield from captures(engine)
     yield Figure("uml: memory of 20 s at 10 Mbit/s (PSS)", f"{memory_mb(engine):.0f} MB", "40 MB")
