@@ -36,8 +36,3 @@ class CodePoint:
 
 
 A_CODE_POINT = CodePoint()
-
-
-def name_of(code_point: int) -> str:
-    """Return the name of a code point."""
-    return next(name for name, bits in CODE_POINTS.items() if bits == code_point)

@@ -13,6 +13,7 @@ from pathlib import Path
 from fairc.compiler.targets import TARGETS
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.dsl.core import plugins
+from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.uml import confinement, source, trial
 from fairc.runtime.uml import kernel as kernels
@@ -256,7 +257,7 @@ def verify() -> Iterator[Finding]:
     for variant in recipe.VARIANTS:
         found = partial(image.find, variant)
         yield from _verified(f"image{recipe.suffix(variant)}", image.folder(variant), found)
-    home = recipe.cache_directory() / "snapshots"
+    home = cache_directory() / "snapshots"
     for folder in sorted(home.iterdir()) if home.is_dir() else ():
         if folder.is_dir() and not folder.name.startswith(snapshot.TAKING):
             well = snapshot.intact(folder, again=True)

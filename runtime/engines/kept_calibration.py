@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fairc.compiler.files import whole
-from fairc.runtime.vm.recipe import cache_directory
+from fairc.dsl.core.cache import cache_directory
 
 from .base import Engine
 

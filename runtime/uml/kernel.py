@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from fairc.compiler.files import content
+from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.formatting import bar
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.vm import image, recipe
@@ -86,7 +87,7 @@ class Kernel:
 
 def folder() -> Path:
     """Return where the kernel of the present recipe belongs."""
-    return recipe.cache_directory() / "kernels" / source.recipe_hash()
+    return cache_directory() / "kernels" / source.recipe_hash()
 
 
 def find() -> Kernel | None:
@@ -220,7 +221,7 @@ def in_debian(
         *(recipe.SUITE, "/dev/null"),
         *recipe.PLAIN.sources(),
     ]
-    log = recipe.cache_directory() / "kernels" / "build.log"
+    log = cache_directory() / "kernels" / "build.log"
     locale = {"LC_ALL": "C"}
     with (
         log.open("w") as kept,

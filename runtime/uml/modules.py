@@ -23,11 +23,11 @@ from typing import Any
 
 from fairc.cell.model import KernelModule
 from fairc.compiler.files import content
+from fairc.dsl.core.cache import cache_directory
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 from fairc.dsl.core.source import Source, Span
 from fairc.runtime.host import bounds
 from fairc.runtime.host.faults import EngineUnavailable
-from fairc.runtime.vm import recipe
 from fairc.runtime.vm.image import Image
 
 from . import confinement, machine
@@ -87,7 +87,7 @@ def compiled(
             (f"the kernel in {kernel.folder} came without what modules are compiled with",),
             NO_MODULES,
         )
-    place = recipe.cache_directory() / FOLDER / f"{_key(kernel, name, wanted)}.ko"
+    place = cache_directory() / FOLDER / f"{_key(kernel, name, wanted)}.ko"
     if (found := _kept(place)) is not None:
         return Module(found)
     progress(f"compiling {wanted.file}")

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from fairc.compiler.files import content
+from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.formatting import bar
 from fairc.runtime.host import clean, supervisor
 from fairc.runtime.host.faults import EngineUnavailable, NotBuilt
@@ -108,7 +109,7 @@ class Image:
 
 def folder(variant: recipe.Variant = recipe.UML) -> Path:
     """Return where the image of a variant's present recipe belongs."""
-    return recipe.cache_directory() / "images" / variant.hash()
+    return cache_directory() / "images" / variant.hash()
 
 
 def find(variant: recipe.Variant = recipe.UML) -> Image | None:
@@ -177,7 +178,7 @@ def remove() -> list[Path]:
     """Remove every image, kernel, module and snapshot from the cache; return what was removed."""
     removed = []
     for name in ("images", "kernels", "modules", "snapshots"):
-        path = recipe.cache_directory() / name
+        path = cache_directory() / name
         if path.exists():
             shutil.rmtree(path)
             removed.append(path)

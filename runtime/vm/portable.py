@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairc.compiler.files import content
+from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.host import archive, clean, supervisor
 
-from . import image, recipe
+from . import image
 
 MANIFEST = "manifest.json"
 # What is no part of an image: it differs from build to build.
@@ -69,7 +70,7 @@ def load(
     """
     if not file.is_file():
         raise ImageFileError(f"{file} is not a file")
-    cache = recipe.cache_directory()
+    cache = cache_directory()
     cache.mkdir(parents=True, exist_ok=True)
     clean.remove_temporary(cache)  # what was left when loading was killed
     prefix = supervisor.temporary_prefix("loading")

@@ -7,7 +7,6 @@ import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fairc.dsl.core import cache
 from fairc.words.queues import QUEUES
 
 SUITE = "trixie"
@@ -63,8 +62,6 @@ MODULES = (
 )
 
 GUEST = Path(__file__).parent / "guest"
-
-cache_directory = cache.cache_directory
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
+from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.host.faults import EngineUnavailable
 
 from . import portable, recipe
@@ -36,7 +37,7 @@ def install(kernel_recipe: str, progress: Callable[[str], None] = lambda _: None
     another version, and when the cache cannot be written.
     """
     recipes = {"kernels": (kernel_recipe,), "images": (recipe.UML.hash(),)}
-    cache = recipe.cache_directory()
+    cache = cache_directory()
     places = (cache / kind / wanted for kind, (wanted,) in recipes.items())
     source = file()
     if source is None or all(place.exists() for place in places):

@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.host import bounds, supervisor
 from fairc.runtime.host.faults import EngineUnavailable
 
@@ -153,7 +154,7 @@ def obtain(
     """
     archive = boot_archive(image, endpoints, foreign=foreign)
     identity = _identity(image, archive, shift)
-    home = foreign.home if foreign else recipe.cache_directory() / "snapshots"
+    home = foreign.home if foreign else cache_directory() / "snapshots"
     machine = _identity(image, boot_archive(image, endpoints, runner=False), shift)
     snapshot = Snapshot(home / identity[:16], identity, image, machine)
     if not snapshot.whole():

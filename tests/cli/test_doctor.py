@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.engines import doctor, host
 from fairc.runtime.engines.doctor import Finding
 from fairc.runtime.uml import kernel
@@ -67,7 +68,7 @@ def test_what_is_stored_is_read_in_full_on_demand(
         manifest = {"recipe": "0" * 16, "digest": image.digest(place), "kernel": "7"}
         manifest["sha256"] = hashlib.sha256(b"kernel").hexdigest()
         (place / "manifest.json").write_text(json.dumps(manifest))
-    taken = recipe.cache_directory() / "snapshots/0123"
+    taken = cache_directory() / "snapshots/0123"
     taken.mkdir(parents=True)
     (taken / "memory").write_bytes(b"memory")
     (taken / "state").write_bytes(b"state")

@@ -17,12 +17,13 @@ from torture import tree
 
 from fairc.compiler import Cell
 from fairc.compiler.plan import cell_json
+from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.engines import guest_job, vm
 from fairc.runtime.engines.base import RawResult
 from fairc.runtime.engines.vm import VmEngine
 from fairc.runtime.host import bounds, supervisor
 from fairc.runtime.measurement import load
-from fairc.runtime.vm import qemu, recipe
+from fairc.runtime.vm import qemu
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,7 +68,7 @@ def test_the_same_cell_gives_the_same_bytes_from_a_snapshot_taken_anew(
     engine: VmEngine, cells: tuple[Cell, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = run(engine, cells[0], tmp_path / "first")
-    cache = recipe.cache_directory()
+    cache = cache_directory()
     (tmp_path / "cache" / "fairc").mkdir(parents=True)
     (tmp_path / "cache" / "fairc" / "images").symlink_to(cache / "images")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -16,14 +16,14 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.containers import image
 from fairc.runtime.containers.client import HOST, connect
 from fairc.runtime.host.faults import EngineUnavailable
-from fairc.runtime.vm import recipe
 
 DAEMON = "dockerd"
 RUN = Path(tempfile.gettempdir()) / f"fairc-test-docker-{os.getuid()}"
-DATA = recipe.cache_directory() / "test-docker"  # keeps the image from one test run to the next
+DATA = cache_directory() / "test-docker"  # keeps the image from one test run to the next
 SOCKET = RUN / "docker.sock"
 START_S = 60.0
 # Nothing of the host's network is changed: no rules, no default bridge, no forwarding.

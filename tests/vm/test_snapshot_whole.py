@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.host import supervisor
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.vm import image, qemu, recipe, snapshot, verified
@@ -94,7 +95,7 @@ def test_a_cache_that_cannot_be_written(taken: list[Path], monkeypatch: pytest.M
 
 
 def test_what_a_killed_run_did_not_finish_is_removed(taken: list[Path]) -> None:
-    left = recipe.cache_directory() / "snapshots" / f"{snapshot.TAKING}abc"
+    left = cache_directory() / "snapshots" / f"{snapshot.TAKING}abc"
     left.mkdir(parents=True)
     (left / "memory").write_bytes(b"x")
     obtain([])

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.host import bounds
-from fairc.runtime.vm import recipe
 
 from . import inspection, tree
 from .fault import Problem, require
@@ -127,7 +127,7 @@ class Sandbox:
         )
         for path in (self.work, self.tmp, self.state, self.said):
             path.mkdir()
-        self.cache = recipe.cache_directory().parent
+        self.cache = cache_directory().parent
         self._before = frozenset(tree.descendants())
 
     def environment(self, **more: str | None) -> dict[str, str]:

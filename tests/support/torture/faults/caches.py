@@ -13,6 +13,7 @@ import time
 from functools import cache
 from pathlib import Path
 
+from fairc.dsl.core.cache import cache_directory
 from fairc.runtime.uml import kernel
 from fairc.runtime.vm import image, recipe
 from torture import inspection, network
@@ -33,7 +34,7 @@ def linked(sandbox: Sandbox) -> Path:
 
     Return it.
     """
-    real, own = recipe.cache_directory(), sandbox.folder / "cache" / "fairc"
+    real, own = cache_directory(), sandbox.folder / "cache" / "fairc"
     of_kernel, of_image = kernel.require().program.parent, image.require(recipe.UML).root.parent
     for source in (of_kernel, of_image):
         target = own / source.relative_to(real)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from forgery import Files, read
 
-from fairc.runtime.vm import recipe
+from fairc.dsl.core.cache import cache_directory
 from torture import executed, inspection
 from torture.fault import Problem, Try, fault, require
 from torture.sandbox import Sandbox, preload
@@ -121,7 +121,7 @@ def _require_no_connection(ports: list[socket.socket]) -> None:
 
 def _images() -> dict[str, tuple[int, int, int]]:
     """Return the state of every file of the images, by path."""
-    places = sorted((recipe.cache_directory() / "images").glob("*/*"))
+    places = sorted((cache_directory() / "images").glob("*/*"))
     found = {str(p): p.stat() for p in places if p.is_file()}
     return {name: (s.st_ino, s.st_size, s.st_mtime_ns) for name, s in found.items()}
 
