@@ -105,10 +105,10 @@ class Compilation:
             unsampled=unsampled,
             cells=cells + self.baselines.cells,
             baselines=self.baselines.cells,
-            measure=experiment.measure,
-            implied=experiment.implied,
-            formulas=experiment.formulas,
-            harms=experiment.harms,
+            measure=experiment.requests.measure,
+            implied=experiment.requests.implied,
+            formulas=experiment.requests.formulas,
+            harms=experiment.requests.harms,
             figures=experiment.figures,
             varied=self._varied(),
             engine=self.choice.engine,
@@ -129,7 +129,7 @@ class Compilation:
         """The baselines of all configurations; lowers each of them, where any has one."""
         experiment = self._experiment
         found = Baselines(experiment, self._report)
-        if experiment.harms:
+        if experiment.requests.harms:
             for configuration in experiment.some(experiment.count().configurations):
                 ready = self._lower(configuration, configuration.repetitions[0])
                 if ready is not None:
@@ -144,7 +144,7 @@ class Compilation:
 
     def _nobody_else(self) -> Diagnostic:
         """Return the warning about flows that are alone in every configuration."""
-        first = self._experiment.harms[0]
+        first = self._experiment.requests.harms[0]
         return Diagnostic(
             "nothing-to-measure",
             f"no flow competes with another one, so `{first.name}` is 0 wherever it is defined",
@@ -198,7 +198,7 @@ class Compilation:
                 ready = kept.get(key) or self._lower(build(), repetition)
                 if ready is None:
                     continue
-                if self._experiment.harms and key not in kept:
+                if self._experiment.requests.harms and key not in kept:
                     self.baselines.attach(key, ready)
                 more = repetition == 1 < self._experiment.repeat and not ready.is_of_one
                 if more and len(kept) < KEPT_CONFIGURATIONS:
@@ -237,14 +237,14 @@ class Compilation:
         for configuration in self._experiment.some(most):
             ready = self._lower(configuration, configuration.repetitions[0])
             if ready is not None:
-                if self._experiment.harms:
+                if self._experiment.requests.harms:
                     baselines.add(tuple(configuration.bindings.values()), ready)
                 with within_bounds():
                     cell = ready.cell(ready.repetitions[0])
                 yield cell, len(ready.repetitions)
         if self._experiment.count().configurations <= most:
             self._see_all()
-            if self._experiment.harms and not baselines.found and not self._has_errors:
+            if self._experiment.requests.harms and not baselines.found and not self._has_errors:
                 self._report(self._nobody_else())
         self.diagnostics.raise_if_errors()
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import ParamSpec, TypeVar
 
 from fairc.dsl.model.base import within_bounds
-from fairc.dsl.model.requests import FigureRequest
+from fairc.dsl.model.requests import FigureRequest, Requests
 from fairc.words.blocks import experiment as keys
 from fairc.words.blocks.hosts import HOSTS
 from fairc.words.repetitions import Repeat
@@ -293,10 +293,9 @@ class Checker:
             paired=paired,
             common=common,
             is_shuffled=self._try(block.given, keys.ORDER, static) == "shuffled",
-            measure=measure or (),
-            implied=namer.implied,
-            harms=harms,
-            formulas=computed,
+            requests=Requests(
+                measure=measure or (), implied=namer.implied, formulas=computed, harms=harms
+            ),
             measured_at=namer.places,
             unasked=frozenset(namer.unasked),
             figures=figures,

@@ -8,15 +8,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from fairc.dsl.model.claims import Claim
-from fairc.dsl.model.requests import (
-    Axis,
-    FigureRequest,
-    Formula,
-    Harm,
-    Precision,
-    Requests,
-    Setting,
-)
+from fairc.dsl.model.requests import Axis, FigureRequest, Precision, Requests, Setting
 
 from . import model
 from .core.diagnostics import CompileError, Diagnostics
@@ -41,8 +33,7 @@ class Experiment:
     diagnostics: warnings so far; making configurations may add to them.
     settings: what `--set` replaced, by name.
     deviates: what differs from the publication that `citation` names.
-    implied: what is measured besides; formulas: the metrics of the file's own; harms: what
-    compares cells with their baselines.
+    requests: what is computed of each cell.
     measured_at: where each request is written, by its label. unasked: label and flows of requests
     that nothing names, and that may have no values.
     beside: the names of all experiments of the file, this one's among them.
@@ -59,7 +50,7 @@ class Experiment:
     paired: bool
     common: bool
     is_shuffled: bool
-    measure: tuple[model.MetricRequest, ...]
+    requests: Requests
     measured_at: Mapping[str, Span] = field(repr=False)
     figures: tuple[FigureRequest, ...]
     diagnostics: Diagnostics
@@ -71,20 +62,7 @@ class Experiment:
     claims: tuple[Claim, ...] = ()
     deviates: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
-    implied: tuple[model.MetricRequest, ...] = ()
-    formulas: tuple[Formula, ...] = ()
-    harms: tuple[Harm, ...] = ()
     unasked: frozenset[tuple[str, tuple[str, ...]]] = frozenset()
-
-    @property
-    def requests(self) -> Requests:
-        """What is computed of each cell."""
-        return Requests(
-            measure=self.measure,
-            implied=self.implied,
-            formulas=self.formulas,
-            harms=self.harms,
-        )
 
     def configurations(self, repetition: int = 1) -> Iterator[model.Configuration]:
         """Yield every configuration that is drawn and keeps a repetition, in the order in which

@@ -86,7 +86,7 @@ class Baselines:
     def _asked(self, flows: Iterable[Flow]) -> dict[str, list[Harm]]:
         """Return what of the flows is compared, by the names of those that are alone together."""
         found: dict[str, list[Harm]] = {}
-        for harm in self._experiment.harms:
+        for harm in self._experiment.requests.harms:
             for name in harm.flows or dict.fromkeys(flow.declared or flow.label for flow in flows):
                 found.setdefault(name, []).append(harm)
         return found

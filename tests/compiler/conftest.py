@@ -33,6 +33,7 @@ from fairc.dsl.model import (
     Scenario,
     Transmit,
 )
+from fairc.dsl.model.requests import Requests
 from fairc.words.workloads import Bulk, File
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 100))
@@ -151,7 +152,9 @@ class MadeExperiment(Experiment):
     paired: bool = False
     common: bool = True
     is_shuffled: bool = False
-    measure: tuple[MetricRequest, ...] = (MetricRequest(name="goodput"),)
+    requests: Requests = field(
+        default_factory=lambda: Requests(measure=(MetricRequest(name="goodput"),))
+    )
     measured_at: Mapping[str, Span] = field(default_factory=lambda: {"goodput": span(5)})
     figures: tuple[FigureRequest, ...] = ()
     diagnostics: Diagnostics = field(default_factory=Diagnostics)

@@ -61,8 +61,13 @@ def test_a_claim_measures_what_it_is_about() -> None:
     )
     experiment, found = load(Source("file.fexp", source))
     assert experiment is not None and not found.errors
-    assert [r.label for r in experiment.measure] == ["goodput", "fairness", "queue_delay", "rtt"]
-    (implied,) = experiment.implied
+    assert [r.label for r in experiment.requests.measure] == [
+        "goodput",
+        "fairness",
+        "queue_delay",
+        "rtt",
+    ]
+    (implied,) = experiment.requests.implied
     assert (implied.label, implied.sessions, implied.is_drawn) == ("loss_rate", ("a",), False)
 
 

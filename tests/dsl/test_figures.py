@@ -367,7 +367,7 @@ def test_a_matrix_shows_two_metrics_of_different_flows() -> None:
     source = source.replace("FIGURE", "matrix(left, right, x: first, y: second)")
     experiment, diagnostics = load(Source("e.fexp", source))
     assert experiment is not None, render_full(diagnostics)
-    assert [formula.name for formula in experiment.formulas] == ["left", "right"]
+    assert [formula.name for formula in experiment.requests.formulas] == ["left", "right"]
     assert not any(d.code == "unused-name" for d in diagnostics)
 
 

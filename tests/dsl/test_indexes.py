@@ -177,7 +177,7 @@ def test_what_measure_and_claims_name(experiment: Callable[..., Experiment]) -> 
         'claim "c" { holds = median(goodput(f[3])) > 1Mbit/s }',
         'claim "d" { holds = median(goodput.group, flow: f) > 1Mbit/s }',
     )
-    assert [request.sessions for request in made.measure] == [(), ("f",), ("f[1]", "f[3]")]
+    assert [request.sessions for request in made.requests.measure] == [(), ("f",), ("f[1]", "f[3]")]
     terms = [[(t.flow, t.cells) for u in c.units for t in u.terms] for c in made.claims]
     assert terms == [[("f[3]", ("3",))], [("f", ("2",)), ("f", ("3",))]]
 

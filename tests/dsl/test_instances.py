@@ -55,7 +55,7 @@ def codes(text: str) -> list[str]:
     ],
 )
 def test_names_say_what_distinguishes_values(measure: str, shown: list[str]) -> None:
-    found = read(f"measure = [{measure}]").measure
+    found = read(f"measure = [{measure}]").requests.measure
     assert [name for request in found for name in request.shown] == shown
 
 
@@ -69,7 +69,7 @@ def test_parts_of_a_name() -> None:
 
 
 def test_bounds_and_options_are_resolved_for_each_configuration() -> None:
-    (request,) = read("measure = [fairness(slot: 10 * rtt, from: 300 * rtt)]").measure
+    (request,) = read("measure = [fairness(slot: 10 * rtt, from: 300 * rtt)]").requests.measure
     assert request.window is not None
     assert request.window.begin == Amount(
         text="300 * rtt", names=("rtt",), rows=(("20ms",), ("50ms",)), numbers=(6.0, 15.0)
@@ -84,7 +84,7 @@ def test_claims_and_figures_may_name_windows_that_measure_does_not() -> None:
   claim "used" { holds = median(utilization(from: late)) > 90% }
   claim "more" { holds = median(goodput(b, from: 10s)) > 1kbit/s }"""
     )
-    assert [(r.label, r.sessions) for r in found.implied] == [
+    assert [(r.label, r.sessions) for r in found.requests.implied] == [
         ("goodput(from: 10s)", ("a",)),
         ("utilization(from: 20s)", ()),
         ("goodput(from: 10s)", ("b",)),
@@ -110,7 +110,7 @@ def test_a_metric_of_ones_own_needs_nothing_in_measure_but_itself() -> None:
   claim "power" { holds = median(power) > 1Mbit/s / 1s }
   claim "piece" { holds = median(piece(b)) < 60% }"""
     )
-    own = {formula.name: formula for formula in found.formulas}
+    own = {formula.name: formula for formula in found.requests.formulas}
     assert {name: (f.unit, f.flows) for name, f in own.items()} == {
         "loaded": ("s", ("a",)),
         "added": ("s", ("a",)),
@@ -120,7 +120,7 @@ def test_a_metric_of_ones_own_needs_nothing_in_measure_but_itself() -> None:
         "sent": ("B", ("a",)),
     }
     assert [o.metric for o in own["added"].operands] == ["loaded", "rtt.base"]
-    assert {r.label for r in found.implied} == {"rtt(from: 10s)", "rtt"}
+    assert {r.label for r in found.requests.implied} == {"rtt(from: 10s)", "rtt"}
     assert [r.name for r in found.requests.metrics][:1] == ["goodput"]
     assert [c.units[0].terms[0].metric for c in found.claims] == ["added", "power", "piece"]
 
@@ -174,4 +174,4 @@ def test_values_of_several_flows_are_the_cells(formula: str, flows: tuple[str, .
 def test_metrics_that_need_each_other_in_a_long_chain() -> None:
     chain = "  ".join(f"metric m{n} = m{n - 1} + m{n - 1}" for n in range(1, 90))
     found = read(f"metric m0 = goodput(a)  {chain}  measure = [m89]")
-    assert len(found.formulas) == 90
+    assert len(found.requests.formulas) == 90

@@ -42,7 +42,7 @@ def test_quickstart_is_a_scenario(examples: Path) -> None:
     experiment, found = load(read(examples / "quickstart.fexp"))
     assert experiment is not None and len(found) == 0
     assert experiment.title == "CUBIC against BBR on a 1 Mbit/s link"
-    assert [m.name for m in experiment.measure] == ["fairness", "goodput"]
+    assert [m.name for m in experiment.requests.measure] == ["fairness", "goodput"]
     (configuration,) = experiment.configurations()
     assert configuration.repetitions == (1, 2, 3, 4, 5, 6)
     scenario = configuration.scenario
@@ -75,8 +75,8 @@ def test_axes_are_canonical(examples: Path) -> None:
         "n": ("1", "2", "5"),
         "tcps": ("1", "2", "5"),
     }
-    assert experiment.measure[0].sessions == ("tcp", "quic")
-    assert experiment.measure[0].options == {"slot": 0.1}
+    assert experiment.requests.measure[0].sessions == ("tcp", "quic")
+    assert experiment.requests.measure[0].options == {"slot": 0.1}
 
 
 @pytest.mark.parametrize("name", ["quic-fairness", "large-deviations", "youtube", "conex"])
