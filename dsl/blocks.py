@@ -37,13 +37,14 @@ def sort_settings(
                     help="for example `sample = 100 per (a, b)`",
                 )
             if name not in keys:
-                near = suggest(name, keys.names())
+                slip = keys.slip(name)
+                near = None if slip else suggest(name, keys.names())
                 fail(
                     "unknown-key",
                     f"{block} has no key `{name}`",
                     setting.key.span,
                     note=f"did you mean `{near}`?" if near else "",
-                    help=f"known: {', '.join(keys.names())}" if keys.names() else None,
+                    help=slip or (f"known: {', '.join(keys.names())}" if keys.names() else None),
                 )
             if name in found and keys.get(name, setting.key.span).repeated:
                 found[name] = _together(found[name], setting)

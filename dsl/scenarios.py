@@ -46,7 +46,7 @@ from .network.groups import (
     paired,
 )
 from .network.kernels import check_queues
-from .network.networks import argument_scope, build_network
+from .network.networks import argument_scope, build_network, links_have
 from .network.paths import Trip, size_units
 from .network.policers import with_feedback
 from .text import syntax
@@ -389,7 +389,8 @@ class Builder:
         if value.name not in TOPOLOGIES:
             span = value.name_span if isinstance(value, Applied) else value.span
             refuse_unknown("topology", "topology", value.name, self._known(), span)
-        declared = bind(TOPOLOGIES, value, "`topology`").entry.declaration
+        declared = TOPOLOGIES[value.name].declaration
+        bind(TOPOLOGIES, value, "`topology`", elsewhere=links_have(declared))
         return self.own_network(declared, value, None, changes, value.name in PAIRS)
 
     def _inside(self, value: Symbol | Applied, build: Callable[[], model.Network]) -> model.Network:

@@ -550,6 +550,14 @@ METRICS: Registry[MetricEntry] = Registry(
         ),
         "bandwidth": "payload received in time is `goodput`, bytes on the wire `throughput`",
         "loss": "the share of packets that a flow lost is `loss_rate`",
+        "power": (
+            "it is a custom metric: `metric power = goodput(f) / rtt.p95(f)`, and"
+            " `measure = [power]`"
+        ),
+        "ratio": (
+            "it is a custom metric: `metric ratio = goodput(a) / goodput(b)`, and"
+            " `measure = [ratio]`"
+        ),
     },
 )
 

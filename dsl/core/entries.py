@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar, cast
@@ -18,6 +18,10 @@ from .values import Applied, Argument, Quantity, Symbol, Value
 A = TypeVar("A")
 T = TypeVar("T")
 Q = TypeVar("Q")
+
+
+Elsewhere = Callable[[str], str | None]
+"""Returns the help for a name that belongs elsewhere, None for any other."""
 
 
 @dataclass(frozen=True)
@@ -114,8 +118,14 @@ class Use(Generic[E_co]):
         return self.span if value is None else value.span
 
 
-def bind(registry: Registry[E], value: Value, use: str, at: Span | None = None) -> Use[E]:
-    """Look a word up and check its arguments.
+def bind(
+    registry: Registry[E],
+    value: Value,
+    use: str,
+    at: Span | None = None,
+    elsewhere: Elsewhere = lambda name: None,
+) -> Use[E]:
+    """Look a word up and check its arguments; elsewhere: help for those that belong elsewhere.
 
     Raises CompileError for an unknown word or wrong arguments, and `not-yet` if it cannot run.
     """
@@ -126,7 +136,7 @@ def bind(registry: Registry[E], value: Value, use: str, at: Span | None = None) 
     given = value.arguments if isinstance(value, Applied) else ()
     gather, result = Gather(), None
     with gather.attempt():
-        result = match(entry, given, value.span, at)
+        result = match(entry, given, value.span, at, elsewhere)
     if not entry.runs:
         found = f"the {registry.word} `{entry.name}`"
         gather.found.append(not_yet(found, value.span, entry.instead or _running(registry)))
@@ -149,6 +159,7 @@ def assign(
     positional: Iterable[str] | None = None,
     repeated: Collection[str] = (),
     labels: tuple[Label, ...] = (),
+    elsewhere: Elsewhere = lambda name: None,
 ) -> list[tuple[str, Span, A]]:
     """Return the arguments of a word by the names of their parameters, each with its place.
 
@@ -156,7 +167,7 @@ def assign(
     gather: collects those that fit no parameter, and second ones.
     positional: the parameters that may be given by position; None: all.
     repeated: those that take any number of arguments.
-    labels: of an unknown name.
+    labels: of an unknown name. elsewhere: help for names that belong elsewhere.
     """
     waiting = list(names if positional is None else positional)
     places: dict[str, Span] = {}
@@ -170,14 +181,15 @@ def assign(
                     takes = "takes no further argument without a name"
                 fail("too-many-arguments", f"`{word}` {takes}", at, help=signature(word, names))
             if name not in names:
-                near = suggest(name, names)
+                other = elsewhere(name)
+                near = None if other else suggest(name, names)
                 fail(
                     "unknown-argument",
                     f"`{word}` takes no argument called `{name}`",
                     at,
                     note=f"did you mean `{near}`?" if near else "",
                     labels=labels,
-                    help=signature(word, names),
+                    help=other or signature(word, names),
                 )
             if name in places and name not in repeated:
                 first = Label(places[name], "given here first")
@@ -189,7 +201,13 @@ def assign(
     return found
 
 
-def match(entry: E, given: tuple[Argument, ...], span: Span, at: Span | None = None) -> Use[E]:
+def match(
+    entry: E,
+    given: tuple[Argument, ...],
+    span: Span,
+    at: Span | None = None,
+    elsewhere: Elsewhere = lambda name: None,
+) -> Use[E]:
     """Assign arguments to an entry's parameters and check each. Raises CompileError."""
     gather = Gather()
     parameters = {parameter.name: parameter for parameter in entry.parameters}
@@ -209,6 +227,7 @@ def match(entry: E, given: tuple[Argument, ...], span: Span, at: Span | None = N
         gather,
         positional=positional if entry.further is not None else None,
         repeated=[parameter.name for parameter in entry.parameters if parameter.repeated],
+        elsewhere=elsewhere,
     )
     for name, where, value in assigned:
         parameter = parameters[name]
@@ -222,7 +241,10 @@ def match(entry: E, given: tuple[Argument, ...], span: Span, at: Span | None = N
                 whole = Span(where.source, where.start, value.span.end)
                 inside = whole.source is value.span.source and whole.start < whole.end
                 gather.found.append(not_yet(what, whole if inside else where))
+    meant = {found.note for found in gather.found if found.code == "unknown-argument"}
     for parameter in entry.parameters:
+        if f"did you mean `{parameter.name}`?" in meant:
+            continue  # it is given, under another name
         if parameter.required and parameter.name not in values:
             with gather.attempt():
                 fail(

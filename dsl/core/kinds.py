@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, NoReturn, Protocol, TypeVar
@@ -59,6 +60,8 @@ def refuse(
             f"a link takes a trace, `link left -> right {{ rate = {text} }}`, and so do presets:"
             f" `topology = 4g(down: {text})`"
         )
+    if isinstance(value, Text) and re.fullmatch(r"[\w.%/]+", value.value) and help is None:
+        help = f"write `{value.value}`, without quotes"
     fail(
         "wrong-dimension" if isinstance(kind, Quantities) else "wrong-type",
         f"{use} must be {kind.phrase}, not {value.phrase}",

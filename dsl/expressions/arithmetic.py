@@ -11,7 +11,7 @@ from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.registry import suggest
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.units import DATA, EXAMPLES, NUMBER, SHARE, SIZES, Dimension
+from fairc.dsl.core.units import DATA, EXAMPLES, NUMBER, SHARE, SIZES, UNITS, Dimension
 from fairc.dsl.core.values import (
     ListValue,
     Mixture,
@@ -117,17 +117,27 @@ def _of_mixtures(operator: str, left: Value, right: Value, span: Span, names: Na
 def quantity(value: Value, names: Names) -> Quantity:
     """Return a value that is a quantity. Raises CompileError for any other."""
     if isinstance(value, Symbol):
-        near = suggest(value.name, names())
+        unit = _unit_at(value.span)
+        near = None if unit else suggest(value.name, names())
         fail(
             "unknown-name",
             f"`{value.name}` is not a quantity here",
             value.span,
             note=f"did you mean `{near}`?" if near else "",
-            help="names of quantities come from `sweep`, `let` and the topology's parameters",
+            help=f"a unit has a number: `1{unit}`"
+            if unit
+            else "names of quantities come from `sweep`, `let` and the topology's parameters",
         )
     if not isinstance(value, Quantity):
         fail("wrong-type", f"{value.phrase} cannot be used in arithmetic", value.span)
     return value
+
+
+def _unit_at(word: Span) -> str:
+    """Return the unit that begins with a word, such as `Mbit/s` at `Mbit`; empty if none does."""
+    text = word.source.text
+    rate = f"{word.text}/s" if text[word.end :].startswith("/s") else word.text
+    return next((unit for unit in (rate, word.text) if unit in UNITS), "")
 
 
 def _mismatch(what: str, a: Size, b: Size, span: Span) -> NoReturn:

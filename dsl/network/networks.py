@@ -11,8 +11,9 @@ from fairc.cell.links import Impairment
 from fairc.dsl import model
 from fairc.dsl.blocks import Block, Settings
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label, Severity
-from fairc.dsl.core.entries import Use, assign
+from fairc.dsl.core.entries import Elsewhere, Use, assign
 from fairc.dsl.core.problems import MOST_FOUND, Gather, fail
+from fairc.dsl.core.registry import suggest
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import BDP, SHARE, TIME
 from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
@@ -529,6 +530,21 @@ class ArgumentScope(Scope):
                 )
 
 
+def links_have(topology: syntax.Topology) -> Elsewhere:
+    """Return the help for attributes of links that a topology does not take."""
+
+    def help(name: str) -> str | None:
+        links = (each for each in topology.body.elements if isinstance(each, syntax.Link))
+        ends = sorted((e for each in links for e in each.ends), key=lambda e: e.arrow == "--")
+        taken = [parameter.name.text for parameter in topology.parameters]
+        if name not in keys.LINK or not ends or suggest(name, taken) is not None:
+            return None
+        link = f"link {ends[0].span.text} {{ {name} = ... }}"
+        return f"links have it: `{topology.name.text}(...) with {{ {link} }}`"
+
+    return help
+
+
 def argument_scope(
     topology: syntax.Topology,
     value: Symbol | Applied,
@@ -558,6 +574,7 @@ def argument_scope(
         ((argument.key, argument.place, argument.value) for argument in arguments),
         gather,
         labels=(Label(topology.name.span, f"`{topology.name.text}` is defined here"),),
+        elsewhere=links_have(topology),
     )
     values = {name: given for name, _, given in assigned}
     for name, parameter in names.items():

@@ -22,6 +22,7 @@ from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.expressions.names import depending, mentioned
 from fairc.dsl.text import syntax
 from fairc.words.claims import STATISTICS
+from fairc.words.metrics import METRICS
 
 N = TypeVar("N", bound=syntax.Node)
 
@@ -103,6 +104,17 @@ def expanded(node: N, lets: Mapping[str, syntax.Expr], inside: tuple[str, ...] =
     return cast(N, replaced(node))
 
 
+def _refuse_metric(name: str, whole: Span) -> None:
+    """Refuse a metric where a statistic of it belongs."""
+    if name in METRICS:
+        fail(
+            "wrong-type",
+            f"`{name}` has a value in each repetition; a claim is about a statistic of them",
+            whole,
+            help=f"write `median({whole.text})`",
+        )
+
+
 def form_of(
     node: syntax.Expr, scope: Scope, dimension_of: Callable[[syntax.Call], Dimension]
 ) -> Form:
@@ -110,7 +122,10 @@ def form_of(
     if isinstance(node, syntax.Call) and is_statistic(node):
         return Form({node.span.start: Fraction(1)}, Fraction(0), dimension_of(node), node.span)
     if isinstance(node, syntax.Call) and node.name.text not in functions.BUILTINS:
+        _refuse_metric(node.name.text.partition(".")[0], node.span)
         STATISTICS.get(node.name.text, node.name.span)  # raises: nothing else may be called here
+    if isinstance(node, syntax.Name) and scope.get(node.text) is None:
+        _refuse_metric(node.text, node.span)
     if not any(map(is_statistic, node.walk())):
         value = arithmetic.quantity(evaluate(node, scope), scope.names)
         return Form({}, value.number, value.dimension, node.span)

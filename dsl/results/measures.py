@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.units import BDP, DATA, FREQUENCY, NUMBER, PACKETS, RATE, TIME, Dimension
 from fairc.dsl.core.values import ListValue
-from fairc.dsl.expressions.evaluate import evaluate
+from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.model.requests import MetricRequest
 from fairc.dsl.text import syntax
+from fairc.words.metrics import METRICS
 
 from .instances import Instance, Namer
 
@@ -59,12 +60,29 @@ def build_measures(value: syntax.Expr, namer: Namer) -> tuple[MetricRequest, ...
     found: list[Instance] = []
     for item in _items(listed, namer):
         with gather.attempt():
+            _refuse_arithmetic(item, namer.scope)
             found.append(namer.read(item, "an item of `measure`"))
     requests: tuple[MetricRequest, ...] = ()
     with gather.attempt():
         requests = namer.measure(found)
     gather.finish()
     return requests
+
+
+def _refuse_arithmetic(item: syntax.Expr, scope: Scope) -> None:
+    """Refuse arithmetic of metrics without a name."""
+    operands = item.operands if isinstance(item, syntax.Chain) else ()
+    words = [
+        each.name.text if isinstance(each, syntax.Call) else each.span.text for each in operands
+    ]
+    names = [word.partition(".")[0] for word in words]
+    if any(name in METRICS and scope.get(name) is None for name in names):
+        fail(
+            "wrong-type",
+            "`measure` names metrics; arithmetic of their values is a metric of its own",
+            item.span,
+            help=f"write `metric NAME = {item.span.text}`, and NAME here",
+        )
 
 
 def _listed(value: syntax.Expr, namer: Namer) -> syntax.ListOf:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
 from fairc.dsl.core.registry import suggest
 from fairc.dsl.core.source import Source, Span
+from fairc.dsl.core.units import SLIPS as UNIT_SLIPS
 from fairc.dsl.core.units import UNITS
 
 from .borders import CLOSING, Borders
@@ -75,6 +76,17 @@ HOMES = {
     **dict.fromkeys(("NODE", "ROUTER", "LINK"), _OF_TOPOLOGY),
 }
 """Where a statement stands, for those keywords that are no key anywhere."""
+
+_NODE = "a host is a `node`, and what forwards is a `router`: `node a, b`, `router r`"
+_FIGURES = "figures are a block: `report { line(goodput, x: time)  cdf(rtt) }`"
+OTHERS = {
+    "host": ("NODE", _NODE),
+    "hosts": ("NODE", _NODE),
+    "switch": ("NODE", _NODE),
+    "figure": ("REPORT", _FIGURES),
+    "plot": ("REPORT", _FIGURES),
+}
+"""Statements of other tools: a keyword that could stand in their place, and the help."""
 
 _SEVERAL = re.compile(r"(?:,[ \t]*[\w.%/]+(?:\([^()\n]*\))?(?![\w.%/(])(?![ \t]*(?:=(?!=)|[:{])))+")
 """Further values behind a comma that no list surrounds, and not the next setting."""
@@ -169,9 +181,15 @@ class SyntaxErrors:
         self._last = start
         if self._mend_braces(parser, token, accepts):
             return self.surplus is None
+        foreign = self._foreign(token)
+        if foreign is not None:
+            self.found.append(foreign)
+            return False
         before = last_token(parser)
         diagnostic, repaired = self._token(token, accepts, before)
         self.found.append(diagnostic)
+        if diagnostic.code == "spaced-unit" and diagnostic.span is not None:
+            start = min(start, diagnostic.span.start)  # its statement is the one before the token
         if repaired and token.type == "_COLON":
             parser.feed_token(token.update("_EQUALS", "="))
         elif token.type == "MINUS" and "_LBRACE" in accepts and "{" in self.source.text[end:]:
@@ -179,6 +197,21 @@ class SyntaxErrors:
         elif not repaired:
             self._leave_out(parser, start, end)
         return True
+
+    def _foreign(self, token: Token) -> Diagnostic | None:
+        """Describe a file in another format, by how it begins; None for one of ours."""
+        start, end = token.start_pos or 0, token.end_pos or 0
+        begun = re.sub(r"#[^\n]*", "", self.source.text[:start]).strip()
+        colon = re.match(r"[ \t]*:", self.source.text[end:])
+        if begun or not (token.type == "_LBRACE" or colon):
+            return None
+        return Diagnostic(
+            "syntax",
+            "this is another format, such as YAML or JSON",
+            Span(self.source, start, end),
+            note="expected `fexp 1`",
+            help="begin with `fexp 1`, then `experiment NAME { topology = ...  flow a { ... } }`",
+        )
 
     def _leave_out(self, parser: InteractiveParser, start: int, end: int) -> None:
         """Go on behind the statement with an error, as if it were not there; start, end: of what is
@@ -482,13 +515,14 @@ class SyntaxErrors:
             near = start < offset <= end or (
                 end <= offset and not text[match.end() :][: offset - end].strip()
             )
-            if near and match[2] in UNITS:
+            unit = match[2] if match[2] in UNITS else UNIT_SLIPS.get(match[2])
+            if near and unit:
                 return Diagnostic(
                     "spaced-unit",
                     "a number and its unit are written together",
                     Span(self.source, start, end),
                     note="without the space",
-                    help=f"write `{match[1]}{match[2]}`",
+                    help=f"write `{match[1]}{unit}`",
                 )
         return None
 
@@ -516,8 +550,18 @@ class SyntaxErrors:
         glued = next((word for word in keywords if token.startswith(word) and token != word), None)
         if glued:
             return f"is a space missing after `{glued}`?"
+        if token.type == "WHEN":
+            return "a condition stands before the block: `flow f when n > 0 { ... }`"
+        if token.type == "FOR":
+            return "a loop stands before the block: `flow f[i] for i in 1..3 { ... }`"
+        if re.search(r"\b(?:down|up)\Z", before) and accepts == {"_EQUALS"}:
+            return "a link is down for a time: `down from 10s to 12s`, beside `at`"
+        taken = re.search(r"\w+\Z", before) if accepts == {"_EQUALS"} else None  # for a key
+        other = OTHERS.get(taken[0] if taken else str(token))
+        if other is not None and (taken or other[0] in accepts):
+            return other[1]
         near = suggest(str(token), keywords)
-        if near:
+        if near and near != str(token):
             return f"did you mean `{near}`?"
         if token.type in BLOCKS and opened is not None and opened.text == "{":
             return f"is the `}}` missing that closes the block of line {opened.line}?"

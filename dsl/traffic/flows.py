@@ -111,6 +111,8 @@ def _control(
         return None, {}
     if use is not None and use.entry.only_over_udp and cca is None and keys.OVER not in settings:
         return Control("udp", None, {}, at), {}
+    if settings.failed(keys.WORKLOAD) and cca is None and keys.OVER not in settings:
+        return None, {}  # a ping needs no CCA, and this may have been meant for one
     if use is None or not use.entry.needs_tcp:
         return control_of(over, cca, at, kernel), {}
     if workload is None:

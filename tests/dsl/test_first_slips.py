@@ -23,6 +23,11 @@ def of(topology: str = TOPOLOGY, workload: str = WORKLOAD, more: str = "") -> st
     )
 
 
+WITH_JITTER = "`bottleneck(...) with { link left -> right { jitter = ... } }`"
+DOWN = ("syntax", "`down from 10s to 12s`")
+SIZE = ("unknown-key", "`workload = file(1MB)`")
+
+
 @pytest.mark.parametrize(
     ("experiment", "code", "line"),
     [
@@ -39,6 +44,45 @@ def of(topology: str = TOPOLOGY, workload: str = WORKLOAD, more: str = "") -> st
         (of(more="claim { holds = 1 < 2 }"), "syntax", 'claim "'),
         (of("bottleneck(rate: 1Mbit/s, latency: 50ms)"), "unknown-argument", "`delay`"),
         (of(more="runs = 5"), "unknown-key", "`repeat`"),
+        (of(more="report = [cdf(rtt)]"), "unknown-key", "`report { line(goodput, x: time)"),
+        (of(more="engine = uml"), "unknown-key", "`fairc run FILE --engine uml`"),
+        (of(more="extends = base"), "unknown-key", "`experiment NAME extends BASE { ... }`"),
+        (of(more="plot cdf(rtt)"), "syntax", "`report { line(goodput, x: time)"),
+        (
+            of(more="flow b { cca = cubic  workload = bulk  stop = 1s  when 1 > 0 }"),
+            "syntax",
+            "`flow f when n > 0 { ... }`",
+        ),
+        (
+            of(more="flow b { cca = cubic  workload = bulk  stop = 1s  for i in 1..3 }"),
+            "syntax",
+            "`flow f[i] for i in 1..3 { ... }`",
+        ),
+        (
+            of(more="topology { host a, b }").replace(f"topology = {TOPOLOGY}", ""),
+            "syntax",
+            "`node a, b`",
+        ),
+        (of("bottleneck(rate: 1Mbit/s, rtt: 50ms, jitter: 5ms)"), "unknown-argument", WITH_JITTER),
+        (of("bottleneck(rate: 1Mbit/s) with { link left -> right { at 1s { down } } }"), *DOWN),
+        (of("bottleneck(rate: 1Mbit/s, queue: fifo(2 * bdp))"), "unknown-name", "`1bdp`"),
+        (of("bottleneck(rate: 2 * Mbit/s)"), "unknown-name", "`1Mbit/s`"),
+        (of("bottleneck(rate: 5 Mbps)"), "spaced-unit", "`5Mbit/s`"),
+        (
+            of(more='flow b { cca = cubic  workload = file(1MB)  start = "5s" }'),
+            "wrong-type",
+            "`5s`",
+        ),
+        (of(more="flow b { cca = newreno  workload = file(1MB) }"), "unknown-cca", "`reno`"),
+        (of(more="flow b { cca = olia  workload = file(1MB) }"), "unknown-cca", "`over = mptcp"),
+        (of(more="flow b { cca = cubic  workload = file(1MB)  size = 1MB }"), *SIZE),
+        (of(workload="voip"), "unknown-workload", "`over = udp  rate = 64kbit/s"),
+        (
+            of(more='claim "c" { holds = goodput(a) > 1Mbit/s }'),
+            "wrong-type",
+            "`median(goodput(a))`",
+        ),
+        (of(more='claim "c" { holds = goodput > 1Mbit/s }'), "wrong-type", "`median(goodput)`"),
         (
             of(more=f"flow b {{ cca = cubic  ecn = on  workload = {WORKLOAD} }}"),
             "conflicting-options",
@@ -144,3 +188,50 @@ def test_a_service_stands_before_the_loops_of_a_flow(written: str, advice: str) 
     first = next(iter(found))
     assert (first.code, first.help) == ("syntax", advice)
     assert first.span is not None and first.span.text == "= film"
+
+
+@pytest.mark.parametrize(
+    ("value", "note"),
+    [
+        ("fct.median", "did you mean `p50`?"),
+        ("fct.avg", "did you mean `mean`?"),
+        ("retransmits", "did you mean `retransmissions`?"),
+        ("drop_rate", "did you mean `loss_rate`?"),
+        ("ttfb", "did you mean `ttr`?"),
+    ],
+)
+def test_metrics_of_other_tools_are_known_by_their_names(value: str, note: str) -> None:
+    text = of().replace("[goodput]", f"[{value}]")
+    _, found = load(Source("file.fexp", f"fexp 1\nexperiment e {{\n{text}\n}}\n"))
+    assert [d.note for d in found] == [note]
+
+
+def test_arithmetic_of_metrics_is_a_metric_of_its_own() -> None:
+    text = of().replace("[goodput]", "[goodput(a) / rtt.p95(a)]")
+    ((code, said),) = helps(text)
+    assert (code, said) == (
+        "wrong-type",
+        " write `metric NAME = goodput(a) / rtt.p95(a)`, and NAME here",
+    )
+
+
+def test_a_slip_in_a_ping_is_told_once() -> None:
+    """Neither that it needs `every`, which is there under another name, nor a CCA."""
+    assert [c for c, _ in helps(of(more="flow p { workload = ping(interval: 1s) }"))] == [
+        "unknown-argument"
+    ]
+
+
+def test_a_spaced_unit_leaves_the_next_statements_alone() -> None:
+    text = of(more="duration = 10 min\nwarmup = 25 s\nrepeat = 5").replace("[goodput]", "[gooput]")
+    assert [c for c, _ in helps(text)] == ["spaced-unit", "spaced-unit", "unknown-metric"]
+
+
+@pytest.mark.parametrize(
+    "text", ["# a test\nfexp: 1\nexperiment: e\n", '{"fexp": 1, "experiment": {}}', "name: e\n"]
+)
+def test_other_formats_are_told_in_one_sentence(text: str) -> None:
+    _, found = load(Source("file.fexp", text))
+    assert [(d.code, d.message) for d in found] == [
+        ("syntax", "this is another format, such as YAML or JSON")
+    ]

@@ -74,6 +74,8 @@ SAMPLE = Parameter(
 )
 MEASURE = Parameter("measure", Lists(Entries(METRICS)), "the metrics")
 
+_FIGURES = "figures are a block: `report { line(goodput, x: time)  cdf(rtt) }`"
+
 EXPERIMENT: Registry[Parameter[Any]] = Registry(
     "experiment key",
     "key",
@@ -95,4 +97,11 @@ EXPERIMENT: Registry[Parameter[Any]] = Registry(
         SAMPLE,
         MEASURE,
     ],
+    slips={
+        "engine": "a file does not say where it runs: `fairc run FILE --engine uml`",
+        "extends": "it follows the name: `experiment NAME extends BASE { ... }`",
+        "figures": _FIGURES,
+        "plots": _FIGURES,
+        "report": _FIGURES,
+    },
 )

@@ -65,6 +65,8 @@ FAST_OPEN = Parameter("fast_open", A_SWITCH, "TCP Fast Open", "off")
 
 DSCP = Parameter("dscp", A_CODE_POINT, "Diffserv code point of its packets, both ways", "cs0")
 
+_SIZE = "what a flow transfers is its workload: `workload = file(1MB)`"
+
 FLOW: Registry[Parameter[Any]] = Registry(
     "flow key",
     "key",
@@ -88,4 +90,11 @@ FLOW: Registry[Parameter[Any]] = Registry(
         FAST_OPEN,
         DSCP,
     ],
+    slips={
+        "bytes": _SIZE,
+        "direction": "an upload is `from = client  to = server`; downloads need neither",
+        "scheduler": "Linux's own scheduler of paths is used; `over = mptcp(...)` has its options",
+        "size": _SIZE,
+        "subflows": "`over = mptcp` opens a subflow on each path between the two hosts",
+    },
 )

@@ -47,6 +47,13 @@ ABSENT: Mapping[str, tuple[str, str]] = {
             " `bpf(...)` or `module(...)`"
         ),
     ),
+    **dict.fromkeys(
+        ("balia", "lia", "olia", "wvegas"),
+        (
+            "Linux couples no subflows: the MPTCP kernel apart from it (multipath-tcp.org) did",
+            "over MPTCP each subflow has a CCA of its own: `over = mptcp  cca = reno`",
+        ),
+    ),
 }
 """CCAs that studies name but that are not available here: why, and what is closest."""
 

@@ -31,18 +31,21 @@ def _entries() -> Iterator[WorkloadEntry]:
         yield import_module(f".{name}", __name__).WORKLOAD
 
 
+_CONSTANT = (
+    "a constant bit rate is `bulk` over UDP with a rate: `over = udp  rate = 64kbit/s  workload ="
+    " bulk(packet: 200B)`"
+)
+
 WORKLOADS: Registry[WorkloadEntry] = Registry(
     "workload",
     "workload",
     _entries(),
     slips={
-        "cbr": (
-            "a constant bit rate is `bulk` over UDP with a rate: `over = udp  rate = 64kbit/s"
-            "  workload = bulk(packet: 200B)`"
-        ),
+        "cbr": _CONSTANT,
         "page": (
             "a page is what `load` loads: `workload = load(page(html: 30kB, objects: 40 of 20kB))`"
         ),
+        "voip": _CONSTANT,
     },
 )
 
