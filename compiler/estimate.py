@@ -110,13 +110,42 @@ def cell_s(costs: Costs, cell: Cell, length_s: float, sent: float) -> float:
 
 
 def rates_bps(cell: Cell) -> dict[tuple[str, str], int]:
-    """Return the rate of each flow's bottleneck, bit/s."""
+    """Return the rate of each flow's bottleneck, bit/s, or of the slowest token bucket on the ways
+    of its flows.
+    """
     rates = dict.fromkeys((flow.bottleneck for flow in cell.flows), UNSHAPED_BPS)
+    buckets: dict[tuple[str, str], int] = {}
     for node in cell.nodes:
         for interface in node.interfaces:
-            if interface.shaper is not None and (node.name, interface.name) in rates:
-                rates[node.name, interface.name] = interface.shaper.rate_bps
+            place = (node.name, interface.name)
+            if interface.shaper is not None and place in rates:
+                rates[place] = interface.shaper.rate_bps
+            if interface.arriving_bucket is not None:
+                buckets[place] = interface.arriving_bucket.rate_bps
+    if buckets:
+        ways: dict[tuple[str, str], set[tuple[str, str]]] = {}
+        for flow in cell.flows:
+            if (flow.server, flow.client) not in ways:
+                ways[flow.server, flow.client] = arrivals(cell, flow.server, flow.client)
+            for place in ways[flow.server, flow.client] & buckets.keys():
+                rates[flow.bottleneck] = min(rates[flow.bottleneck], buckets[place])
     return rates
+
+
+def arrivals(cell: Cell, start: str, end: str) -> set[tuple[str, str]]:
+    """Return the interfaces by which packets arrive on the shortest way between two nodes."""
+    leading: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for cable in cell.cables:
+        leading[cable.a[0]].append(cable.b)
+        leading[cable.b[0]].append(cable.a)
+    ways: dict[str, set[tuple[str, str]]] = {start: set()}
+    waiting = [start]
+    for node in waiting:
+        for place in leading[node]:
+            if place[0] not in ways:
+                ways[place[0]] = ways[node] | {place}
+                waiting.append(place[0])
+    return ways.get(end, set())
 
 
 def length(cell: Cell) -> float:

@@ -58,10 +58,11 @@ NAMING = (
     syntax.Users,
     syntax.Hosts,
     syntax.Metric,
-    syntax.Claim,
-    syntax.Precision,
 )
 """Statements that may use swept names, besides flows, conditions and topologies."""
+
+READING: tuple[type[syntax.Node], ...] = (syntax.Report, syntax.Claim, syntax.Precision)
+"""Statements that read results: a swept name that is in these alone changes no cell."""
 
 COUNT_LIMIT = 20_000
 """`check` counts up to this many cells, to find an `exclude` without effect."""
@@ -258,7 +259,7 @@ class Checker:
             nodes += [*flows, *declared.values(), *excludes, *self._topologies.values()]
             nodes += [n for kind in NAMING for n in self._of(kind)]
             here = [s for name, s in declared.items() if name not in self._mentioned]
-            reports = self._of(syntax.Report)
+            reports = [n for kind in READING for n in self._of(kind)]
             self._warn_all(unused(bindings, nodes, reports, flows, users, here, lets))
         if not self.diagnostics.errors and grid.upper_bound() <= COUNT_LIMIT:
             self._warn_all(self._try(lambda: list(excluded(grid, excludes))) or ())

@@ -70,7 +70,7 @@ def symbols_in(value: Value) -> Iterator[str]:
 def unused(
     bindings: Sequence[syntax.Binding],
     nodes: Iterable[syntax.Node],
-    reports: Iterable[syntax.Report],
+    reports: Collection[syntax.Node],
     flows: Sequence[syntax.Flow],
     users: Iterable[syntax.Users],
     services: Collection[syntax.Service],
@@ -79,8 +79,8 @@ def unused(
     """Yield warnings about swept names that nothing uses, and about groups of users and services
     without a flow.
 
-    nodes: everything that may use a swept name, except other bindings. reports: what is shown; one
-    of a tuple of names may be there alone, as the label of what the others stand for.
+    nodes: everything that may use a swept name, except other bindings. reports: what is shown and
+    claimed; one of a tuple of names may be there alone, as the label of what the others stand for.
     """
     used = used_names([*nodes, *(b.value for b in bindings)], lets)
     shown = used_names(reports, lets)

@@ -225,3 +225,25 @@ def test_what_a_policer_costs_is_estimated() -> None:
     more_s = wall_s(cell) - wall_s(replace(cell, policers=()))
     sent = packets(cell, length(cell))
     assert more_s == pytest.approx(UML.per_policed_packet_s * sent) and more_s > 0.1
+
+
+@pytest.mark.parametrize(
+    ("upload", "limit"), [("", 1_500_000), ("from = client  to = server", None)]
+)
+def test_a_file_behind_a_token_bucket_is_estimated_at_its_rate(
+    upload: str, limit: int | None
+) -> None:
+    """10 MB are 6907 packets of 1514 bytes: 55.8 s at 1.5 Mbit/s, one way; 0.84 s at 100 Mbit/s."""
+    text = f"""fexp 1
+    experiment e {{
+      topology = access(rate: 100Mbit/s, rtt: 50ms, policer: token_bucket(rate: 1500kbit/s, burst: 1MB))
+      flow a {{ cca = cubic  workload = file(10MB)  start = 0s  {upload} }}
+      flow b {{ cca = cubic  workload = file(1kB)  start = 0s }}
+      measure = [goodput]
+    }}"""
+    experiment, found = dsl.load(dsl.Source("file.fexp", text))
+    assert experiment is not None, [d.message for d in found]
+    (cell,) = compile(experiment).cells()
+    frames = 10_000_000 / 1448
+    expected = frames * 1514 * 8 / (limit or 100_000_000)
+    assert length(cell) == pytest.approx(expected, rel=0.01)
