@@ -109,7 +109,7 @@ class Lowering:
         ports = assign_ports(traffic, report)
         peps = split(routed.wiring, routed.queues, traffic, ports, report)
         policers = police(routed.wiring, routed.queues, traffic, report)
-        warn(scenario, routed.wiring, traffic, routed.buffers, report)
+        warn(scenario, routed.wiring, routed.queues, traffic, routed.buffers, report)
         ends_ns = scenario.duration_ns if scenario.duration_ns else scenario.deadline_ns
         check_radio(routed.wiring, ends_ns, report)
         bindings = dict(configuration.bindings)

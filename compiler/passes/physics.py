@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fairc.compiler import plan
 from fairc.dsl.model import Flow, Scenario
 from fairc.words.ccas import CCAS
-from fairc.words.queues import QUEUES
+from fairc.words.queues import QUEUES, marks
 from fairc.words.workloads import Video
 
 from .queues import bdp_bytes
@@ -23,6 +23,7 @@ FEW_RTTS = 10
 def warn(
     scenario: Scenario,
     wiring: Wiring,
+    queues: Mapping[Egress, plan.Queue],
     traffic: Traffic,
     buffers: Mapping[str, int],
     report: Report,
@@ -35,6 +36,7 @@ def warn(
         if scenario.duration_ns is not None:
             _warn_short(report, scenario.duration_ns, flow, path, sharing[path.bottleneck])
         _warn_limits(report, flow, path, buffers[flow.name])
+        _warn_without_marks(report, flow, path, queues)
         if path.rate_bps > COMFORTABLE_BPS:
             report.warn(
                 "fast-link",
@@ -101,6 +103,25 @@ def _warn_late(report: Report, scenario: Scenario) -> None:
                 f"at {at_ns / 1e9:g} s, and the cell ends after {limit_ns / 1e9:g} s",
                 "make it earlier, or the cell longer",
             )
+
+
+def _warn_without_marks(
+    report: Report, flow: Flow, path: RoutedPath, queues: Mapping[Egress, plan.Queue]
+) -> None:
+    """Report DCTCP where no queue on its way marks."""
+    cca = flow.cca or ""
+    if flow.transport != "tcp" or not flow.options.ecn or cca not in CCAS:
+        return
+    if CCAS[cca].needs_ecn and not any(
+        each.way.ecn == "mark" or (each in queues and marks(queues[each])) for each in path.data
+    ):
+        report.warn(
+            "dctcp-without-ecn",
+            f"without marks, {cca.upper()} in `{flow.label}` behaves as Reno",
+            flow.span,
+            "no queue on its way marks packets",
+            "give the queue `ecn: on`, as in `codel(ecn: on)`",
+        )
 
 
 def _warn_limits(report: Report, flow: Flow, path: RoutedPath, buffer_bytes: int) -> None:
