@@ -31,6 +31,7 @@ from .grid.memo import Memo
 from .grid.sampling import Bindings
 from .grid.sweeps import Grid
 from .model.names import base
+from .network.attributes import links_have
 from .network.devices import Layer
 from .network.groups import (
     Group,
@@ -46,7 +47,7 @@ from .network.groups import (
     paired,
 )
 from .network.kernels import check_queues
-from .network.networks import argument_scope, build_network, links_have
+from .network.networks import argument_scope, build_network
 from .network.paths import Trip, size_units
 from .network.policers import with_feedback
 from .text import syntax

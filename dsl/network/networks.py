@@ -11,9 +11,8 @@ from fairc.cell.links import Impairment
 from fairc.dsl import model
 from fairc.dsl.blocks import Block, Settings
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label, Severity
-from fairc.dsl.core.entries import Elsewhere, Use, assign
+from fairc.dsl.core.entries import Use, assign
 from fairc.dsl.core.problems import MOST_FOUND, Gather, fail
-from fairc.dsl.core.registry import suggest
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import BDP, SHARE, TIME
 from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
@@ -31,6 +30,7 @@ from fairc.words.queues.discipline import queue_of
 from fairc.words.thin import thinned
 from fairc.words.trace import RATES, load_rate, load_recording
 
+from .attributes import links_have
 from .devices import Layer, refuse_node
 from .dynamics import Dynamics, events
 from .groups import CLIENT, SERVER
@@ -529,21 +529,6 @@ class ArgumentScope(Scope):
                     help="leave it out, or leave out what it is the default of",
                     severity=Severity.WARNING,
                 )
-
-
-def links_have(topology: syntax.Topology) -> Elsewhere:
-    """Return the help for attributes of links that a topology does not take."""
-
-    def help(name: str) -> str | None:
-        links = (each for each in topology.body.elements if isinstance(each, syntax.Link))
-        ends = sorted((e for each in links for e in each.ends), key=lambda e: e.arrow == "--")
-        taken = [parameter.name.text for parameter in topology.parameters]
-        if name not in keys.LINK or not ends or suggest(name, taken) is not None:
-            return None
-        link = f"link {ends[0].span.text} {{ {name} = ... }}"
-        return f"links have it: `{topology.name.text}(...) with {{ {link} }}`"
-
-    return help
 
 
 def argument_scope(
