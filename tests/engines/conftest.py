@@ -1,4 +1,4 @@
-"""One cell on the fast engine for a whole module: the experiment is the module's `SPEC`."""
+"""Cells that run once for a whole module: those of its `SPEC`, on its `ENGINE` or the fast one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from specs import compilation_of, only_cell_of
 
 from fairc.compiler import Cell
+from fairc.runtime.engines.base import Engine
 from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.host import supervisor
 from fairc.runtime.measurement import Measurement, load
@@ -31,18 +32,22 @@ def cells(request: pytest.FixtureRequest) -> tuple[Cell, ...]:
 
 
 @pytest.fixture(scope="module")
+def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """The module's `ENGINE`, or the fast one, prepared."""
+    made: Engine = getattr(request.module, "ENGINE", UmlEngine)()
+    made.prepare()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
 def each_measured(
-    cells: tuple[Cell, ...], tmp_path_factory: pytest.TempPathFactory
+    engine: Engine, cells: tuple[Cell, ...], tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Measurement, ...]:
-    """All cells of the module's experiment, each run once on the fast engine, measured."""
-    engine, found = UmlEngine(), []
-    engine.prepare()
-    for cell in cells:
-        result = engine.run(cell, tmp_path_factory.mktemp("cell"))
-        assert result.error == ""
-        found.append(load(cell, result.artefacts))
-    engine.close()
-    return tuple(found)
+    """All cells of the module's experiment, each run once, measured."""
+    results = [engine.run(cell, tmp_path_factory.mktemp("cell")) for cell in cells]
+    assert [result.error for result in results] == [""] * len(cells)
+    return tuple(load(c, result.artefacts) for c, result in zip(cells, results, strict=True))
 
 
 @pytest.fixture
@@ -56,14 +61,9 @@ def hog() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def folder(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, cell: Cell
-) -> Path:
-    """The artefacts of the cell, run once on the module's `ENGINE`, or on the fast one."""
-    engine = getattr(request.module, "ENGINE", UmlEngine)()
-    engine.prepare()
+def folder(engine: Engine, cell: Cell, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The artefacts of the cell, run once."""
     result = engine.run(cell, tmp_path_factory.mktemp("cell"))
-    engine.close()
     assert result.error == ""
     return result.artefacts
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,8 +15,10 @@ from fairc import dsl
 from fairc.compiler import Cell, compile
 from fairc.dsl.core.diagnostics import CompileError
 from fairc.runtime.engines import host
+from fairc.runtime.engines.base import Engine
 from fairc.runtime.engines.vm import VmEngine
 
+ENGINE = VmEngine
 ROOT = Path(__file__).parents[2]
 GENTLE = ROOT / "examples" / "bpf" / "gentle.bpf.o"
 REFUSED = ROOT / "tests" / "engines" / "bpf" / "refused.bpf.o"
@@ -96,16 +97,7 @@ def test_a_host_is_not_asked_to_load_it(tmp_path: Path) -> None:
     assert not any("tcp_gentle" in what for what in missing)
 
 
-@pytest.fixture(scope="module")
-def engine() -> Iterator[VmEngine]:
-    """Return a prepared engine."""
-    made = VmEngine()
-    made.prepare()
-    yield made
-    made.close()
-
-
-def test_the_guest_runs_it(engine: VmEngine, tmp_path: Path) -> None:
+def test_the_guest_runs_it(engine: Engine, tmp_path: Path) -> None:
     (cell,) = cells(tmp_path, 'bpf("gentle.bpf.o")', GENTLE)
     (tmp_path / "work").mkdir()
     raw = engine.run(cell, tmp_path / "work")
@@ -114,7 +106,7 @@ def test_the_guest_runs_it(engine: VmEngine, tmp_path: Path) -> None:
     assert json.loads(said[0])["cca"] == "gentle"
 
 
-def test_it_goes_with_a_queue_that_debian_leaves_out(engine: VmEngine, tmp_path: Path) -> None:
+def test_it_goes_with_a_queue_that_debian_leaves_out(engine: Engine, tmp_path: Path) -> None:
     (cell,) = cells(tmp_path, 'bpf("gentle.bpf.o")', GENTLE, queue="dualpi2(20pkt)")
     (tmp_path / "work").mkdir()
     raw = engine.run(cell, tmp_path / "work")
@@ -123,7 +115,7 @@ def test_it_goes_with_a_queue_that_debian_leaves_out(engine: VmEngine, tmp_path:
     assert any(each["kind"] == "dualpi2" for node in queues.values() for each in node)
 
 
-def test_what_the_verifier_says_is_shown(engine: VmEngine, tmp_path: Path) -> None:
+def test_what_the_verifier_says_is_shown(engine: Engine, tmp_path: Path) -> None:
     (cell,) = cells(tmp_path, 'bpf("refused.bpf.o")', REFUSED)
     (tmp_path / "work").mkdir()
     raw = engine.run(cell, tmp_path / "work")
@@ -131,7 +123,7 @@ def test_what_the_verifier_says_is_shown(engine: VmEngine, tmp_path: Path) -> No
     assert "invalid mem access 'scalar'" in raw.error
 
 
-def test_another_name_than_the_objects(engine: VmEngine, tmp_path: Path) -> None:
+def test_another_name_than_the_objects(engine: Engine, tmp_path: Path) -> None:
     (cell,) = cells(tmp_path, 'bpf("gentle.bpf.o", name: "mild")', GENTLE)
     (tmp_path / "work").mkdir()
     raw = engine.run(cell, tmp_path / "work")

@@ -13,7 +13,7 @@ from specs import only_cell_of
 
 from fairc.compiler import Cell
 from fairc.compiler.plan import cell_json, parse_cell
-from fairc.runtime.engines.uml import UmlEngine
+from fairc.runtime.engines.base import Engine
 from fairc.runtime.measurement import Measurement, load
 from fairc.runtime.measurement.matching import lines
 from fairc.runtime.measurement.pcap import RST
@@ -74,16 +74,14 @@ Run = tuple[Cell, Path]
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
+def runs(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     """The artefacts of each cell."""
-    engine, found = UmlEngine(), {}
-    engine.prepare()
+    found = {}
     for name, text in (("adsl", ADSL), ("stop", STOP), ("incast", INCAST)):
         cell = only_cell_of(text, f"{name}.fexp")
         result = engine.run(cell, tmp_path_factory.mktemp(name))
         assert result.error == ""
         found[name] = cell, result.artefacts
-    engine.close()
     return found
 
 

@@ -4,16 +4,12 @@ failure.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from fairc.compiler import Cell
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime import validity
-from fairc.runtime.engines.uml import UmlEngine
-from fairc.runtime.measurement import FlowRecord, Measurement, load
+from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.metrics import goodput, rtt
 
 SPEC = """fexp 1
@@ -27,7 +23,7 @@ experiment mptcp {
     link mobile -- client { rate = 1Gbit/s }
     link wifi -- client { rate = 1Gbit/s  down from 8s to 14s }
   }
-  sweep {
+  sweep {  # both paths, a backup, a second path on failure
     way = [mptcp, mptcp(backup: mobile), mptcp(paths: on_failure)]
   }
   flow one { over = way  cca = cubic  workload = bulk }
@@ -36,22 +32,6 @@ experiment mptcp {
 }
 """
 FAILURE_S = 8.0
-
-
-@pytest.fixture(scope="module")
-def measurements(
-    cells: tuple[Cell, ...], tmp_path_factory: pytest.TempPathFactory
-) -> list[Measurement]:
-    """The three cells: both paths, a backup, a second path on failure."""
-    engine = UmlEngine()
-    engine.prepare()
-    found = []
-    for cell in cells:
-        result = engine.run(cell, tmp_path_factory.mktemp("cell"))
-        assert result.error == ""
-        found.append(load(cell, Path(result.artefacts)))
-    engine.close()
-    return found
 
 
 def frames(flow: FlowRecord, begin_s: float, end_s: float) -> list[float]:
@@ -63,15 +43,15 @@ def frames(flow: FlowRecord, begin_s: float, end_s: float) -> list[float]:
     ]
 
 
-def test_every_cell_is_valid(measurements: list[Measurement]) -> None:
-    for measured in measurements:
+def test_every_cell_is_valid(each_measured: tuple[Measurement, ...]) -> None:
+    for measured in each_measured:
         verdict, reasons = validity.judge(measured)
         assert verdict == "valid", reasons
 
 
-def test_two_paths_add_up(measurements: list[Measurement]) -> None:
+def test_two_paths_add_up(each_measured: tuple[Measurement, ...]) -> None:
     """12 Mbit/s of frames, less headers of 78 bytes in 1514 with MPTCP's options."""
-    (flow,) = measurements[0].flows
+    (flow,) = each_measured[0].flows
     wifi, mobile = frames(flow, 2.0, FAILURE_S)
     assert wifi == pytest.approx(8e6, rel=0.02)
     assert mobile == pytest.approx(4e6, rel=0.02)
@@ -81,30 +61,32 @@ def test_two_paths_add_up(measurements: list[Measurement]) -> None:
 
 @pytest.mark.parametrize("which", [1, 2])
 def test_a_second_path_carries_no_data_until_the_first_is_down(
-    measurements: list[Measurement], which: int
+    each_measured: tuple[Measurement, ...], which: int
 ) -> None:
-    (flow,) = measurements[which].flows
+    (flow,) = each_measured[which].flows
     second = flow.passages[1]
     data = second.left & (second.queue.left.payload_bytes > 0)
     assert float(second.queue.left_s[data].min()) > FAILURE_S
     assert frames(flow, 11.0, 14.0)[1] == pytest.approx(4e6, rel=0.05)
 
 
-def test_a_path_on_failure_opens_with_the_failure(measurements: list[Measurement]) -> None:
-    (flow,) = measurements[2].flows
+def test_a_path_on_failure_opens_with_the_failure(each_measured: tuple[Measurement, ...]) -> None:
+    (flow,) = each_measured[2].flows
     second = flow.passages[1]
     first_s = float(second.queue.left_s[second.left].min())
     assert FAILURE_S < first_s < FAILURE_S + 0.1
-    (flow,) = measurements[1].flows  # a backup is opened with the connection
+    (flow,) = each_measured[1].flows  # a backup is opened with the connection
     second = flow.passages[1]
     assert float(second.queue.left_s[second.left].min()) < 0.5
 
 
-def test_the_kernel_moves_the_transfer_within_seconds(measurements: list[Measurement]) -> None:
+def test_the_kernel_moves_the_transfer_within_seconds(
+    each_measured: tuple[Measurement, ...],
+) -> None:
     """It leaves a subflow after four intervals of retransmission without progress
     (net.mptcp.stale_loss_cnt).
     """
-    for measured in measurements:
+    for measured in each_measured:
         (flow,) = measured.flows
         edges_s = np.arange(FAILURE_S, 14.01, 0.5)
         used = 16 * flow.frame_bytes(edges_s) - 16 * flow.passages[0].apportion(
@@ -113,18 +95,18 @@ def test_the_kernel_moves_the_transfer_within_seconds(measurements: list[Measure
         assert float(edges_s[int(np.argmax(used >= 0.8 * 4e6))]) < FAILURE_S + 4.0
 
 
-def test_each_path_has_its_values(measurements: list[Measurement]) -> None:
+def test_each_path_has_its_values(each_measured: tuple[Measurement, ...]) -> None:
     request = MetricRequest(name="goodput", sessions=("one",))
-    found = {v.flow: v.value or 0 for v in goodput.METRIC.compute(measurements[0], request)}
+    found = {v.flow: v.value or 0 for v in goodput.METRIC.compute(each_measured[0], request)}
     assert found.keys() == {"one", "one-wifi", "one-mobile"}
-    trips = rtt.METRIC.compute(measurements[0], MetricRequest(name="rtt", sessions=("one",)))
+    trips = rtt.METRIC.compute(each_measured[0], MetricRequest(name="rtt", sessions=("one",)))
     means = {v.flow: v.value or 0 for v in trips if v.metric == "rtt.subflow"}
     assert 0.020 < means["one-wifi"] < 0.13
     assert 0.040 < means["one-mobile"] < 0.15
 
 
-def test_samples_of_paths_are_those_of_connections(measurements: list[Measurement]) -> None:
-    samples = measurements[0].flows[0].endpoints.samples
+def test_samples_of_paths_are_those_of_connections(each_measured: tuple[Measurement, ...]) -> None:
+    samples = each_measured[0].flows[0].endpoints.samples
     assert {*samples.connection.tolist()} == {0, 1}
     late = samples.t_s > 4.0
     assert float(samples.rtt_s[late & (samples.connection == 0)].min()) >= 0.020

@@ -11,7 +11,7 @@ from specs import only_cell_of
 
 from fairc.cell.frames import FRAME_BYTES
 from fairc.runtime import validity
-from fairc.runtime.engines.uml import UmlEngine
+from fairc.runtime.engines.base import Engine
 from fairc.runtime.measurement import Measurement, load
 
 SPEC = """fexp 1
@@ -27,13 +27,12 @@ WIRE_NS = 8 * FRAME_BYTES / 10  # of a full frame on the host's link, 10 Gbit/s
 
 
 @pytest.fixture(scope="module", params=["on", "off"])
-def sent(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Measurement:
+def sent(
+    engine: Engine, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Measurement:
     cell = only_cell_of(SPEC.format(state=request.param))
     folder: Path = tmp_path_factory.mktemp(str(request.param))
-    engine = UmlEngine()
-    engine.prepare()
     raw = engine.run(cell, folder)
-    engine.close()
     assert raw.error == ""
     return load(cell, raw.artefacts)
 

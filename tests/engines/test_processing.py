@@ -16,7 +16,7 @@ from fairc.cell.links import TRANSMITTER_PACKETS, lower_name
 from fairc.compiler import Cell
 from fairc.compiler.plan import Capture
 from fairc.runtime import validity
-from fairc.runtime.engines.uml import UmlEngine
+from fairc.runtime.engines.base import Engine
 from fairc.runtime.measurement import Measurement, load
 from fairc.runtime.measurement.pcap import Packets, parse
 from fairc.runtime.validity import delays
@@ -36,12 +36,10 @@ ABOVE = "client.server.server-eth0"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, cell: Cell) -> Path:
+def folder(engine: Engine, cell: Cell, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The artefacts of the cell, with one more capture: what the server's link sends, before the
     delay.
     """
-    engine = UmlEngine()
-    engine.prepare()
     above = Capture(
         name=ABOVE,
         node="server",
@@ -52,7 +50,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory, cell: Cell) -> Path:
     )
     watched = replace(cell, captures=(*cell.captures, above))
     result = engine.run(watched, tmp_path_factory.mktemp("cell"))
-    engine.close()
     assert result.error == ""
     return result.artefacts
 

@@ -4,7 +4,6 @@ wakes up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from specs import only_cell_of
 
 from fairc.compiler import Cell
 from fairc.runtime.engines import guest_job
-from fairc.runtime.engines.uml import UmlEngine
+from fairc.runtime.engines.base import Engine
 
 SPEC = """fexp 1
 experiment roles {{
@@ -26,20 +25,7 @@ experiment roles {{
 WAKING = 'import os; os.environ["FAIRC_WAKE_PER_SEGMENT"] = "1"\n'
 
 
-@pytest.fixture(scope="module")
-def engine() -> Iterator[UmlEngine]:
-    """Return a prepared engine."""
-    made = UmlEngine()
-    made.prepare()
-    yield made
-    made.close()
-
-
-def only_cell(text: str) -> Cell:
-    return only_cell_of(text)
-
-
-def left_by(engine: UmlEngine, cell: Cell, folder: Path) -> dict[str, bytes]:
+def left_by(engine: Engine, cell: Cell, folder: Path) -> dict[str, bytes]:
     folder.mkdir()
     result = engine.run(cell, folder)
     assert result.error == "", result.console
@@ -57,14 +43,14 @@ def left_by(engine: UmlEngine, cell: Cell, folder: Path) -> dict[str, bytes]:
     ],
 )
 def test_receivers_in_the_kernel_leave_the_wire_as_it_was(
-    engine: UmlEngine,
+    engine: Engine,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     cca: str,
     rate: str,
     loss: str,
 ) -> None:
-    cell = only_cell(SPEC.format(cca=cca, rate=rate, loss=loss))
+    cell = only_cell_of(SPEC.format(cca=cca, rate=rate, loss=loss))
     staying = left_by(engine, cell, tmp_path / "staying")
     monkeypatch.setattr(guest_job, "PROGRAM", f"{WAKING}\n{guest_job.PROGRAM}")
     woken = left_by(engine, cell, tmp_path / "woken")

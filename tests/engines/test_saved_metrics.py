@@ -10,7 +10,7 @@ import pytest
 from left_behind import events
 from specs import only_cell_of
 
-from fairc.runtime.engines.uml import UmlEngine
+from fairc.runtime.engines.base import Engine
 
 SPEC = """fexp 1
 experiment saved {{
@@ -26,13 +26,12 @@ INFINITE = 0x7FFFFFFF  # TCP_INFINITE_SSTHRESH (include/net/tcp.h)
 
 
 @pytest.mark.parametrize("state", ["on", "off"])
-def test_a_later_connection_begins_with_the_threshold(state: str, tmp_path: Path) -> None:
+def test_a_later_connection_begins_with_the_threshold(
+    engine: Engine, state: str, tmp_path: Path
+) -> None:
     cell = only_cell_of(SPEC.format(state=state))
     assert cell.saves_metrics == (state == "on")
-    engine = UmlEngine()
-    engine.prepare()
     raw = engine.run(cell, tmp_path)
-    engine.close()
     assert raw.error == ""
     last = events(raw.artefacts, "first.server", "sample")[-1]
     first = events(raw.artefacts, "second.server", "sample")[0]
