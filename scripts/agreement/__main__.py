@@ -1,7 +1,7 @@
 """Run the specs of docs/trust/calibration.md on several engines and compare every pair.
 
     cd scripts && ../.venv/bin/python -m agreement uml vm               # beside other work
-    cd scripts && sudo ../.venv/bin/python -m agreement --bucket uml vm mininet docker
+    cd scripts && sudo ../.venv/bin/python -m agreement --bucket uml mininet docker
 
 The second one on an otherwise idle machine. `--bucket`: with token buckets for links, all that a
 kernel without netem has. Runs go to results/agreement/frames/SPEC-ENGINE (or bucket/) and are
@@ -29,8 +29,20 @@ ENGINES = ("uml", "vm", "mininet", "docker")
 # As in docs/trust/calibration.md: 5 % of an index near zero, or of an RTT of microseconds, is next
 # to nothing.
 MARGINS = {
-    "tcp": ("fairness.F=0.05", "loss_rate.total=0.01", "rtt.base=0.001", "rtt.min=0.001"),
-    "quic": ("fairness.F=0.05", "loss_rate.total=0.01", "rtt.base=0.001", "rtt.min=0.001"),
+    "tcp": (
+        "fairness.F=0.05",
+        "loss_rate.total=0.01",
+        "loss_rate.queue=0.01",
+        "rtt.base=0.001",
+        "rtt.min=0.001",
+    ),
+    "quic": (
+        "fairness.F=0.05",
+        "loss_rate.total=0.01",
+        "loss_rate.queue=0.01",
+        "rtt.base=0.001",
+        "rtt.min=0.001",
+    ),
     "video": (),
     "page": ("connect=0.001", "ttr=0.001"),
 }
