@@ -57,10 +57,10 @@ def test_what_repetitions_share_is_written_once(monkeypatch: pytest.MonkeyPatch)
     written = []
     write = source.code
 
-    def counted(value: object) -> source.Code:
+    def counted(value: object, last: source.Code | None = None) -> source.Code:
         if isinstance(value, Node):
             written.append(value)
-        return write(value)
+        return write(value, last)
 
     monkeypatch.setattr(source, "code", counted)
     writer = CellWriter("topology")
