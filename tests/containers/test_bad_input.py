@@ -141,7 +141,7 @@ def test_a_range_that_another_run_takes_meanwhile(
 
 def test_a_full_disk(engine: DockerEngine, compiled: Compiled, tmp_path: Path) -> None:
     (cell,) = compiled("cca = reno  workload = file(1MB)").cells()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(tmp_path)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=200k", "none", str(tmp_path)]
     if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
         pytest.skip("this machine lacks: the right to mount a small file system")
     try:
