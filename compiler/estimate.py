@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from copy import copy
 
 from fairc.cell.frames import segment_bytes
@@ -110,42 +112,54 @@ def cell_s(costs: Costs, cell: Cell, length_s: float, sent: float) -> float:
 
 
 def rates_bps(cell: Cell) -> dict[tuple[str, str], int]:
-    """Return the rate of each flow's bottleneck, bit/s, or of the slowest token bucket on the ways
-    of its flows.
-    """
+    """Return the rate of each flow's bottleneck, bit/s."""
     rates = dict.fromkeys((flow.bottleneck for flow in cell.flows), UNSHAPED_BPS)
-    buckets: dict[tuple[str, str], int] = {}
     for node in cell.nodes:
         for interface in node.interfaces:
-            place = (node.name, interface.name)
-            if interface.shaper is not None and place in rates:
-                rates[place] = interface.shaper.rate_bps
-            if interface.arriving_bucket is not None:
-                buckets[place] = interface.arriving_bucket.rate_bps
-    if buckets:
-        ways: dict[tuple[str, str], set[tuple[str, str]]] = {}
-        for flow in cell.flows:
-            if (flow.server, flow.client) not in ways:
-                ways[flow.server, flow.client] = arrivals(cell, flow.server, flow.client)
-            for place in ways[flow.server, flow.client] & buckets.keys():
-                rates[flow.bottleneck] = min(rates[flow.bottleneck], buckets[place])
+            if interface.shaper is not None and (node.name, interface.name) in rates:
+                rates[node.name, interface.name] = interface.shaper.rate_bps
     return rates
 
 
-def arrivals(cell: Cell, start: str, end: str) -> set[tuple[str, str]]:
-    """Return the interfaces by which packets arrive on the shortest way between two nodes."""
-    leading: dict[str, list[tuple[str, str]]] = defaultdict(list)
+def passing_bps(cell: Cell) -> dict[tuple[str, str], int]:
+    """Return the rate at which each bottleneck passes packets, bit/s: its own, or that of the
+    slowest token bucket on the ways of its flows.
+    """
+    rates = rates_bps(cell)
+    buckets = {
+        (node.name, interface.name): interface.arriving_bucket.rate_bps
+        for node in cell.nodes
+        for interface in node.interfaces
+        if interface.arriving_bucket is not None
+    }
+    if not buckets:
+        return rates
+    neighbours: dict[str, list[str]] = defaultdict(list)
+    senders: dict[tuple[str, str], str] = {}
     for cable in cell.cables:
-        leading[cable.a[0]].append(cable.b)
-        leading[cable.b[0]].append(cable.a)
-    ways: dict[str, set[tuple[str, str]]] = {start: set()}
+        for here, there in ((cable.a, cable.b), (cable.b, cable.a)):
+            neighbours[here[0]].append(there[0])
+            senders[here] = there[0]
+    for place, rate_bps in buckets.items():
+        before = _hops(neighbours, senders[place])
+        behind = _hops(neighbours, place[0])
+        for flow in cell.flows:
+            comes = before[flow.server] < behind[flow.server]
+            if comes and behind[flow.client] < before[flow.client]:
+                rates[flow.bottleneck] = min(rates[flow.bottleneck], rate_bps)
+    return rates
+
+
+def _hops(neighbours: Mapping[str, Sequence[str]], start: str) -> dict[str, float]:
+    """Return how many cables each node is away from one; infinity where none leads there."""
+    hops: dict[str, float] = defaultdict(lambda: math.inf, {start: 0})
     waiting = [start]
     for node in waiting:
-        for place in leading[node]:
-            if place[0] not in ways:
-                ways[place[0]] = ways[node] | {place}
-                waiting.append(place[0])
-    return ways.get(end, set())
+        for next_node in neighbours[node]:
+            if next_node not in hops:
+                hops[next_node] = hops[node] + 1
+                waiting.append(next_node)
+    return hops
 
 
 def length(cell: Cell) -> float:
@@ -158,7 +172,7 @@ def length(cell: Cell) -> float:
     limits = [ns for ns in (cell.duration_ns, cell.deadline_ns) if ns is not None]
     if cell.duration_ns is not None:
         return min(limits) / 1e9
-    rates = rates_bps(cell)
+    rates = passing_bps(cell)
     waiting: dict[tuple[str, str], float] = defaultdict(float)
     for flow in cell.flows:
         waiting[flow.bottleneck] += work_s(flow, rates[flow.bottleneck])
@@ -245,7 +259,7 @@ def work_s(flow: Flow, rate_bps: int) -> float:
 def packets(cell: Cell, length_s: float) -> float:
     """Return how many data packets pass the bottlenecks of a cell."""
     frames = {flow.bottleneck: flow.frame_bytes for flow in cell.flows}
-    rates = rates_bps(cell)
+    rates = passing_bps(cell)
     possible = sum(rates[place] * length_s / (8 * size) for place, size in frames.items())
     wanted = [sent_by(flow, length_s) for flow in cell.flows]
     known = [sent for sent in wanted if sent is not None]

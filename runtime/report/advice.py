@@ -31,6 +31,7 @@ congestion-based congestion control, ACM Queue 14, 2016.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -206,9 +207,12 @@ def _settling(cell: Cell) -> Settling | None:
     bulk = [f for f in cell.flows if f.workload.offered_bps(f.connections, f.rate_bps) is None]
     bulk = [f for f in bulk if f.cca and not isinstance(f.workload, LoadWorkload)]
     slowest: tuple[float, float, Flow] | None = None
+    rates, sharing = rates_bps(cell), Counter[tuple[str, str]]()
     for flow in bulk:
-        sharing = sum(other.connections for other in bulk if other.bottleneck == flow.bottleneck)
-        epoch_s, epochs, rise_s = _epochs(cell, flow, sharing)
+        sharing[flow.bottleneck] += flow.connections
+    for flow in bulk:
+        place = flow.bottleneck
+        epoch_s, epochs, rise_s = _epochs(cell, flow, rates[place], sharing[place])
         if slowest is None or epochs * epoch_s + rise_s > slowest[0]:
             slowest = epochs * epoch_s + rise_s, epoch_s, flow
     if slowest is None:
@@ -227,12 +231,11 @@ def _settling(cell: Cell) -> Settling | None:
     )
 
 
-def _epochs(cell: Cell, flow: Flow, sharing: int) -> tuple[float, int, float]:
+def _epochs(cell: Cell, flow: Flow, rate: int, sharing: int) -> tuple[float, int, float]:
     """Return a flow's epoch, s; how many it needs; and how long it rises first, s.
 
-    sharing: bulk connections.
+    rate: of its bottleneck, bit/s. sharing: bulk connections there.
     """
-    rate = rates_bps(cell)[flow.bottleneck]
     held = _buffer_bytes(cell, flow, rate)
     base_s = flow.base_rtt_ns / 1e9
     pipe = (rate * base_s / 8 + held) / flow.frame_bytes

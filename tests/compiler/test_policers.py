@@ -236,7 +236,8 @@ def test_a_file_behind_a_token_bucket_is_estimated_at_its_rate(
     """10 MB are 6907 packets of 1514 bytes: 55.8 s at 1.5 Mbit/s, one way; 0.84 s at 100 Mbit/s."""
     text = f"""fexp 1
     experiment e {{
-      topology = access(rate: 100Mbit/s, rtt: 50ms, policer: token_bucket(rate: 1500kbit/s, burst: 1MB))
+      topology = access(rate: 100Mbit/s, rtt: 50ms,
+        policer: token_bucket(rate: 1500kbit/s, burst: 1MB))
       flow a {{ cca = cubic  workload = file(10MB)  start = 0s  {upload} }}
       flow b {{ cca = cubic  workload = file(1kB)  start = 0s }}
       measure = [goodput]

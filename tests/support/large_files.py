@@ -127,6 +127,12 @@ LARGE: dict[str, Callable[[int], str]] = {
         "  flow f { users = u0  cca = cubic  workload = bulk }\n",
         TAIL,
     ),
+    "files of users behind a token bucket": lambda n: whole(
+        "  topology = access(rate: 10Mbit/s, rtt: 20ms, policer: token_bucket(1Mbit/s, 1MB))\n",
+        lines("  users u# { count = 1 }", range(n)),
+        lines("  flow f# { users = u#  cca = cubic  workload = file(1MB) }", range(n)),
+        "  measure = [goodput, fct]\n",
+    ),
     "flows of a dumbbell": lambda n: whole(
         "  topology = dumbbell(rate: 10Mbit/s, rtt: 20ms)\n",
         lines("  flow f# { cca = cubic  workload = bulk }", range(n)),
