@@ -241,9 +241,10 @@ def match(
                 whole = Span(where.source, where.start, value.span.end)
                 inside = whole.source is value.span.source and whole.start < whole.end
                 gather.found.append(not_yet(what, whole if inside else where))
-    meant = {found.note for found in gather.found if found.code == "unknown-argument"}
+    unknown = (argument.key for argument in given if argument.key not in parameters)
+    meant = {suggest(key, parameters) for key in unknown if key is not None}
     for parameter in entry.parameters:
-        if f"did you mean `{parameter.name}`?" in meant:
+        if parameter.name in meant:
             continue  # it is given, under another name
         if parameter.required and parameter.name not in values:
             with gather.attempt():

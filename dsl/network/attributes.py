@@ -11,7 +11,7 @@ from fairc.words.blocks import link as keys
 def links_have(topology: syntax.Topology) -> Elsewhere:
     """Return the help for attributes of links that a topology does not take."""
 
-    def help(name: str) -> str | None:
+    def help_for(name: str) -> str | None:
         links = (each for each in topology.body.elements if isinstance(each, syntax.Link))
         ends = sorted((e for each in links for e in each.ends), key=lambda e: e.arrow == "--")
         taken = [parameter.name.text for parameter in topology.parameters]
@@ -20,4 +20,4 @@ def links_have(topology: syntax.Topology) -> Elsewhere:
         link = f"link {ends[0].span.text} {{ {name} = ... }}"
         return f"links have it: `{topology.name.text}(...) with {{ {link} }}`"
 
-    return help
+    return help_for

@@ -50,7 +50,7 @@ ABSENT: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(
         ("balia", "lia", "olia", "wvegas"),
         (
-            "Linux couples no subflows: the MPTCP kernel apart from it (multipath-tcp.org) did",
+            "Linux couples no subflows; the out-of-tree MPTCP kernel (multipath-tcp.org) did",
             "over MPTCP each subflow has a CCA of its own: `over = mptcp  cca = reno`",
         ),
     ),
