@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import replace
 from typing import NamedTuple
 
 from fairc.dsl.blocks import Block
@@ -29,8 +31,10 @@ class Draws(NamedTuple):
 def draws(block: Block, scope: Scope) -> Draws:
     """Return what the keys of an experiment say. Raises CompileError."""
     given = block.given(DRAWS, scope)
-    # Sampled configurations are independent, and no two of them are compared.
-    common = given == "common" if given else SAMPLE.name not in block.settings
+    # Configurations that are drawn one by one are independent, and no two of them are compared.
+    sample = block.settings.get(SAMPLE.name)
+    one_by_one = sample is not None and not isinstance(sample.value, syntax.Several)
+    common = given == "common" if given else not one_by_one
     paired = block.get(PAIRED, scope)
     if paired and given == "own":
         fail(
@@ -46,32 +50,52 @@ def draws(block: Block, scope: Scope) -> Draws:
 
 def draw_sample(block: Block, grid: Grid, seed: int) -> None:
     """Let the grid draw a sample, if one is wanted. Raises CompileError."""
-    value = block.given(SAMPLE, Scope({}))
-    if value is None:
+    setting = block.settings.get(SAMPLE.name)
+    if setting is None:
         return
-    names = names_behind_per(block.settings["sample"].per, grid)
-    grid.draw(Sample(value.whole, names, seed), value.span)
+    gather = Gather()
+    of: tuple[str, ...] = ()
+    per: tuple[str, ...] = ()
+    counted = copy(block)
+    if isinstance(setting.value, syntax.Several):
+        # Its names are those of the sweep, which are no values here.
+        counted.replace(replace(setting, value=setting.value.count))
+        with gather.attempt():
+            of = swept_names(setting.value.item, grid, "of")
+    with gather.attempt():
+        per = swept_names(setting.per, grid, "per")
+    with gather.attempt():
+        size = counted.get(SAMPLE, Scope({})).whole
+    gather.finish()
+    grid.draw(Sample(size, per, seed, of), setting.value.span)
 
 
-def names_behind_per(per: syntax.Expr | None, grid: Grid) -> tuple[str, ...]:
-    """Return the swept names after `per`: none, one, or a tuple of them. Raises CompileError."""
-    parts = per.items if isinstance(per, syntax.TupleOf | syntax.ListOf) else (per,)
+def swept_names(written: syntax.Expr | None, grid: Grid, word: str) -> tuple[str, ...]:
+    """Return the swept names after a word, `per` or `of`: none, one, or a tuple of them. Raises
+    CompileError.
+    """
+    parts = written.items if isinstance(written, syntax.TupleOf | syntax.ListOf) else (written,)
     swept = [name for group in grid.groups for name in group.names]
     gather = Gather()
     names = []
-    for part in parts if per is not None else ():
+    for part in parts if written is not None else ():
         with gather.attempt():
-            names.append(_swept_name(part, swept))
+            names.append(_swept_name(part, swept, word))
     gather.finish()
     return tuple(names)
 
 
-def _swept_name(node: syntax.Expr | None, swept: Sequence[str]) -> str:
-    """Return a name after `per`. Raises CompileError unless it is swept."""
+def _swept_name(node: syntax.Expr | None, swept: Sequence[str], word: str) -> str:
+    """Return a name after a word. Raises CompileError unless it is swept."""
     assert node is not None
     inner = node.inner if isinstance(node, syntax.Group) else node
     if not isinstance(inner, syntax.Name) or inner.rest:
-        fail("wrong-type", "`per` takes swept names", node.span, help="`per a`, or `per (a, b)`")
+        fail(
+            "wrong-type",
+            f"`{word}` takes swept names",
+            node.span,
+            help=f"`{word} a`, or `{word} (a, b)`",
+        )
     if inner.text not in swept:
         refuse_unknown("swept name", "name", inner.text, swept, inner.span)
     return inner.text

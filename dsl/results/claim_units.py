@@ -111,6 +111,7 @@ class ClaimUnits(ABC):
                 self.code,
                 f"no configuration meets this condition, so there is nothing to {self.aim}",
                 at.span,
+                note="" if self._facts.grid.sample is None else "`sample` has drawn none",
                 help=shown or "write a condition on swept names",
             )
         units: list[ClaimUnit] = []
@@ -198,7 +199,8 @@ class ClaimUnits(ABC):
                 self.code,
                 f"no configuration meets this condition{within}",
                 at,
-                help=f"leave such configurations out with the {self.subject}'s own `where`",
+                help=self._whole_sample()
+                or f"leave such configurations out with the {self.subject}'s own `where`",
             )
         differ = [
             name
@@ -211,6 +213,20 @@ class ClaimUnits(ABC):
             at,
             note="repetitions are never pooled across configurations",
             help=f"choose one with `where: {differ[0]} == {found[0].bound[differ[0]].canonical}`",
+        )
+
+    def _whole_sample(self) -> str:
+        """Return how to draw configurations together with those that they are compared with; empty
+        if they all are.
+        """
+        sample = self._facts.grid.sample
+        if sample is None or not self.shared or (sample.of and set(sample.of) <= set(self.shared)):
+            return ""
+        names = ", ".join(self.shared)
+        of = f"({names})" if len(self.shared) > 1 else names
+        return (
+            f"`sample` draws single configurations: `sample = {sample.size} of {of}` draws them"
+            " with those that they are compared with"
         )
 
     def _within(self, group: Sequence[Point]) -> str:

@@ -14,7 +14,7 @@ from fairc.dsl.core.units import NUMBER, PACKETS, SHARE, TIME, in_si
 from fairc.dsl.core.values import Quantity, Value
 from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.expressions.names import used_names
-from fairc.dsl.grid.grid_checks import names_behind_per
+from fairc.dsl.grid.grid_checks import swept_names
 from fairc.dsl.grid.sampling import Bindings
 from fairc.dsl.grid.sweeps import Grid
 from fairc.dsl.model.requests import Goal, Precision
@@ -134,7 +134,7 @@ def build_precision(
             seen[name] = goal.key.span
     per: tuple[str, ...] = ()
     with gather.attempt():
-        per = names_behind_per(block.per, grid)
+        per = swept_names(block.per, grid, "per")
         if block.per is not None and CLAIMS in seen:
             fail(
                 "claims-per",

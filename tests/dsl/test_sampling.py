@@ -41,6 +41,28 @@ def test_so_many_for_each_value(build: Build) -> None:
     assert len(both) == 30
 
 
+def test_what_is_compared_is_drawn_together(build: Build, experiment: Make) -> None:
+    statements = ("sweep { a = 1..6  b = 1..5  c = [1, 2, 3] }", "duration = a * b * c * 1s")
+    drawn = points(build(*statements, "sample = 4 of (a, b)"))
+    pairs = Counter((a, b) for a, b, _ in drawn)
+    assert len(pairs) == 4 and set(pairs.values()) == {3}
+    assert experiment(*statements, "sample = 4 of (a, b)").common
+    assert not experiment(*statements, "sample = 4").common
+    of_each = points(build(*statements, "sample = 2 of (a, b) per c"))
+    assert Counter(c for *_, c in of_each) == dict.fromkeys("123", 2)
+    assert len({(a, b) for a, b, _ in of_each}) == 2  # the same two for each
+    left = points(build(*statements, "sample = 4 of (a, b)", "exclude c > a"))
+    assert {c for a, _, c in left if a == "1"} <= {"1"}
+
+
+def test_a_sample_that_parts_what_a_claim_compares(check: Check) -> None:
+    claim = 'claim "x" { holds = median(goodput, where: b == 1) < median(goodput, where: b == 2) }'
+    statements = ("sweep { a = 1..9  b = [1, 2] }", "duration = a * b * 1s", "repeat = 9", claim)
+    assert not list(check(*statements, "sample = 3 of a"))
+    (found, *_) = check(*statements, "sample = 3")
+    assert found.code == "empty-claim" and "`sample = 3 of a`" in (found.help or "")
+
+
 def test_a_sample_is_drawn_from_what_is_not_excluded(build: Build, experiment: Make) -> None:
     statements = (SWEEP, USE, "sample = 3 per a", "exclude b > 3")
     assert {b for _, b in points(build(*statements))} == {"1", "2", "3"}
@@ -69,6 +91,9 @@ def test_each_configuration_is_drawn_equally_often(build: Build) -> None:
     [
         ("sample = 2 per c", "unknown-name", "c"),
         ("sample = 2 per (a, 5)", "wrong-type", "5"),
+        ("sample = 2 of c", "unknown-name", "c"),
+        ("sample = 2 of (a, 5)", "wrong-type", "5"),
+        ("sample = 0 of a", "out-of-range", "0"),
         ("sample = 0", "out-of-range", "0"),
         ("sample = 1.5", "out-of-range", "1.5"),
         ("seed = 2 per a", "syntax", "a"),

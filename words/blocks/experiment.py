@@ -57,7 +57,7 @@ DRAWS = Parameter(
     "draws",
     Words("value of `draws`", ("common", "own")),
     "whether starts, arrivals, sizes and pauses are the same for every value of the sweep; not"
-    " with `sample`",
+    " with `sample`, but with `of`",
     "common",
 )
 PAIRED = Parameter("paired", A_SWITCH, "also the same losses for every value of the sweep", "off")
@@ -70,7 +70,8 @@ ORDER = Parameter(
 SAMPLE = Parameter(
     "sample",
     Quantities((NUMBER,), low=1, high=1_000_000, whole=True),
-    "number of configurations to draw, in total or `per` swept names",
+    "number of configurations to draw, in total or `per` swept names; `12 of (a, b)`: of"
+    " combinations of these, each with all its configurations",
 )
 MEASURE = Parameter("measure", Lists(Entries(METRICS)), "the metrics")
 
