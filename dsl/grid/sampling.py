@@ -1,8 +1,8 @@
 """Drawing by hash: which configurations `sample` keeps, and the order of `order = shuffled`.
 
 Every configuration gets a number that depends on the experiment's seed and on its own values
-(those behind `of`) alone, so the draw is the same on every machine, and adding a value to a sweep changes little
-of it.
+(those behind `of`) alone, so the draw is the same on every machine, and adding a value to a sweep
+changes little of it.
 """
 
 from __future__ import annotations
