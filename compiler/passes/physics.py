@@ -6,7 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 
 from fairc.compiler import plan
-from fairc.dsl.model import Flow, Scenario
+from fairc.dsl.core.diagnostics import Label
+from fairc.dsl.model import Direction, Flow, Scenario
+from fairc.words.blocks import link as keys
 from fairc.words.ccas import CCAS
 from fairc.words.queues import QUEUES, marks
 from fairc.words.workloads import Video
@@ -37,6 +39,7 @@ def warn(
             _warn_short(report, scenario.duration_ns, flow, path, sharing[path.bottleneck])
         _warn_limits(report, flow, path, buffers[flow.name])
         _warn_without_marks(report, flow, path, queues)
+        _warn_default_queue(report, wiring, flow, path.bottleneck)
         if path.rate_bps > COMFORTABLE_BPS:
             report.warn(
                 "fast-link",
@@ -122,6 +125,31 @@ def _warn_without_marks(
             "no queue on its way marks packets",
             "give the queue `ecn: on`, as in `codel(ecn: on)`",
         )
+
+
+def _warn_default_queue(report: Report, wiring: Wiring, flow: Flow, bottleneck: Egress) -> None:
+    """Report a flow against the direction of its bottleneck for which the file names a queue."""
+    link = wiring.network.links[bottleneck.link]
+    way, other = bottleneck.way, link.backward if bottleneck.forward else link.forward
+    if flow.transport == "udp" or not _is_default(way) or _is_default(other):
+        return
+    if other.queue.span.source.name.startswith("<"):  # a preset's own
+        return
+    a, b = (link.a, link.b) if bottleneck.forward else (link.b, link.a)
+    written = other.queue.span.text
+    report.warn(
+        "default-queue",
+        f"`{flow.label}` does not meet this queue, but one of {keys.QUEUE.default}",
+        flow.span,
+        f"it sends from `{a}` to `{b}`; `{written}` is the queue of the other direction",
+        f"name the queue of both: `with {{ link {a} -> {b} {{ queue = {written} }} }}` behind the"
+        " topology",
+        labels=(Label(other.queue.span, "the queue of the other direction"),),
+    )
+
+
+def _is_default(way: Direction) -> bool:
+    return way.queue.span == way.span
 
 
 def _warn_limits(report: Report, flow: Flow, path: RoutedPath, buffer_bytes: int) -> None:
