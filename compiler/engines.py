@@ -78,7 +78,7 @@ OWN_KERNEL = Feature(
     "boot (only its own)",
     "with `kernel = standard`",
 )
-_PATCHED = "offer (only the kernel of uml can)"
+_PATCHED = "offer (only the kernels of uml and vm can)"
 AGGREGATES = Feature(
     "aggregates and slots", "batch", "sends in aggregates", _PATCHED, "without `batch`"
 )
@@ -153,7 +153,7 @@ MININET = Costs(2.7, 1.0, parallel=False)
 
 PROFILES: dict[str, Profile] = {
     "uml": Profile((BPF, IMAGE, IPERF3), UML),
-    "vm": Profile((MODULE, IMAGE, SYSCALL_COST, OWN_KERNEL, *RADIO), VM),
+    "vm": Profile((MODULE, IMAGE, SYSCALL_COST, OWN_KERNEL), VM),
     "mininet": Profile((BPF, MODULE, IMAGE, SYSCALL_COST, MPTCP, OWN_KERNEL, *RADIO), MININET),
     "docker": Profile(
         (BPF, MODULE, BROWSER, PARAMETERS, SYSCALL_COST, MPTCP, OWN_KERNEL, *RADIO), DOCKER

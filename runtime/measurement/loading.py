@@ -15,6 +15,7 @@ from . import (
     endpoints,
     images,
     iperf3,
+    media,
     peps,
     policers,
     processing,
@@ -52,10 +53,18 @@ def load(cell: Cell, folder: Path) -> Measurement:
     policing = policers.load(artefacts, cell, captures, ending.epoch_ns)
     buckets = token_buckets.load(cell, captures, ending.epoch_ns)
     dropped = {**policers.dropped_packets(policing), **token_buckets.dropped_packets(buckets)}
+    hosts = processing.load(artefacts, cell)
     try:
         moved = changes.reroutings(artefacts, cell)
         records = queues.assemble(
-            captures, Paths(cell), ending.epoch_ns, after, histories, dropped, moved
+            captures,
+            Paths(cell),
+            ending.epoch_ns,
+            after,
+            histories,
+            dropped,
+            moved,
+            media.exactness(hosts.slack_ns),
         )
     except PathError as error:
         raise ArtefactError(f"the plan's network is broken: {error}") from None
@@ -77,7 +86,7 @@ def load(cell: Cell, folder: Path) -> Measurement:
         histories=histories,
         reroutings=moved,
         peps=tuple(peps.load(artefacts, pep) for pep in cell.peps),
-        processing=processing.load(artefacts, cell),
+        processing=hosts,
         policers=policing,
         token_buckets=buckets,
         tunnels=tunnels.load(artefacts, cell),

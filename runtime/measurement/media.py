@@ -5,8 +5,8 @@ The model is that of docs/learn/links.md, of whole nanoseconds. A medium that is
 in the order in which they leave its queue, closes the aggregate, and sends it at the rate that
 holds, whatever that becomes meanwhile; all of it is seen to leave when its last bit has been sent.
 An aggregate whose packets leave as the model says begins the next one by the model's time, else by
-the captured one, so that no error is carried on. What came so close to the end of a hold that its
-capture does not say whether it was in time was, if it left with the others.
+the captured one, so that no error is carried on. What came so close to the end of a hold, or to a
+slot, that its capture does not say whether it was in time was, if it left with the others.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from fairc.cell.links import EMULATED_SLACK_NS, VIRTUAL_SLACK_NS
 from fairc.cell.radio import Medium
 
 from .changes import History
@@ -25,10 +26,34 @@ Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
+
+@dataclass(frozen=True, slots=True)
+class Exactness:
+    """How exactly a machine does what a medium should, ns.
+
+    near_ns: how much later than it was captured a packet may have come. late_ns: how late it may
+    be sent. apart_ns: how far one packet of an aggregate leaves behind the one ahead.
+    """
+
+    near_ns: int
+    late_ns: int
+    apart_ns: int
+
+
 NEAR_NS = 1000
-"""Packets of one aggregate leave within this time: each reading of a virtual clock takes a
-nanosecond.
+VIRTUAL = Exactness(NEAR_NS, NEAR_NS, NEAR_NS)
+"""Where computing takes no time; each reading of the clock takes a nanosecond."""
+
+EMULATED = Exactness(EMULATED_SLACK_NS, 500_000, 10_000)
+"""On an emulated processor, which does one thing after the other: a packet takes 2 us to leave, and
+what a burst of others causes 130 us, as seen beside three flows of 10 Mbit/s.
 """
+
+
+def exactness(slack_ns: int) -> Exactness:
+    """Return the exactness of a machine whose timers were taken to be as late as this."""
+    return VIRTUAL if slack_ns <= VIRTUAL_SLACK_NS else EMULATED
+
 
 PLAIN_BYTES, STAMPED_BYTES = 40, 52
 """An acknowledgement's IP packet, and one with the timestamps option and its padding."""
@@ -113,13 +138,20 @@ class _Slots:
 
 
 def aggregates(
-    medium: Medium, history: History, arrival_ns: Int64s, left_ns: Int64s, frame_bytes: Int64s
+    medium: Medium,
+    history: History,
+    arrival_ns: Int64s,
+    left_ns: Int64s,
+    frame_bytes: Int64s,
+    exactness: Exactness = VIRTUAL,
 ) -> Aggregates:
     """Return what a medium must have done.
 
     history: of its interface. arrival_ns: when each frame that left came to the queue; where that
     is not known, the latest that is possible. left_ns: when it was seen to leave, in order.
+    exactness: of the machine.
     """
+    near_ns, late_ns = exactness.near_ns, exactness.late_ns
     count = len(left_ns)
     sending, slots = _Sending(history), _Slots(medium)
     came, left, sizes = arrival_ns.tolist(), left_ns.tolist(), frame_bytes.tolist()
@@ -132,13 +164,18 @@ def aggregates(
         last = first + 1
 
         def joins(at: int, until_ns: int) -> bool:
-            if abs(came[at] - until_ns) <= NEAR_NS:
-                return bool(left[at] - left[at - 1] <= NEAR_NS)
+            if -near_ns <= came[at] - until_ns <= late_ns:
+                return bool(left[at] - left[at - 1] <= exactness.apart_ns)
             return bool(came[at] <= until_ns)
 
         if medium.every is not None:
             begin_ns, room_ns = slots.first(begin_ns)
             rate, size = sending.rate(begin_ns), sizes[first]
+            # One that comes just before a slot may come too late for it.
+            own_ns = begin_ns + room_ns + size * 10**9 // rate
+            if came[first] >= begin_ns - near_ns and left[first] >= own_ns - near_ns:
+                begin_ns, room_ns = slots.first(begin_ns + 1)
+                rate = sending.rate(begin_ns)
             while last < count and last - first < most and joins(last, begin_ns):
                 if (size + full_bytes) * 10**9 // rate > room_ns:
                     break
@@ -160,7 +197,7 @@ def aggregates(
         end_ns = sending.end_ns(begin_ns, sent)
         ended[first:last] = [end_ns] * (last - first)
         numbers[first:last] = [number] * (last - first)
-        exact = abs(left[first] - end_ns) <= NEAR_NS
+        exact = -near_ns <= left[first] - end_ns <= late_ns
         free_ns = end_ns if exact else left[last - 1]
         first, number = last, number + 1
     return Aggregates(*(np.array(each, np.int64) for each in (taken, begun, ended, numbers)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
@@ -19,7 +19,7 @@ from . import pcap, qdisc
 from .artefacts import ArtefactError
 from .changes import AppliedChange, History
 from .matching import Matching, Order, lines, match
-from .media import Aggregates, aggregates, thinned
+from .media import VIRTUAL, Aggregates, Exactness, aggregates, thinned
 from .paths import Paths, Place
 from .replay import DropTail
 
@@ -38,7 +38,7 @@ class QueueRecord:
     depends on their arrival (delay, drops, backlog) is unknown. bucket_bytes: what a token bucket
     holds, 0 for a shaper without one. epoch_ns: zero of `*_s`.
     thinned: acknowledgements that came and were not to enter, which are not among `entered`; None:
-    all were.
+    all were. exactness: of media, on the machine that ran them.
     """
 
     place: Place
@@ -53,6 +53,7 @@ class QueueRecord:
     bucket_bytes: int
     epoch_ns: int
     thinned: pcap.Packets | None = None
+    exactness: Exactness = VIRTUAL
 
     @property
     def name(self) -> str:
@@ -87,7 +88,14 @@ class QueueRecord:
         arrival_s = np.where(np.isnan(self.arrival_s), -np.inf, self.arrival_s)
         first_ns = int(left_ns[0]) if len(left_ns) else 0
         arrival_ns = np.round(np.maximum(arrival_s, first_ns * 1e-9 - 3600) * 1e9).astype(np.int64)
-        return aggregates(shaper.medium, self.history, arrival_ns, left_ns, self.left.frame_bytes)
+        return aggregates(
+            shaper.medium,
+            self.history,
+            arrival_ns,
+            left_ns,
+            self.left.frame_bytes,
+            self.exactness,
+        )
 
     @cached_property
     def left_s(self) -> Floats:
@@ -258,12 +266,13 @@ def assemble(
     histories: Mapping[Place, History],
     dropped: Mapping[str, Bools] | None = None,
     reroutings: Mapping[str, Sequence[AppliedChange]] = MappingProxyType({}),
+    exactness: Exactness = VIRTUAL,
 ) -> tuple[QueueRecord, ...]:
     """Combine the captures of each bottleneck queue, in order of place.
 
     captures: all of the cell's, by name. qdiscs: those of each interface at the end. dropped: by
     capture name, the packets that a policer in front of the queue dropped. reroutings: when the
-    routes of each node changed.
+    routes of each node changed. exactness: of media.
     Raises ArtefactError, and PathError for routes that lead nowhere.
     """
     places = sorted(
@@ -271,10 +280,11 @@ def assemble(
         if paths.cell.captured == "full"
         else {p for f in paths.cell.flows for p in (f.bottleneck, *f.further_bottlenecks)}
     )
-    return tuple(
+    records = (
         _queue(captures, paths, place, epoch_ns, qdiscs, histories, dropped or {}, reroutings)
         for place in places
     )
+    return tuple(replace(record, exactness=exactness) for record in records)
 
 
 def _queue(

@@ -42,14 +42,35 @@ def media(measurement: Measurement) -> Iterator[Finding]:
         sent = queue.aggregates
         off = _off_slots(queue) if sent is None else _off(queue)
         wrong = int(off.sum())
-        if wrong:
-            grave = wrong > MOST_DIFFERENT * len(off)
+        late_s = 0.0 if sent is None else _typical_s(queue)
+        grave = wrong > MOST_DIFFERENT * len(off)
+        if not grave and late_s > queue.exactness.near_ns * NS:
+            yield Finding(
+                "invalid",
+                f"half of all aggregates left {queue.name} {late_s * 1e6:.3g} us or more from when"
+                f" they should have been sent: {BUSY}, or another medium was in force;"
+                f" {see('qdisc-after.json')}",
+            )
+        elif wrong:
             yield Finding(
                 "invalid" if grave else "flagged",
                 f"{wrong} of {len(off)} packets left {queue.name} at other times than their"
                 f" aggregates should have been sent: {BUSY}, or another medium was in force;"
                 f" {see('qdisc-after.json')}",
             )
+
+
+def _typical_s(queue: QueueRecord) -> float:
+    """Return the median distance of aggregates from their times, s, where the rate does not
+    change.
+    """
+    sent = queue.aggregates
+    assert sent is not None
+    if any(change.rate_bps is not None for _, change in queue.history.done) or not len(queue.left):
+        return 0.0
+    first = np.flatnonzero(np.diff(sent.number, prepend=-1))
+    off_ns = queue.left.time_ns[first] - queue.epoch_ns - sent.end_ns[first]
+    return float(np.median(np.abs(off_ns))) * NS
 
 
 def _off(queue: QueueRecord) -> NDArray[np.bool_]:
@@ -59,13 +80,16 @@ def _off(queue: QueueRecord) -> NDArray[np.bool_]:
     sent = queue.aggregates
     assert sent is not None
     left_ns = queue.left.time_ns - queue.epoch_ns
-    allowed_ns = np.full(len(left_ns), NEAR_NS, np.float64)
+    exactness = queue.exactness
+    allowed_ns = np.zeros(len(left_ns))
     for done, change in queue.history.done:
         if change.rate_bps is None:
             continue
         during = (sent.taken_ns * NS <= done.end_s) & (sent.end_ns * NS >= done.begin_s)
         allowed_ns[during] += (done.end_s - done.begin_s) / NS
-    return np.asarray(np.abs(left_ns - sent.end_ns) > allowed_ns, np.bool_)
+    off_ns = left_ns - sent.end_ns
+    late, early = off_ns > allowed_ns + exactness.late_ns, off_ns < -allowed_ns - exactness.near_ns
+    return np.asarray(late | early, np.bool_)
 
 
 def _off_slots(queue: QueueRecord) -> NDArray[np.bool_]:
@@ -78,12 +102,13 @@ def _off_slots(queue: QueueRecord) -> NDArray[np.bool_]:
     if every is None or history.done or shaper.medium.random or not len(queue.left):
         return np.zeros(0, np.bool_)
     left_ns = queue.left.time_ns - queue.epoch_ns
-    first = np.flatnonzero(np.diff(left_ns, prepend=left_ns[0] - 10 * NEAR_NS) > NEAR_NS)
+    exactness, apart_ns = queue.exactness, queue.exactness.apart_ns
+    first = np.flatnonzero(np.diff(left_ns, prepend=left_ns[0] - 10 * apart_ns) > apart_ns)
     size = np.add.reduceat(queue.left.frame_bytes, first)
     begin_ns = left_ns[first] - size * 10**9 // (shaper.rate_bps // 8)
     period_ns = shaper.medium.drawn_ns(every, 0)
-    apart_ns = (begin_ns + period_ns // 2) % period_ns - period_ns // 2
-    return np.asarray(np.abs(apart_ns) > NEAR_NS, np.bool_)
+    off_ns = (begin_ns + period_ns // 2) % period_ns - period_ns // 2
+    return np.asarray((off_ns > exactness.late_ns) | (off_ns < -exactness.near_ns), np.bool_)
 
 
 def _in_force(measurement: Measurement, queue: QueueRecord) -> Iterator[Finding]:
@@ -133,11 +158,14 @@ class RepairTest:
     packets: int
 
 
-def tries(repair: Arq, sent_s: Floats, repaired_s: Floats, late_s: float = 0.0) -> RepairTest:
+def tries(
+    repair: Arq, sent_s: Floats, repaired_s: Floats, late_s: float = 0.0, near_s: float = NEAR_S
+) -> RepairTest:
     """Return what packets show of the transmissions behind them, in the order of sending.
 
     repaired_s: when each got through, its delay taken off; NaN: it was lost. late_s: how much later
-    than it was seen a packet may have been sent: its host's processing.
+    than it was seen a packet may have been sent: its host's processing. near_s: what is the same
+    instant.
 
     A packet gets through k waits after it was sent, k being the number of its lost transmissions,
     or with the one ahead of it, if that is later. One that is given up counts as one that gets
@@ -151,19 +179,20 @@ def tries(repair: Arq, sent_s: Floats, repaired_s: Floats, late_s: float = 0.0) 
     if repair.in_order and len(sent_s):
         ahead_s[1:] = np.maximum.accumulate(ends_s)[:-1]
     behind_s = np.maximum(ahead_s - sent_s, -1.0)
-    number = np.floor((ends_s - sent_s + NEAR_S) / wait_s).astype(np.int64)
-    exact = ends_s - sent_s - number * wait_s <= NEAR_S + late_s
+    number = np.floor((ends_s - sent_s + near_s) / wait_s).astype(np.int64)
+    exact = ends_s - sent_s - number * wait_s <= near_s + late_s
     after_s = ends_s - ahead_s  # one that was given up has no time of its own
-    held = ~lost & (after_s >= -NEAR_S) & (after_s <= NEAR_S + late_s) & (behind_s > NEAR_S)
+    held = ~lost & (after_s >= -near_s) & (after_s <= near_s + late_s) & (behind_s > near_s)
     fits = (
         exact
         & (number >= 0)
         & (number <= repair.tries)
-        & (behind_s <= number * wait_s + NEAR_S + late_s)
+        & (behind_s <= number * wait_s + near_s + late_s)
     )
     wrong = ~lost & ~held & ~fits
     # So many failures are hidden: as many as end before the packet ahead gets through.
-    hidden = np.where(behind_s > NEAR_S, np.floor(behind_s / wait_s) + 1, 0).astype(np.int64)
+    until_s = behind_s + near_s
+    hidden = np.where(behind_s > near_s, np.floor(until_s / wait_s) + 1, 0).astype(np.int64)
     failures = np.where(lost, repair.tries + 1, number)
     # Of what is seen beyond that, the last transmission got through, but for a lost packet.
     seen = ~held & ~wrong & (failures >= hidden)
@@ -231,7 +260,8 @@ def _stage(
     found = queue.behind.found[which]
     delivered_s = queue.seconds(queue.delivered)
     repaired_s = np.where(found >= 0, delivered_s[found], np.nan) - planned.delay_ns * NS
-    return tries(repair, queue.sent_s[which], repaired_s, late_s)
+    near_s = min(queue.exactness.late_ns, max(NEAR_NS, repair.wait_ns // 4)) * NS
+    return tries(repair, queue.sent_s[which], repaired_s, late_s, near_s)
 
 
 def _arq_in_force(

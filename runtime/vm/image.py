@@ -10,6 +10,7 @@ import json
 import lzma
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tarfile
@@ -35,6 +36,10 @@ GRACE_S = 20.0
 BUILD_COMMAND = "fairc image build"
 LOAD_COMMAND = "fairc image load FILE"
 NO_KERNEL = "none"
+COMPILER = "compiler.ext2"
+# As guest/compiler.sh leaves it.
+COMPILER_TAR = "compiler.tar"
+BLOCK, SPARE_BLOCKS, SPARE_INODES = 4096, 1024, 64
 # How the line of mmdebstrap begins with which a step does, how much is done then, and what it does.
 STEPS = (
     ("I: running apt-get update", 0.0, "asking Debian's mirror"),
@@ -53,8 +58,10 @@ class Image:
     """A built image.
 
     variant: the kind of image. folder: holds `root.ext2`, `busybox`, `packages.txt`,
-    `manifest.json`; unless it is bare also `vmlinuz`, `modules/*.ko`. recipe: hash of its recipe.
-    digest: SHA-256 over its files. kernel: its release; of a bare image NO_KERNEL.
+    `manifest.json`; unless it is bare also `vmlinuz`, `modules/*.ko`, COMPILER. recipe: hash of its
+    recipe. digest: SHA-256 over its files but COMPILER, which no cell sees: the disk of a machine
+    that compiles modules for this kernel. kernel: its release; of a bare image NO_KERNEL.
+    compiler: SHA-256 of COMPILER; of a bare image empty.
     """
 
     variant: recipe.Variant
@@ -62,6 +69,7 @@ class Image:
     recipe: str
     digest: str
     kernel: str
+    compiler: str = ""
 
     @property
     def root(self) -> Path:
@@ -88,12 +96,12 @@ class Image:
     def verify(self, whole: bool = False) -> None:
         """Raise EngineUnavailable unless the files are those that were built.
 
-        They are read once (60 MB, that of `vm` 450 MB), and again when the size, inode or times of
+        They are read once (60 MB, that of `vm` 550 MB), and again when the size, inode or times of
         one changed; `whole`: read them now in any case.
         """
 
         def found_well() -> bool:
-            return digest(self.folder) == self.digest
+            return intact(self.folder, self.digest, self.compiler)
 
         note = self.folder.with_suffix(".verified")
         if not verified.known_or(note, self.folder.rglob("*"), found_well, whole=whole):
@@ -127,18 +135,28 @@ def find(variant: recipe.Variant = recipe.UML) -> Image | None:
             (f"the image in {place} is damaged: its manifest.json does not describe it",),
             f"fairc image rm; {build_command(variant)}",
         ) from None
-    return Image(variant, place, manifest["recipe"], manifest["digest"], manifest["kernel"])
+    return Image(
+        variant,
+        place,
+        manifest["recipe"],
+        manifest["digest"],
+        manifest["kernel"],
+        manifest.get(MODULES, ""),
+    )
 
 
+# The hash of COMPILER in the manifest of an image that has one.
+MODULES = "modules"
 _MANIFEST = {
     "recipe": re.compile("[0-9a-f]{16}"),
     "digest": re.compile("[0-9a-f]{64}"),
     "kernel": re.compile("[0-9A-Za-z][0-9A-Za-z.+~_-]{0,99}"),
+    MODULES: re.compile("[0-9a-f]{64}"),
 }
 
 
 def described(content: bytes) -> dict[str, str]:
-    """Return an image's manifest. Raises ValueError where it is malformed."""
+    """Return the manifest of an image or a kernel. Raises ValueError where it is malformed."""
     try:
         document = json.loads(content)
     except RecursionError:
@@ -146,6 +164,8 @@ def described(content: bytes) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, pattern in _MANIFEST.items():
         value = document.get(name) if isinstance(document, dict) else None
+        if name == MODULES and value is None:
+            continue
         if not isinstance(value, str) or not pattern.fullmatch(value):
             raise ValueError(f"its `{name}` is none")
         found[name] = value
@@ -201,15 +221,14 @@ def build(
         make_root(variant, work / "root.tar", progress)
         progress(bar(f"image {variant.name}", 0.95, "making the root file system"))
         _unpack_boot_files(variant, work / "root.tar", work)
-        _make_file_system(variant, work / "root.tar", work / "root.ext2")
+        _make_file_system(work / "root.tar", work / "root.ext2", variant.blocks, variant.inodes)
         (work / "root.tar").unlink()
-        release = work / "kernel-release"
-        manifest = {
-            "recipe": variant.hash(),
-            "digest": digest(work),
-            "kernel": NO_KERNEL if variant.bare else release.read_text().strip(),
-        }
-        write_manifest(work, manifest)
+        manifest = {"recipe": variant.hash(), "kernel": NO_KERNEL}
+        if not variant.bare:
+            _make_compiler(work)
+            manifest["kernel"] = (work / "kernel-release").read_text().strip()
+            manifest[MODULES] = _sha256(work / COMPILER)
+        write_manifest(work, manifest | {"digest": digest(work)})
     return require(variant)
 
 
@@ -243,7 +262,8 @@ def write_manifest(folder: Path, manifest: Mapping[str, object]) -> None:
 def make_root(
     variant: recipe.Variant, tarball: Path, progress: Callable[[str], None] = lambda _: None
 ) -> None:
-    """Write the root file system of a recipe as an archive, with `build.log` next to it.
+    """Write the root file system of a recipe as an archive, with `build.log` next to it, and
+    COMPILER_TAR unless it is bare.
 
     Raises EngineUnavailable when mmdebstrap is missing or fails.
     """
@@ -270,6 +290,7 @@ def _mmdebstrap(
         "--include=" + ",".join(variant.packages),
         '--aptopt=Apt::Install-Recommends "false"',
         *(f'--{when}-hook={recipe.GUEST / hook} "$1"' for hook in variant.hooks),
+        *([] if variant.bare else _fetched(tarball.parent)),
         recipe.SUITE,
         str(tarball),
         *variant.sources(),
@@ -277,6 +298,7 @@ def _mmdebstrap(
     environment = {
         "SOURCE_DATE_EPOCH": str(recipe.SOURCE_DATE_EPOCH),
         "FAIRC_KERNEL_SERIES": recipe.KERNEL_SERIES,
+        "FAIRC_PATCH": str(recipe.RADIO_PATCH),
         "LC_ALL": "C",
     }
     done = -1.0
@@ -299,6 +321,14 @@ def _mmdebstrap(
         raise EngineUnavailable(
             (f"mmdebstrap could not build the image: {why}",), build_command(variant)
         )
+
+
+def _fetched(folder: Path) -> list[str]:
+    """Return the hooks that move what compiles modules out of a root file system."""
+    return [
+        f"--customize-hook=copy-out /{COMPILER_TAR} {shlex.quote(str(folder))}",
+        f'--customize-hook=rm "$1/{COMPILER_TAR}"',
+    ]
 
 
 @contextmanager
@@ -359,14 +389,24 @@ def _unpack_boot_files(variant: recipe.Variant, tarball: Path, target: Path) -> 
         )
 
 
-def _make_file_system(variant: recipe.Variant, tarball: Path, target: Path) -> None:
-    """Turn the archive into an ext2 file system, in the archive's order, with all times zero."""
+def _make_compiler(work: Path) -> None:
+    """Turn what compiles modules into a file system that is as large as it has to be."""
+    tarball = work / COMPILER_TAR
+    with tarfile.open(tarball) as archive:
+        sizes = [member.size for member in archive]
+    blocks = sum(-(-size // BLOCK) for size in sizes) + len(sizes) // 4 + SPARE_BLOCKS
+    _make_file_system(tarball, work / COMPILER, blocks, len(sizes) + SPARE_INODES)
+    tarball.unlink()
+
+
+def _make_file_system(tarball: Path, target: Path, blocks: int, inodes: int) -> None:
+    """Turn an archive into an ext2 file system, in the archive's order, with all times zero."""
     subprocess.run(
         [
             "genext2fs",
-            "--block-size=4096",
-            f"--size-in-blocks={variant.blocks}",
-            f"--number-of-inodes={variant.inodes}",
+            f"--block-size={BLOCK}",
+            f"--size-in-blocks={blocks}",
+            f"--number-of-inodes={inodes}",
             "--reserved-percentage=0",
             "--faketime",
             f"--tarball={tarball}",
@@ -379,13 +419,28 @@ def _make_file_system(variant: recipe.Variant, tarball: Path, target: Path) -> N
     )
 
 
+def intact(folder: Path, expected: str, compiler: str = "") -> bool:
+    """Whether the files of an image or a kernel are those of its manifest.
+
+    expected: their digest. compiler: the hash of COMPILER; empty: it has none.
+    """
+    if digest(folder) != expected:
+        return False
+    disk = folder / COMPILER
+    return _sha256(disk) == compiler if disk.is_file() else not compiler
+
+
 def digest(work: Path) -> str:
-    """Return the SHA-256 over names and contents of an image's files."""
+    """Return the SHA-256 over names and contents of the files that determine what an image or a
+    kernel does.
+    """
     total = hashlib.sha256()
     for path in sorted(p for p in work.rglob("*") if p.is_file()):
-        if path.name in ("root.tar", "build.log", "manifest.json"):
-            continue
-        with path.open("rb") as file:
-            content = hashlib.file_digest(file, "sha256").hexdigest()
-        total.update(f"{path.relative_to(work)} {content}\n".encode())
+        if path.name not in ("root.tar", "build.log", "manifest.json", COMPILER):
+            total.update(f"{path.relative_to(work)} {_sha256(path)}\n".encode())
     return total.hexdigest()
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

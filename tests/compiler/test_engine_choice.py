@@ -72,14 +72,9 @@ APART = {
     frozenset({"kernel", "iperf3"}),
     frozenset({"syscall_cost", "bpf"}),
     frozenset({"syscall_cost", "iperf3"}),
-    *(
-        frozenset({radio, other})
-        for radio in ("batch", "arq", "thin")
-        for other in ("bpf", "iperf3")
-    ),
 }
 """Pairs of words that no engine runs together: one is of `uml` alone, the other of `vm` alone. What
-uml alone has is in its kernel, or compiled for it; `syscall_cost` would mean nothing on vm.
+uml alone has is its kernel, or compiled for it; `syscall_cost` would mean nothing on vm.
 """
 
 
