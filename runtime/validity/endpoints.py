@@ -153,7 +153,10 @@ _ADVICE: Mapping[str, str] = {
         ),
     ),
     _SENDER: "raise `send_buffer` of `hosts`",
-    _HOSTS: "the server had nothing to send, as it was too slow",
+    _HOSTS: (
+        "the server had nothing to send: its send buffer was full (raise `send_buffer` of `hosts`),"
+        " or it was too slow"
+    ),
 }
 
 
