@@ -108,7 +108,7 @@ class Compilation:
             measure=experiment.requests.measure,
             implied=experiment.requests.implied,
             formulas=experiment.requests.formulas,
-            harms=experiment.requests.harms,
+            comparisons=experiment.requests.comparisons,
             figures=experiment.figures,
             varied=self._varied(),
             engine=self.choice.engine,
@@ -129,28 +129,32 @@ class Compilation:
         """The baselines of all configurations; lowers each of them, where any has one."""
         experiment = self._experiment
         found = Baselines(experiment, self._report)
-        if experiment.requests.harms:
+        if experiment.requests.comparisons:
             for configuration in experiment.some(experiment.count().configurations):
-                ready = self._lower(configuration, configuration.repetitions[0])
-                if ready is not None:
-                    found.add(tuple(configuration.bindings.values()), ready)
-            if not found.found and not self._has_errors:
-                self._report(self._nobody_else())
+                if found.concern(configuration.scenario):
+                    ready = self._lower(configuration, configuration.repetitions[0])
+                    if ready is not None:
+                        found.add(tuple(configuration.bindings.values()), ready)
+            self._warn_alone(found)
         return found
 
     @property
     def _has_errors(self) -> bool:
         return any(found.severity is Severity.ERROR for found in self._found.values())
 
-    def _nobody_else(self) -> Diagnostic:
-        """Return the warning about flows that are alone in every configuration."""
-        first = self._experiment.requests.harms[0]
-        return Diagnostic(
-            "nothing-to-measure",
-            f"no flow competes with another one, so `{first.name}` is 0 wherever it is defined",
-            self._experiment.measured_at[request_label(first.name)],
-            help="add the flows that may do harm, or leave it out",
-            severity=Severity.WARNING,
+    def _warn_alone(self, baselines: Baselines) -> None:
+        """Report flows that are to be alone for a comparison, and are so in every configuration."""
+        first = next(baselines.of_named_flows, None)
+        if first is None or baselines.found or self._has_errors:
+            return
+        self._report(
+            Diagnostic(
+                "nothing-to-measure",
+                f"no flow competes with another one, so `{first.name}` is 0 wherever it is defined",
+                self._experiment.measured_at[request_label(first.name)],
+                help="add the flows that may do harm, or leave it out",
+                severity=Severity.WARNING,
+            )
         )
 
     @property
@@ -198,7 +202,7 @@ class Compilation:
                 ready = kept.get(key) or self._lower(build(), repetition)
                 if ready is None:
                     continue
-                if self._experiment.requests.harms and key not in kept:
+                if self._experiment.requests.comparisons and key not in kept:
                     self.baselines.attach(key, ready)
                 more = repetition == 1 < self._experiment.repeat and not ready.is_of_one
                 if more and len(kept) < KEPT_CONFIGURATIONS:
@@ -237,15 +241,14 @@ class Compilation:
         for configuration in self._experiment.some(most):
             ready = self._lower(configuration, configuration.repetitions[0])
             if ready is not None:
-                if self._experiment.requests.harms:
+                if baselines.concern(configuration.scenario):
                     baselines.add(tuple(configuration.bindings.values()), ready)
                 with within_bounds():
                     cell = ready.cell(ready.repetitions[0])
                 yield cell, len(ready.repetitions)
         if self._experiment.count().configurations <= most:
             self._see_all()
-            if self._experiment.requests.harms and not baselines.found and not self._has_errors:
-                self._report(self._nobody_else())
+            self._warn_alone(baselines)
         self.diagnostics.raise_if_errors()
 
     def baseline_examples(self, most: int) -> Iterator[tuple[Cell, int]]:

@@ -276,7 +276,7 @@ class Checker:
             self.diagnostics,
         )
         computed += self._try(formulas.build, namer.own) or ()
-        harms = self._try(namer.harms) or ()
+        comparisons = self._try(namer.comparisons) or ()
         if not self.diagnostics.errors:
             self._warn_all(formulas.unused())
         grid.work.most = sys.maxsize
@@ -295,7 +295,10 @@ class Checker:
             common=common,
             is_shuffled=self._try(block.given, keys.ORDER, static) == "shuffled",
             requests=Requests(
-                measure=measure or (), implied=namer.implied, formulas=computed, harms=harms
+                measure=measure or (),
+                implied=namer.implied,
+                formulas=computed,
+                comparisons=comparisons,
             ),
             measured_at=namer.places,
             unasked=frozenset(namer.unasked),

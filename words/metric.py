@@ -76,8 +76,11 @@ class MetricEntry(Entry):
     outside_windows: the sub-values that no window of time can limit.
     better: whether more or less of its first value is better for a flow; None: neither, or the
     value is of a whole cell.
-    compared: of a metric that compares a cell with its baseline: the metrics whose first values it
-    compares, which are its sub-values, and what is better of each; empty: it is computed of a cell.
+    compared: the sub-values that follow from a cell and from its baselines, with the value that
+    both have of flows.
+    only_compares: whether these are all of its values, so that no cell has any by itself.
+    alone: which flows are alone in the baselines, each by itself; None: those that the metric is
+    requested of, each name by itself.
     check: yields what is wrong with a request in a configuration, given the flows that it is of;
     its place is added.
     """
@@ -103,7 +106,9 @@ class MetricEntry(Entry):
     is_own: bool = False
     flows: tuple[str, ...] = ()
     better: Literal["more", "less"] | None = None
-    compared: Mapping[str, Literal["more", "less"]] = field(default_factory=dict)
+    compared: Mapping[str, str] = field(default_factory=dict)
+    only_compares: bool = False
+    alone: Callable[[Flow], bool] | None = None
     check: Callable[[MetricRequest, Sequence[FlowTiming]], Iterable[Diagnostic]] | None = None
 
     @property

@@ -168,6 +168,8 @@ METRICS: Registry[MetricEntry] = Registry(
             need=_OTHERS,
             is_level=True,
             from_packets=frozenset({"share.fair"}),
+            compared={"fair": "throughput"},
+            alone=lambda flow: flow.workload.adapts,
         ),
         _metric(
             "throughput",
@@ -561,7 +563,7 @@ METRICS: Registry[MetricEntry] = Registry(
     },
 )
 
-_COMPARED = {metric.name: metric.better for metric in METRICS if metric.better}
+_COMPARED = {metric.name: metric.name for metric in METRICS if metric.better}
 
 METRICS.register(
     _metric(
@@ -573,6 +575,7 @@ METRICS.register(
         values=tuple(_COMPARED),
         signed=frozenset({"harm", *(f"harm.{name}" for name in _COMPARED)}),
         compared=_COMPARED,
+        only_compares=True,
         is_level=True,
         not_levels=frozenset(f"harm.{m.name}" for m in METRICS if not m.is_level),
         outside_windows=frozenset(m.name for m in METRICS if FROM not in m.parameters),

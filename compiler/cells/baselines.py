@@ -7,16 +7,17 @@ those of the first configuration, in file order, that it belongs to.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fairc.cell.seeds import canonical
 from fairc.dsl.core.diagnostics import Diagnostic
 from fairc.dsl.experiment import Experiment
 from fairc.dsl.model import Flow, Scenario
-from fairc.dsl.model.metric_names import request_label
+from fairc.dsl.model.metric_names import metric_of, request_label
 from fairc.dsl.model.names import called
-from fairc.dsl.model.requests import Harm
+from fairc.dsl.model.requests import Comparison
+from fairc.words.metrics import METRICS
 
 from .grid import Blueprint
 
@@ -49,6 +50,16 @@ class Baselines:
         self._names: dict[Key, Mapping[str, str]] = {}
 
     @property
+    def of_named_flows(self) -> Iterator[Comparison]:
+        """The comparisons for which flows are alone because the file names them."""
+        every = self._experiment.requests.comparisons
+        return (one for one in every if METRICS[metric_of(one.name)].alone is None)
+
+    def concern(self, scenario: Scenario) -> bool:
+        """Whether anything in a configuration may follow from baselines."""
+        return len(scenario.flows) > 1 and bool(self._asked(scenario.flows))
+
+    @property
     def cells(self) -> int:
         """The number of their cells."""
         return sum(len(baseline.repetitions) for baseline in self.found.values())
@@ -76,35 +87,35 @@ class Baselines:
         """Return the baselines of a configuration by what their flows are called together."""
         scenario = lowered.scenario
         found = {}
-        for name, harms in self._asked(scenario.flows).items():
+        for name, asked in self._asked(scenario.flows).items():
             flows = [flow for flow in scenario.flows if name in called(flow)]
-            if 0 < len(flows) < len(scenario.flows) and self._ends(name, flows, scenario, harms):
-                windows = self._windows(harms, lowered.shared.bindings)
+            if 0 < len(flows) < len(scenario.flows) and self._ends(name, flows, scenario, asked):
+                windows = self._windows(asked, lowered.shared.bindings)
                 found[name] = lowered.alone({flow.name for flow in flows}, windows)
         return found
 
-    def _asked(self, flows: Iterable[Flow]) -> dict[str, list[Harm]]:
-        """Return what of the flows is compared, by the names of those that are alone together."""
-        found: dict[str, list[Harm]] = {}
-        for harm in self._experiment.requests.harms:
-            for name in harm.flows or dict.fromkeys(flow.declared or flow.label for flow in flows):
-                found.setdefault(name, []).append(harm)
+    def _asked(self, flows: Sequence[Flow]) -> dict[str, list[Comparison]]:
+        """Return what follows from baselines, by the names of the flows that are alone in them."""
+        found: dict[str, list[Comparison]] = {}
+        for comparison in self._experiment.requests.comparisons:
+            for name in _alone_for(comparison, flows):
+                found.setdefault(name, []).append(comparison)
         return found
 
-    def _windows(self, harms: Sequence[Harm], bindings: Mapping[str, str]) -> str:
+    def _windows(self, asked: Sequence[Comparison], bindings: Mapping[str, str]) -> str:
         """Return the windows that depend on the configuration, as text."""
         requests = {request.label: request for request in self._experiment.requests.metrics}
         found = {}
-        for harm in harms:
-            window = requests[request_label(harm.metric)].window
+        for comparison in asked:
+            window = requests[request_label(comparison.metric)].window
             ends = (window.begin, window.end) if window is not None else ()
             numbers = [end.of(bindings) for end in ends if end is not None and end.names]
             if numbers:
-                found[harm.name] = numbers
+                found[comparison.name] = numbers
         return canonical(found) if found else ""
 
     def _ends(
-        self, name: str, flows: Sequence[Flow], scenario: Scenario, harms: Sequence[Harm]
+        self, name: str, flows: Sequence[Flow], scenario: Scenario, asked: Sequence[Comparison]
     ) -> bool:
         """Whether flows by themselves come to an end; reports it where they do not."""
         ends = [flow.workload.ends or flow.stop_ns is not None for flow in flows]
@@ -116,10 +127,19 @@ class Baselines:
             Diagnostic(
                 "endless-baseline",
                 f"alone, `{name}` would never end, so there is nothing to compare it with",
-                self._experiment.measured_at[request_label(harms[0].name)],
+                self._experiment.measured_at[request_label(asked[0].name)],
                 note=f"`{endless.workload.kind}` sends for as long as the flow lasts, and what"
                 " ends the cell is another flow",
                 help="give the experiment a `duration`, or the flow a `stop`",
             )
         )
         return False
+
+
+def _alone_for(comparison: Comparison, flows: Sequence[Flow]) -> Iterable[str]:
+    """Return the names of those flows of a configuration that are alone for a comparison."""
+    alone = METRICS[metric_of(comparison.name)].alone
+    if alone is None:
+        return comparison.flows or dict.fromkeys(flow.declared or flow.label for flow in flows)
+    named = not comparison.flows or any(called(flow) & {*comparison.flows} for flow in flows)
+    return [flow.label for flow in flows if named and alone(flow)]

@@ -16,9 +16,9 @@ from fairc.dsl.model.claims import Claim
 from fairc.dsl.model.requests import (
     Amount,
     Axis,
+    Comparison,
     FigureRequest,
     Formula,
-    Harm,
     Input,
     MetricRequest,
     Precision,
@@ -62,8 +62,8 @@ class Plan(Model):
     configuration, or with `draws = own`.
     claims: the hypotheses that the run decides, in file order; left out where there are none.
     implied: what is measured besides `measure`, because claims, figures or formulas are about it;
-    formulas: the metrics of the file's own; harms: what compares cells with their baselines; each
-    left out where there is none.
+    formulas: the metrics of the file's own; comparisons: values that follow from a cell and from
+    its baselines; each left out where there is none.
     cells: all that run; baselines: how many of them are there to be compared with, and belong to no
     configuration; left out where there are none.
     deviates: the differences from the publication that `citation` names; left out where the file
@@ -94,7 +94,7 @@ class Plan(Model):
     measure: tuple[MetricRequest, ...]
     implied: Annotated[tuple[MetricRequest, ...], Field(exclude_if=empty)] = ()
     formulas: Annotated[tuple[Formula, ...], Field(exclude_if=empty)] = ()
-    harms: Annotated[tuple[Harm, ...], Field(exclude_if=empty)] = ()
+    comparisons: Annotated[tuple[Comparison, ...], Field(exclude_if=empty)] = ()
     figures: tuple[FigureRequest, ...]
     varied: tuple[Text, ...]
     inputs: tuple[Input, ...] = ()
@@ -129,7 +129,7 @@ class Plan(Model):
             measure=self.measure,
             implied=self.implied,
             formulas=self.formulas,
-            harms=self.harms,
+            comparisons=self.comparisons,
         )
 
     @property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from fairc.dsl.core.kinds import Quantities, Words
 from fairc.dsl.model import claims
 from fairc.dsl.model.metric_names import metric_of, unmarked
-from fairc.dsl.model.requests import Axis, FigureRequest, Harm
+from fairc.dsl.model.requests import Axis, Comparison, FigureRequest
 from fairc.words.figures import A_METRIC, ALWAYS, FIGURES, WHERE, takes_names
 from fairc.words.metrics import METRICS
 
@@ -28,9 +28,9 @@ def contradiction(plan: Plan) -> str:
         if why := _axis(axis):
             return why
     points = tuple((axis.name, frozenset(axis.values)) for axis in plan.axes)
-    for harm in plan.harms:
-        if why := _harm(harm):
-            return f"the value `{harm.name}` {why}"
+    for comparison in plan.comparisons:
+        if why := _comparison(comparison):
+            return f"the value `{comparison.name}` {why}"
     for figure in plan.figures:
         if why := _figure(figure, names | set(ALWAYS)) or _expression(figure, points):
             return f"the figure `{figure.kind}` {why}"
@@ -71,12 +71,12 @@ def _axis(axis: Axis) -> str:
     return ""
 
 
-def _harm(harm: Harm) -> str:
-    """Report what is wrong with a value that compares cells with their baselines."""
-    metric, _, compared = unmarked(harm.name).partition(".")
-    if metric not in METRICS or compared not in METRICS[metric].compared:
+def _comparison(comparison: Comparison) -> str:
+    """Report what is wrong with a value that follows from cells and their baselines."""
+    metric, _, value = unmarked(comparison.name).partition(".")
+    if metric not in METRICS or value not in METRICS[metric].compared:
         return "compares nothing"
-    if METRICS[metric].compared[compared] != harm.better or metric_of(harm.metric) != compared:
+    if METRICS[metric].compared[value] != unmarked(comparison.metric):
         return "compares something else than its name says"
     return ""
 

@@ -174,19 +174,16 @@ class Formula(Model):
         return self
 
 
-class Harm(Model):
-    """A value that compares what flows get beside others with what they get alone: it follows from
-    a cell and from its baseline.
+class Comparison(Model):
+    """A value that follows from a cell and from its baselines, in which flows are alone.
 
-    name: of the value, `harm.fct`. metric: what is compared, as both cells name it. flows: those
-    that are alone in the baseline, each name by itself; empty: each statement. better: whether more
-    of the metric is better for a flow, or less.
+    name: of the value, `harm.fct`. metric: what follows it from, as both cells name it. flows:
+    whose it is; empty: everybody's.
     """
 
     name: ValueName
     metric: ValueName
     flows: tuple[FlowLabel, ...] = ()
-    better: Literal["more", "less"]
 
 
 class Requests(Model):
@@ -195,14 +192,14 @@ class Requests(Model):
     measure: what the file names there, metrics of its own among them. implied: what else claims,
     figures, precisions and formulas are about, metrics of its own among them: of these nothing but
     the named values is kept, and what figures draw. formulas: the
-    metrics of its own, each after those that it needs. harms: values that follow from two cells,
-    and so are computed of no cell alone.
+    metrics of its own, each after those that it needs. comparisons: values that follow from a cell
+    and from its baselines.
     """
 
     measure: tuple[MetricRequest, ...] = ()
     implied: tuple[MetricRequest, ...] = ()
     formulas: tuple[Formula, ...] = ()
-    harms: Annotated[tuple[Harm, ...], Field(exclude_if=empty)] = ()
+    comparisons: Annotated[tuple[Comparison, ...], Field(exclude_if=empty)] = ()
 
     @property
     def metrics(self) -> tuple[MetricRequest, ...]:

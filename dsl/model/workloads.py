@@ -106,12 +106,15 @@ class Workload(ABC):
     noun: what messages call it.
     only_in_packets: what is known from captured packets alone, as messages put it; empty: nothing.
     senseless: keys of a flow that make no sense for it, and why.
+    adapts: whether what it sends depends on what it got before, so that it is not known how much it
+    wants on average.
     """
 
     kind: ClassVar[str]
     noun: ClassVar[str] = "file"
     only_in_packets: ClassVar[str] = ""
     senseless: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    adapts: ClassVar[bool] = False
 
     @property
     def programs(self) -> frozenset[str]:

@@ -327,7 +327,7 @@ class Formulas:
             draft.per_load = draft.per_load or other.per_load
             return self._added(name, part.whose, part.dimension, node.span, draft)
         instance = self._namer.read(node, "a part of a metric")
-        if instance.entry.compared:
+        if instance.entry.only_compares:
             fail(
                 "metric-form",
                 f"`{instance.entry.name}` cannot be part of a metric",

@@ -21,9 +21,9 @@ from fairc.dsl.core.units import in_si
 from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
 from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.grid.sampling import Bindings
-from fairc.dsl.model.metric_names import request_label
+from fairc.dsl.model.metric_names import metric_of, request_label
 from fairc.dsl.model.names import base
-from fairc.dsl.model.requests import Amount, Harm, MetricRequest, Window
+from fairc.dsl.model.requests import Amount, Comparison, MetricRequest, Window
 from fairc.dsl.text import syntax
 from fairc.words.blocks.experiment import DURATION, WARMUP
 from fairc.words.metrics import FLOW, FROM, METRICS, TO, WINDOW, MetricEntry
@@ -95,6 +95,7 @@ class Namer:
         self._at = at
         self._measured: list[tuple[Instance, MetricRequest]] = []
         self._implied: dict[tuple[str, tuple[str, ...]], MetricRequest] = {}
+        self._named: list[tuple[Instance, MetricRequest]] = []
         self.places: dict[str, Span] = {}
         self.unasked: set[tuple[str, tuple[str, ...]]] = set()
 
@@ -367,6 +368,7 @@ class Namer:
 
     def _of(self, instance: Instance, request: MetricRequest) -> str:
         """Return the name of a value of a request; flows that it leaves out are implied."""
+        self._named.append((instance, request))
         left_out = set(instance.sessions or self.flows) - set(request.sessions)
         entry = instance.entry
         if request.sessions and left_out and not (entry.of_cell or entry.is_own):
@@ -390,48 +392,54 @@ class Namer:
         self._implied[key] = request
         self.places.setdefault(request.label, instance.span)
 
-    def harms(self) -> tuple[Harm, ...]:
-        """Return the values that compare a cell with its baseline, as far as anything names them;
-        what they compare is computed from now on. Raises CompileError with everything wrong.
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """Return the values that follow from a cell and its baselines, as far as anything names
+        them; what they follow from is computed from now on. Raises CompileError with everything
+        wrong.
         """
         gather = Gather()
         asked = [(i.entry, r, i.span) for i, r in self._measured]
+        for i, r in self._named:
+            update = {"sessions": i.sessions or r.sessions, "values": (i.value,)}
+            asked.append((i.entry, r.model_copy(update=update), i.span))
         asked += [
             (self.metrics[r.name], r, self.places[r.label]) for r in [*self._implied.values()]
         ]
-        found: dict[str, Harm] = {}
+        found: dict[str, Comparison] = {}
         for entry, request, span in asked:
             with gather.attempt():
                 for value in self._compared(entry, request):
                     path = f"{entry.name}.{value}{request.mark}"
-                    metric = self._base(METRICS[value], request, span, f"{entry.name}.{value}")
+                    metric = self._base(entry, value, request, span)
                     before = found.get(path)
                     flows = (*before.flows, *request.sessions) if before else request.sessions
                     everyone = not request.sessions or (before is not None and not before.flows)
-                    found[path] = Harm(
+                    found[path] = Comparison(
                         name=path,
                         metric=metric,
                         flows=() if everyone else tuple(dict.fromkeys(flows)),
-                        better=entry.compared[value],
                     )
         for one in found.values():
-            with gather.attempt():
-                self._refuse_nested(one)
+            if METRICS[metric_of(one.name)].alone is None:
+                with gather.attempt():
+                    self._refuse_nested(one)
         gather.finish()
         return tuple(found.values())
 
     def _compared(self, entry: MetricEntry, request: MetricRequest) -> list[str]:
-        """Return which metrics a request compares: those that it names, or all that have values in
-        its window.
+        """Return which values of a request follow from baselines: those that it names, or all
+        that have values in its window, where the metric has no others.
         """
         named = [value.partition(".")[2] for value in request.values or (request.name,)]
-        if all(named):
-            return named if entry.compared else []
+        if all(named) or not entry.only_compares:
+            return [value for value in named if value in entry.compared]
         outside = entry.outside_windows if request.window is not None else frozenset[str]()
         return [value for value in entry.compared if value not in outside]
 
-    def _base(self, entry: MetricEntry, request: MetricRequest, span: Span, by: str) -> str:
-        """Return the name of the value that is compared, which is computed from now on."""
+    def _base(self, entry: MetricEntry, value: str, request: MetricRequest, span: Span) -> str:
+        """Return the name of what a value follows from, which is computed from now on."""
+        of = METRICS[entry.compared[value]]
+        sessions = request.sessions if entry.alone is None else ()
         window = request.window
         ends = (window.begin, window.end) if window is not None else (None, None)
         given = tuple(
@@ -439,21 +447,23 @@ class Namer:
             for parameter, end in zip(WINDOW, ends, strict=True)
             if end is not None
         )
-        plain = Instance(entry, entry.name, request.sessions, {}, window, given, span)
+        plain = Instance(of, of.name, sessions, {}, window, given, span)
         known = {*self._implied}
         name = self.name(plain)
-        if by not in request.values:  # nobody has asked for this one in particular
+        if (
+            f"{entry.name}.{value}" not in request.values
+        ):  # nobody has asked for this one in particular
             self.unasked |= {*self._implied} - known
         return name
 
-    def _refuse_nested(self, harm: Harm) -> None:
+    def _refuse_nested(self, comparison: Comparison) -> None:
         """Raise CompileError where flows are alone with others, and by themselves as well."""
-        for flow in harm.flows:
-            if base(flow) != flow and base(flow) in harm.flows:
+        for flow in comparison.flows:
+            if base(flow) != flow and base(flow) in comparison.flows:
                 fail(
                     "duplicate-argument",
                     f"`{flow}` is one of `{base(flow)}`, so it would be alone twice",
-                    self.places[request_label(harm.name)],
+                    self.places[request_label(comparison.name)],
                     help="name each flow once: the group, or those of its flows that matter",
                 )
 

@@ -7,12 +7,12 @@ a division by zero, or the root of a negative number. None counts as zero, and t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from fairc.compiler.plan import Amount, Formula
+from fairc.compiler.plan import Amount, Cell, Formula
+from fairc.dsl.model.names import called, label_of
 from fairc.dsl.model.requests import Operand
-from fairc.runtime.measurement import Measurement
-from fairc.runtime.measurement.results import MetricValue
+from fairc.runtime.measurement.results import MetricValue, replaced
 
 Place = tuple[str | None, int | None]
 """What a value belongs to: its flow and its page load; None: none."""
@@ -24,26 +24,51 @@ class Undefined(Exception):
     """A result without a value; its text is the reason."""
 
 
-def values(measurement: Measurement, formula: Formula, known: Known) -> Iterator[MetricValue]:
+def values(cell: Cell, formula: Formula, known: Known) -> Iterator[MetricValue]:
     """Yield the values of a formula, one for each flow and page load that it is of."""
-    found = [_own(measurement, operand, known) for operand in formula.operands]
+    found = [_own(cell, operand, known) for operand in formula.operands]
     loads = sorted({load for of in found for _, load in of if load is not None})
-    for flow in _flows(measurement, formula, found):
+    for flow in _flows(cell, formula, found):
         for load in loads or (None,):
-            yield _value(measurement, formula, found, (flow, load))
+            yield _value(cell, formula, found, (flow, load))
 
 
-def _own(measurement: Measurement, operand: Operand, known: Known) -> Mapping[Place, MetricValue]:
+def renewed(
+    cell: Cell, formulas: Iterable[Formula], known: tuple[MetricValue, ...]
+) -> tuple[MetricValue, ...]:
+    """Return the values of a cell, where those of formulas follow from what the others are now.
+
+    formulas: all, each after those that it needs. known: every value that any of them is made of,
+    and those of their results that are kept.
+    """
+    by_name: dict[str, dict[Place, MetricValue]] = {}
+    for value in known:
+        by_name.setdefault(value.metric, {})[value.flow, value.load] = value
+    found: list[MetricValue] = []
+    for formula in formulas:
+        results = {(value.flow, value.load): value for value in values(cell, formula, by_name)}
+        kept = by_name.get(formula.name, {})
+        found += (value for place, value in results.items() if place in kept)
+        by_name[formula.name] = results
+    return replaced(known, found)
+
+
+def _meant(cell: Cell, names: Iterable[str]) -> set[str]:
+    """Return the flows of a cell that names stand for."""
+    return {label_of(flow) for flow in cell.flows if not called(flow).isdisjoint(names)}
+
+
+def _own(cell: Cell, operand: Operand, known: Known) -> Mapping[Place, MetricValue]:
     """Return the values that an operand means, of all that the cell has of its metric."""
     every = known.get(operand.metric, {})
     if not operand.flows:
         return every
-    named = {flow.name for flow in measurement.sessions(operand.flows)} | {*operand.flows}
+    named = _meant(cell, operand.flows) | {*operand.flows}
     return {place: value for place, value in every.items() if place[0] in named}
 
 
 def _flows(
-    measurement: Measurement, formula: Formula, found: list[Mapping[Place, MetricValue]]
+    cell: Cell, formula: Formula, found: list[Mapping[Place, MetricValue]]
 ) -> list[str | None]:
     """Return the flows that results are of; a flow that the cell lacks has none."""
     if formula.flows is None:
@@ -51,11 +76,11 @@ def _flows(
     each = [of for of, operand in zip(found, formula.operands, strict=True) if operand.is_each]
     if each:
         return list(dict.fromkeys(flow for of in each for flow, _ in of if flow is not None))
-    return [flow for flow in formula.flows if measurement.sessions((flow,))]
+    return [flow for flow in formula.flows if _meant(cell, (flow,))]
 
 
 def _value(
-    measurement: Measurement,
+    cell: Cell,
     formula: Formula,
     found: list[Mapping[Place, MetricValue]],
     place: Place,
@@ -66,7 +91,7 @@ def _value(
             _operand(operand, of, place)
             for operand, of in zip(formula.operands, found, strict=True)
         ]
-        number = _result(measurement, formula, [value.value or 0.0 for value in used])
+        number = _result(cell, formula, [value.value or 0.0 for value in used])
     except Undefined as why:
         reason = str(why)
     return MetricValue(
@@ -97,14 +122,14 @@ def _operand(operand: Operand, of: Mapping[Place, MetricValue], place: Place) ->
     return value
 
 
-def _result(measurement: Measurement, formula: Formula, operands: list[float]) -> float:
+def _result(cell: Cell, formula: Formula, operands: list[float]) -> float:
     """Return what the steps of a formula give. Raises Undefined."""
     stack: list[float] = []
     for step in formula.steps:
         if isinstance(step, int):
             stack.append(operands[step])
         elif isinstance(step, Amount):
-            stack.append(step.of(measurement.cell.bindings))
+            stack.append(step.of(cell.bindings))
         elif step == "sqrt":
             if stack[-1] < 0:
                 raise Undefined("it would be the root of a negative number")

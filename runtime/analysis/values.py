@@ -38,7 +38,7 @@ def values(measurement: Measurement, requests: Requests) -> tuple[MetricValue, .
     asked = (*requests.implied, *requests.measure)
     measured = {request.name: request.sessions for request in asked}
     for formula in requests.formulas:
-        values = tuple(formulas.values(measurement, formula, known))
+        values = tuple(formulas.values(measurement.cell, formula, known))
         known[formula.name] = {(value.flow, value.load): value for value in values}
         if formula.name in measured:
             flows = _named(measurement, measured[formula.name])

@@ -11,16 +11,12 @@ from typing import TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.cell.frames import frame_bytes, segment_bytes, stream_bytes
 from fairc.compiler.plan import (
-    BulkWorkload,
     Cell,
     Flow,
     Iperf3Workload,
     LoadWorkload,
-    OnOffWorkload,
     PingWorkload,
-    RequestsWorkload,
     Subflow,
     VideoWorkload,
 )
@@ -35,6 +31,7 @@ from .applications import Transfers
 from .arrivals import Curve
 from .artefacts import NS, CaptureCounts, Ending
 from .changes import AppliedChange, History
+from .demand import demand_bps
 from .endpoints import Endpoints
 from .loads import PageLoad
 from .paths import Paths, Place, max_min
@@ -208,26 +205,8 @@ class FlowRecord:
 
     @property
     def demand_bps(self) -> float | None:
-        """What it wants on the wire at most, on average, bit/s of frames.
-
-        Infinite where that is all there is; None where it is not known, as of videos and page
-        loads, whose demand depends on what they got before.
-        """
-        plan, workload = self.plan, self.plan.workload
-        if isinstance(workload, VideoWorkload | LoadWorkload):
-            return None
-        offered_bps = workload.offered_bps(plan.connections, plan.rate_bps)
-        if offered_bps is None:
-            return math.inf
-        if isinstance(workload, BulkWorkload | OnOffWorkload | PingWorkload):
-            packet = workload.packet_bytes
-            if packet is not None and plan.transport == "udp":
-                return offered_bps * frame_bytes(packet + plan.header_bytes) / packet
-        if isinstance(workload, RequestsWorkload | Iperf3Workload):  # these are bytes of payload
-            over_quic = plan.transport == "quic"
-            payload = stream_bytes(plan.mtu) if over_quic else segment_bytes(plan.mtu)
-            return offered_bps * plan.frame_bytes / payload
-        return offered_bps * plan.frame_bytes / plan.mtu
+        """What it wants on the wire at most, on average, bit/s of frames (`demand.demand_bps`)."""
+        return demand_bps(self.plan)
 
     @property
     def plays_videos(self) -> bool:
@@ -503,6 +482,16 @@ class Measurement:
         """The egress interfaces that each flow's data passes, by the flow's name."""
         return {flow.name: self.paths.of(flow.plan) for flow in self.flows}
 
+    def rates_bps(self, edges_s: Floats) -> dict[Place, Floats]:
+        """Return the mean rate between edges of each link that has one, by the interface where it
+        begins; arrays of shape (slots,).
+        """
+        return {
+            place: self.histories[place].capacity_bits(edges_s) / np.diff(edges_s)
+            for place, interface in self.paths.interfaces.items()
+            if interface.shaper is not None
+        }
+
     def fair_share_bps(self, edges_s: Floats) -> dict[str, Floats]:
         """Return each flow's max-min fair rate on the wire between edges, all flows competing.
 
@@ -511,11 +500,7 @@ class Measurement:
         """
         wanted = {flow.name: flow.demand_bps for flow in self.flows}
         demands = {name: bps for name, bps in wanted.items() if bps is not None}
-        shaped = {
-            place: self.histories[place].capacity_bits(edges_s) / np.diff(edges_s)
-            for place, interface in self.paths.interfaces.items()
-            if interface.shaper is not None
-        }
+        shaped = self.rates_bps(edges_s)
         paths = self.data_paths
         if len(edges_s) < 2:
             return {name: np.empty(0) for name in paths}

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from collections.abc import Iterable
+from typing import Annotated, Literal
 
+from pydantic import Field
+
+from fairc.cell.part import absent
 from fairc.compiler.plan import Model
 
 
@@ -16,6 +20,8 @@ class MetricValue(Model):
     censored: of the `started` transfers, loads or videos that it is of, those that had not ended. A
     number leaves them out, or counts them as far as they went; without a number they make it larger
     than any that was observed.
+    links: of a value that follows from baselines as well, the links that had another mean rate
+    while it was measured than the plan says: node, interface, bit/s. None of any other value.
     """
 
     metric: str
@@ -26,6 +32,7 @@ class MetricValue(Model):
     load: int | None = None
     censored: int = 0
     started: int = 0
+    links: Annotated[tuple[tuple[str, str, float], ...] | None, Field(exclude_if=absent)] = None
 
     @property
     def size(self) -> float | None:
@@ -33,6 +40,15 @@ class MetricValue(Model):
         defined.
         """
         return math.inf if self.value is None and self.censored else self.value
+
+
+def replaced(values: Iterable[MetricValue], new: Iterable[MetricValue]) -> tuple[MetricValue, ...]:
+    """Return values, of which new ones take the places of those of the same name, flow and load;
+    the rest of the new ones follow.
+    """
+    left = {(value.metric, value.flow, value.load): value for value in new}
+    there = [left.pop((value.metric, value.flow, value.load), value) for value in values]
+    return (*there, *left.values())
 
 
 class FlowResult(Model):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import update_wrapper
 
-from fairc.compiler.plan import MetricRequest
+from fairc.compiler.plan import Cell, MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.series import Curve, Trace
@@ -135,6 +135,35 @@ Compute = Callable[[Measurement, MetricRequest], tuple[MetricValue, ...]]
 
 
 @dataclass(frozen=True, slots=True)
+class Solo:
+    """What a flow has in a baseline. value: None: nothing counts. reason: why it has no number."""
+
+    value: MetricValue | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """What a value follows from: a cell and its baselines.
+
+    value: what is compared. flows: whose; empty: everybody's. own: what the cell has of it by
+    itself. beside: what flows have there, beside others, of the metric that it follows from. alone:
+    returns what a flow has of that metric in a baseline, given what its flows are called together,
+    the flow and a page load; None where the cell has no such baseline.
+    """
+
+    value: Value
+    flows: tuple[str, ...]
+    cell: Cell
+    own: Sequence[MetricValue]
+    beside: Sequence[MetricValue]
+    alone: Callable[[str, str | None, int | None], Solo | None]
+
+
+Compare = Callable[[Sides], Iterator[MetricValue]]
+
+
+@dataclass(frozen=True, slots=True)
 class Metric:
     """A metric; its definition, formula and source are the docstring of its module.
 
@@ -143,6 +172,7 @@ class Metric:
     traces: returns the metric's time series, if it has any. curves: returns its other curves.
     figure: the default figure that shows it over time; empty for none. course: for `line` over
     time; courses: for other values than the first, by name. distribution: for `cdf` within cells.
+    compare: yields the values that follow from a cell and its baselines.
     """
 
     name: str
@@ -154,6 +184,7 @@ class Metric:
     course: Course | None = None
     courses: Mapping[str, Course] = field(default_factory=dict)
     distribution: Distribution | None = None
+    compare: Compare | None = None
 
     @property
     def definition(self) -> str:

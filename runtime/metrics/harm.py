@@ -27,16 +27,17 @@ for the Deployment of Congestion Control Algorithms, HotNets 2019, section 4.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from fairc.compiler.plan import MetricRequest
-from fairc.dsl.model.metric_names import unmarked
+from fairc.dsl.model.metric_names import metric_of
+from fairc.dsl.model.names import called, label_of
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.results import MetricValue
-from fairc.words.metrics import METRICS
+from fairc.words.metrics import METRICS as WORDS
 
-from .base import Metric, Value
+from .base import Metric, Sides, Solo, Value
 
 Better = Literal["more", "less"]
 
@@ -44,7 +45,7 @@ _FORMULAS: Mapping[Better, str] = {
     "more": "(alone - beside) / alone",
     "less": "(beside - alone) / beside",
 }
-_ENTRY = METRICS["harm"]
+_ENTRY = WORDS["harm"]
 
 
 def harm(alone: float, beside: float, better: Better) -> float | None:
@@ -60,29 +61,41 @@ def harm(alone: float, beside: float, better: Better) -> float | None:
 
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
-    """Return nothing: no cell has harm by itself (`compare`, runtime/store/baselines.py)."""
+    """Return nothing: no cell has harm by itself (`compare`)."""
     return ()
 
 
-def compare(
-    value: Value, beside: MetricValue, alone: MetricValue | None, reason: str
-) -> MetricValue:
-    """Return the harm of a flow. reason: why it has no value alone."""
-    better = _ENTRY.compared[unmarked(value.name).partition(".")[2]]
-    number, why = None, ""
+def compare(sides: Sides) -> Iterator[MetricValue]:
+    """Yield the harm of each flow."""
+    flows = sides.cell.flows
+    for name in sides.flows or dict.fromkeys(flow.declared or flow.name for flow in flows):
+        members = {label_of(flow) for flow in flows if name in called(flow)}
+        for beside in sides.beside:
+            if beside.flow in members:
+                yield _harm(sides.value, beside, sides.alone(name, beside.flow, beside.load))
+
+
+def _harm(value: Value, beside: MetricValue, alone: Solo | None) -> MetricValue:
+    """Return the harm of a flow. alone: None: there are no others."""
+    if alone is None:
+        number = None if beside.size is None else 0.0
+        return value.of(number, beside.flow, beside.reason or "no value", beside.load)
+    better = WORDS[metric_of(beside.metric)].better
+    assert better is not None, beside.metric
+    number, why, solo = None, "", alone.value
     if beside.size is None:
         why = f"beside the others: {beside.reason or 'no value'}"
-    elif alone is None or alone.size is None:
-        why = f"alone: {reason or (alone.reason if alone else '') or 'no value'}"
+    elif solo is None or solo.size is None:
+        why = f"alone: {alone.reason}"
     else:
-        number = harm(alone.size, beside.size, better)
+        number = harm(solo.size, beside.size, better)
         if number is None:
             why = (
                 "alone it is larger than any value"
-                if math.isinf(alone.size)
+                if math.isinf(solo.size)
                 else f"it would be divided by zero: {_FORMULAS[better]}"
             )
-    cut = [one for one in (beside, alone) if one is not None and number is not None]
+    cut = [one for one in (beside, solo) if one is not None and number is not None]
     return MetricValue(
         metric=value.name,
         flow=beside.flow,
@@ -95,16 +108,16 @@ def compare(
     )
 
 
-METRIC = Metric(
-    _ENTRY.name,
-    tuple(
-        Value(
-            f"{_ENTRY.name}.{name}",
-            "1",
-            f"of `{name}`: {_FORMULAS[better]}",
-            "of what both cells compare had not ended",
-        )
-        for name, better in _ENTRY.compared.items()
-    ),
-    compute,
-)
+def _value(name: str) -> Value:
+    """Return the harm of a metric."""
+    better = WORDS[name].better
+    assert better is not None, name
+    return Value(
+        f"{_ENTRY.name}.{name}",
+        "1",
+        f"of `{name}`: {_FORMULAS[better]}",
+        "of what both cells compare had not ended",
+    )
+
+
+METRIC = Metric(_ENTRY.name, tuple(map(_value, _ENTRY.compared)), compute, compare=compare)

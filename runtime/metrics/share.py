@@ -23,33 +23,94 @@ Gallager, Data Networks, 1992, section 6.5.2 (max-min fairness); measurement.md,
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
 from fairc.compiler.plan import MetricRequest
+from fairc.dsl.model.names import label_of
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.demand import demand_bps
+from fairc.runtime.measurement.paths import Paths, Place, max_min
+from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
 
-from .base import Metric, Value, inactive, window
+from .base import Metric, Sides, Value, inactive, window
 
 SHARE = Value("share", "1", "of the bytes that the flows together got")
 FAIR = Value("share.fair", "1", "throughput over the max-min fair one")
 
 
 def _fair(measurement: Measurement, flow: FlowRecord) -> MetricValue:
-    unknown = [other.name for other in measurement.flows if other.demand_bps is None]
-    if unknown:
-        reason = f"it is not known how much {', '.join(unknown)} would take, so fair shares are not"
-        return FAIR.of(None, flow.name, reason)
     begin, end = window(measurement, flow)
     if end <= begin:
         return FAIR.of(None, flow.name, inactive(measurement))
     edges_s = np.array([begin, end])
-    fair_bps = float(measurement.fair_share_bps(edges_s)[flow.name][0])
-    if not 0 < fair_bps < math.inf:
-        return FAIR.of(None, flow.name, "no link limits the flow, or one that carries nothing")
     rate_bps = 8 * float(flow.frame_bytes(edges_s)[0]) / (end - begin)
-    return FAIR.of(rate_bps / fair_bps, flow.name)
+    unknown = [other.name for other in measurement.flows if other.demand_bps is None]
+    if not unknown:
+        return _over(FAIR, flow.name, rate_bps, measurement.fair_share_bps(edges_s)[flow.name][0])
+    if len(measurement.flows) == 1:  # alone it wants what it gets
+        return _over(FAIR, flow.name, rate_bps, rate_bps)
+    reason = f"it is not known how much {', '.join(unknown)} would take, so fair shares are not"
+    return FAIR.of(None, flow.name, reason).model_copy(
+        update={"links": _changed(measurement, edges_s)}
+    )
+
+
+def _over(value: Value, flow: str, rate_bps: float, fair_bps: float) -> MetricValue:
+    """Return a flow's rate over its fair one."""
+    if not 0 < fair_bps < math.inf:
+        return value.of(None, flow, "no link limits the flow, or one that carries nothing")
+    return value.of(rate_bps / float(fair_bps), flow)
+
+
+def _changed(measurement: Measurement, edges_s: Floats) -> tuple[tuple[str, str, float], ...]:
+    """Return the links with another mean rate in the one slot than the plan says."""
+    planned = _planned_bps(measurement.paths)
+    found = {place: float(rates[0]) for place, rates in measurement.rates_bps(edges_s).items()}
+    return tuple(
+        (*place, rate_bps)
+        for place, rate_bps in found.items()
+        if not math.isclose(rate_bps, planned[place])
+    )
+
+
+def _planned_bps(paths: Paths) -> dict[Place, float]:
+    """Return the rates of links that the plan begins with, by the interfaces where they begin."""
+    every = paths.interfaces.items()
+    return {place: float(one.shaper.rate_bps) for place, one in every if one.shaper is not None}
+
+
+def compare(sides: Sides) -> Iterator[MetricValue]:
+    """Yield the share of each flow in a cell with flows of which only baselines tell what they
+    want.
+    """
+    paths = Paths(sides.cell)
+    planned = _planned_bps(paths)
+    ways = {label_of(flow): paths.of(flow) for flow in sides.cell.flows}
+    wanted = {label_of(flow): demand_bps(flow) for flow in sides.cell.flows}
+    alone = {name: sides.alone(name, name, None) for name, bps in wanted.items() if bps is None}
+    unknown, demands = [], {name: bps for name, bps in wanted.items() if bps is not None}
+    for name, solo in alone.items():
+        if solo is None or solo.value is None or solo.value.value is None:
+            unknown.append(f"{name} alone: {solo.reason if solo is not None else 'no baseline'}")
+        else:
+            demands[name] = solo.value.value
+    rates = {value.flow: value for value in sides.beside}
+    for own in sides.own:
+        rate = rates.get(own.flow)
+        if own.links is None or own.flow is None:
+            continue  # the cell decides it
+        if unknown:
+            yield sides.value.of(None, own.flow, "; ".join(unknown))
+        elif rate is None or rate.value is None:
+            reason = rate.reason if rate is not None else "no throughput"
+            yield sides.value.of(None, own.flow, reason)
+        else:
+            links = planned | {(node, interface): bps for node, interface, bps in own.links}
+            fair_bps = max_min(ways, links, demands)[own.flow]
+            yield _over(sides.value, own.flow, rate.value, fair_bps)
 
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
@@ -70,4 +131,4 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     return tuple(values)
 
 
-METRIC = Metric("share", (SHARE, FAIR), compute)
+METRIC = Metric("share", (SHARE, FAIR), compute, compare=compare)

@@ -28,7 +28,7 @@ def known_values(
     for value in values:
         from_packets = value.metric in entry.from_packets
         if not measurement.captured and (entry.packets != "none" or from_packets):
-            yield value.model_copy(update={"value": None, "reason": UNCAPTURED})
+            yield value.model_copy(update={"value": None, "reason": UNCAPTURED, "links": None})
         elif entry.packets == "flow" and unseen and value.flow in {None, *unseen}:
             yield _without(value, SHARED)
         elif from_packets and value.flow in split:
@@ -50,6 +50,6 @@ def known_traces(
 
 def _without(value: MetricValue, reason: str) -> MetricValue:
     """Return a value without its number; one that has none keeps its reason."""
-    if value.value is None:
+    if value.value is None and value.links is None:
         return value
-    return value.model_copy(update={"value": None, "reason": reason})
+    return value.model_copy(update={"value": None, "reason": reason, "links": None})

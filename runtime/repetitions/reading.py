@@ -301,7 +301,7 @@ def of_results(plan: Plan, results: Iterable[tuple[Cell, CellResult]]) -> Iterat
     results: each baseline before the cells that are compared with it; cells whose baselines are not
     among them are left out, as they are not complete.
     """
-    baselines = Baselines(plan.harms)
+    baselines = Baselines(plan.requests)
     for cell, result in results:
         if cell.baseline:
             baselines.add(cell, result)

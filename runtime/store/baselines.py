@@ -6,14 +6,16 @@ what others are compared with: the table `baselines` has its values beside each 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
-from fairc.compiler.plan import Cell, Harm
-from fairc.dsl.model.names import called, label_of
-from fairc.runtime.measurement.results import CellResult, MetricValue
-from fairc.runtime.metrics.harm import compare
-from fairc.runtime.metrics.registry import full_name, value_named
+from fairc.compiler.plan import Cell, Requests
+from fairc.dsl.model.metric_names import metric_of
+from fairc.runtime.analysis import formulas
+from fairc.runtime.measurement.results import CellResult, MetricValue, replaced
+from fairc.runtime.metrics.base import Sides, Solo
+from fairc.runtime.metrics.registry import METRICS, full_name, value_named
 
 from . import verdicts
 
@@ -75,11 +77,11 @@ class _Result:
 class Baselines:
     """The baselines of a plan, as far as their results have been added.
 
-    harms: what compares cells with them.
+    requests: what is computed of its cells.
     """
 
-    def __init__(self, harms: Sequence[Harm]) -> None:
-        self._harms = harms
+    def __init__(self, requests: Requests) -> None:
+        self._requests = requests
         self._found: dict[tuple[str, int], _Result] = {}
 
     def add(self, cell: Cell, result: CellResult) -> None:
@@ -96,47 +98,62 @@ class Baselines:
         return places([cell]) <= self._found.keys()
 
     def compared(self, cell: Cell, result: CellResult) -> tuple[CellResult, tuple[Alone, ...]]:
-        """Return the result of a cell with the values that compare it, and what it has alone."""
-        if not self._harms or result.status != "ok":
+        """Return the result of a cell with the values that follow from its baselines as well, and
+        what it has there.
+        """
+        comparisons = self._requests.comparisons
+        if not comparisons or result.status != "ok":
             return result, ()
         values: list[MetricValue] = []
-        alone: dict[tuple[str, str | None, int | None], Alone] = {}
-        for harm in self._harms:
-            for beside, name in _compared(harm, cell, result):
-                value = value_named(harm.name)
-                configuration = cell.baselines.get(name)
-                if configuration is None:  # there are no others
-                    known = beside.size is not None
-                    why = beside.reason or "no value"
-                    none = value.of(0.0 if known else None, beside.flow, why, beside.load)
-                    values.append(none)
-                    continue
-                of = self._found.get((configuration, cell.repetition))
-                place = beside.metric, beside.flow, beside.load
-                solo = of.values.get(place) if of is not None and not of.reason else None
-                reason = of.reason if of is not None else NOT_RUN
-                values.append(compare(value, beside, solo, reason))
-                alone[place] = Alone(
-                    flows=name,
-                    flow=beside.flow,
-                    load=beside.load,
-                    metric=beside.metric,
-                    value=solo.value if solo else None,
-                    unit=beside.unit,
-                    reason=reason or (solo.reason if solo else "no value"),
-                    baseline=of.cell if of else None,
-                    verdict=of.verdict if of else None,
-                )
-        metrics = (*result.metrics, *values)
+        alone: dict[tuple[str, str, str | None, int | None], Alone] = {}
+        for comparison in comparisons:
+            value, metric = value_named(comparison.name), full_name(comparison.metric)
+            compare = METRICS[metric_of(comparison.name)].compare
+            assert compare is not None, comparison.name
+            sides = Sides(
+                value=value,
+                flows=comparison.flows,
+                cell=cell,
+                own=[one for one in result.metrics if one.metric == value.name],
+                beside=[one for one in result.metrics if one.metric == metric],
+                alone=partial(self._alone, cell, metric, alone),
+            )
+            values += compare(sides)
+        known = replaced(result.metrics, values)
+        metrics = formulas.renewed(cell, self._requests.formulas, known)
         return result.model_copy(update={"metrics": metrics}), tuple(alone.values())
 
+    def _alone(
+        self,
+        cell: Cell,
+        metric: str,
+        seen: dict[tuple[str, str, str | None, int | None], Alone],
+        name: str,
+        flow: str | None,
+        load: int | None,
+    ) -> Solo | None:
+        """Return what a flow has of a metric in a baseline of a cell; notes what is seen.
 
-def _compared(harm: Harm, cell: Cell, result: CellResult) -> Iterator[tuple[MetricValue, str]]:
-    """Yield each value of a cell that is compared, with the name of the flows that are alone."""
-    names = harm.flows or tuple(dict.fromkeys(flow.declared or flow.name for flow in cell.flows))
-    metric = full_name(harm.metric)
-    for name in names:
-        members = {label_of(flow) for flow in cell.flows if name in called(flow)}
-        for value in result.metrics:
-            if value.metric == metric and value.flow in members:
-                yield value, name
+        name: what its flows are called together.
+        """
+        configuration = cell.baselines.get(name)
+        if configuration is None:
+            return None
+        of = self._found.get((configuration, cell.repetition))
+        value = of.values.get((metric, flow, load)) if of is not None and not of.reason else None
+        why = of.reason if of is not None else NOT_RUN
+        reason = why or (value.reason if value is not None else "") or "no value"
+        if value is not None and value.size is not None:
+            reason = ""
+        seen[name, metric, flow, load] = Alone(
+            flows=name,
+            flow=flow,
+            load=load,
+            metric=metric,
+            value=value.value if value is not None else None,
+            unit=value_named(metric).unit,
+            reason=reason,
+            baseline=of.cell if of is not None else None,
+            verdict=of.verdict if of is not None else None,
+        )
+        return Solo(value, reason)

@@ -146,7 +146,7 @@ def write_of(
 
 def _compared(cells: Iterable[Stored], plan: Plan) -> Iterator[Stored]:
     """Yield the cells of configurations, compared with their baselines, which precede them."""
-    baselines = Baselines(plan.harms)
+    baselines = Baselines(plan.requests)
     for stored in cells:
         if stored.cell.baseline:
             baselines.add(stored.cell, stored.result)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from fairc.compiler import Cell
-from fairc.compiler.plan import Harm, Requests
+from fairc.compiler.plan import Comparison, Requests
 from fairc.dsl.model.requests import MetricRequest
 from fairc.runtime import validity
 from fairc.runtime.analysis.values import values
@@ -26,9 +26,9 @@ experiment harmed {
 """
 REQUESTS = Requests(
     measure=(MetricRequest(name="goodput"), MetricRequest(name="fct", sessions=("victim",))),
-    harms=(
-        Harm(name="harm.goodput", metric="goodput", flows=("victim",), better="more"),
-        Harm(name="harm.fct", metric="fct", flows=("victim",), better="less"),
+    comparisons=(
+        Comparison(name="harm.goodput", metric="goodput", flows=("victim",)),
+        Comparison(name="harm.fct", metric="fct", flows=("victim",)),
     ),
 )
 
@@ -59,7 +59,7 @@ def test_a_source_that_takes_half_halves_the_goodput_and_doubles_the_time(
     alone, beside = cells
     assert alone.baseline and [flow.name for flow in alone.flows] == ["victim"]
     assert beside.baselines == {"victim": alone.configuration}
-    baselines = Baselines(REQUESTS.harms)
+    baselines = Baselines(REQUESTS)
     baselines.add(alone, result_of(alone, each_measured[0]))
     found, rows = baselines.compared(beside, result_of(beside, each_measured[1]))
     harms = {v.metric: v.value for v in found.metrics if v.metric.startswith("harm")}

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from storedcells import stored
 
-from fairc.compiler.plan import Harm
+from fairc.compiler.plan import Comparison, Requests
 from fairc.runtime.measurement.results import CellResult, MetricValue
 from fairc.runtime.metrics.harm import METRIC, Better, harm
 from fairc.runtime.store.baselines import Baselines
@@ -50,7 +50,9 @@ def test_what_is_compared_has_a_value_of_each_flow() -> None:
         assert any(p.repeated for p in METRICS[name].parameters)
 
 
-HARMS = (Harm(name="harm.goodput", metric="goodput", flows=("a",), better="more"),)
+REQUESTS = Requests(
+    comparisons=(Comparison(name="harm.goodput", metric="goodput", flows=("a",)),),
+)
 BESIDE = stored(1, "0%", 2.0)
 CELL = replace(BESIDE.cell, baselines={"a": "b" * 16})
 ALONE = replace(BESIDE.cell, id="c" * 16, configuration="b" * 16, baseline=True)
@@ -58,7 +60,7 @@ ALONE = replace(BESIDE.cell, id="c" * 16, configuration="b" * 16, baseline=True)
 
 def beside(result: CellResult | None) -> MetricValue:
     """The harm of `a`, which has 2 bit/s, beside a baseline with this result."""
-    baselines = Baselines(HARMS)
+    baselines = Baselines(REQUESTS)
     if result is not None:
         baselines.add(ALONE, result)
     assert baselines.are_there(CELL) == (result is not None)
@@ -100,6 +102,6 @@ def test_a_baseline_without_values(result: CellResult | None, reason: str) -> No
 
 
 def test_without_others_it_is_zero_by_definition() -> None:
-    found, alone = Baselines(HARMS).compared(replace(CELL, baselines={}), BESIDE.result)
+    found, alone = Baselines(REQUESTS).compared(replace(CELL, baselines={}), BESIDE.result)
     assert [v.value for v in found.metrics if v.metric == "harm.goodput"] == [0.0]
     assert alone == ()

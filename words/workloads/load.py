@@ -81,6 +81,7 @@ class Load(Workload):
     timeout_ns: int | None
     kind = "load"
     noun = "page loads"
+    adapts = True
     only_in_packets = "page loads"
     senseless = SENSELESS
 

@@ -32,6 +32,7 @@ class Video(Workload):
     plan: VideoWorkload
     kind = "video"
     noun = "video"
+    adapts = True
 
     @property
     def size_bytes(self) -> int:

@@ -1,0 +1,40 @@
+"""What a flow of a plan wants on the wire."""
+
+from __future__ import annotations
+
+import math
+
+from fairc.cell.frames import frame_bytes, segment_bytes, stream_bytes
+from fairc.compiler.plan import (
+    BulkWorkload,
+    Flow,
+    Iperf3Workload,
+    LoadWorkload,
+    OnOffWorkload,
+    PingWorkload,
+    RequestsWorkload,
+    VideoWorkload,
+)
+
+
+def demand_bps(flow: Flow) -> float | None:
+    """Return what a flow wants on the wire at most, on average, bit/s of frames.
+
+    Infinite where that is all there is; None where it is not known, as of videos and page loads,
+    whose demand depends on what they got before.
+    """
+    workload = flow.workload
+    if isinstance(workload, VideoWorkload | LoadWorkload):
+        return None
+    offered_bps = workload.offered_bps(flow.connections, flow.rate_bps)
+    if offered_bps is None:
+        return math.inf
+    if isinstance(workload, BulkWorkload | OnOffWorkload | PingWorkload):
+        packet = workload.packet_bytes
+        if packet is not None and flow.transport == "udp":
+            return offered_bps * frame_bytes(packet + flow.header_bytes) / packet
+    if isinstance(workload, RequestsWorkload | Iperf3Workload):  # these are bytes of payload
+        over_quic = flow.transport == "quic"
+        payload = stream_bytes(flow.mtu) if over_quic else segment_bytes(flow.mtu)
+        return offered_bps * flow.frame_bytes / payload
+    return offered_bps * flow.frame_bytes / flow.mtu
