@@ -1,4 +1,6 @@
-"""Harm: baselines are cells like any other; with the fake engine, whose flows share by a formula."""
+"""Harm and fair shares: baselines are cells like any other; with the fake engine, whose flows share by
+a formula.
+"""
 
 from __future__ import annotations
 
@@ -177,3 +179,22 @@ def test_who_has_no_rival_has_no_harm(fairc: Fairc) -> None:
     baselines = [cell for cell in read_cells(Path("run")) if cell.baseline]
     alone = sorted(tuple(flow.name for flow in cell.flows) for cell in baselines)
     assert alone == [("rival",), ("victim",), ("victim",)]  # the rival's is the same for any `old`
+
+
+def test_fair_shares_beside_pages(fairc: Fairc) -> None:
+    """What a page load gets alone, half a link at least, bounds nobody: fair is an equal share."""
+    load = "load(page(html: 400kB, objects: 10 of 200kB), client: plain, loads: 5, idle: 0s)"
+    own = "metric own = share.fair(rival)"
+    told = fairc("plan", write(load=load, measure="own, throughput", repeat="repeat = 1", more=own))
+    assert "2 cells of these, of 2 configurations without other flows" in told.out
+    called = fairc("run", "harmed.fexp", "-o", "run")
+    assert "0 invalid, 0 failed" in called.out
+    query = "SELECT DISTINCT flows, metric, value > 1e6 FROM baselines"
+    assert rows("run", query) == [("victim", "throughput", True)]
+    rates, shares = values("run", "throughput", "rival"), values("run", "own", "rival")
+    assert len(shares) == 4
+    assert shares == {place: pytest.approx(rate / 1e6) for place, rate in rates.items()}
+    assert fairc("table", "run", "own").status == 0
+    assert fairc("pack", "run").status == 0
+    (pack,) = Path().glob("*.zip")
+    assert fairc("verify", pack).status == 0

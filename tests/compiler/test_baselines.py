@@ -11,6 +11,7 @@ from fairc import compiler, dsl
 from fairc.compiler.cells.grid import genuine
 from fairc.compiler.plan import Cell, parse_cell
 from fairc.compiler.plan.cells import cell_json
+from fairc.runtime.measurement.demand import demand_bps
 
 FILE = """fexp 1
 experiment e {{
@@ -174,6 +175,101 @@ def test_of_flows_that_share_arrivals_each_keeps_its_own() -> None:
     (baseline,) = [cell for cell in found if cell.baseline]
     (beside,) = [f for f in found[1].flows if f.name == "victim"]
     assert replace(baseline.flows[0], source="") == replace(beside, source="")
+
+
+FILM = "video(bitrate: 1Mbit/s, length: 10s)"
+PAGES = "load(page(html: 50kB, objects: 2 of 20kB), client: plain)"
+
+
+def test_a_fair_share_needs_each_flow_alone_that_may_want_anything() -> None:
+    flows = (
+        f"flow film[i] for i in 1..2 {{ cca = cubic  workload = {FILM} }}"
+        f"  flow pages {{ cca = reno  workload = {PAGES} }}"
+        "  flow victim { cca = cubic  workload = requests(size: 20kB, every: exponential(1s)) }"
+        "  flow rival { cca = new  workload = bulk }"
+    )
+    for measure in ("share.fair", "share.fair(rival, from: 2s)", "share, share.fair"):
+        found = cells(text(flows=flows, measure=measure, repeat=1))
+        assert sorted(names([cell for cell in found if cell.baseline])) == [
+            ("film-1",),
+            ("film-2",),
+            ("pages",),
+        ]
+        (of,) = {tuple(sorted(cell.baselines)) for cell in found if not cell.baseline}
+        assert of == ("film[1]", "film[2]", "pages")
+    assert alone(text(flows=flows, measure="share", repeat=1)) == []
+
+
+def test_a_fair_share_of_what_is_known_needs_nobody_alone() -> None:
+    found = compiled(text(measure="share.fair(victim)"))
+    assert not any(cell.baseline or cell.baselines for cell in found.cells())
+    assert not found.diagnostics
+    # Nor does a configuration without the flow, or with one flow.
+    flows = FLOWS.replace("victim {", "victim when new == bbr {").replace(
+        "workload = bulk", f"workload = {FILM}"
+    )
+    of = [
+        [*cell.baselines]
+        for cell in cells(text(flows=flows, measure="share.fair(victim)", repeat=1))
+        if not cell.baseline
+    ]
+    assert of == [[], ["rival"], []]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        'claim "c" { holds = median(share.fair(victim)) > 50% }',
+        "report { line(share.fair(victim), x: new) }",
+        'metric own = share.fair(victim)  claim "c" { holds = median(own) > 50% }',
+    ],
+)
+def test_who_names_it_elsewhere_has_baselines(more: str) -> None:
+    flows = FLOWS.replace("workload = bulk", f"workload = {FILM}")
+    found = compiled(text(flows=flows, measure="share", timing=f"duration = 10s  {more}"))
+    assert [one.name for one in found.plan.comparisons] == ["share.fair"]
+    assert found.plan.baselines == 9
+
+
+def test_a_claim_about_another_harm_than_the_measured_one() -> None:
+    more = 'claim "c" { holds = median(harm.goodput(victim)) > 50% }'
+    found = compiled(text(measure="harm.rtt(victim)", timing=f"duration = 10s  {more}"))
+    assert {one.name for one in found.plan.comparisons} == {"harm.rtt", "harm.goodput"}
+
+
+def test_windows_of_fair_shares_that_depend_on_the_rival_make_others() -> None:
+    flows = FLOWS.replace("workload = bulk", "workload = bulk  start = late").replace(
+        "requests(size: 20kB, every: exponential(1s))", FILM
+    )
+    swept = "sweep { new = [cubic, bbr]  late = [2s, 4s] }"
+    assert len(alone(text(sweep=swept, flows=flows, repeat=1, measure="share.fair"))) == 1
+    late = "share.fair(from: late)"
+    assert len(alone(text(sweep=swept, flows=flows, repeat=1, measure=late))) == 2
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [
+        "bulk",
+        "file(1MB)",
+        FILM,
+        PAGES,
+        "requests(size: 20kB, every: exponential(1s))",
+        "onoff(rate: 1Mbit/s, on: 1s, off: 1s)",
+        "ping(every: 20ms)",
+        "iperf3(time: 5s)",
+    ],
+)
+def test_workloads_and_plans_agree_on_what_is_known(workload: str) -> None:
+    """A word says that nobody knows what it wants where the plan does not tell, either."""
+    name = workload.partition("(")[0]
+    over = "" if name == "ping" else "cca = cubic"
+    source = text(sweep="", flows=f"flow f {{ {over}  workload = {workload} }}", measure="goodput")
+    experiment, _ = dsl.load(dsl.Source("e.fexp", source))
+    assert experiment is not None
+    (flow,) = next(iter(experiment.some(1))).scenario.flows
+    (planned,) = next(compiler.compile(experiment).cells()).flows
+    assert flow.workload.adapts == (demand_bps(planned) is None)
 
 
 @pytest.mark.parametrize("measure", ["harm(victim)", "harm.rtt(victim)"])

@@ -5,6 +5,7 @@ the transfer does.
 from __future__ import annotations
 
 import pytest
+from storedcells import result_of
 
 from fairc.compiler import Cell
 from fairc.compiler.plan import Comparison, Requests
@@ -33,20 +34,10 @@ REQUESTS = Requests(
 )
 
 
-def result_of(cell: Cell, measured: Measurement) -> CellResult:
+def judged(cell: Cell, measured: Measurement) -> CellResult:
     verdict, reasons = validity.judge(measured)
     assert verdict == "valid", reasons
-    return CellResult(
-        cell=cell.id,
-        key="",
-        status="ok",
-        verdict=verdict,
-        virtual_s=0,
-        wall_s=0,
-        engine="uml",
-        image="",
-        metrics=values(measured, REQUESTS),
-    )
+    return result_of(cell, values(measured, REQUESTS))
 
 
 def test_a_source_that_takes_half_halves_the_goodput_and_doubles_the_time(
@@ -60,8 +51,8 @@ def test_a_source_that_takes_half_halves_the_goodput_and_doubles_the_time(
     assert alone.baseline and [flow.name for flow in alone.flows] == ["victim"]
     assert beside.baselines == {"victim": alone.configuration}
     baselines = Baselines(REQUESTS)
-    baselines.add(alone, result_of(alone, each_measured[0]))
-    found, rows = baselines.compared(beside, result_of(beside, each_measured[1]))
+    baselines.add(alone, judged(alone, each_measured[0]))
+    found, rows = baselines.compared(beside, judged(beside, each_measured[1]))
     harms = {v.metric: v.value for v in found.metrics if v.metric.startswith("harm")}
     taken = 5 * 1514 / 1500 / 10
     assert harms == {
