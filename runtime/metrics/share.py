@@ -12,9 +12,14 @@ a share.
 W: frame bytes at the bottleneck's exit while the flow is active in this time (as for `goodput`); T:
 that time. R: the flow's max-min fair rate on the wire, all flows of the cell competing in all of T,
 each link with its mean rate in T. A flow that wants less than an equal share (`rate`, `onoff`,
-`requests`, `ping`: the mean load) has what it wants, and the others split the rest. What videos and
-page loads want is not known, so where there is one of them `share.fair` has no value. 1: the flow
-has its fair share; above 1, more.
+`requests`, `ping`: the mean load) has what it wants, and the others split the rest. What a flow of
+videos or page loads wants is W / T of its baseline: a cell with the same network and draws in which
+it is alone (as for `harm`). The plan has these baselines where `measure`, a metric of the file's
+own, a claim or a figure names `share.fair`; `share` alone has none. Each such flow of a
+configuration is alone by itself, one of an index or of a group of users, too. Where a baseline
+failed, is not valid, or has no throughput in the same window, nobody in the cell has a fair share.
+In a cell of its own such a flow has 1, as it wants what it gets. 1: the flow has its fair share;
+above 1, more.
 
 Unit: 1. Source: RFC 5166, section 2.3 (ratios of throughputs, max-min fairness); Bertsekas and
 Gallager, Data Networks, 1992, section 6.5.2 (max-min fairness); measurement.md, rule 17.
@@ -52,7 +57,10 @@ def _fair(measurement: Measurement, flow: FlowRecord) -> MetricValue:
         return _over(FAIR, flow.name, rate_bps, measurement.fair_share_bps(edges_s)[flow.name][0])
     if len(measurement.flows) == 1:  # alone it wants what it gets
         return _over(FAIR, flow.name, rate_bps, rate_bps)
-    reason = f"it is not known how much {', '.join(unknown)} would take, so fair shares are not"
+    reason = (
+        f"it is not known how much {', '.join(unknown)} would take, so fair shares are not;"
+        " baselines tell where something names `share.fair`"
+    )
     return FAIR.of(None, flow.name, reason).model_copy(
         update={"links": _changed(measurement, edges_s)}
     )

@@ -201,7 +201,8 @@ LIMITS: Table[Stored] = Table(
 
 BASELINES: Table[Stored] = Table(
     "baselines",
-    "what a flow of a cell has in the cell's baseline, where others are gone (metric `harm`)",
+    "what a flow of a cell has in the cell's baseline, where others are gone (metrics `harm` and"
+    " `share.fair`)",
     (
         CELL,
         Column("flows", "VARCHAR", "", "what the flows that are alone there are called together"),
