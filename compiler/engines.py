@@ -43,7 +43,7 @@ MODULE = Feature(
     "CCAs as kernel modules",
     "module",
     "has a kernel module as its CCA",
-    "load (only uml compiles it)",
+    "load (only uml and vm compile it)",
     "with another CCA in place of `module`",
 )
 IMAGE = Feature(
@@ -153,7 +153,7 @@ MININET = Costs(2.7, 1.0, parallel=False)
 
 PROFILES: dict[str, Profile] = {
     "uml": Profile((BPF, IMAGE, IPERF3), UML),
-    "vm": Profile((MODULE, IMAGE, SYSCALL_COST, OWN_KERNEL), VM),
+    "vm": Profile((IMAGE, SYSCALL_COST, OWN_KERNEL), VM),
     "mininet": Profile((BPF, MODULE, IMAGE, SYSCALL_COST, MPTCP, OWN_KERNEL, *RADIO), MININET),
     "docker": Profile(
         (BPF, MODULE, BROWSER, PARAMETERS, SYSCALL_COST, MPTCP, OWN_KERNEL, *RADIO), DOCKER

@@ -24,8 +24,8 @@ from .failures import UsageError
 from .sources import Shown, runnable, show_warnings
 
 ALLOW_MODULE = (
-    "`--allow-module` compiles them in a machine of the engine uml and lets them run there, in a"
-    " process without files, network or privileges"
+    "`--allow-module` compiles them in a machine of the engine uml and lets them run in the guest"
+    " of their engine, confined"
 )
 Written = tuple["Plan", Callable[[Path], None]]
 

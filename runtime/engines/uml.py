@@ -77,11 +77,7 @@ class UmlEngine:
         variant = guest_job.variant_of(cell, recipe.UML)
         booted = self._kernel_of(cell)
         identity = self._identity(variant, memory.machine_bytes(cell, variant), booted)
-        loaded = {name: module.sha256 for name, module in self._modules_of(cell, booted).items()}
-        if not loaded:
-            return identity
-        text = json.dumps([identity, loaded], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return modules.identity(identity, self._modules_of(cell, booted))
 
     def emitted(self, cell: Cell) -> str:
         """Return the hash of the input of the guest's conductor."""
@@ -106,16 +102,17 @@ class UmlEngine:
         Raises EngineUnavailable where they may not run or would not be confined, CompileError.
         """
         wanted = cell.modules
-        modules.require_allowed(list(wanted), allowed=self.allow_modules)
+        modules.require_allowed(wanted, self.allow_modules, self.name)
+        modules.require_confined(wanted)
         if not wanted:
             return {}
-        found = {}
         with self._lock:
-            for name, module in wanted.items():
-                root = image.require(recipe.UML)
-                found[name] = modules.compiled(booted, root, name, module, self._progress)
-                self._own_versions[f"module {name}"] = found[name].sha256
-                self._own_versions["module compiler"] = modules.compiler(booted)
+            target, root = modules.target_of(booted), image.require(recipe.UML)
+            found = {
+                name: modules.compiled(target, booted, root, name, module, self._progress)
+                for name, module in wanted.items()
+            }
+            self._own_versions |= modules.versions(target, found)
         return found
 
     def _identity(
@@ -211,7 +208,7 @@ class UmlEngine:
                 device,
                 computing_is_free=True,
                 memory_bytes=memory_bytes,
-                files={f"{name}.ko": module.content for name, module in loaded.items()},
+                files=modules.files(loaded),
             )
             (folder / machine.INITRD).write_bytes(self._initrd(variant).content)
             arguments = machine.kernel_arguments(variant, cell.syscall_cost_ns, memory_bytes)

@@ -13,7 +13,8 @@ from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
 from fairc.runtime.engines.base import endpoints, refuse_images, result
 from fairc.runtime.host import bounds, faults, supervisor
-from fairc.runtime.vm import exchange, image, qemu, recipe, snapshot
+from fairc.runtime.uml import kernel, modules, source
+from fairc.runtime.vm import exchange, image, qemu, recipe, shipped, snapshot
 from fairc.runtime.vm.foreign import Foreign
 
 from . import guest_job
@@ -32,13 +33,15 @@ class VmEngine:
 
     foreign: somebody else's programs, run in place of this installation's. pinned: keep each
     machine on its own core, which makes it a fifth faster; wrong where other processes like this
-    one share the cores, because all would choose the same.
+    one share the cores, because all would choose the same. allow_modules: whether cells may load
+    kernel modules: QEMU confines them, as it does all of the guest.
     """
 
     name = "vm"
     parallel = True
     shift = 0
     pinned = True
+    allow_modules = False
 
     def __init__(
         self, progress: Callable[[str], None] = lambda _: None, foreign: Foreign | None = None
@@ -47,6 +50,7 @@ class VmEngine:
         self._foreign = foreign
         self._endpoints = Path()
         self._snapshots: dict[str, snapshot.Snapshot] = {}  # by the name of their variant
+        self._module_versions: dict[str, str] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._given_up = ""
@@ -61,7 +65,29 @@ class VmEngine:
     def identity_for(self, cell: Cell) -> str:
         """Return the identity of the machine that the cell needs. Raises EngineUnavailable."""
         refuse_images(cell)
-        return self._identity(self._snapshot(guest_job.variant_of(cell, recipe.PLAIN)))
+        saved = self._snapshot(guest_job.variant_of(cell, recipe.PLAIN))
+        return modules.identity(self._identity(saved), self._modules_of(cell, saved.image))
+
+    def _modules_of(self, cell: Cell, built: image.Image) -> dict[str, modules.Module]:
+        """Return the modules that the cell loads, compiled for the kernel of its image in a machine
+        of the engine `uml`, by the names that they register.
+
+        Raises EngineUnavailable where they may not run, or nothing can compile them, CompileError.
+        """
+        wanted = cell.modules
+        modules.require_allowed(wanted, self.allow_modules, self.name)
+        if not wanted:
+            return {}
+        with self._lock:
+            shipped.install(source.recipe_hash(), self._progress)
+            target, compiles = modules.target_of_image(built), kernel.require()
+            root = image.require(recipe.UML)
+            found = {
+                name: modules.compiled(target, compiles, root, name, module, self._progress)
+                for name, module in wanted.items()
+            }
+            self._module_versions |= modules.versions(target, found)
+        return found
 
     def emitted(self, cell: Cell) -> str:
         """Return the hash of the input of the guest's conductor."""
@@ -70,7 +96,11 @@ class VmEngine:
     @property
     def versions(self) -> dict[str, str]:
         """The versions for the lock, of every machine in use."""
-        found = {"qemu": qemu.version(), "programs": runner.identity()}
+        found = {
+            "qemu": qemu.version(),
+            "programs": runner.identity(),
+            **self._module_versions,
+        }
         for variant in recipe.VARIANTS:
             if variant.name in self._snapshots:
                 saved, of = self._snapshots[variant.name], recipe.suffix(variant)
@@ -127,7 +157,8 @@ class VmEngine:
         artefacts.mkdir()
         with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("vm")) as scratch:
             device, console = Path(scratch, "exchange"), Path(scratch, "console")
-            guest_job.write(cell, device)
+            loaded = self._modules_of(cell, saved.image)
+            guest_job.write(cell, device, files=modules.files(loaded))
             limits = guest_job.limits(cell, idle_s=STALL_S, console_bytes=CONSOLE_LIMIT)
             error = self._restore(saved, Path(scratch), limits, core)
             text = console.read_text(errors="replace") if console.exists() else ""

@@ -1,9 +1,9 @@
-"""Kernel modules of the user's own: compiled from C in a machine of the kernel that loads them,
-cached.
+"""Kernel modules of the user's own: compiled from C for the kernel that loads them, in a machine of
+the engine `uml`, cached.
 
-The machine's disk is what the kernel's build left for this (modules.sh): its headers and its
-compiler. So a module is the same bytes on every host, and what the compiler reads and does is
-confined as a cell is.
+The machine's disk is what the build of that kernel left for this (modules.sh; of Debian's, which
+`vm` runs, the image's guest/compiler.sh): its headers and its compiler. So a module is the same
+bytes on every host, and what the compiler reads and does is confined as a cell is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import re
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 from fairc.dsl.core.source import Source, Span
 from fairc.runtime.host import bounds
 from fairc.runtime.host.faults import EngineUnavailable
-from fairc.runtime.vm.image import Image
+from fairc.runtime.vm.image import COMPILER, Image
 
 from . import confinement, machine
 from .kernel import MODULES, Kernel
@@ -64,13 +64,58 @@ class Module:
         return hashlib.sha256(self.content).hexdigest()
 
 
-def compiler(kernel: Kernel) -> str:
-    """Return what the lock records of how modules are compiled: the hash of all that does."""
-    with (kernel.folder / MODULES).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A kernel that modules are compiled for.
+
+    disk: the file system with what compiles them. compiler: its hash. digest: of the kernel, or of
+    the kernel and the disk.
+    """
+
+    disk: Path
+    compiler: str
+    digest: str
+
+
+def target_of(kernel: Kernel) -> Target:
+    """Return a kernel of the engine `uml` as a target. Raises EngineUnavailable."""
+    disk = kernel.folder / MODULES
+    if not disk.is_file():
+        raise EngineUnavailable(
+            (f"the kernel in {kernel.folder} came without what modules are compiled with",),
+            NO_MODULES,
+        )
+    with disk.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return Target(disk, sha256, kernel.digest)
+
+
+def target_of_image(built: Image) -> Target:
+    """Return the kernel of an image of the engine `vm` as a target."""
+    return Target(built.folder / COMPILER, built.compiler, f"{built.digest} {built.compiler}")
+
+
+def versions(target: Target, loaded: Mapping[str, Module]) -> dict[str, str]:
+    """Return what the lock records of modules, by name, and of their compiler."""
+    found = {f"module {name}": module.sha256 for name, module in loaded.items()}
+    return found | {"module compiler": target.compiler}
+
+
+def files(loaded: Mapping[str, Module]) -> dict[str, bytes]:
+    """Return the files from which a guest loads modules (`cell/kernel.py`)."""
+    return {f"{name}.ko": module.content for name, module in loaded.items()}
+
+
+def identity(machine: str, loaded: Mapping[str, Module]) -> str:
+    """Return the identity of a machine that loads modules, by name."""
+    if not loaded:
+        return machine
+    hashes = {name: module.sha256 for name, module in loaded.items()}
+    return hashlib.sha256(json.dumps([machine, hashes], sort_keys=True).encode()).hexdigest()
 
 
 def compiled(
+    target: Target,
     kernel: Kernel,
     root: Image,
     name: str,
@@ -79,30 +124,26 @@ def compiled(
 ) -> Module:
     """Return a module that registers its CCA as `name`, from the cache or compiled now.
 
-    root: the image whose busybox compiles. progress: is told that it does. Raises CompileError for
-    what the compiler refuses, with its place in the user's file, and EngineUnavailable.
+    kernel: of the machine that compiles. root: the image whose busybox does. progress: is told that
+    it does. Raises CompileError for what the compiler refuses, with its place in the user's file,
+    and EngineUnavailable.
     """
-    if not (kernel.folder / MODULES).is_file():
-        raise EngineUnavailable(
-            (f"the kernel in {kernel.folder} came without what modules are compiled with",),
-            NO_MODULES,
-        )
-    place = cache_directory() / FOLDER / f"{_key(kernel, name, wanted)}.ko"
+    place = cache_directory() / FOLDER / f"{_key(target, name, wanted)}.ko"
     if (found := _kept(place)) is not None:
         return Module(found)
     progress(f"compiling {wanted.file}")
     source = zlib.decompress(base64.b64decode(wanted.source)).decode()
-    answer = _compile(kernel, root, name, wanted, source)
+    answer = _compile(target, kernel, root, name, wanted, source)
     if OBJECT not in answer:
         raise CompileError(list(_faults(answer, Source(wanted.file, source))))
     _keep(place, answer[OBJECT])
     return Module(answer[OBJECT])
 
 
-def _key(kernel: Kernel, name: str, wanted: KernelModule) -> str:
+def _key(target: Target, name: str, wanted: KernelModule) -> str:
     """Return the hash of all that a module follows from."""
     parts = {
-        "kernel": kernel.digest,
+        "kernel": target.digest,
         "scripts": [path.read_text() for path in (SCRIPT, GLUE)],
         "name": name,
         "file": wanted.file,
@@ -130,7 +171,7 @@ def _keep(place: Path, module: bytes) -> None:
 
 
 def _compile(
-    kernel: Kernel, root: Image, name: str, wanted: KernelModule, source: str
+    target: Target, kernel: Kernel, root: Image, name: str, wanted: KernelModule, source: str
 ) -> dict[str, bytes]:
     """Return the files that a machine leaves that compiles a module. Raises EngineUnavailable."""
     names = {
@@ -150,7 +191,7 @@ def _compile(
         SCRIPT.read_bytes(),
         LIMITS,
         arguments=machine.kernel_arguments(root.variant),
-        disk=kernel.folder / MODULES,
+        disk=target.disk,
         files=files,
         room_bytes=ROOM_BYTES,
     )
@@ -278,17 +319,23 @@ def _line(text: object) -> str:
     return "".join(char if char.isprintable() else "?" for char in words)
 
 
-def require_allowed(names: Sequence[str], allowed: bool) -> None:
-    """Raise EngineUnavailable for modules that the user has not allowed, or that this host would
-    not confine: they have the rights of the process that their kernel is.
-    """
-    if names and not allowed:
+def require_allowed(names: Iterable[str], allowed: bool, engine: str) -> None:
+    """Raise EngineUnavailable for modules that the user has not allowed; engine: which has them."""
+    name = next(iter(names), "")
+    if name and not allowed:
         raise EngineUnavailable(
-            (f"the kernel module {names[0]} is code that runs in the kernel of the engine uml",),
+            (f"the kernel module {name} is code that runs in the kernel of the engine {engine}",),
             "`--allow-module` lets it run, confined",
         )
-    if names and (why := confinement.missing()):
+
+
+def require_confined(names: Iterable[str]) -> None:
+    """Raise EngineUnavailable for modules that this host would not confine on `uml`: they have the
+    rights of the process that their kernel is.
+    """
+    name = next(iter(names), "")
+    if name and (why := confinement.missing()):
         raise EngineUnavailable(
-            (f"the kernel module {names[0]} would not be confined on this machine: {why}",),
-            confinement.remedy(),
+            (f"the kernel module {name} would not be confined on this machine: {why}",),
+            f"`--engine vm`, whose kernel is QEMU's guest; or {confinement.remedy()}",
         )

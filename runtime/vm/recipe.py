@@ -161,7 +161,7 @@ BROWSER = Variant(
     # QEMU translates code anew at every address where it meets it: a browser's second process and
     # second start cost as much as the first ones when their addresses are random.
     kernel_arguments="norandmaps",
-    size_mb=1040,
+    size_mb=1050,
     # A browser takes a load for unfinished that ends at the instant at which it began.
     syscall_cost_ns=1000,
 )

@@ -66,8 +66,6 @@ def test_a_cca_in_bpf_needs_the_emulated_machine() -> None:
 
 
 APART = {
-    frozenset({"bpf", "module"}),
-    frozenset({"module", "iperf3"}),
     frozenset({"kernel", "bpf"}),
     frozenset({"kernel", "iperf3"}),
     frozenset({"syscall_cost", "bpf"}),
