@@ -154,8 +154,8 @@ _ADVICE: Mapping[str, str] = {
     ),
     _SENDER: "raise `send_buffer` of `hosts`",
     _HOSTS: (
-        "the server had nothing to send: its send buffer was full (raise `send_buffer` of `hosts`),"
-        " or it was too slow"
+        "buffers left the server nothing to send (raise `send_buffer` and `receive_buffer` of"
+        " `hosts`), or it was too slow"
     ),
 }
 
