@@ -1,6 +1,6 @@
 # Every target does its own set-up and can be repeated.
 .DEFAULT_GOAL := help
-.PHONY: help setup install demo test check fix count bench torture studies figures docs clean dist machine
+.PHONY: help setup install demo test bbr3-peer check fix count bench torture studies figures docs clean dist machine
 
 PYTHON   := python3
 BIN      := .venv/bin
@@ -38,6 +38,9 @@ demo: install ## the same, then run examples/quickstart.fexp and say where its r
 test: setup check ## every check and every test
 	cd endpoints && cargo test --release --quiet
 	$(BIN)/python -m pytest -n 2 --durations=25
+
+bbr3-peer: ## bbr3 beside another implementation, with the same acknowledgements and losses
+	cd endpoints/bbr3-peer && CARGO_TARGET_DIR=../target cargo test --release --locked --quiet bbr3::peer
 
 check: $(DEVELOPER) ## format, lint, types, layers: changes nothing
 	$(BIN)/ruff format --check .

@@ -495,5 +495,7 @@ impl Algorithm for Bbr3 {
 
 #[cfg(test)]
 mod flows;
+#[cfg(all(test, feature = "bbr3-peer"))]
+mod peer;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,8 @@
 //! A deterministic simulation of flows at one bottleneck, for the tests of the controllers.
 //!
 //! A link of fixed rate with a drop-tail buffer and independent random loss before it. Senders
-//! always have data, send while their window allows (in flight + packet <= window), and are paced
-//! as quinn paces: 1.25 windows per smoothed RTT from a bucket of 10 packets; or at the rate that
+//! have data, unless they pause, send while their window allows (in flight + packet <= window),
+//! and are paced as quinn paces: 1.25 windows per smoothed RTT from a bucket of 10 packets; or at the rate that
 //! the algorithm asks for, in its quanta. Every packet is
 //! acknowledged by itself; a packet is lost when one sent three later is acknowledged; with no
 //! acknowledgement for three RTTs a probe is sent. Each sending is delayed by a random part of a
@@ -56,6 +56,8 @@ pub struct Flow {
     algorithm: Box<dyn Algorithm>,
     /// How much leaves together, if it is paced at the rate that the algorithm asks for.
     paced: Option<Quantum>,
+    /// From when until when there is nothing to send, ns.
+    pauses: Vec<(u64, u64)>,
     /// Whether a paced flow will be woken.
     is_waiting: bool,
     outstanding: BTreeMap<u64, u64>,
@@ -80,6 +82,7 @@ impl Flow {
         Flow {
             algorithm,
             paced: None,
+            pauses: Vec::new(),
             is_waiting: false,
             outstanding: BTreeMap::new(),
             next: 0,
@@ -101,6 +104,18 @@ impl Flow {
     /// The same, paced at the rate that the algorithm asks for, in these quanta.
     pub fn paced(self, quantum: Quantum) -> Self {
         Flow { paced: Some(quantum), ..self }
+    }
+
+    /// The same, with nothing to send from some times until others, s.
+    pub fn pausing(self, pauses: &[(f64, f64)]) -> Self {
+        let ns = |seconds: f64| (seconds * 1e9) as u64;
+        let pauses = pauses.iter().map(|&(from, until)| (ns(from), ns(until))).collect();
+        Flow { pauses, ..self }
+    }
+
+    /// Until when there is nothing to send.
+    fn idle_until(&self, now: u64) -> Option<u64> {
+        self.pauses.iter().find(|(from, until)| (*from..*until).contains(&now)).map(|&(_, end)| end)
     }
 
     /// Bytes per ns, and most bytes at once.
@@ -161,6 +176,9 @@ pub fn run_with_step(
     for index in 0..flows.len() {
         network.schedule(0, index, Event::Woken);
         network.schedule(1_000_000_000, index, Event::Timer);
+        for &(_, until) in &flows[index].pauses {
+            network.schedule(until, index, Event::Woken);
+        }
     }
     while let Some(Reverse((at, _, index, event))) = network.events.pop() {
         if at as f64 > seconds * 1e9 {
@@ -219,7 +237,8 @@ impl Network {
         let smoothed = flow.smoothed.unwrap_or(0.333);
         flow.min = flow.min.min(rtt.as_secs_f64());
         let min_rtt = Duration::from_secs_f64(flow.min);
-        flow.algorithm.on_ack(&Ack { now, sent, bytes: MTU, app_limited: false, min_rtt });
+        let app_limited = flow.idle_until(self.now).is_some();
+        flow.algorithm.on_ack(&Ack { now, sent, bytes: MTU, app_limited, min_rtt });
         flow.algorithm.on_acks(&Acks {
             now,
             bytes: MTU,
@@ -264,6 +283,9 @@ impl Network {
     }
 
     fn send(&mut self, flow: &mut Flow, index: usize) {
+        if flow.idle_until(self.now).is_some() {
+            return;
+        }
         while flow.in_flight() + MTU <= flow.algorithm.window() {
             let (rate, burst) = flow.pace();
             let refill = rate * (self.now - flow.tokens_ns) as f64;

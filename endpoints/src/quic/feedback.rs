@@ -296,5 +296,5 @@ fn variable(bytes: &[u8]) -> Option<(u64, usize)> {
     Some((value, length))
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(feature = "bbr3-peer")))]
 mod tests;
