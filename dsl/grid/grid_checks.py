@@ -53,7 +53,7 @@ def draw_sample(block: Block, grid: Grid, seed: int) -> None:
     setting = block.settings.get(SAMPLE.name)
     if setting is None:
         return
-    gather = Gather()
+    gather, size = Gather(), None
     of: tuple[str, ...] = ()
     per: tuple[str, ...] = ()
     counted = copy(block)
@@ -67,6 +67,7 @@ def draw_sample(block: Block, grid: Grid, seed: int) -> None:
     with gather.attempt():
         size = counted.get(SAMPLE, Scope({})).whole
     gather.finish()
+    assert size is not None
     grid.draw(Sample(size, per, seed, of), setting.value.span)
 
 

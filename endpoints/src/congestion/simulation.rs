@@ -107,6 +107,7 @@ impl Flow {
     }
 
     /// The same, with nothing to send from some times until others, s.
+    #[cfg(feature = "bbr3-peer")]
     pub fn pausing(self, pauses: &[(f64, f64)]) -> Self {
         let ns = |seconds: f64| (seconds * 1e9) as u64;
         let pauses = pauses.iter().map(|&(from, until)| (ns(from), ns(until))).collect();
@@ -173,10 +174,10 @@ pub fn run_with_step(
         events: BinaryHeap::new(),
         scheduled: 0,
     };
-    for index in 0..flows.len() {
+    for (index, flow) in flows.iter().enumerate() {
         network.schedule(0, index, Event::Woken);
         network.schedule(1_000_000_000, index, Event::Timer);
-        for &(_, until) in &flows[index].pauses {
+        for &(_, until) in &flow.pauses {
             network.schedule(until, index, Event::Woken);
         }
     }
