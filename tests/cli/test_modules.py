@@ -40,7 +40,7 @@ def test_without_leave(fairc: Fairc, spec: str) -> None:
     assert not Path("results/mine/plan.json").exists()
 
 
-@pytest.mark.parametrize("engine", ["vm", "mininet", "docker"])
+@pytest.mark.parametrize("engine", ["mininet", "docker"])
 def test_on_an_engine_that_does_not_confine_it(fairc: Fairc, spec: str, engine: str) -> None:
     called = fairc("run", spec, "--engine", engine, "--allow-module")
     assert called.status == 2
