@@ -139,7 +139,7 @@ def _warn_default_queue(report: Report, wiring: Wiring, flow: Flow, bottleneck: 
     written = other.queue.span.text
     report.warn(
         "default-queue",
-        f"`{flow.label}` does not meet this queue, but one of {keys.QUEUE.default}",
+        f"`{flow.label}` does not meet this queue but the default, `{keys.QUEUE.default}`",
         flow.span,
         f"it sends from `{a}` to `{b}`; `{written}` is the queue of the other direction",
         f"name the queue of both: `with {{ link {a} -> {b} {{ queue = {written} }} }}` behind the"

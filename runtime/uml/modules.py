@@ -124,9 +124,9 @@ def compiled(
 ) -> Module:
     """Return a module that registers its CCA as `name`, from the cache or compiled now.
 
-    kernel: of the machine that compiles. root: the image whose busybox does. progress: is told that
-    it does. Raises CompileError for what the compiler refuses, with its place in the user's file,
-    and EngineUnavailable.
+    kernel, root: what the compiling machine boots, and the image with its busybox. progress: is
+    called when compilation begins. Raises CompileError for what the compiler refuses, with its
+    place in the user's file, and EngineUnavailable.
     """
     place = cache_directory() / FOLDER / f"{_key(target, name, wanted)}.ko"
     if (found := _kept(place)) is not None:

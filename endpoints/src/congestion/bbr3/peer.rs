@@ -27,7 +27,7 @@ const PACKET: f64 = MTU as f64;
 /// What the other takes for the RTT before it has measured one (RFC 9002, section 6.2.2).
 const INITIAL_RTT: Duration = Duration::from_millis(333);
 
-/// A controller that keeps the first estimator that it is told.
+/// A controller that keeps a copy of the first RTT estimator it is handed.
 #[derive(Debug, Clone, Default)]
 struct Listener(Arc<Mutex<Option<RttEstimator>>>);
 
