@@ -30,7 +30,7 @@ from fairc.runtime.vm import image, portable, recipe, shipped
 ROOT = Path(__file__).resolve().parents[1]
 # Endpoints and kernel are static programs: any C library will do.
 PLATFORMS = ("manylinux_2_17_x86_64", "musllinux_1_1_x86_64")
-# Of the packages in plugins/: whoever installs fairc gets them. The others are for tests.
+# Of the packages in plugins/, each an extra of fairc by its name. The others are for tests.
 RELEASED = ("deviations",)
 LEVEL = 19
 EPOCH = (2020, 1, 1, 0, 0, 0)
@@ -123,7 +123,10 @@ def program(folder: Path, version: str, endpoints: Path) -> Path:
     program = f"fairc/compiler/targets/{NAME}"
     files[program] = (files[program][0], PROGRAM)
     first, blank, text = info.pop("METADATA").partition(b"\n\n")
-    needs = "".join(f"Requires-Dist: fairc-{name}=={version}\n" for name in RELEASED)
+    needs = "".join(
+        f'Provides-Extra: {name}\nRequires-Dist: fairc-{name}=={version}; extra == "{name}"\n'
+        for name in RELEASED
+    )
     needs += f'Requires-Dist: fairc-machine=={version}; platform_machine == "x86_64"'
     metadata = first + b"\n" + needs.encode() + blank + text
     return write_wheel(

@@ -7,6 +7,7 @@ cannot be loaded is left out, kept here, and reported by `fairc check` and `fair
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,6 +16,9 @@ from importlib.metadata import EntryPoint, distributions, entry_points
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
+
+SEPARATE = dict.fromkeys(("deviations", "loss_window", "ranges", "spectrum"), "deviations")
+"""Metrics and figures that a release has in wheels of their own -> the folder in `plugins/`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +50,29 @@ SEEN: dict[tuple[str, str, str], Plugin] = {}
 """Every plug-in seen so far."""
 
 
+def offer(name: str) -> str | None:
+    """Return how to get the package that has a metric or figure of this name, if we release one."""
+    if not (folder := SEPARATE.get(name)):
+        return None
+    wheel, clone = f"pip install fairc_{folder}-*.whl", f"pip install plugins/{folder}"
+    return f"it comes with a package of its own: `{wheel}` of this release, or `{clone}` in a clone"
+
+
 def failed() -> list[Plugin]:
     """Return the plug-ins that cannot be used."""
     return [plugin for plugin in SEEN.values() if plugin.why]
 
 
 def packages() -> set[str]:
-    """Return the names of the installed packages that add words."""
-    return {
-        package.name
+    """Return the names of the installed packages that add words, and of those that they require."""
+    adding = [
+        package
         for package in distributions()
         if any(point.group.startswith("fairc.") for point in package.entry_points)
-    }
+    ]
+    required = (line for package in adding for line in package.requires or () if ";" not in line)
+    names = {match[0] for line in required if (match := re.match(r"[\w.-]+", line))}
+    return {package.name for package in adding} | names - {"fairc"}
 
 
 def load(group: str, kind: type) -> Iterator[tuple[EntryPoint, object]]:

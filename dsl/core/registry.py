@@ -223,6 +223,8 @@ def unknown(
 ) -> Diagnostic:
     """Describe an unknown name, with the nearest choice as a suggestion."""
     known = sorted(set(choices))
+    if word in ("metric", "figure"):
+        help = help or plugins.offer(name)
     near = None if help else suggest(name, known)
     return Diagnostic(
         code=f"unknown-{code}",

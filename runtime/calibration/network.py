@@ -8,6 +8,7 @@ import numpy as np
 
 from fairc.cell.observation import PING_BYTES
 from fairc.runtime.measurement import Measurement
+from fairc.runtime.statistics.distributions import binomial_quantile
 from fairc.runtime.validity import judge, loss_counts
 from fairc.runtime.validity.losses import pooled
 from fairc.runtime.validity.service import backlogged_rate
@@ -87,12 +88,10 @@ def loss(setting: str, cells: Sequence[Measurement]) -> Iterator[Reading]:
     Accepted if its exact 99 % interval (Clopper and Pearson, Biometrika 26, 1934) contains the
     planned probability; stated the other way round, as a range for the measured share.
     """
-    from scipy.stats import binom
-
     (count,) = pooled(count for cell in cells for count in loss_counts(cell))
     tail = (1 - LOSS_CONFIDENCE) / 2
     low, high = (
-        float(binom.ppf(share, count.sent, count.expected)) / count.sent
+        binomial_quantile(share, count.sent, count.expected) / count.sent
         for share in (tail, 1 - tail)
     )
     yield Reading(

@@ -25,10 +25,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from scipy.special import betaincinv, stdtrit
-
 from fairc.compiler.plan import ClaimUnit
 from fairc.runtime.statistics.agreement import shift
+from fairc.runtime.statistics.distributions import beta_quantile, student_quantile
 from fairc.runtime.statistics.estimates import Estimate, skewed
 from fairc.runtime.statistics.repeated import FIXED, OF_MEANS, Repeated
 
@@ -165,8 +164,8 @@ def clopper_pearson(hits: int, n: int, level: float) -> tuple[float, float]:
     the binomial, Biometrika 26, 1934.
     """
     tail = (1 - level) / 2
-    low = float(betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
-    high = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
+    low = beta_quantile(hits, n - hits + 1, tail) if hits else 0.0
+    high = beta_quantile(hits + 1, n - hits, 1 - tail) if hits < n else 1.0
     return low, high
 
 
@@ -300,7 +299,7 @@ def _satterthwaite(
     if total == 0:
         return Quantity(Estimate(n, value, reason=CONSTANT, remark=remark), (), 0.5, "welch")
     freedom = total**2 / math.fsum(v**2 / free for v, free in parts)
-    half = float(stdtrit(freedom, (1 + level) / 2)) * math.sqrt(total)
+    half = student_quantile(freedom, (1 + level) / 2) * math.sqrt(total)
     return Quantity(Estimate(n, value, value - half, value + half, remark=remark), (), 0.5, "welch")
 
 

@@ -12,8 +12,7 @@ import math
 from collections.abc import Sequence
 from statistics import NormalDist
 
-from scipy.special import bdtr
-
+from fairc.runtime.statistics.distributions import binomial_below
 from fairc.runtime.statistics.estimates import quantile_ranks
 
 from .intervals import Quantity, clopper_pearson
@@ -97,7 +96,7 @@ def _order_statistics(p: float, share: float, level: float) -> int | None:
         return None
     for n in range(2, EXACT + 1):
         ranks = quantile_ranks(n, share, level)
-        if ranks is not None and float(bdtr(ranks[0] - 1, n, 1 - p)) >= POWER:
+        if ranks is not None and binomial_below(ranks[0] - 1, n, 1 - p) >= POWER:
             return n
     spread = _z(level) * math.sqrt(share * (1 - share)) + _POWER_Z * math.sqrt(p * (1 - p))
     return _whole((spread / (p - (1 - share))) ** 2)

@@ -21,7 +21,7 @@ from fairc.runtime.engines.kept_calibration import kept as kept_calibration
 from fairc.runtime.store.folder import CELLS, PLAN, read_cells, read_plan
 from fairc.words.metrics import METRICS
 
-LIBRARIES = ("click", "duckdb", "jinja2", "lark", "matplotlib", "numpy", "pydantic", "scipy")
+LIBRARIES = ("click", "duckdb", "jinja2", "lark", "matplotlib", "numpy", "pydantic")
 # Whose code turns raw artefacts into a stored result, beside the packages of plug-ins' metrics.
 ANALYSIS = (
     "analysis",
@@ -50,7 +50,7 @@ def provenance(engine: Engine) -> dict[str, Any]:
 
     `calibration` refers to the engine's (`fairc calibrate`), if there is one.
     """
-    libraries = (*LIBRARIES, *sorted(plugins.packages()))
+    libraries = sorted({*LIBRARIES, *plugins.packages()})
     return {
         "fairc": program(),
         "python": platform.python_version(),

@@ -6,6 +6,7 @@ docs/trust/statistics.md.
     two_samples  Welch's t, Mann-Whitney U, and the effect sizes that go with them
     trend        Page's test and Jonckheere-Terpstra's, of values along an order
     paired       the signed-rank test, the shift of paired values, their correlation
+    distributions probabilities and quantiles of Student's t, beta, binomial, ...
     dominance    first-order stochastic dominance
     multiple     Holm's correction for several comparisons
     verdicts     two samples compared: tests, effect size, and what they mean as text
@@ -16,7 +17,7 @@ docs/trust/statistics.md.
     subsets      what a subset of the configurations would have shown
     series       autocorrelation, Ljung-Box, the KPSS test of stationarity
 
-Only numpy and the standard library; scipy is imported where a distribution needs it.
+Only numpy and the standard library.
 """
 
 from .estimates import (

@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
 
-from scipy.special import stdtrit
-
 from .bootstrap import MIN_VALUES, bca_mean
+from .distributions import student_quantile
 
 CONFIDENCE = 0.95
 
@@ -110,7 +109,7 @@ def mean(values: Sequence[float], level: float = CONFIDENCE) -> Estimate:
     if reason := no_variance(known):
         return Estimate(n, value, reason=reason, remark=remark)
     variance = math.fsum((x - value) ** 2 for x in known) / (n - 1)
-    half = float(stdtrit(n - 1, (1 + level) / 2)) * math.sqrt(variance / n)
+    half = student_quantile(n - 1, (1 + level) / 2) * math.sqrt(variance / n)
     return Estimate(n, value, value - half, value + half, remark=_joined(remark, skewed(known)))
 
 

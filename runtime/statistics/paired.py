@@ -14,8 +14,8 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtr
 
+from .distributions import normal_below, student_below
 from .estimates import CONFIDENCE, Estimate, of_ranks
 from .two_samples import Floats, midranks
 
@@ -68,7 +68,7 @@ def signed_rank(differences: Sequence[float]) -> SignedRank:
         return SignedRank(n, t, min(1.0, p), least_p(n), exact=True)
     deviation = math.sqrt(float(np.sum(ranks**2)) / 4)
     z = max(0.0, abs(t - n * (n + 1) / 4) - 0.5) / deviation
-    return SignedRank(n, t, min(1.0, 2 * NormalDist().cdf(-z)), least_p(n), exact=False)
+    return SignedRank(n, t, min(1.0, 2 * normal_below(-z)), least_p(n), exact=False)
 
 
 def least_p(n: int) -> float:
@@ -102,7 +102,7 @@ def student(differences: Sequence[float]) -> float | None:
     if len(d) < 2 or float(np.ptp(d)) == 0:
         return None
     t = float(d.mean() / (d.std(ddof=1) / math.sqrt(len(d))))
-    return min(1.0, 2 * float(stdtr(len(d) - 1, -abs(t))))
+    return min(1.0, 2 * student_below(len(d) - 1, -abs(t)))
 
 
 def walsh_shift(differences: Sequence[float]) -> Estimate:

@@ -9,7 +9,8 @@ from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc
+
+from .distributions import chi_squared_above
 
 Floats = NDArray[np.float64]
 MIN_AUTOCORRELATED = 6
@@ -66,7 +67,7 @@ def autocorrelation(values: Sequence[float]) -> Autocorrelation | str:
     r = [float(x[k:] @ x[:-k]) / power for k in range(1, lags + 1)]
     q = n * (n + 2) * math.fsum(r_k**2 / (n - k) for k, r_k in enumerate(r, 1))
     return Autocorrelation(
-        tuple(r), NormalDist().inv_cdf(0.975) / math.sqrt(n), float(chdtrc(lags, q))
+        tuple(r), NormalDist().inv_cdf(0.975) / math.sqrt(n), chi_squared_above(lags, q)
     )
 
 

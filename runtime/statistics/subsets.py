@@ -8,8 +8,11 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .estimates import CONFIDENCE
+
+Floats = NDArray[np.float64]
 
 
 def drawn_ranks(n: int, k: int, q: float) -> tuple[int, int]:
@@ -18,21 +21,28 @@ def drawn_ranks(n: int, k: int, q: float) -> tuple[int, int]:
     The k are drawn without replacement, 1 <= k <= n; the quantile lies in the closed range with a
     probability of at least CONFIDENCE. It interpolates between the drawn values of ranks r and r +
     1, r = floor((k - 1) q) + 1 (Hyndman and Fan, 1996, definition 7), so the range is from the
-    lower end for r to the upper end for r + 1. The r-th smallest of the drawn is at most the m-th
-    smallest of all exactly when at least r of the m smallest are drawn: H >= r with H
-    hypergeometric(n, m, k).
+    lower end for r to the upper end for r + 1.
     """
-    from scipy.stats import hypergeom
-
     place = (k - 1) * q
     rank = math.floor(place) + 1
     above = min(rank + (place > rank - 1), k)
     tail = (1 - CONFIDENCE) / 2
-    # P(r-th of the drawn <= m-th of all) = P(H >= r), which grows with m.
-    ranks = np.arange(rank, n + 1)
-    low = rank + int(np.argmax(hypergeom.sf(rank - 1, n, ranks, k) > tail))
-    reached = hypergeom.sf(above - 1, n, ranks, k) >= 1 - tail
-    return low, max(low, rank + int(np.argmax(reached)))
+    low = rank + int(np.argmax(_up_to(n, k, rank) > tail))
+    return low, max(low, above + int(np.argmax(_up_to(n, k, above) >= 1 - tail)))
+
+
+def _up_to(n: int, k: int, r: int) -> Floats:
+    """Return the probability that the r-th smallest of k drawn is at most the m-th smallest of n.
+
+    For m = r, r + 1, ..., n - k + r. It is the m-th when r - 1 of the m - 1 smaller ones are drawn,
+    it, and k - r of the n - m larger ones.
+    """
+    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, n + 1)))))
+    smaller = np.arange(r - 1, n - k + r)
+    larger = n - 1 - smaller
+    ways = logs[smaller] - logs[r - 1] - logs[smaller - r + 1]
+    ways += logs[larger] - logs[k - r] - logs[larger - k + r]
+    return np.cumsum(np.exp(ways - (logs[n] - logs[k] - logs[n - k])))
 
 
 def enough(values: Sequence[float], q: float, within: float, most: int) -> int | None:

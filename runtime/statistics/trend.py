@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .distributions import normal_below
 from .two_samples import EXACT_VALUES, midranks, subset_sums
 
 Floats = NDArray[np.float64]
@@ -62,7 +63,7 @@ def page(blocks: Sequence[Sequence[float]]) -> Trend:
     of_levels = float(np.var(levels, ddof=1))
     variance = sum(of_levels * float(np.var(ranks)) * k for ranks in doubled)
     z = (found - 1 - mean) / math.sqrt(variance) if variance else -math.inf
-    return Trend(_beyond(z), tau, exact=False)
+    return Trend(normal_below(-z), tau, exact=False)
 
 
 def jonckheere_terpstra(samples: Sequence[Sequence[float]]) -> Trend:
@@ -95,7 +96,7 @@ def jonckheere_terpstra(samples: Sequence[Sequence[float]]) -> Trend:
     mean = (total**2 - sum(n**2 for n in sizes)) / 4
     variance = (total**2 * (2 * total + 3) - sum(n**2 * (2 * n + 3) for n in sizes)) / 72
     z = (above - 0.5 - mean) / math.sqrt(variance)
-    return Trend(_beyond(z), tau, exact=False)
+    return Trend(normal_below(-z), tau, exact=False)
 
 
 def _tau(values: Sequence[float]) -> float:
@@ -133,8 +134,3 @@ def _of_pair(n: int, m: int) -> Floats:
 def _tail(chances: Floats, found: int) -> float:
     """Return the chance of at least what was found."""
     return min(1.0, math.fsum(chances[found:].tolist()))
-
-
-def _beyond(z: float) -> float:
-    """Return the chance of a normal value of at least z."""
-    return 0.5 * math.erfc(z / math.sqrt(2))

@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit
+
+from .distributions import normal_below, student_below, student_quantile
 
 Floats = NDArray[np.float64]
 # C(60, 30) subsets still fit into 64 bits.
@@ -68,9 +68,9 @@ def welch(a: Sequence[float], b: Sequence[float], confidence: float = 0.95) -> W
     error = math.sqrt(v_a + v_b)
     df = (v_a + v_b) ** 2 / (v_a**2 / (len(x) - 1) + v_b**2 / (len(y) - 1))
     difference = float(x.mean() - y.mean())
-    half = float(stdtrit(df, (1 + confidence) / 2)) * error
+    half = student_quantile(df, (1 + confidence) / 2) * error
     t = difference / error
-    p = min(1.0, 2 * float(stdtr(df, -abs(t))))
+    p = min(1.0, 2 * student_below(df, -abs(t)))
     return Welch(t, df, p, difference - half, difference + half)
 
 
@@ -99,7 +99,7 @@ def mann_whitney(a: Sequence[float], b: Sequence[float]) -> MannWhitney:
 
     def two_sided(u: float) -> float:
         z = max(0.0, abs(u - n * m / 2) - 0.5) / deviation
-        return min(1.0, 2 * NormalDist().cdf(-z))
+        return min(1.0, 2 * normal_below(-z))
 
     return MannWhitney(u, two_sided(u), two_sided(n * m), exact=False)
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from fairc.compiler.plan import Impairment
 
@@ -28,8 +28,8 @@ def _uniform(u: Floats) -> Floats:
 
 
 def _normal(u: Floats) -> Floats:
-    cut: Floats = np.clip(ndtri(u), -4.0, 4.0)
-    return cut
+    inverse = NormalDist().inv_cdf
+    return np.clip([inverse(share) for share in u.tolist()], -4.0, 4.0)
 
 
 def _pareto(u: Floats) -> Floats:

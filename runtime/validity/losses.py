@@ -7,9 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, bdtrc, ndtr
 
 from fairc.compiler.plan import GilbertElliott
+from fairc.runtime.statistics.distributions import (
+    binomial_above,
+    binomial_below,
+    normal_below,
+)
 
 LOSS_TEST_LEVEL = 0.9999
 # Beyond this many packets a chain's number of losses is normal for every purpose here.
@@ -44,10 +48,10 @@ class LossCount:
         """Return the probabilities of at most, and of at least, the observed number of losses."""
         if self.bursts is not None:
             return tails(self.bursts, self.sent, self.lost)
-        at_least = 1.0
-        if self.lost:
-            at_least = float(bdtrc(self.lost - 1, self.sent, self.expected))
-        return float(bdtr(self.lost, self.sent, self.expected)), at_least
+        return (
+            binomial_below(self.lost, self.sent, self.expected),
+            binomial_above(self.lost - 1, self.sent, self.expected),
+        )
 
 
 def pooled(counts: Iterable[LossCount]) -> tuple[LossCount, ...]:
@@ -73,8 +77,8 @@ def tails(chain: GilbertElliott, sent: int, lost: int) -> tuple[float, float]:
     if sent > EXACT_PACKETS:
         mean, deviation = moments(chain, sent)
         return (
-            float(ndtr((lost + 0.5 - mean) / deviation)),
-            float(ndtr((mean - lost + 0.5) / deviation)),
+            normal_below((lost + 0.5 - mean) / deviation),
+            normal_below((mean - lost + 0.5) / deviation),
         )
     chances = loss_distribution(chain, sent)
     return float(chances[: lost + 1].sum()), float(chances[lost:].sum())
