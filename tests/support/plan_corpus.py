@@ -16,7 +16,7 @@ from fairc.compiler.plan import cell_json, parse_cell
 EXAMPLES = Path(__file__).parents[2] / "examples"
 # For each: which fields no smaller example has.
 NAMES = (
-    *("quickstart", "satcom-quick", "conex", "mobile", "precise", "large-deviations", "own-cca"),
+    *("quickstart", "satcom-quick", "mobile", "precise", "large-deviations", "own-cca"),
     "own-module",
 )
 REST = """fexp 1
@@ -114,6 +114,15 @@ experiment tunnel {
   measure = [goodput]
 }
 """
+POLICED = """fexp 1
+experiment policed {
+  topology = access(rate: 2Mbit/s, rtt: 20ms, policer: conex(rate: 3pkt/s, depth: 45pkt))
+  users heavy { count = 1 }
+  flow f { users = heavy  cca = reno  workload = bulk }
+  duration = 3s
+  measure = [goodput]
+}
+"""
 HARM = """fexp 1
 experiment harm {
   hosts { offload = on }
@@ -141,7 +150,7 @@ def corpus() -> dict[str, tuple[Compilation, Cell]]:
         assert experiment is not None, dsl.render_full(problems)
         found[name] = _with_cell(compile(experiment))
     texts = {"rest": REST, "image": IMAGE, "drawn": DRAWN, "detour": DETOUR, "paths": PATHS}
-    texts |= {"tunnel": TUNNEL, "harm": HARM}
+    texts |= {"tunnel": TUNNEL, "policed": POLICED, "harm": HARM}
     for name, text in texts.items():
         settings = {"speed": "3Mbit/s"} if name == "rest" else {}
         found[name] = _with_cell(compilation_of(text, f"{name}.fexp", "fake", settings=settings))
