@@ -13,7 +13,7 @@ from pathlib import Path
 from fairc import compiler
 from fairc.compiler.record import FILES
 from fairc.runtime.ranges.cells import finished
-from fairc.runtime.report.build import build
+from fairc.runtime.report import build
 from fairc.runtime.run import phase
 from fairc.runtime.run.analyst import link_or_copy
 from fairc.runtime.store import occupant, tables
@@ -63,7 +63,7 @@ def derive(store: Store, formats: list[str]) -> None:
     if (store.path / phase.FOLDER).is_dir():
         _tabulate(Store(store.path / phase.FOLDER))
     _tabulate(store)
-    build(store.path, formats)
+    build.build(store.path, formats)
 
 
 def unpack(pack: Path, folder: Path) -> None:
