@@ -86,6 +86,7 @@ def test_compile_refuses_targets(fairc: Fairc) -> None:
     assert "minimet" in called.err
 
 
+@pytest.mark.usefixtures("without_report")
 def test_run_reports_and_runs_only_what_is_missing(fairc: Fairc) -> None:
     first = fairc("run", "tiny.fexp")
     assert first.status == 0
@@ -108,6 +109,7 @@ def test_run_reports_and_runs_only_what_is_missing(fairc: Fairc) -> None:
     assert "6 cells to run" in fresh.err
 
 
+@pytest.mark.usefixtures("without_report")
 def test_where_runs_a_part_of_the_same_plan(fairc: Fairc) -> None:
     called = fairc("run", "tiny.fexp", "--where", "rate == 2Mbit/s and repetition < 3")
     assert called.status == 0
@@ -119,6 +121,7 @@ def test_where_runs_a_part_of_the_same_plan(fairc: Fairc) -> None:
     assert "no cell" in none.err
 
 
+@pytest.mark.usefixtures("without_report")
 def test_run_of_a_compiled_plan(fairc: Fairc) -> None:
     fairc("compile", "tiny.fexp", "-o", "plan", "--target", "json")
     called = fairc("run", "plan", "-o", "there")
@@ -128,6 +131,7 @@ def test_run_of_a_compiled_plan(fairc: Fairc) -> None:
     assert fairc("run", "plan", "--set", "repeat=2").status == 2
 
 
+@pytest.mark.usefixtures("without_report")
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
@@ -191,6 +195,7 @@ def test_table(ran: Fairc) -> None:
     assert "2Mbit/s" in text.out
 
 
+@pytest.mark.usefixtures("without_report")
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -220,6 +225,7 @@ def test_report(fairc: Fairc) -> None:
     assert fairc("report", "nowhere").status == 2
 
 
+@pytest.mark.usefixtures("without_report")
 def test_clean_raw_keeps_results(fairc: Fairc) -> None:
     fairc("run", "tiny.fexp", "--quiet")
     called = fairc("clean", "--raw", "results/tiny")
@@ -278,6 +284,7 @@ def test_an_internal_error_is_one_line_and_a_log(
     assert "Traceback" in log.read_text()
 
 
+@pytest.mark.usefixtures("without_report")
 def test_quiet_says_nothing(fairc: Fairc) -> None:
     called = fairc("run", "--quiet", "tiny.fexp")
     assert (called.status, called.err) == (0, "")
@@ -299,6 +306,7 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+@pytest.mark.usefixtures("without_report")
 def test_a_run_ends_with_what_was_asked_for(fairc: Fairc) -> None:
     asked = "measure=[rtt, cwnd, utilization, loss_rate, goodput, retransmissions]"
     out = fairc("run", "tiny.fexp", "--set", asked).out

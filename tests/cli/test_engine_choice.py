@@ -50,15 +50,12 @@ class FakeMininet(FakeEngine):
 
 
 @pytest.fixture
-def small(fairc: Fairc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fairc:
+def small(
+    fairc: Fairc, without_report: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Fairc:
     """`plain.fexp`, `own.fexp`, `other.fexp`; all engines but docker invent, and no report is
     written.
     """
-
-    def build(path: Path, formats: object = ()) -> list[Path]:
-        return [path / "report.html"]
-
-    monkeypatch.setattr("fairc.runtime.report.build.build", build)
     monkeypatch.delenv("FAIRC_ENGINE")
     for name, flow in (("plain", PLAIN), ("own", OWN), ("other", IMAGE)):
         (tmp_path / f"{name}.fexp").write_text(SMALL.replace("FLOW", flow))

@@ -26,11 +26,8 @@ TINY = (Path(__file__).parent / "conftest.py").read_text().split('"""')[3]
 
 
 @pytest.fixture
-def quick(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> Fairc:
-    """No report is written."""
-    monkeypatch.setattr(
-        "fairc.runtime.report.build.build", lambda path, formats=(): [path / "report.html"]
-    )
+def quick(fairc: Fairc, without_report: None) -> Fairc:
+    """The command line with a report of a few bytes."""
     return fairc
 
 

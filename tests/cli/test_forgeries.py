@@ -18,9 +18,9 @@ from typing import Any
 import forgery
 import pytest
 
-from fairc.compiler.record import Record
 from fairc.runtime.pack import checking
 
+pytestmark = pytest.mark.usefixtures("without_report")
 Fairc = Callable[..., Any]  # conftest.py
 RUN, PACK, FORGED = Path("results/tiny"), Path("tiny.zip"), Path("forged.zip")
 CLAIM = (
@@ -28,22 +28,9 @@ CLAIM = (
 )
 
 
-def build(path: Path, formats: object = (), **_: object) -> list[Path]:
-    """Write a page that depends on the cells, in a moment."""
-    from fairc.runtime.repetitions.reading import measured
-    from fairc.runtime.store.folder import read_plan
-
-    values = [value.number for value in measured(path / "tables", read_plan(path)).values()]
-    record = Record(path, path / ".partial")
-    record.write("figures/one.svg", f"<svg>{values}</svg>".encode())
-    record.write("figures/one.pdf", f"0 0 obj {values}".encode())
-    return [record.write("report.html", f"<html><body>{values}</body></html>".encode())]
-
-
 @pytest.fixture
-def packed(fairc: Fairc, kept: Path, monkeypatch: pytest.MonkeyPatch) -> Fairc:
+def packed(fairc: Fairc, kept: Path) -> Fairc:
     """A run of eight repetitions with a claim that holds, and its pack."""
-    monkeypatch.setattr("fairc.runtime.report.build.build", build)
     text = Path("tiny.fexp").read_text()
     Path("tiny.fexp").write_text(text.replace("repeat  = 3", f"repeat  = 8\n{CLAIM}"))
     if not kept.exists():

@@ -11,7 +11,6 @@ from typing import Any
 import forgery
 import pytest
 
-from fairc.compiler.record import Record
 from fairc.runtime.pack import zipped
 
 Fairc = Callable[..., Any]  # conftest.py
@@ -166,15 +165,10 @@ CLAIMS = """
 
 
 @pytest.fixture
-def claimed(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> Fairc:
+def claimed(fairc: Fairc, without_report: None) -> Fairc:
     """A pack of ten repetitions of each configuration, with a claim that holds and one that
     fails.
     """
-
-    def build(path: Path, formats: object = ()) -> list[Path]:
-        return [Record(path, path / ".partial").write("report.html", b"")]
-
-    monkeypatch.setattr("fairc.runtime.report.build.build", build)
     text = Path("tiny.fexp").read_text().replace("repeat  = 3", f"repeat  = 10{CLAIMS}")
     Path("tiny.fexp").write_text(text)
     assert fairc("run", "tiny.fexp").status == 1

@@ -27,13 +27,8 @@ Fairc = Callable[..., Any]  # conftest.py
 
 
 @pytest.fixture
-def plan(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> Fairc:
-    """A compiled plan, `plan`; nothing here reads a report, and writing one takes long."""
-
-    def build(path: Path, formats: object = ()) -> list[Path]:
-        return [path / "report.html"]
-
-    monkeypatch.setattr("fairc.runtime.report.build.build", build)
+def plan(fairc: Fairc, without_report: None) -> Fairc:
+    """A compiled plan, `plan`; nothing here reads a report."""
     assert fairc("compile", "tiny.fexp", "-o", "plan", "--target", "json").status == 0
     return fairc
 

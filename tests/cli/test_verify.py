@@ -15,22 +15,15 @@ from typing import Any
 
 import pytest
 
-from fairc.compiler.record import Record, of_file
+from fairc.compiler.record import of_file
 
 Fairc = Callable[..., Any]  # conftest.py
 RUN = Path("results/tiny")
 
 
 @pytest.fixture
-def made(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> Fairc:
-    """A finished run; its report is a page and a figure of a few bytes."""
-
-    def build(path: Path, formats: object = ()) -> list[Path]:
-        record = Record(path, path / ".partial")
-        record.write("figures/one.svg", b"<svg/>")
-        return [record.write("report.html", b"<html>")]
-
-    monkeypatch.setattr("fairc.runtime.report.build.build", build)
+def made(fairc: Fairc, without_report: None) -> Fairc:
+    """A finished run; its report is a page and two figures of a few bytes."""
     assert fairc("run", "tiny.fexp").status == 0
     return fairc
 
