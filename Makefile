@@ -7,7 +7,7 @@ BIN      := .venv/bin
 FAIRC    := $(BIN)/fairc
 VENV     := .venv/.installed
 DEVELOPER := .venv/.developer
-# Packages of their own that add words to fairc.
+# Packages of their own that add words to fairc; one of them needs SciPy, so who only wants a demo does without.
 PLUGINS  := $(patsubst %/,%,$(wildcard plugins/*/))
 # The triple that cargo builds for; endpoints/.cargo/config.toml says why it is named.
 export CARGO_BUILD_TARGET := $(shell uname -m)-unknown-linux-gnu
@@ -104,13 +104,14 @@ FIRST := annotated-types backports.zstd click jinja2 markupsafe pydantic pydanti
 	@touch $@
 
 # A stamp, so that nothing is installed twice. `pip install .` would copy; -e lets edits work at once.
-$(VENV): .venv/.first requirements.lock setup.cfg $(PLUGINS:%=%/pyproject.toml)
+$(VENV): .venv/.first requirements.lock setup.cfg
 	$(call packages,requirements.lock,Python packages)
-	@$(BIN)/pip install --quiet --no-deps --no-build-isolation -e . $(PLUGINS:%=-e ./%)
+	@$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(DEVELOPER): $(VENV) requirements-dev.lock
+$(DEVELOPER): $(VENV) requirements-dev.lock $(PLUGINS:%=%/pyproject.toml)
 	$(call packages,requirements.lock requirements-dev.lock,development tools)
+	@$(BIN)/pip install --quiet --no-deps --no-build-isolation $(PLUGINS:%=-e ./%)
 	@touch $@
 
 $(ENDPOINT): $(RUST)

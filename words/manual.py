@@ -14,7 +14,7 @@ from .distributions import Random
 from .presets import Preset
 from .reference import BLOCKS, WORDS_OF
 from .sizes import Sizes
-from .statements import STATEMENTS
+from .statements import FUNCTIONS, STATEMENTS
 
 KEYS = "keys of "
 """How the families of keys begin, one for each block; their names do not hide a family: `cca` means
@@ -61,10 +61,13 @@ def families() -> dict[str, list[Page]]:
         Page(name, "blocks", f"the keys of `{name}`", True, tuple(map(_field, keys)))
         for name, keys in blocks
     ]
-    found["statements"] = [
-        Page(s.name, "statements", f"{s.summary} (in {s.where})", True, text=s.example)
-        for s in STATEMENTS
-    ]
+    found |= {
+        family: [
+            Page(s.name, family, f"{s.summary} (in {s.where})", True, text=s.example)
+            for s in written
+        ]
+        for family, written in (("statements", STATEMENTS), ("functions", FUNCTIONS))
+    }
     found |= {
         f"{KEYS}{name}": [
             Page(key.name, f"{KEYS}{name}", key.summary, key.runs, (_field(key),)) for key in keys

@@ -1,4 +1,4 @@
-"""The statements of the language that are not words of a registry, for `fairc show`."""
+"""The statements and functions of the language, which are in no registry, for `fairc show`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 
 class Statement(NamedTuple):
-    """A statement: what it is for, and how it is written. where: in which block it stands."""
+    """A statement or function: what it is for, how it is written. where: in which block it
+    stands.
+    """
 
     name: str
     summary: str
@@ -141,4 +143,48 @@ STATEMENTS: tuple[Statement, ...] = (
         "`topology`",
         "policer NAME { at = left  to = right  mode = conex(5pkt/s, 45pkt) }",
     ),
+    Statement(
+        "extends",
+        "Begins with all that another experiment or a template has",
+        "a file",
+        "experiment two extends one { repeat = 10 }",
+    ),
+    Statement(
+        "with",
+        "Changes links, proxies and policers of a topology, key by key",
+        "`experiment`",
+        "topology = geo(pep: split) with { pep satellite { mode = split(window: 1MB) } }",
+    ),
+    Statement(
+        "for",
+        "Repeats a flow (or, in `topology`, a node or a link) for each value of an index",
+        "`experiment`",
+        "flow f[i] for i in 1..3 { cca = cubic  start = i * 1s  workload = bulk }",
+    ),
+    Statement(
+        "when",
+        "Has a flow only in the configurations for which a condition holds",
+        "`experiment`",
+        "flow rival when loss == 0% { cca = bbr  workload = bulk }",
+    ),
 )
+
+FUNCTIONS: tuple[Statement, ...] = (
+    Statement("max", "The largest of some values", "a value", "let size = max(1bdp, 10kB)"),
+    Statement("min", "The smallest of some values", "a value", "let size = min(1bdp, 100pkt)"),
+    Statement("sqrt", "The square root of a number", "a value", "let share = sqrt(2)"),
+    Statement("peak", "The highest rate of a recording", "a value", 'let top = peak(trace("4g"))'),
+    Statement(
+        "logspace",
+        "Values at equal distances on a logarithmic scale: first, last, how many",
+        "a value",
+        "let latencies = logspace(1ms, 300ms, 10)",
+    ),
+    Statement(
+        "pairs",
+        "All pairs of some values, each with itself too, for two names at once",
+        "`sweep`",
+        "let both = pairs(cubic, bbr, reno)",
+    ),
+)
+"""The functions that compute values (dsl/expressions/functions.py), written likewise."""

@@ -8,9 +8,10 @@ import pytest
 
 from fairc.cli.show import pages
 from fairc.dsl.core.source import Source
+from fairc.dsl.expressions import functions
 from fairc.dsl.text.parser import parse
 from fairc.words.presets import TOPOLOGIES
-from fairc.words.statements import STATEMENTS, Statement
+from fairc.words.statements import FUNCTIONS, STATEMENTS, Statement
 
 from .conftest import Fairc
 
@@ -60,7 +61,7 @@ def test_every_word_has_a_page(fairc: Fairc) -> None:
     assert len(json.loads(fairc("show", "--format", "json").out)) == len(everything)
 
 
-@pytest.mark.parametrize("statement", STATEMENTS, ids=lambda s: s.name)
+@pytest.mark.parametrize("statement", (*STATEMENTS, *FUNCTIONS), ids=lambda s: s.name)
 def test_statements_are_shown_as_they_are_written(fairc: Fairc, statement: Statement) -> None:
     out = fairc("show", statement.name).out
     assert statement.summary in out and statement.example.splitlines()[0] in out
@@ -73,6 +74,10 @@ def test_statements_are_shown_as_they_are_written(fairc: Fairc, statement: State
     }
     place = within.get(statement.where, "fexp 1\n{}")
     parse(Source("file.fexp", place.format(statement.example)))
+
+
+def test_every_function_has_a_page() -> None:
+    assert {function.name for function in FUNCTIONS} == functions.BUILTINS.keys()
 
 
 @pytest.mark.parametrize("name", ["repeat", "duration", "ecn", "warmup", "draws", "start"])

@@ -134,7 +134,9 @@ def _cell(made: Cell, known: dict[str, str], old: str, new: str) -> None:
     for name in files.keys() & known.keys():
         if name == "compose":
             tree = yaml.load(files[name], LOADER)
-            assert _shape(canaries.renamed(tree, new, old)) == _shape(yaml.load(known[name], LOADER))
+            assert _shape(canaries.renamed(tree, new, old)) == _shape(
+                yaml.load(known[name], LOADER)
+            )
         elif name == "single":
             assert files[name].endswith(files["mininet"].partition("from cell")[2])
         else:
@@ -188,7 +190,9 @@ def _plan(made: Plan, compilation: Compilation, old: str, new: str) -> None:
                 )
             assert code == usual_code
         else:
-            tree, usual_tree = ([*yaml.load_all(text, LOADER)] for text in (files[file], known[file]))
+            tree, usual_tree = (
+                [*yaml.load_all(text, LOADER)] for text in (files[file], known[file])
+            )
             assert json.loads(json.dumps(usual_tree).replace(known_name, name)) == tree
     cited = yaml.load(readme.citation(made), LOADER)
     assert cited["title"] == (made.title or made.experiment)
