@@ -8,7 +8,7 @@ cannot be loaded is left out, kept here, and reported by `fairc check` and `fair
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -17,7 +17,9 @@ from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
 
-SEPARATE = dict.fromkeys(("deviations", "loss_window", "ranges", "spectrum"), "deviations")
+SEPARATE: Mapping[str, str] = dict.fromkeys(
+    ("deviations", "loss_window", "ranges", "spectrum"), "deviations"
+)
 """Metrics and figures that a release has in wheels of their own -> the folder in `plugins/`."""
 
 
