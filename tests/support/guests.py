@@ -19,13 +19,19 @@ with open(sys.argv[1] + "/x", "wb") as file:
     for _ in range(2000):
         file.write(b"x" * (1 << 20))
 """
+# Locked, or the guest spends minutes with evicting its own program and reading it again.
+EXHAUST = """
+import ctypes
+ctypes.CDLL(None).mlockall(1)
+x = [b"x" * (1 << 20) for _ in range(4000)]
+"""
 
 # What a guest may do instead of running its cell, for how many virtual seconds, and what the failed
 # cell then says.
 MISBEHAVIOUR = {
     "hangs": ("import time; time.sleep(1e6)", 1.0, "virtual deadline"),
     "raises": ("raise RuntimeError('broken in this way')", 1.0, "status 1"),
-    "runs out of memory": ("x = [b'x' * (1 << 20) for _ in range(4000)]", 100.0, "crashed"),
+    "runs out of memory": (EXHAUST, 100.0, "crashed"),
     "fills its disk": (FILL, 100.0, "status 1"),
 }
 
