@@ -56,7 +56,7 @@ def offer(name: str) -> str | None:
     """Return how to get the package that has a metric or figure of this name, if we release one."""
     if not (folder := SEPARATE.get(name)):
         return None
-    wheel, clone = f"pip install fairc_{folder}-*.whl", f"pip install plugins/{folder}"
+    wheel, clone = f"pip install fairc_{folder}-*.whl", f".venv/bin/pip install ./plugins/{folder}"
     return f"it comes with a package of its own: `{wheel}` of this release, or `{clone}` in a clone"
 
 

@@ -82,6 +82,7 @@ def test_plan_compile_and_check(fairc: Fairc) -> None:
     assert checked.err.count("warning[few-repetitions]") == 1
 
 
+@pytest.mark.usefixtures("without_report")
 def test_where_runs_the_experiments_that_have_its_names(fairc: Fairc) -> None:
     assert fairc("run", "suite.fexp", "--where", "m == 3").status == 0
     assert {path.name for path in Path("results/suite").iterdir() if path.is_dir()} >= {"first"}
@@ -89,6 +90,7 @@ def test_where_runs_the_experiments_that_have_its_names(fairc: Fairc) -> None:
     assert "unknown-name" in fairc("run", "suite.fexp", "--where", "k == 3").err
 
 
+@pytest.mark.usefixtures("without_report")
 def test_a_compiled_plan_a_collection_and_a_pack_of_one_of_them(fairc: Fairc) -> None:
     """All go where `fairc run FILE` would put the experiment."""
     assert fairc("compile", "suite.fexp:first", "-o", "plan", "--target", "json").status == 0
