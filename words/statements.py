@@ -145,7 +145,7 @@ STATEMENTS: tuple[Statement, ...] = (
     ),
     Statement(
         "extends",
-        "Begins with all that another experiment or a template has",
+        "Inherits everything from another experiment or a template",
         "a file",
         "experiment two extends one { repeat = 10 }",
     ),
@@ -170,19 +170,28 @@ STATEMENTS: tuple[Statement, ...] = (
 )
 
 FUNCTIONS: tuple[Statement, ...] = (
-    Statement("max", "The largest of some values", "a value", "let size = max(1bdp, 10kB)"),
-    Statement("min", "The smallest of some values", "a value", "let size = min(1bdp, 100pkt)"),
-    Statement("sqrt", "The square root of a number", "a value", "let share = sqrt(2)"),
-    Statement("peak", "The highest rate of a recording", "a value", 'let top = peak(trace("4g"))'),
+    Statement(
+        "max", "The largest of several values", "an expression", "let size = max(1bdp, 10kB)"
+    ),
+    Statement(
+        "min", "The smallest of several values", "an expression", "let size = min(1bdp, 100pkt)"
+    ),
+    Statement("sqrt", "The square root of a number", "an expression", "let share = sqrt(2)"),
+    Statement(
+        "peak",
+        "The highest rate of a recording",
+        "an expression",
+        'let top = peak(trace("dish.csv"))',
+    ),
     Statement(
         "logspace",
-        "Values at equal distances on a logarithmic scale: first, last, how many",
-        "a value",
+        "Logarithmically spaced values: first, last, how many",
+        "an expression",
         "let latencies = logspace(1ms, 300ms, 10)",
     ),
     Statement(
         "pairs",
-        "All pairs of some values, each with itself too, for two names at once",
+        "All unordered pairs of some values, each value also with itself, for two names at once",
         "`sweep`",
         "let both = pairs(cubic, bbr, reno)",
     ),

@@ -45,8 +45,8 @@ VIRTUAL = Exactness(NEAR_NS, NEAR_NS, NEAR_NS)
 """Where computing takes no time; each reading of the clock takes a nanosecond."""
 
 EMULATED = Exactness(EMULATED_SLACK_NS, 500_000, 10_000)
-"""On an emulated processor, which does one thing at a time: sending a packet takes 2 us, and
-handling a burst of others held one up for 130 us (seen beside three flows of 10 Mbit/s).
+"""On an emulated processor, which does one thing at a time: sending a packet takes 2 us, and a
+packet that arrives behind a burst waited 130 us for its turn, beside three flows of 10 Mbit/s.
 """
 
 

@@ -1,6 +1,6 @@
 """Probabilities and quantiles of the distributions that the statistics need; scalars throughout.
 
-Tested against SciPy, which would be two fifths of an installation (tests/metrics/
+Tested against SciPy, which would make an installation two fifths larger (tests/metrics/
 test_distributions.py). DLMF: NIST Digital Library of Mathematical Functions, https://dlmf.nist.gov.
 """
 
@@ -28,13 +28,16 @@ def student_below(df: float, t: float) -> float:
 
 
 def student_quantile(df: float, share: float) -> float:
-    """Return Student's t that is not exceeded with probability `share`, 0.5 < share < 1, df > 0."""
+    """Return Student's t that is not exceeded with probability `share`, 0.5 < share < 1.
+
+    0 < df < 1e8: beyond, the normal distribution's quantile is the same.
+    """
     x = beta_quantile(df / 2, 0.5, 2 * (1 - share))
     return math.sqrt(df * (1 - x) / x)
 
 
 def chi_squared_above(df: int, x: float) -> float:
-    """Return the probability of a value of more than x >= 0 of chi-squared, df >= 1 a whole number.
+    """Return the probability of a value of more than x >= 0 of chi-squared, df from 1 to 300.
 
     Source: Abramowitz and Stegun, 26.4.4 and 26.4.5.
     """
@@ -75,8 +78,8 @@ def beta_below(a: float, b: float, x: float, y: float) -> float:
     """
     if x <= 0 or y <= 0:
         return float(x > 0)
-    if x > (a + 1) / (a + b + 2):
-        return 1 - beta_below(b, a, y, x)
+    if swapped := x > (a + 1) / (a + b + 2):
+        a, b, x, y = b, a, y, x
     c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
     fraction, m = d, 0
     while abs(c * d - 1) > ROUNDING or m < 1:
@@ -87,7 +90,8 @@ def beta_below(a: float, b: float, x: float, y: float) -> float:
             d = 1 / (1 + term * d or TINY)
             c = 1 + term / c or TINY
             fraction *= c * d
-    return _beta_power(a, b, x, y) * fraction / a
+    below = _beta_power(a, b, x, y) * fraction / a
+    return 1 - below if swapped else below
 
 
 def beta_quantile(a: float, b: float, share: float) -> float:
