@@ -106,9 +106,7 @@ def _run_again(
     again = scratch / "again"
     modules = [] if store is None else modules_of(store.cells())
     if store is None:
-        checks.add(
-            "cells", "not done", "no cell was run again, since its plan or its results differ"
-        )
+        checks.add("cells", "not done", "no cell was run again: plan and results come first")
     elif sample == 0:
         checks.add("cells", "not done", "no cell was run again", decides=False)
     elif why := checking.obstacle(store.plan):

@@ -25,6 +25,7 @@ from fairc.compiler.record import FILES, recorded
 from fairc.compiler.targets import runner
 from fairc.compiler.targets.binary import NAME as ENDPOINTS
 from fairc.compiler.targets.binary import find_endpoints
+from fairc.dsl.core import plugins
 from fairc.dsl.core.diagnostics import CompileError
 from fairc.runtime.compare.agreement import Margin, agree
 from fairc.runtime.engines import kind_of
@@ -39,6 +40,7 @@ from fairc.runtime.statistics.agreement import AGREE
 from fairc.runtime.store import baselines, damage, hashes, tables, verdicts
 from fairc.runtime.store.cell_folder import RAW
 from fairc.runtime.store.folder import CELLS, LOCK, PLAN, Store, read_cells, read_plan
+from fairc.words.metrics import METRICS
 
 from . import contents
 from .checks import Checks, Rerun
@@ -102,11 +104,12 @@ def plan_again(folder: Path, checks: Checks) -> compiler.Compilation | None:
         compilation = compiler.compile(experiment, plan.engine)
         header, ours = compilation.plan, list(compilation.cells())
     except CompileError as error:
-        checks.add(
-            "plan",
-            "differs",
-            f"the spec in the pack does not compile: {error.diagnostics[0].message}",
-        )
+        if lacking := sorted({asked.name for asked in plan.requests.metrics} - {*METRICS.names()}):
+            help = plugins.offer(lacking[0]) or f"{LOCK} in the pack names the plug-ins of its run"
+            checks.add("plan", "cannot tell", f"`{lacking[0]}` is not installed here; {help}")
+        else:
+            why = error.diagnostics[0].message
+            checks.add("plan", "differs", f"the spec in the pack does not compile: {why}")
         return None
     packed = list(read_cells(folder))
     why = (

@@ -66,7 +66,8 @@ class Checks:
     @property
     def proved(self) -> str:
         """What was proved, of how much, in one line."""
-        parts = ["holds" if self.holds else "does not hold"]
+        differs = any(row.verdict == "differs" for row in self.rows if row.decides)
+        parts = ["holds" if self.holds else "does not hold" if differs else "is not proved"]
         if self.planned:
             parts.append(f"{self.there} of the plan's {self.planned} cells")
         if self.again is None:

@@ -171,6 +171,8 @@ class Measurements(ABC):
         try:
             value = own or value_named(metric)
         except KeyError:
+            if metric in self.units:  # of a package that is not installed here
+                return metric, self.units[metric]
             raise UnknownName("metric", metric, self.units) from None
         if self.units and value.name not in self.units:
             raise UnknownName("metric of this run", metric, self.units)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import forgery
 import pytest
 
 from fairc.runtime.pack import zipped
+from fairc.words.metrics import METRICS
 
 Fairc = Callable[..., Any]  # conftest.py
 PACK = Path("tiny.zip")
@@ -217,3 +219,21 @@ def test_programs_of_a_pack_that_are_not_ours_are_reported(packed: Fairc) -> Non
     rows = {row["what"]: row for row in json.loads(called.out)["checks"]}
     assert rows["programs"]["verdict"] == "differs" and "`cell/`" in rows["programs"]["found"]
     assert packed("verify", "results/tiny", "--trust").status == 2
+
+
+def test_a_metric_that_is_not_installed_is_no_forgery(
+    packed: Fairc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(METRICS._all(), "fairness")
+    called = packed("verify", "tiny.zip")
+    assert called.status == 1
+    assert called.out.startswith("tiny.zip is not proved: ")
+    assert re.search(
+        "^plan +cannot tell  `fairness` is not installed here", called.out, re.MULTILINE
+    )
+    Path("there").mkdir()
+    with zipfile.ZipFile("tiny.zip") as pack:
+        pack.extractall("there")
+    table = packed("table", "there", "fairness.F")
+    assert table.status == 0
+    assert "fairness.F" in table.out
