@@ -5,7 +5,7 @@
 //! ns after the start of the transfer, and do not decrease.
 
 use crate::packet_times::PacketTimes;
-use crate::workload::{Video, Workload};
+use crate::workload::{OnOff, Video, Workload};
 
 /// What one connection may send.
 #[derive(Debug)]
@@ -15,12 +15,15 @@ pub struct Source {
     pattern: Pattern,
 }
 
+/// When what a server sends may be sent.
 #[derive(Debug)]
-enum Pattern {
+pub enum Pattern {
     /// Everything at once.
     AtOnce,
-    Video(Chunks),
-    OnOff(Box<Packets>),
+    /// A burst, then chunks at regular times.
+    Chunks(Chunks),
+    /// Packets at times of their own.
+    Packets(Box<Packets>),
 }
 
 impl Source {
@@ -33,18 +36,7 @@ impl Source {
         wanted: Option<u64>,
         header_bytes: u32,
     ) -> Self {
-        let pattern = match workload {
-            Workload::File { .. }
-            | Workload::Bulk {}
-            | Workload::Requests(_)
-            | Workload::Ping(_) => Pattern::AtOnce,
-            Workload::Video(video) => Pattern::Video(Chunks::new(video)),
-            Workload::OnOff(onoff) => Pattern::OnOff(Box::new(Packets {
-                times: PacketTimes::on_off(onoff, connection),
-                payload_bytes: onoff.packet_bytes.saturating_sub(header_bytes).max(1).into(),
-                released: 0,
-            })),
-        };
+        let pattern = workload.pattern(connection, header_bytes);
         Source { wanted: wanted.unwrap_or(u64::MAX), pattern }
     }
 
@@ -52,8 +44,8 @@ impl Source {
     pub fn allowed(&mut self, sent: u64, now_ns: i64) -> u64 {
         match &mut self.pattern {
             Pattern::AtOnce => self.wanted,
-            Pattern::Video(chunks) => chunks.allowed(sent, now_ns).min(self.wanted),
-            Pattern::OnOff(packets) => packets.allowed(sent, now_ns).min(self.wanted),
+            Pattern::Chunks(chunks) => chunks.allowed(sent, now_ns).min(self.wanted),
+            Pattern::Packets(packets) => packets.allowed(sent, now_ns).min(self.wanted),
         }
     }
 
@@ -62,8 +54,8 @@ impl Source {
     pub fn next_ns(&self) -> Option<i64> {
         match &self.pattern {
             Pattern::AtOnce => None,
-            Pattern::Video(chunks) => chunks.next_ns,
-            Pattern::OnOff(packets) => Some(packets.times.next_ns()),
+            Pattern::Chunks(chunks) => chunks.next_ns,
+            Pattern::Packets(packets) => Some(packets.times.next_ns()),
         }
     }
 
@@ -87,7 +79,7 @@ impl Source {
 /// one (the first: the burst). So a server that is held up by a full send buffer does not make up for
 /// it later: what arrives faster after a congested time is at most what the send buffer held.
 #[derive(Debug)]
-struct Chunks {
+pub struct Chunks {
     released: u64,
     released_ns: i64,
     /// When the next chunk follows; None while what was released has not been taken.
@@ -99,7 +91,9 @@ struct Chunks {
 }
 
 impl Chunks {
-    fn new(video: &Video) -> Self {
+    /// Of a video.
+    #[must_use]
+    pub fn new(video: &Video) -> Self {
         Chunks {
             released: video.bytes_of(video.burst_ns),
             released_ns: 0,
@@ -129,13 +123,23 @@ impl Chunks {
 /// transport has not taken those before it is not sent: what a congested network holds up is the send
 /// buffer, and the pauses stay pauses.
 #[derive(Debug)]
-struct Packets {
+pub struct Packets {
     times: PacketTimes,
     payload_bytes: u64,
     released: u64,
 }
 
 impl Packets {
+    /// Of connection `connection`; `header_bytes`: what the transport adds to each, down to IP.
+    #[must_use]
+    pub fn new(onoff: &OnOff, connection: u32, header_bytes: u32) -> Self {
+        Packets {
+            times: PacketTimes::on_off(onoff, connection),
+            payload_bytes: onoff.packet_bytes.saturating_sub(header_bytes).max(1).into(),
+            released: 0,
+        }
+    }
+
     fn allowed(&mut self, sent: u64, now_ns: i64) -> u64 {
         let free = sent >= self.released;
         while self.times.next_ns() <= now_ns {

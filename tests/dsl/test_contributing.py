@@ -363,7 +363,7 @@ def test_every_path_is_there() -> None:
 
 @pytest.mark.parametrize("word", TOYS)
 def test_a_new_word_needs_the_files_that_the_table_names(word: str, tmp_path: Path) -> None:
-    """The endpoints have a workload in two files more; this one is what `file` is to them."""
+    """The endpoints have a workload in a file more; this one is what `file` is to them."""
     toy = TOYS[word]
     touched = {*toy.files, *toy.edits}
     assert touched == {path for path in TABLE[word] if not path.startswith("endpoints/")}
