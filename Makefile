@@ -14,6 +14,9 @@ export CARGO_BUILD_TARGET := $(shell uname -m)-unknown-linux-gnu
 ENDPOINT := endpoints/target/$(CARGO_BUILD_TARGET)/release/fairc-endpoints
 RUST     := $(shell find endpoints -name target -prune -o -type f -print 2>/dev/null)
 
+# Hundreds of tests start a process that imports all of fairc: its bytecode is kept, whatever the environment says.
+export PYTHONDONTWRITEBYTECODE :=
+
 help: ## what each target does
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 

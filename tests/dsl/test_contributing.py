@@ -369,9 +369,7 @@ def test_a_new_word_needs_the_files_that_the_table_names(word: str, tmp_path: Pa
     assert touched == {path for path in TABLE[word] if not path.startswith("endpoints/")}
     program = tmp_path / "program"
     for room in ROOMS:
-        shutil.copytree(
-            ROOT / room, program / room, symlinks=True, ignore=shutil.ignore_patterns("__pycache__")
-        )
+        shutil.copytree(ROOT / room, program / room, symlinks=True)  # with its bytecode
     (program / "endpoints").symlink_to(ROOT / "endpoints")
     (program / "grammar.lark").symlink_to(ROOT / "grammar.lark")
     for path, text in toy.files.items():

@@ -102,7 +102,7 @@ def _near(address: str) -> bool:
     )
 
 
-@fault("content.report", weight=0.7, short=3, wanted=2_000)
+@fault("content.report", weight=0.7, short=2, wanted=2_000)
 def report(one: Try) -> str:
     """Use texts with HTML, LaTeX, Markdown, spreadsheet formulas and terminal escapes as title and
     comment, and words of SQL, JavaScript and the tables as names; a run on fake, then `report` and

@@ -72,7 +72,7 @@ def _odd(rng: random.Random, path: Path) -> str:
     return f"{path.name} is {kind}"
 
 
-@fault("damage.run", weight=2, short=8, wanted=5_000)
+@fault("damage.run", weight=2, short=5, wanted=5_000)
 def results(one: Try) -> str:
     """Flip a bit of a file of a run, truncate, zero, extend or empty it, or replace it by a pipe, a
     folder or a link; in three of four tries `table`, `report` or `compare`; then the command that

@@ -101,7 +101,7 @@ def _tried(one: Try, sandbox: Sandbox, *command: str) -> str:
     return {0: "taken", 1: "taken, not all valid"}.get(ended.status or 0, "refused")
 
 
-@fault("documents.plan", short=30, wanted=20_000)
+@fault("documents.plan", short=15, wanted=20_000)
 def plans(one: Try) -> str:
     """Replace a string, number, list or line of plan.json or cells.jsonl, in 4 plans, on the fake
     engine: accepted or refused, no internal error, no hang, no control character, nothing written
@@ -167,7 +167,7 @@ def finished() -> Path:
     return made
 
 
-@fault("documents.run", short=25, wanted=20_000)
+@fault("documents.run", short=15, wanted=20_000)
 def runs(one: Try) -> str:
     """The same in lock.json, result.json, plan.json or cells.jsonl of a run; then `table`,
     `report`, `compare`, `run` or `clean`.
@@ -186,7 +186,7 @@ def runs(one: Try) -> str:
     return _tried(one, sandbox, *command)
 
 
-@fault("documents.job", short=25, wanted=20_000)
+@fault("documents.job", short=10, wanted=20_000)
 def jobs(one: Try) -> str:
     """The same in made.json or result.json of a job's result, or put a pipe, a link, a folder or a
     device in their place; then `run --collect`.

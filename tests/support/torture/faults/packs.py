@@ -52,7 +52,7 @@ def packed() -> tuple[Path, float]:
     return sandbox.work / "p.zip", time.monotonic() - start
 
 
-@fault("packs.kill", weight=0.7, short=3)
+@fault("packs.kill", weight=0.7, short=2)
 def kill(one: Try) -> str:
     """Send SIGKILL, SIGTERM, SIGINT or SIGHUP at any moment of `fairc pack`, then repeat it: at any
     moment the old file or the complete new one, in the end the same bytes, nothing left.
@@ -268,7 +268,7 @@ COMMANDS = (
 )
 
 
-@fault("packs.read", short=16, wanted=20_000)
+@fault("packs.read", short=8, wanted=20_000)
 def read(one: Try) -> str:
     """Read a pack with tables of other columns, far too many rows or damaged pages, hostile
     documents, names and specs, scripts in pages, modules named like Python's, links, pipes

@@ -248,7 +248,7 @@ def homeless(one: Try) -> str:
     return "run"
 
 
-@fault("resources.paths", weight=0.5, short=3, wanted=500)
+@fault("resources.paths", weight=0.5, short=2, wanted=500)
 def paths(one: Try) -> str:
     """Use spaces, quotes, line breaks, escapes and shell metacharacters in the names of folders,
     run and spec: the same hashes, no other file appears, no control character reaches the terminal.

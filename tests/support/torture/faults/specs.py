@@ -379,7 +379,7 @@ def _checked(text: Source) -> str:
     return "is wrong" if check(text).errors else "is right"
 
 
-@fault("specs.fuzz", weight=2, short=3_000, wanted=500_000)
+@fault("specs.fuzz", weight=2, short=1_200, wanted=500_000)
 def fuzz(one: Try) -> str:
     """Feed `check`, `fmt` and `plan` with mutated examples and presets, sentences of the grammar,
     or bytes: they end in diagnostics or a plan within 5 s of CPU time.
