@@ -10,7 +10,7 @@ import click
 from fairc.compiler.engine_choice import VIRTUAL_TIME
 from fairc.runtime import engines
 from fairc.runtime.calibration.cases import CASES
-from fairc.runtime.calibration.suite import Bench, obstacle, slower_than
+from fairc.runtime.calibration.suite import SPEED, Bench, obstacle, slower_than
 from fairc.runtime.calibration.suite import calibrate as measure
 from fairc.runtime.calibration.table import as_json, as_markdown, as_text
 from fairc.runtime.engines.kept_calibration import keep
@@ -44,12 +44,16 @@ def calibrate(
     is outside its accepted range. The table of a whole suite is kept, and lock.json of later runs
     names it.
     """
-    known = [case.name for case in CASES]
+    known = [*(case.name for case in CASES), SPEED]
     if unknown := [name for name in chosen if name not in known]:
         raise UsageError(f"there is no case `{unknown[0]}`; known: {', '.join(known)}")
     tested = engines.make(requested_engine(engine) or VIRTUAL_TIME[0], console.say)
     cases = [case for case in CASES if not chosen or case.name in chosen]
-    if all(obstacles := [obstacle(case, tested) for case in cases]):
+    obstacles = [obstacle(case, tested) for case in cases]
+    slower = slower_than(tested.name, console.say) if not chosen or SPEED in chosen else None
+    if SPEED in chosen and slower is None:
+        obstacles.append("it has no processor whose speed could be halved")
+    if obstacles and all(obstacles):
         raise UsageError(
             f"{tested.name} cannot run {' or '.join(chosen)}: {obstacles[0]}", ELSEWHERE
         )
@@ -58,7 +62,6 @@ def calibrate(
     with ExitStack() as stack:
         stack.enter_context(closing(tested))
         tested.prepare()
-        slower = None if chosen else slower_than(tested.name, console.say)
         if slower is not None:
             stack.enter_context(closing(slower))
             slower.prepare()

@@ -24,7 +24,8 @@ from fairc.runtime.store.folder import LOCK, Store, key_of
 from .cases import FOLDER, Case
 from .reading import Reading
 
-SPEED = FOLDER / "speed.fexp"
+SPEED = "speed"
+"""The case that runs the same cells at half the guest's speed, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +166,8 @@ def _half_speed(bench: Bench, engine: Engine, slower: Engine) -> Iterator[Readin
     Accepted if the 95 % intervals of the two medians overlap.
     """
     full, half = (
-        _goodputs(bench.run(SPEED, which, name))
-        for which, name in ((engine, "speed"), (slower, "speed_half"))
+        _goodputs(bench.run(FOLDER / f"{SPEED}.fexp", which, name))
+        for which, name in ((engine, SPEED), (slower, f"{SPEED}_half"))
     )
     for flow, values in full.items():
         wanted, found = statistics.median(values), statistics.median(half.get(flow, []))

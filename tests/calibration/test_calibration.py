@@ -155,6 +155,12 @@ def test_a_case_that_the_engine_cannot_run_is_refused(tmp_path: Path) -> None:
     assert "--engine NAME" in called.stderr
 
 
+def test_half_the_speed_is_a_case_of_the_virtual_machine_alone(tmp_path: Path) -> None:
+    called = call(tmp_path, "--case", "speed")
+    assert called.returncode == 2 and called.stdout == ""
+    assert "fake cannot run speed: it has no processor whose speed" in called.stderr
+
+
 def test_readings_are_of_known_units() -> None:
     from fairc.runtime.calibration.table import SHOWN
 
