@@ -68,7 +68,7 @@ SYSCALL_COST = Feature(
     "`syscall_cost`",
     "syscall_cost",
     "set `syscall_cost`",
-    "do (computing takes its own time there)",
+    "do (only in virtual time can it)",
     "without `syscall_cost`",
 )
 OWN_KERNEL = Feature(
@@ -153,7 +153,7 @@ MININET = Costs(2.7, 1.0, parallel=False)
 
 PROFILES: dict[str, Profile] = {
     "uml": Profile((BPF, IMAGE, IPERF3), UML),
-    "vm": Profile((IMAGE, SYSCALL_COST, OWN_KERNEL), VM),
+    "vm": Profile((IMAGE, OWN_KERNEL), VM),
     "mininet": Profile((BPF, MODULE, IMAGE, SYSCALL_COST, MPTCP, OWN_KERNEL, *RADIO), MININET),
     "docker": Profile(
         (BPF, MODULE, BROWSER, PARAMETERS, SYSCALL_COST, MPTCP, OWN_KERNEL, *RADIO), DOCKER

@@ -36,6 +36,12 @@ MOST_CLOCK_S = 1e9
 MOST_CHARACTERS = 2000
 # The guest has `cell/`; its nodes are plain network namespaces.
 PROGRAM = "from cell.netlink import main\n\nmain()\n"
+# Where each system call costs time by a kernel module (modules.SYSCALL_COST), from here on.
+CHARGED = """import subprocess
+
+subprocess.run(["insmod", "/tmp/{name}.ko", "cost_ns={cost_ns}"], check=True)
+
+"""
 
 
 class Cores:
@@ -73,11 +79,13 @@ def write(
     computing_is_free: bool = False,
     memory_bytes: int = 0,
     files: Mapping[str, bytes] = MappingProxyType({}),
+    charges: str = "",
 ) -> None:
     """Write a new exchange that holds the cell, and the program that runs it.
 
     computing_is_free: as in `expand`. memory_bytes: of the machine, where what it leaves
     behind may not fit an exchange of the usual size. files: further ones, beside the program.
+    charges: the module among them that charges for system calls; empty: none does.
     """
     seed = hashlib.sha256(f"kernel {cell.seed}".encode()).digest()
     header = {
@@ -86,7 +94,12 @@ def write(
         "seed": seed.hex(),
         "deadline_s": deadline_s(cell),
     }
-    job = {SCRIPT: PROGRAM.encode(), "document.json": document(cell, computing_is_free), **files}
+    before = CHARGED.format(name=charges, cost_ns=cell.syscall_cost_ns) if charges else ""
+    job = {
+        SCRIPT: (before + PROGRAM).encode(),
+        "document.json": document(cell, computing_is_free),
+        **files,
+    }
     exchange.create(device, header, job, max(exchange.SIZE, memory_bytes))
 
 

@@ -6,9 +6,10 @@ import hashlib
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from fairc.cell.model import KernelModule
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
 from fairc.runtime.engines.base import endpoints, refuse_images, result
@@ -66,7 +67,16 @@ class VmEngine:
         """Return the identity of the machine that the cell needs. Raises EngineUnavailable."""
         refuse_images(cell)
         saved = self._snapshot(guest_job.variant_of(cell, recipe.PLAIN))
-        return modules.identity(self._identity(saved), self._modules_of(cell, saved.image))
+        return modules.identity(self._identity(saved), self._loaded(cell, saved.image))
+
+    def _loaded(self, cell: Cell, built: image.Image) -> dict[str, modules.Module]:
+        """Return every module that the cell loads, by name: the user's own, and the one that
+        charges for system calls. Raises EngineUnavailable, CompileError.
+        """
+        found = self._modules_of(cell, built)
+        if cell.syscall_cost_ns is not None:
+            found |= self._compiled({modules.SYSCALL_COST: modules.syscall_cost()}, built)
+        return found
 
     def _modules_of(self, cell: Cell, built: image.Image) -> dict[str, modules.Module]:
         """Return the modules that the cell loads, compiled for the kernel of its image in a machine
@@ -76,6 +86,12 @@ class VmEngine:
         """
         wanted = cell.modules
         modules.require_allowed(wanted, self.allow_modules, self.name)
+        return self._compiled(wanted, built)
+
+    def _compiled(
+        self, wanted: Mapping[str, KernelModule], built: image.Image
+    ) -> dict[str, modules.Module]:
+        """Compile modules for the kernel of an image; none: nothing is needed for that."""
         if not wanted:
             return {}
         with self._lock:
@@ -157,8 +173,9 @@ class VmEngine:
         artefacts.mkdir()
         with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("vm")) as scratch:
             device, console = Path(scratch, "exchange"), Path(scratch, "console")
-            loaded = self._modules_of(cell, saved.image)
-            guest_job.write(cell, device, files=modules.files(loaded))
+            loaded = self._loaded(cell, saved.image)
+            charges = modules.SYSCALL_COST if modules.SYSCALL_COST in loaded else ""
+            guest_job.write(cell, device, files=modules.files(loaded), charges=charges)
             limits = guest_job.limits(cell, idle_s=STALL_S, console_bytes=CONSOLE_LIMIT)
             error = self._restore(saved, Path(scratch), limits, core)
             text = console.read_text(errors="replace") if console.exists() else ""

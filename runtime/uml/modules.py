@@ -28,6 +28,7 @@ from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 from fairc.dsl.core.source import Source, Span
 from fairc.runtime.host import bounds
 from fairc.runtime.host.faults import EngineUnavailable
+from fairc.runtime.vm import recipe
 from fairc.runtime.vm.image import COMPILER, Image
 
 from . import confinement, machine
@@ -43,6 +44,9 @@ LIMITS = bounds.Limits(virtual_s=3600.0, cpu_s=120.0)
 ROOM_BYTES = 16 << 20
 MOST_SAID, MOST_OBJECT = 1 << 20, 8 << 20
 MOST_ERRORS = 20
+SYSCALL_COST = "syscall-cost"
+"""The name of the module that charges for system calls, which no CCA can have."""
+_SYSCALL_COST = Path(recipe.__file__).with_name("syscall_cost.c")
 NO_MODULES = (
     "`fairc image rm`, then `fairc image build` here compiles this kernel together with what its"
     " modules need"
@@ -93,6 +97,15 @@ def target_of(kernel: Kernel) -> Target:
 def target_of_image(built: Image) -> Target:
     """Return the kernel of an image of the engine `vm` as a target."""
     return Target(built.folder / COMPILER, built.compiler, f"{built.digest} {built.compiler}")
+
+
+def syscall_cost() -> KernelModule:
+    """Return the module by which `vm` charges for system calls, of which it is told the cost when
+    it is loaded.
+    """
+    packed = base64.b64encode(zlib.compress(_SYSCALL_COST.read_bytes())).decode()
+    name = SYSCALL_COST.replace("-", "_")
+    return KernelModule(file=_SYSCALL_COST.name, source=packed, registers=name)
 
 
 def versions(target: Target, loaded: Mapping[str, Module]) -> dict[str, str]:
@@ -176,9 +189,9 @@ def _compile(
     """Return the files that a machine leaves that compiles a module. Raises EngineUnavailable."""
     names = {
         "FILE": wanted.file,
-        "MODULE": f"tcp_{name}",
+        "MODULE": f"tcp_{name}".replace("-", "_"),
         "REGISTERS": wanted.registers,
-        "NAME": name,
+        "NAME": name.replace("-", "_"),
     }
     files = {
         "module/source.c": source.encode(),

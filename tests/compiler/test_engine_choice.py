@@ -68,11 +68,9 @@ def test_a_cca_in_bpf_needs_the_emulated_machine() -> None:
 APART = {
     frozenset({"kernel", "bpf"}),
     frozenset({"kernel", "iperf3"}),
-    frozenset({"syscall_cost", "bpf"}),
-    frozenset({"syscall_cost", "iperf3"}),
 }
-"""Pairs of words that no engine runs together: one is of `uml` alone, the other of `vm` alone. What
-uml alone has is its kernel, or compiled for it; `syscall_cost` would mean nothing on vm.
+"""Pairs of words that no engine runs together: only uml boots custom kernels, the others are of vm
+alone.
 """
 
 

@@ -49,7 +49,7 @@ PROCESSING = Parameter(
 SYSCALL_COST = Parameter(
     "syscall_cost",
     A_SYSCALL_COST,
-    "virtual time of each system call, where computing takes none (engine uml)",
+    "virtual time of each system call; where computing takes time, in addition (uml, vm)",
     otherwise="1us for page loads in Chromium, else nothing",
 )
 KERNEL = Parameter(
