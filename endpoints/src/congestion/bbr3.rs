@@ -13,12 +13,11 @@
 
 use super::adapter::{Ack, Acks, Adapter, Algorithm, Congestion, Model, Recovery};
 use super::delivery::Greatest;
-use super::{Entry, Start};
+use super::{kernel_seed, Entry, Start};
 use crate::quic::pacer::Quantum;
 use rand_xoshiro::rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use sampling::{Connection, RateSample};
-use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
 
 mod path;
@@ -33,14 +32,12 @@ pub const ENTRY: Entry = Entry {
     paces: Some(QUANTUM),
     l4s: false,
     build: |_, start, shared| {
-        // The kernel's random numbers: in virtual time they follow from the cell's seed.
-        let seed = RandomState::new().hash_one(0);
-        Adapter::boxed(Bbr3::new(start, seed), start.initial_window, shared)
+        Adapter::boxed(Bbr3::new(start, kernel_seed()), start.initial_window, shared)
     },
 };
 
 /// `SetSendQuantum`: what is sent in 1 ms, at least two packets.
-pub const QUANTUM: Quantum = Quantum { time_s: 0.001, least_packets: 2.0 };
+pub const QUANTUM: Quantum = Quantum { time_s: 0.001, least_packets: 2.0, single_below: 0.0 };
 /// 4 ln 2, as the draft rounds it.
 const STARTUP_PACING_GAIN: f64 = 2.77;
 const DRAIN_PACING_GAIN: f64 = 0.5;
@@ -328,8 +325,11 @@ impl Bbr3 {
         MIN_PIPE_CWND_PACKETS * self.smss
     }
 
-    fn bdp_multiple(&self, bw: f64, gain: f64) -> f64 {
-        self.min_rtt.map_or(self.initial_cwnd, |min_rtt| gain * bw * min_rtt.as_secs_f64())
+    /// Leaves `BBR.bdp`, which is of `BBR.bw`, also where it is asked for a multiple of another rate.
+    fn bdp_multiple(&mut self, bw: f64, gain: f64) -> f64 {
+        let Some(min_rtt) = self.min_rtt else { return self.initial_cwnd };
+        self.bdp = self.bw * min_rtt.as_secs_f64();
+        gain * bw * min_rtt.as_secs_f64()
     }
 
     fn quantization_budget(&self, inflight_cap: f64) -> f64 {
@@ -342,8 +342,9 @@ impl Bbr3 {
         }
     }
 
-    fn inflight(&self, bw: f64, gain: f64) -> f64 {
-        self.quantization_budget(self.bdp_multiple(bw, gain))
+    fn inflight(&mut self, bw: f64, gain: f64) -> f64 {
+        let inflight_cap = self.bdp_multiple(bw, gain);
+        self.quantization_budget(inflight_cap)
     }
 
     fn update_max_inflight(&mut self) {
@@ -374,13 +375,14 @@ impl Bbr3 {
         self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
 
-    fn probe_rtt_cwnd(&self) -> f64 {
+    fn probe_rtt_cwnd(&mut self) -> f64 {
         self.bdp_multiple(self.bw, PROBE_RTT_CWND_GAIN).max(self.min_pipe_cwnd())
     }
 
     fn bound_cwnd_for_probe_rtt(&mut self) {
         if self.state == State::ProbeRtt {
-            self.cwnd = self.cwnd.min(self.probe_rtt_cwnd());
+            let probe_rtt_cwnd = self.probe_rtt_cwnd();
+            self.cwnd = self.cwnd.min(probe_rtt_cwnd);
         }
     }
 

@@ -70,7 +70,7 @@ const EMPTIES_IN: f64 = 5.0;
 const STEADY_ROUNDS: u32 = 3;
 const PACING: f64 = 2.0;
 /// 250 µs, or a packet.
-const QUANTUM: Quantum = Quantum { time_s: 250e-6, least_packets: 1.0 };
+const QUANTUM: Quantum = Quantum { time_s: 250e-6, least_packets: 1.0, single_below: 0.0 };
 
 /// Parameters of Copa.
 #[derive(Debug, Clone, Copy)]

@@ -30,6 +30,7 @@ use parameters::{Parameter, Values};
 use quinn_proto::congestion::{Controller, ControllerFactory};
 use resume::Claim;
 use serde_json::{json, Map, Value};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -65,9 +66,11 @@ pub struct Entry {
     build: fn(&Values, Start, &Shared) -> Box<dyn Controller>,
 }
 
-/// What a controller shares with others.
+/// What surrounds a controller: its sender, its receiver, and other connections.
 #[derive(Debug, Clone, Default)]
 pub struct Shared {
+    /// Who paces its connection.
+    pacing: Pacing,
     /// What the receiver of its connection counts.
     marks: Marks,
     /// The right to what an earlier connection saved, with the other connections of a server.
@@ -85,6 +88,26 @@ pub struct Start {
     pub mtu: u64,
     /// Initial congestion window, bytes.
     pub initial_window: u64,
+}
+
+/// Who paces what a controller lets go: the one thing that it has to know of its sender.
+///
+/// quinn always paces, at 1.25 windows per smoothed RTT, and can be told no rate. The endpoints' own
+/// driver holds packets back before it asks quinn for them, so there a controller has the rate that it
+/// wants, as long as that is below quinn's. Page loads run over quinn's own loop: there the window is
+/// all that a controller has to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Pacing {
+    /// The driver (`quic::driver`), at the controller's rate and in its quanta (`Entry::paces`).
+    Rate,
+    /// quinn alone (page loads): a controller that thinks in rates makes windows of them.
+    #[default]
+    Window,
+}
+
+/// A seed from the kernel's random numbers: in virtual time they follow from the cell's seed.
+fn kernel_seed() -> u64 {
+    RandomState::new().hash_one(0)
 }
 
 /// Returns what makes the controllers of connections: the one called `name`, with `parameters`
@@ -173,14 +196,16 @@ impl Factory {
         self.entry
     }
 
-    /// The same, for one connection: its receiver's counts are `marks`, and its states are written
-    /// down in `states`.
+    /// The same, for one connection: `pacing` says who paces it, its receiver's counts are `marks`, and
+    /// its states are written down in `states`.
     pub fn reading(
         &self,
+        pacing: Pacing,
         marks: &Marks,
         states: Option<States>,
     ) -> Arc<dyn ControllerFactory + Send + Sync> {
-        let shared = Shared { marks: marks.clone(), claim: self.shared.claim.clone(), states };
+        let (marks, claim) = (marks.clone(), self.shared.claim.clone());
+        let shared = Shared { pacing, marks, claim, states };
         Arc::new(Factory { values: self.values.clone(), shared, ..*self })
     }
 }

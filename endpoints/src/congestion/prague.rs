@@ -54,7 +54,7 @@ const GAIN: f64 = 1.0 / 16.0;
 /// Share of the window that remains after a loss.
 const BETA: f64 = 0.5;
 /// 250 µs, or a packet.
-const QUANTUM: Quantum = Quantum { time_s: 250e-6, least_packets: 1.0 };
+const QUANTUM: Quantum = Quantum { time_s: 250e-6, least_packets: 1.0, single_below: 0.0 };
 const SLOW_START_PACING: f64 = 2.0;
 
 /// State of Prague; windows in bytes.

@@ -1,7 +1,8 @@
 //! Pacing at the rate that a congestion controller asks for, where it does: quinn's own pacer derives
 //! its rate from the window.
 //!
-//! draft-ietf-ccwg-bbr-06, "Pacing Rate" and "Send Quantum": a quantum of packets leaves together, each
+//! draft-ietf-ccwg-bbr-06, "Pacing Rate" and "Send Quantum" (its version 1,
+//! draft-cardwell-iccrg-bbr-congestion-control-00, section 4.2.2, has a smaller quantum at low rates): a quantum of packets leaves together, each
 //! moves `next_send_time` by the time that it takes at the rate. How much a quantum is, the controller says.
 
 use std::time::{Duration, Instant};
@@ -17,13 +18,16 @@ pub struct Quantum {
     pub time_s: f64,
     /// But at least so many full packets.
     pub least_packets: f64,
+    /// Below this rate, bytes/s, a single full packet.
+    pub single_below: f64,
 }
 
 impl Quantum {
     /// Bytes that leave together at `rate`, bytes/s, with packets of `smss` bytes: at most 64 KB.
     #[must_use]
     pub fn bytes(self, rate: f64, smss: f64) -> f64 {
-        (rate * self.time_s).min(MOST_QUANTUM_BYTES).max(self.least_packets * smss)
+        let least = if rate < self.single_below { 1.0 } else { self.least_packets };
+        (rate * self.time_s).min(MOST_QUANTUM_BYTES).max(least * smss)
     }
 }
 
@@ -70,12 +74,21 @@ impl Pacer {
 mod tests {
     use super::*;
 
-    const BBR: Quantum = Quantum { time_s: 0.001, least_packets: 2.0 };
+    const BBR: Quantum = Quantum { time_s: 0.001, least_packets: 2.0, single_below: 0.0 };
 
     #[test]
     fn the_quantum_is_a_millisecond_within_its_bounds() {
         for (rate, expected) in [(1e5, 3000.0), (1e7, 10_000.0), (1e9, 65_536.0)] {
             let quantum = BBR.bytes(rate, 1500.0);
+            assert!((quantum - expected).abs() < 1e-6, "{rate}: {quantum}");
+        }
+    }
+
+    #[test]
+    fn a_slow_sender_can_have_quanta_of_one_packet() {
+        let version_1 = Quantum { single_below: 150_000.0, ..BBR };
+        for (rate, expected) in [(149_999.0, 1500.0), (150_000.0, 3000.0), (1e7, 10_000.0)] {
+            let quantum = version_1.bytes(rate, 1500.0);
             assert!((quantum - expected).abs() < 1e-6, "{rate}: {quantum}");
         }
     }

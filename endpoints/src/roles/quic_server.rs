@@ -1,6 +1,7 @@
 //! Role `quic-server`: sends what each QUIC connection requests, and samples its state.
 
 use crate::block::Memory;
+use crate::congestion::Pacing;
 use crate::description;
 use crate::events::{self, Log};
 use crate::failure::Failure;
@@ -252,7 +253,7 @@ impl Server {
         let marks = Marks::default();
         let states = self.trace.as_ref().map(|trace| trace.states(id));
         let transport = transport::server(
-            self.cca.factory.reading(&marks, states),
+            self.cca.factory.reading(Pacing::Rate, &marks, states),
             payload_bytes,
             self.send_buffer_bytes(),
             self.description.rate_bps.is_some(),

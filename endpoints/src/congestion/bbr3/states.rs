@@ -57,7 +57,6 @@ impl Bbr3 {
         if self.state == State::Startup && is_high {
             self.full_bw_now = true;
             self.full_bw_reached = true;
-            self.bdp = self.bdp_multiple(self.bw, 1.0);
             self.inflight_longterm = self.bdp.max(self.inflight_latest);
         }
     }
@@ -96,14 +95,13 @@ impl Bbr3 {
     }
 
     /// The draft compares rounds with a volume: packets are meant.
-    pub(super) fn is_reno_coexistence_probe_time(&mut self) -> bool {
+    pub(super) fn is_reno_coexistence_probe_time(&self) -> bool {
         let reno_rounds = self.target_inflight() / self.smss;
         let rounds = reno_rounds.min(63.0);
         self.rounds_since_probe_up as f64 >= rounds
     }
 
-    pub(super) fn target_inflight(&mut self) -> f64 {
-        self.bdp = self.bdp_multiple(self.bw, 1.0);
+    pub(super) fn target_inflight(&self) -> f64 {
         self.bdp.min(self.cwnd)
     }
 
@@ -179,7 +177,7 @@ impl Bbr3 {
         )
     }
 
-    pub(super) fn is_time_to_cruise(&self) -> bool {
+    pub(super) fn is_time_to_cruise(&mut self) -> bool {
         let inflight = self.c.inflight as f64;
         inflight <= self.inflight_with_headroom() && inflight <= self.inflight(self.max_bw, 1.0)
     }

@@ -23,6 +23,7 @@ fn cruising() -> (Bbr3, Instant) {
     bbr.c.inflight = 100 * MTU;
     bbr.bw_probe_wait = Duration::from_secs(3);
     bbr.state = State::ProbeBwCruise;
+    bbr.update_max_inflight();
     (bbr, now)
 }
 
@@ -373,6 +374,33 @@ fn more_than_two_percent_lost_is_too_much() {
         bbr.rs.lost = lost;
         assert_eq!(bbr.is_inflight_too_high(), high);
     }
+}
+
+#[test]
+fn the_bdp_is_that_of_the_last_multiple_and_of_the_bounded_bandwidth() {
+    let (mut bbr, _) = cruising();
+    let packets = |bdp: f64| (bdp / MTU as f64).round() as u64;
+    assert_eq!(packets(bbr.target_inflight()), 100);
+    bbr.bw = 0.5 * bbr.max_bw;
+    assert_eq!(packets(bbr.target_inflight()), 100, "nobody has asked for a multiple since");
+    assert_eq!(packets(bbr.inflight(bbr.max_bw, 1.0)), 100, "a multiple of another rate");
+    assert_eq!(packets(bbr.target_inflight()), 50);
+    bbr.cwnd = 20.0 * MTU as f64;
+    assert_eq!(packets(bbr.target_inflight()), 20);
+}
+
+#[test]
+fn startup_that_ends_on_loss_takes_the_bdp_that_the_last_ack_left() {
+    let (mut bbr, now) = bbr();
+    bbr.min_rtt = Some(RTT);
+    bbr.bw = 2000.0 * MTU as f64;
+    bbr.update_max_inflight();
+    bbr.bw *= 2.0;
+    bbr.rs = RateSample { tx_in_flight: 100 * MTU, lost: 3 * MTU, ..bbr.rs };
+    (1..=6).for_each(|index| bbr.handle_lost_packet(&packet(2 * index, now), now));
+    bbr.loss_round_start = true;
+    bbr.check_startup_done();
+    assert!(near(bbr.inflight_longterm, 100.0 * MTU as f64), "{}", bbr.inflight_longterm);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::Server;
 use crate::clock::Clock;
+use crate::congestion::Pacing;
 use crate::failure::Failure;
 use crate::quic::datagrams::Datagrams;
 use crate::quic::feedback::Marks;
@@ -102,7 +103,7 @@ impl Server {
             let mut config = quic.config.clone();
             if let Some(cca) = &self.cca {
                 let transport = transport::server(
-                    cca.factory.reading(&Marks::default(), None),
+                    cca.factory.reading(Pacing::Window, &Marks::default(), None),
                     payload_bytes,
                     self.description.buffer_bytes,
                     &quic.packets,
