@@ -67,10 +67,10 @@ _TRANSFERS = ("mean", *_PERCENTILES, "count", "unfinished")
 A_SAMPLE_TIME = Quantities((TIME,), low=Fraction(1, 10_000))
 
 _SHARES_OF_STATE = (
-    *("alpha", "slow_start", "css", "congestion_avoidance", "startup", "drain"),
+    *("alpha", "slow_start", "css", "congestion_avoidance", "startup", "drain", "probe_bw"),
     *("probe_bw_down", "probe_bw_cruise", "probe_bw_refill", "probe_bw_up", "probe_rtt"),
     *("recovery", "default", "competitive"),
-    *("reconnaissance", "unvalidated", "validating", "safe_retreat", "probe_bw"),
+    *("reconnaissance", "unvalidated", "validating", "safe_retreat"),
 )
 _CWND_EVERY = P("every", A_SAMPLE_TIME, "time between samples, at least 100us", "100ms")
 

@@ -64,13 +64,14 @@ class Samples:
 
 STATES = (
     *("slow_start", "css", "congestion_avoidance"),
-    *("startup", "drain", "probe_bw_down", "probe_bw_cruise", "probe_bw_refill", "probe_bw_up"),
+    *("startup", "drain", "probe_bw"),
+    *("probe_bw_down", "probe_bw_cruise", "probe_bw_refill", "probe_bw_up"),
     *("probe_rtt", "recovery"),
     *("default", "competitive"),
     *("reconnaissance", "unvalidated", "validating", "safe_retreat"),
 )
-"""States of the CCAs over QUIC that say theirs: of windows that grow, of BBRv3, of Copa, of
-Careful Resume."""
+"""States of the CCAs over QUIC that say theirs: of windows that grow, of BBR (version 1 has one
+`probe_bw`, version 3 four), of Copa, of Careful Resume."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,8 +239,8 @@ SAMPLES = Table(
 
 MODELS = Table(
     "models",
-    "what the CCA of a connection thinks of the path at one time; of `bbr3`, `copa`, `cubic`,"
-    " `prague` and `reno` over QUIC",
+    "what the CCA of a connection thinks of the path at one time; of `bbr`, `bbr3`, `copa`,"
+    " `cubic`, `prague` and `reno` over QUIC",
     (
         CELL,
         FLOW,

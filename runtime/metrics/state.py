@@ -5,8 +5,8 @@
     state.alpha  = mean over the samples of the estimated share of marks
 
 over the samples after the warm-up in which the CCA says its state, of all connections of the flow:
-every 100 ms, or as often as `every` says. `state.probe_bw` is the sum of BBR's four phases of
-ProbeBW. States that a CCA does not have, or was not seen in, are 0. The bandwidth counts UDP
+every 100 ms, or as often as `every` says. `state.probe_bw` is ProbeBW, for `bbr3` the sum of its
+four phases. States that a CCA does not have, or was not seen in, are 0. The bandwidth counts UDP
 payload. A flow whose CCA says no state has no value; nor has an estimate that its CCA does not
 make.
 
@@ -34,10 +34,7 @@ from .base import Course, Metric, Value, per_flow
 PROBE_BW = "probe_bw"
 MAX_BW = Value("state.max_bw", "bit/s", "median of the bandwidth that the CCA estimates")
 ALPHA = Value("state.alpha", "1", "mean of the share of marks that the CCA estimates")
-SHARES = {
-    state: Value(f"state.{state}", "1", f"part of the time in {state}")
-    for state in (*STATES, PROBE_BW)
-}
+SHARES = {state: Value(f"state.{state}", "1", f"part of the time in {state}") for state in STATES}
 VALUES = (MAX_BW, ALPHA, *SHARES.values())
 
 
@@ -50,12 +47,11 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
     states = [STATES[int(number)] for number in samples.model_state[counted]]
     names = np.array(states, np.str_)
     shares = {state: float(np.mean(names == state)) for state in STATES}
-    probing = float(np.mean(np.char.startswith(names, PROBE_BW)))
+    shares[PROBE_BW] = float(np.mean(np.char.startswith(names, PROBE_BW)))
     return (
         _estimate(MAX_BW, np.median, samples.max_bw_bps[counted], flow),
         _estimate(ALPHA, np.mean, samples.alpha[counted], flow),
         *(SHARES[state].of(share, flow.name) for state, share in shares.items()),
-        SHARES[PROBE_BW].of(probing, flow.name),
     )
 
 

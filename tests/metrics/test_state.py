@@ -50,6 +50,12 @@ def test_states_are_parts_of_the_time_and_the_bandwidth_is_a_median(tmp_path: Pa
     assert of["state.alpha"] == (None, "its CCA estimates none")
 
 
+def test_probe_bw_of_version_1_is_a_state_of_its_own(tmp_path: Path) -> None:
+    of = values(tmp_path, {"state": "startup"}, {"state": "probe_bw"}, {"state": "probe_bw"})
+    assert of["state.probe_bw"][0] == pytest.approx(2 / 3)
+    assert of["state.probe_bw_up"][0] == 0
+
+
 def test_a_window_of_time_leaves_out_the_rest(tmp_path: Path) -> None:
     of = values(
         tmp_path,

@@ -240,6 +240,15 @@ mod tests {
     }
 
     #[test]
+    fn who_paces_decides_whether_bbr_has_a_rate_from_the_first_packet_on() {
+        let bbr = factory("bbr", &Map::new(), 10).unwrap();
+        for (pacing, has_rate) in [(Pacing::Rate, true), (Pacing::Window, false)] {
+            let made = bbr.reading(pacing, &Marks::default(), None).build(Instant::now(), 1400);
+            assert_eq!(made.metrics().pacing_rate.is_some(), has_rate, "{pacing:?}");
+        }
+    }
+
+    #[test]
     fn what_is_unknown_is_answered_with_what_there_is() {
         assert_eq!(
             refused("vegas", &json!({}), 10),
