@@ -48,6 +48,9 @@ pub fn server_config(crypto: QuicServerConfig) -> ServerConfig {
 
 /// Of a server's connection; `limited`: something else than QUIC limits its sending rate.
 ///
+/// Its packets fit the path (routes have the path's MTU), so quinn, which takes several bursts of loss for a
+/// path with a smaller one, is told that none is smaller: without discovery it would never go back.
+///
 /// # Errors
 /// A message, if the idle timeout is too long for QUIC.
 pub fn server(
@@ -66,6 +69,7 @@ pub fn server(
             limited,
             packets: packets.clone(),
         }))
+        .min_mtu(payload_bytes)
         .send_window(send_buffer_bytes.into())
         .max_concurrent_bidi_streams(VarInt::from_u32(1))
         .stream_receive_window(VarInt::from_u32(REQUEST_WINDOW))
