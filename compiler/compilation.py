@@ -52,7 +52,7 @@ class Compilation:
         self._processing_ns: set[int] = set()
         self._seen_all = False
         self._found: dict[tuple[str, str, int], Diagnostic] = {}
-        self._lowering = Lowering(experiment, Report(self._report))
+        self._lowering = Lowering(experiment, Report(self._report), lambda: self.choice.engine)
         self._measured = MetricCoverage(
             experiment.requests.metrics, experiment.measured_at, experiment.unasked
         )

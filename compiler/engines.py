@@ -75,7 +75,7 @@ OWN_KERNEL = Feature(
     "custom kernels",
     "kernel",
     "have a kernel of their own",
-    "boot (only its own)",
+    "boot (only uml and vm do)",
     "with `kernel = standard`",
 )
 _PATCHED = "offer (only the kernels of uml and vm can)"
@@ -153,7 +153,7 @@ MININET = Costs(2.7, 1.0, parallel=False)
 
 PROFILES: dict[str, Profile] = {
     "uml": Profile((BPF, IMAGE, IPERF3), UML),
-    "vm": Profile((IMAGE, OWN_KERNEL), VM),
+    "vm": Profile((IMAGE,), VM),
     "mininet": Profile((BPF, MODULE, IMAGE, SYSCALL_COST, MPTCP, OWN_KERNEL, *RADIO), MININET),
     "docker": Profile(
         (BPF, MODULE, BROWSER, PARAMETERS, SYSCALL_COST, MPTCP, OWN_KERNEL, *RADIO), DOCKER

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
 from fairc.cell.frames import ETHERNET_BYTES, UDP_IP_BYTES, datagram_bytes
+from fairc.cell.model import OwnKernel
 from fairc.cell.seeds import canonical, identity
 from fairc.compiler import plan
 from fairc.compiler.passes.captures import place_captures
@@ -43,9 +44,10 @@ from fairc.compiler.passes.tunnels import tunnels
 from fairc.compiler.passes.unrolling import draws, repeating, unrolled
 from fairc.compiler.passes.wiring import Egress, Wiring
 from fairc.dsl.experiment import Experiment
-from fairc.dsl.model import Configuration, Flow, Multipath, Network, OwnCca, Scenario
+from fairc.dsl.model import Configuration, CustomKernel, Flow, Multipath, Network, OwnCca, Scenario
 from fairc.words.ccas import Setting
 from fairc.words.ccas.module import variant
+from fairc.words.ccas.own_kernels import build_command
 from fairc.words.ccas.resume import settings
 
 from .grid import NOBODY, Blueprint, seed_of_draws, with_rtts
@@ -84,12 +86,14 @@ class RoutedNetwork:
 class Lowering:
     """Lowers configurations; those that differ only in their traffic share the network's part.
 
-    report: receives each diagnostic; the passes continue as far as they can.
+    report: receives each diagnostic; the passes continue as far as they can. engine: returns the
+    experiment's; is called only where a custom kernel is booted.
     """
 
-    def __init__(self, experiment: Experiment, report: Report) -> None:
+    def __init__(self, experiment: Experiment, report: Report, engine: Callable[[], str]) -> None:
         self._experiment = experiment
         self._report = report
+        self._engine = engine
         self._known: dict[Talks, list[tuple[Network, bool, RoutedNetwork]]] = {}
         self._count = 0
         self._variants: list[tuple[tuple[int, int], Network, Network]] = []
@@ -116,6 +120,7 @@ class Lowering:
         metrics = [request.at(bindings) for request in experiment.requests.metrics]
         check_requests(scenario, traffic, metrics, experiment.measured_at, report)
         check_transfers(scenario, traffic, metrics, experiment.measured_at, report)
+        kernel = self._planned(scenario.kernel) if scenario.kernel is not None else None
         if report.failed:
             return None
         shared = plan.Cell(
@@ -142,11 +147,25 @@ class Lowering:
             stop=scenario.stop,
             processing_ns=scenario.processing_ns,
             syscall_cost_ns=scenario.syscall_cost_ns,
-            kernel=scenario.kernel,
+            kernel=kernel,
             saves_metrics=scenario.saves_metrics,
             offload=scenario.offload,
         )
         return Blueprint(experiment, replace(configuration, scenario=scenario), shared, traffic)
+
+    def _planned(self, kernel: CustomKernel) -> OwnKernel | None:
+        """Return the build of a kernel for the engine; None after reporting that there is none."""
+        engine = self._engine()
+        planned = kernel.builds.get(engine)
+        if planned is None:
+            others = " and ".join(kernel.builds)
+            message = (
+                f"the kernel `{kernel.name}` has been built here for {others}, and this experiment"
+                f" runs on {engine}"
+            )
+            remedy = f"{build_command(kernel.name, engine)}, from the same source"
+            self._report.reject("unknown-kernel", message, kernel.span, help=remedy)
+        return planned
 
     def _unrolled(self, scenario: Scenario, seed: int) -> Scenario:
         """Return a scenario with the changes of its links, equal networks as one.

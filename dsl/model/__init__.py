@@ -31,12 +31,13 @@ from .links import (
 from .network import Link, Network, Node, Pep, Tunnel, TunnelEcn
 from .queues import Queue
 from .requests import Input, MetricRequest
-from .scenarios import Configuration, Count, Scenario
+from .scenarios import Configuration, Count, CustomKernel, Scenario
 from .workloads import Distribution, Page, Path, Refusal, Workload
 
 __all__ = [
     "Configuration",
     "Count",
+    "CustomKernel",
     "Direction",
     "Distribution",
     "Event",

@@ -1,4 +1,4 @@
-"""A network on a custom kernel: what its links need of it."""
+"""A custom kernel in a scenario, and what the links of a network need of it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,24 @@ from fairc.dsl.core.problems import Gather, fail
 from fairc.words.ccas.own_kernels import KernelWords
 from fairc.words.queues import QUEUES
 
+RADIO = "radio"
+"""The kernel's discipline of media and of repeated losses."""
+
+
+def custom_kernel(kernel: KernelWords) -> model.CustomKernel:
+    """Return a kernel that a file names as a scenario has it."""
+    assert kernel.span is not None, "it was taken from a file"
+    return model.CustomKernel(kernel.name, kernel.planned, kernel.span)
+
 
 def check_queues(network: model.Network, kernel: KernelWords) -> None:
-    """Refuse queues that the kernel of the hosts lacks. Raises CompileError."""
+    """Refuse queues and media that the kernel of the hosts lacks. Raises CompileError."""
     gather = Gather()
     for link in network.links:
         for way in (link.forward, link.backward):
             needed = [name for part in way.queue.parts for name in QUEUES[part.kind].probes]
+            if way.medium is not None or any(each.repair for each in way.impairments):
+                needed.append(RADIO)
             lacking = [name for name in needed if name not in kernel.qdiscs]
             if lacking:
                 with gather.attempt():

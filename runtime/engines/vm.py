@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from fairc.cell.model import KernelModule
+from fairc.cell.model import KernelModule, OwnKernel
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
 from fairc.runtime.engines.base import endpoints, refuse_images, result
 from fairc.runtime.host import bounds, faults, supervisor
-from fairc.runtime.uml import kernel, modules, source
+from fairc.runtime.uml import kernel, modules, own, source
 from fairc.runtime.vm import exchange, image, qemu, recipe, shipped, snapshot
 from fairc.runtime.vm.foreign import Foreign
 
@@ -50,8 +50,10 @@ class VmEngine:
         self._progress = progress
         self._foreign = foreign
         self._endpoints = Path()
-        self._snapshots: dict[str, snapshot.Snapshot] = {}  # by the name of their variant
-        self._module_versions: dict[str, str] = {}
+        # By the name of their variant and the hash of their custom kernel, if any.
+        self._snapshots: dict[tuple[str, str], snapshot.Snapshot] = {}
+        self._own: dict[str, kernel.Kernel] = {}  # by the hash of the program
+        self._own_versions: dict[str, str] = {}
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._given_up = ""
@@ -66,13 +68,29 @@ class VmEngine:
     def identity_for(self, cell: Cell) -> str:
         """Return the identity of the machine that the cell needs. Raises EngineUnavailable."""
         refuse_images(cell)
-        saved = self._snapshot(guest_job.variant_of(cell, recipe.PLAIN))
+        saved = self._snapshot_for(cell)
         return modules.identity(self._identity(saved), self._loaded(cell, saved.image))
+
+    def _snapshot_for(self, cell: Cell) -> snapshot.Snapshot:
+        """Return the snapshot of the machine that the cell needs. Raises EngineUnavailable."""
+        variant = guest_job.variant_of(cell, recipe.PLAIN)
+        return self._snapshot(variant, self._kernel_of(cell.kernel) if cell.kernel else None)
+
+    def _kernel_of(self, wanted: OwnKernel) -> kernel.Kernel:
+        """Return a custom kernel, verified when it is asked for the first time."""
+        with self._lock:
+            if wanted.sha256 not in self._own:
+                found = own.require(wanted.name, wanted.sha256, source.VM.engine)
+                self._own_versions |= own.versions(wanted.name, found)
+                self._own[wanted.sha256] = found
+            return self._own[wanted.sha256]
 
     def _loaded(self, cell: Cell, built: image.Image) -> dict[str, modules.Module]:
         """Return every module that the cell loads, by name: the user's own, and the one that
         charges for system calls. Raises EngineUnavailable, CompileError.
         """
+        if cell.kernel is not None:
+            own.require_options(self._kernel_of(cell.kernel), cell)
         found = self._modules_of(cell, built)
         if cell.syscall_cost_ns is not None:
             found |= self._compiled({modules.SYSCALL_COST: modules.syscall_cost()}, built)
@@ -96,14 +114,20 @@ class VmEngine:
             return {}
         with self._lock:
             shipped.install(source.recipe_hash(), self._progress)
-            target, compiles = modules.target_of_image(built), kernel.require()
+            target, compiles = self._target(built), kernel.require()
             root = image.require(recipe.UML)
             found = {
                 name: modules.compiled(target, compiles, root, name, module, self._progress)
                 for name, module in wanted.items()
             }
-            self._module_versions |= modules.versions(target, found)
+            self._own_versions |= modules.versions(target, found)
         return found
+
+    def _target(self, built: image.Image) -> modules.Target:
+        """Return the kernel of an image as a target of modules. Raises EngineUnavailable."""
+        if built.custom:
+            return modules.target_of(self._own[built.custom.sha256])
+        return modules.target_of_image(built)
 
     def emitted(self, cell: Cell) -> str:
         """Return the hash of the input of the guest's conductor."""
@@ -115,11 +139,11 @@ class VmEngine:
         found = {
             "qemu": qemu.version(),
             "programs": runner.identity(),
-            **self._module_versions,
+            **self._own_versions,
         }
         for variant in recipe.VARIANTS:
-            if variant.name in self._snapshots:
-                saved, of = self._snapshots[variant.name], recipe.suffix(variant)
+            if saved := self._snapshots.get((variant.name, "")):
+                of = recipe.suffix(variant)
                 found |= {
                     f"kernel{of}": saved.image.kernel,
                     f"image{of}": saved.image.digest,
@@ -137,18 +161,24 @@ class VmEngine:
         self._endpoints = self._foreign.endpoints if self._foreign else endpoints()
         self._snapshot(recipe.PLAIN)
 
-    def _snapshot(self, variant: recipe.Variant) -> snapshot.Snapshot:
-        """Return the snapshot of a variant; take it when it is asked for the first time."""
+    def _snapshot(
+        self, variant: recipe.Variant, custom: kernel.Kernel | None = None
+    ) -> snapshot.Snapshot:
+        """Return the snapshot of a variant under its kernel or a custom one; take it when it is
+        asked for the first time.
+        """
         with self._lock:
-            if variant.name not in self._snapshots:
-                self._snapshots[variant.name] = snapshot.obtain(
-                    image.require(variant),
+            key = variant.name, custom.sha256 if custom else ""
+            if key not in self._snapshots:
+                root = image.require(variant)
+                self._snapshots[key] = snapshot.obtain(
+                    own.with_kernel(root, custom) if custom else root,
                     self._endpoints,
                     self._progress,
                     self.shift,
                     self._foreign,
                 )
-            return self._snapshots[variant.name]
+            return self._snapshots[key]
 
     def _identity(self, saved: snapshot.Snapshot) -> str:
         programs = self._foreign.identity if self._foreign else runner.identity()
@@ -167,7 +197,7 @@ class VmEngine:
             return self._run(cell, workdir, core)
 
     def _run(self, cell: Cell, workdir: Path, core: int) -> RawResult:
-        saved = self._snapshot(guest_job.variant_of(cell, recipe.PLAIN))
+        saved = self._snapshot_for(cell)
         started = time.monotonic()
         artefacts = workdir / "artefacts"
         artefacts.mkdir()

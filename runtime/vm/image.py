@@ -54,6 +54,14 @@ TOOLS = {"mmdebstrap": "mmdebstrap", "genext2fs": "genext2fs"}
 
 
 @dataclass(frozen=True)
+class CustomKernel:
+    """A kernel with everything built in. program: what QEMU boots; sha256: of it."""
+
+    program: Path
+    sha256: str
+
+
+@dataclass(frozen=True)
 class Image:
     """A built image.
 
@@ -61,7 +69,7 @@ class Image:
     `manifest.json`; unless it is bare also `vmlinuz`, `modules/*.ko`, COMPILER. recipe: hash of its
     recipe. digest: SHA-256 over its files but COMPILER, which no cell sees: the disk of a machine
     that compiles modules for this kernel. kernel: its release; of a bare image NO_KERNEL.
-    compiler: SHA-256 of COMPILER; of a bare image empty.
+    compiler: SHA-256 of COMPILER; of a bare image empty. custom: what boots in place of its kernel.
     """
 
     variant: recipe.Variant
@@ -70,6 +78,7 @@ class Image:
     digest: str
     kernel: str
     compiler: str = ""
+    custom: CustomKernel | None = None
 
     @property
     def root(self) -> Path:
@@ -79,7 +88,7 @@ class Image:
     @property
     def vmlinuz(self) -> Path:
         """The kernel."""
-        return self.folder / "vmlinuz"
+        return self.custom.program if self.custom else self.folder / "vmlinuz"
 
     @property
     def busybox(self) -> Path:
@@ -87,10 +96,12 @@ class Image:
         return self.folder / "busybox"
 
     def root_modules(self) -> list[tuple[str, bytes]]:
-        """Return (name, content) of the modules that find the root file system, in order."""
+        """Return (name, content) of the modules that find the root file system, in order: a custom
+        kernel has none.
+        """
         return [
             (name, (self.folder / "modules" / f"{name}.ko").read_bytes())
-            for name in recipe.ROOT_MODULES
+            for name in (() if self.custom else recipe.ROOT_MODULES)
         ]
 
     def verify(self, whole: bool = False) -> None:

@@ -126,7 +126,11 @@ def boot_archive(
     """
     modules = foreign.modules if foreign else None
     files = initramfs.guest_files(image.variant, endpoints, "machine_qemu.py", runner, modules)
-    files["modules"] = ("\n".join(recipe.MODULES) + "\n").encode()
+    if image.custom:
+        files["machine_qemu.py"] = files["machine.py"]
+        files["machine.py"] = (recipe.GUEST / "machine_builtin.py").read_bytes()
+    else:
+        files["modules"] = ("\n".join(recipe.MODULES) + "\n").encode()
     if image.variant is recipe.BROWSER:
         files["warm_browser.py"] = (recipe.GUEST / "warm_browser.py").read_bytes()
     entries = initramfs.guest_entries(
@@ -212,6 +216,8 @@ def _identity(image: Image, archive: bytes, shift: int) -> str:
         ),
         "qemu": qemu.version(),
     }
+    if image.custom:
+        parts["custom kernel"] = image.custom.sha256
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

@@ -55,7 +55,7 @@ SYSCALL_COST = Parameter(
 KERNEL = Parameter(
     "kernel",
     AnyKernel(),
-    "kernel of the hosts: one that `fairc image build --name NAME` has built (engine uml)",
+    "kernel of the hosts: one that `fairc image build --name NAME` has built (uml, vm)",
     otherwise="the engine's",
 )
 

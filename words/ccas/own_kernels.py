@@ -1,7 +1,9 @@
 """Custom kernels, as their builds describe them: `hosts { kernel = NAME }`.
 
 `fairc image build --name NAME` asks the kernel that it has built for its CCAs, their parameters
-and its queueing disciplines, and writes them into the kernel's manifest.
+and its queueing disciplines, and writes them into the kernel's manifest. A name has up to one
+build for each engine that boots such kernels; which of them a cell boots follows from the engine
+of its experiment.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -28,7 +30,9 @@ from .module import MODULE
 
 STANDARD = "standard"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
-BUILD = "fairc image build --name {name} [--kernel SOURCE] [--patch FILE] [--config FILE]"
+BUILD = "fairc image build{engine} --name {name} [--kernel SOURCE] [--patch FILE] [--config FILE]"
+FOLDERS = {"uml": "own", "vm": "own-vm"}
+"""The engines that boot custom kernels, the usual one first, and where these are."""
 INTEGER = (-(2**31), 2**32 - 1)
 
 _CCA = re.compile(r"[a-z][a-z0-9_]{0,14}")
@@ -38,23 +42,53 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
-class KernelWords:
-    """What a custom kernel knows.
+class Build:
+    """A custom kernel for one engine.
 
     sha256: of its program. qdiscs: its queueing disciplines. parameters: CCA -> parameter -> its
     default: of those that can be set.
     """
 
-    name: str
     sha256: str
     version: str
     qdiscs: frozenset[str]
     parameters: Mapping[str, Mapping[str, int | bool]]
 
+
+@dataclass(frozen=True)
+class KernelWords:
+    """What a custom kernel knows.
+
+    builds: by the engine; at least one. span: where a file names it.
+    """
+
+    name: str
+    builds: Mapping[str, Build]
+    span: Span | None = field(default=None, compare=False)
+
     @property
-    def planned(self) -> OwnKernel:
-        """The kernel in a plan."""
-        return OwnKernel(self.name, self.sha256)
+    def planned(self) -> Mapping[str, OwnKernel]:
+        """What a plan has of it, by the engine."""
+        return {engine: OwnKernel(self.name, b.sha256) for engine, b in self.builds.items()}
+
+    @cached_property
+    def qdiscs(self) -> frozenset[str]:
+        """The queueing disciplines that every build has."""
+        return frozenset.intersection(*(build.qdiscs for build in self.builds.values()))
+
+    @cached_property
+    def parameters(self) -> Mapping[str, Mapping[str, int | bool]]:
+        """CCA -> parameter -> its default: of those that every build has."""
+        first, *others = (build.parameters for build in self.builds.values())
+        return {
+            cca: {
+                name: initial
+                for name, initial in parameters.items()
+                if all(type(other[cca].get(name)) is type(initial) for other in others)
+            }
+            for cca, parameters in first.items()
+            if all(cca in other for other in others)
+        }
 
     @cached_property
     def ccas(self) -> Registry[Cca]:
@@ -77,27 +111,38 @@ class KernelWords:
         )
 
 
-def folder() -> Path:
-    """Return where the custom kernels are, each in a folder of its name."""
-    return cache_directory() / "kernels" / "own"
+def folder(engine: str) -> Path:
+    """Return where the custom kernels of an engine are, each in a folder of its name."""
+    return cache_directory() / "kernels" / FOLDERS[engine]
+
+
+def build_command(name: str, engine: str = next(iter(FOLDERS))) -> str:
+    """Return the command that builds a kernel for an engine."""
+    usual = next(iter(FOLDERS))
+    return BUILD.format(name=name, engine="" if engine == usual else f" --engine {engine}")
 
 
 def find(name: str) -> KernelWords | None:
     """Return a kernel that has been built here; None: there is none, or a damaged one."""
+    builds = {engine: build for engine in FOLDERS if (build := find_build(name, engine))}
+    return KernelWords(name, builds) if builds else None
+
+
+def find_build(name: str, engine: str) -> Build | None:
+    """Return what has been built here for an engine; None: nothing, or something damaged."""
     if not NAME.fullmatch(name):
         return None
     try:
-        document = json.loads((folder() / name / "manifest.json").read_bytes())
-        return _checked(name, document)
+        return _checked(json.loads((folder(engine) / name / "manifest.json").read_bytes()))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
 def built() -> Iterator[KernelWords]:
     """Yield the kernels that have been built here, by name."""
-    place = folder()
-    for path in sorted(place.iterdir()) if place.is_dir() else ():
-        if (kernel := find(path.name)) is not None:
+    places = (folder(engine) for engine in FOLDERS)
+    for name in sorted({path.name for at in places if at.is_dir() for path in at.iterdir()}):
+        if (kernel := find(name)) is not None:
             yield kernel
 
 
@@ -106,7 +151,7 @@ def with_cca(name: str) -> list[str]:
     return [kernel.name for kernel in built() if name in kernel.parameters]
 
 
-def _checked(name: str, document: dict[str, object]) -> KernelWords:
+def _checked(document: dict[str, object]) -> Build:
     sha256, version = document["sha256"], document["kernel"]
     qdiscs, ccas = document["qdiscs"], document["ccas"]
     if not (isinstance(sha256, str) and _SHA256.fullmatch(sha256) and isinstance(version, str)):
@@ -121,7 +166,7 @@ def _checked(name: str, document: dict[str, object]) -> KernelWords:
             raise ValueError("a CCA without a name")
         if not all(isinstance(value, int) for value in parameters.values()):
             raise TypeError("a parameter that is no number")
-    return KernelWords(name, sha256, version, frozenset(qdiscs), ccas)
+    return Build(sha256, version, frozenset(qdiscs), ccas)
 
 
 @dataclass(frozen=True)
@@ -146,8 +191,8 @@ class AnyKernel:
                 value.span,
                 note=f"did you mean `{near}`?" if near else "",
                 notes=("`fairc image info` lists those that have been",),
-                help=BUILD.format(name=value.name)
+                help=build_command(value.name)
                 if NAME.fullmatch(value.name)
                 else "names of kernels are words in lower case: `l4s`",
             )
-        return found
+        return replace(found, span=value.span)
