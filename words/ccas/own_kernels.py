@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 
 from fairc.cell.model import OwnKernel
@@ -71,12 +70,12 @@ class KernelWords:
         """What a plan has of it, by the engine."""
         return {engine: OwnKernel(self.name, b.sha256) for engine, b in self.builds.items()}
 
-    @cached_property
+    @property
     def qdiscs(self) -> frozenset[str]:
         """The queueing disciplines that every build has."""
         return frozenset.intersection(*(build.qdiscs for build in self.builds.values()))
 
-    @cached_property
+    @property
     def parameters(self) -> Mapping[str, Mapping[str, int | bool]]:
         """CCA -> parameter -> its default: of those that every build has."""
         first, *others = (build.parameters for build in self.builds.values())
