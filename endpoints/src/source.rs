@@ -17,7 +17,7 @@ pub struct Source {
 
 /// When what a server sends may be sent.
 #[derive(Debug)]
-pub enum Pattern {
+enum Pattern {
     /// Everything at once.
     AtOnce,
     /// A burst, then chunks at regular times.
@@ -36,7 +36,13 @@ impl Source {
         wanted: Option<u64>,
         header_bytes: u32,
     ) -> Self {
-        let pattern = workload.pattern(connection, header_bytes);
+        let pattern = match workload {
+            Workload::Video(video) => Pattern::Chunks(Chunks::new(video)),
+            Workload::OnOff(onoff) => {
+                Pattern::Packets(Box::new(Packets::new(onoff, connection, header_bytes)))
+            }
+            _ => Pattern::AtOnce,
+        };
         Source { wanted: wanted.unwrap_or(u64::MAX), pattern }
     }
 
@@ -79,7 +85,7 @@ impl Source {
 /// one (the first: the burst). So a server that is held up by a full send buffer does not make up for
 /// it later: what arrives faster after a congested time is at most what the send buffer held.
 #[derive(Debug)]
-pub struct Chunks {
+struct Chunks {
     released: u64,
     released_ns: i64,
     /// When the next chunk follows; None while what was released has not been taken.
@@ -91,9 +97,7 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// Of a video.
-    #[must_use]
-    pub fn new(video: &Video) -> Self {
+    fn new(video: &Video) -> Self {
         Chunks {
             released: video.bytes_of(video.burst_ns),
             released_ns: 0,
@@ -123,16 +127,14 @@ impl Chunks {
 /// transport has not taken those before it is not sent: what a congested network holds up is the send
 /// buffer, and the pauses stay pauses.
 #[derive(Debug)]
-pub struct Packets {
+struct Packets {
     times: PacketTimes,
     payload_bytes: u64,
     released: u64,
 }
 
 impl Packets {
-    /// Of connection `connection`; `header_bytes`: what the transport adds to each, down to IP.
-    #[must_use]
-    pub fn new(onoff: &OnOff, connection: u32, header_bytes: u32) -> Self {
+    fn new(onoff: &OnOff, connection: u32, header_bytes: u32) -> Self {
         Packets {
             times: PacketTimes::on_off(onoff, connection),
             payload_bytes: onoff.packet_bytes.saturating_sub(header_bytes).max(1).into(),

@@ -1,11 +1,10 @@
 //! What a connection moves, as both ends are told: `{"kind": .., ..}`. No transport in it.
 //!
-//! `source` has the patterns in which a server may send it, `player` what a video's player does with it.
+//! `source` says what a server may send of it by when, `player` what a video's player does with it.
 
 use crate::arrivals::{Requests, MAX_BYTES};
 use crate::json::{described, whole, within, Description};
 use crate::random::{lasting, Distribution, Draws};
-use crate::source::{Chunks, Packets, Pattern};
 use serde::Deserialize;
 
 /// With a shorter period the machine would do little but sample, ns.
@@ -113,22 +112,6 @@ impl Workload {
             Workload::Video(video) => Some(video.total_bytes()),
             Workload::Bulk {} | Workload::Requests(_) | Workload::OnOff(_) | Workload::Ping(_) => {
                 None
-            }
-        }
-    }
-
-    /// When connection `connection` of it may be sent. `header_bytes`: what the transport adds to a
-    /// packet, down to IP.
-    #[must_use]
-    pub fn pattern(&self, connection: u32, header_bytes: u32) -> Pattern {
-        match self {
-            Workload::File { .. }
-            | Workload::Bulk {}
-            | Workload::Requests(_)
-            | Workload::Ping(_) => Pattern::AtOnce,
-            Workload::Video(video) => Pattern::Chunks(Chunks::new(video)),
-            Workload::OnOff(onoff) => {
-                Pattern::Packets(Box::new(Packets::new(onoff, connection, header_bytes)))
             }
         }
     }

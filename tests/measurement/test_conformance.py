@@ -93,7 +93,8 @@ def test_every_function_of_bbr3_is_in_its_table() -> None:
     for path in files:
         if path.stem in ("tests", "flows", "peer", "reference"):
             continue
-        for name in re.findall(r"^ +(?:pub )?fn (\w+)", path.read_text("utf-8"), re.MULTILINE):
+        program = path.read_text("utf-8").split("#[cfg(test)]")[0]
+        for name in re.findall(r"^ +(?:pub )?fn (\w+)", program, re.MULTILINE):
             if name not in OURS and name.replace("_", "") not in listed:
                 missing.add(name)
     assert not missing

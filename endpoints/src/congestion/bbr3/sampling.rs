@@ -201,3 +201,67 @@ impl Connection {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn a_rate_sample_is_what_was_delivered_over_the_longer_interval() {
+        let now = Instant::now();
+        let mut c = Connection::new(now);
+        (0..10).for_each(|step| c.on_packet_sent(now + step * MS, 1000));
+        // All are acknowledged at once: the time of sending, not of the ACK, tells the rate.
+        (0..10).for_each(|step| c.update_rate_sample(now + 50 * MS, now + step * MS));
+        let rs = c.generate_rate_sample(10_000, Some(41 * MS), 41 * MS).unwrap();
+        assert!((rs.delivery_rate - 10_000.0 / 0.05).abs() < 1.0, "{}", rs.delivery_rate);
+        assert_eq!(
+            (rs.delivered, rs.prior_delivered, rs.tx_in_flight, rs.lost),
+            (10_000, 0, 10_000, 0)
+        );
+        assert!(c.generate_rate_sample(0, None, 41 * MS).is_none());
+        c.on_packet_sent(now + 60 * MS, 1000);
+        c.update_rate_sample(now + 80 * MS, now + 60 * MS);
+        let rs = c.generate_rate_sample(1000, Some(20 * MS), 41 * MS).unwrap();
+        assert!(rs.delivery_rate.abs() < 1e-6, "an interval shorter than the smallest RTT");
+    }
+
+    #[test]
+    fn samples_are_application_limited_until_the_bubble_is_gone() {
+        let now = Instant::now();
+        let mut c = Connection::new(now);
+        c.on_packet_sent(now, 1000);
+        c.mark_connection_app_limited();
+        c.on_packet_sent(now + MS, 1000);
+        c.update_rate_sample(now + 50 * MS, now);
+        assert!(!c.generate_rate_sample(1000, None, MS).unwrap().is_app_limited);
+        c.update_rate_sample(now + 51 * MS, now + MS);
+        assert!(c.generate_rate_sample(1000, None, MS).unwrap().is_app_limited);
+        assert_eq!(c.app_limited, 0);
+    }
+
+    #[test]
+    fn lost_packets_are_found_by_the_newest_and_their_bytes() {
+        let now = Instant::now();
+        let mut c = Connection::new(now);
+        (0..6).for_each(|step| c.on_packet_sent(now + step / 2 * MS, 1000));
+        c.update_rate_sample(now + 50 * MS, now);
+        c.update_rate_sample(now + 50 * MS, now + 2 * MS);
+        let lost: Vec<u64> = c.take_lost(now + MS, 3000).iter().map(|packet| packet.id).collect();
+        assert_eq!(lost, [2, 3, 4]);
+        assert!(c.take_lost(now + MS, 1000).is_empty(), "a packet is lost once");
+    }
+
+    #[test]
+    fn a_handshake_that_nobody_acknowledged_is_not_lost() {
+        let now = Instant::now();
+        let mut c = Connection::new(now);
+        c.on_packet_sent(now, 1200);
+        (1..4).for_each(|step| c.on_packet_sent(now + step * MS, 1000));
+        let lost: Vec<u64> =
+            c.take_lost(now + 2 * MS, 2000).iter().map(|packet| packet.id).collect();
+        assert_eq!(lost, [2, 3]);
+    }
+}
