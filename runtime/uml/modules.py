@@ -100,9 +100,7 @@ def target_of_image(built: Image) -> Target:
 
 
 def syscall_cost() -> KernelModule:
-    """Return the module by which `vm` charges for system calls, of which it is told the cost when
-    it is loaded.
-    """
+    """Return the module with which `vm` charges for system calls; the cost is its parameter."""
     packed = base64.b64encode(zlib.compress(_SYSCALL_COST.read_bytes())).decode()
     name = SYSCALL_COST.replace("-", "_")
     return KernelModule(file=_SYSCALL_COST.name, source=packed, registers=name)

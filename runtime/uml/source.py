@@ -74,8 +74,8 @@ def recipe_hash() -> str:
 class Platform:
     """What custom kernels of an engine are compiled for.
 
-    fragments: of the configuration; a later one decides. scripts: what builds. packages: of Debian,
-    beside the compiler's. oldest: the version from which on this can be; empty: any.
+    fragments: of the configuration; a later one decides. scripts: what builds. packages: Debian's,
+    in addition to the compiler's. oldest: the first version supported; empty: any.
     """
 
     engine: str

@@ -1,5 +1,5 @@
-"""BBR, version 1, over QUIC in a whole cell: it is paced at its gain times the bandwidth, and the queue
-that a probe built is gone after it.
+"""BBR, version 1, over QUIC in a whole cell: it is paced at its gain times the bandwidth, and the
+queue that a probe built is gone after it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def test_its_rate_is_a_percent_below_gain_times_bandwidth(samples: Samples) -> N
     gains = samples.pacing_bps[probing] / samples.max_bw_bps[probing]
     off = np.min(np.abs(gains[:, None] - 0.99 * np.array(GAINS)), axis=1)
     assert off.max() < 1e-3
-    # Six of eight phases, each of a round trip: 75 %, less the time in which a probe fills the pipe.
+    # Six of eight phases, each of a round trip: 75 %, less the time in which a probe fills the
+    # pipe.
     assert 0.5 < np.mean(np.abs(gains - 0.99) < 1e-3) < 0.9
 
 

@@ -114,6 +114,18 @@ def test_no_engine_in_real_time_boots_it(l4s: Path) -> None:
             engine_choice.given(engine, asked)
 
 
+@pytest.mark.parametrize(
+    "medium", ["release = batch(every: 10ms)", "repair = arq(tries: 3, delay: 8ms)"]
+)
+def test_media_need_the_discipline_of_radio_links(l4s: Path, medium: str) -> None:
+    block = f"fifo(10pkt), loss: 1%) with {{ link left -> right {{ {medium} }} }}"
+    text = SPEC.format(cca="reno", kernel="l4s", queue="fifo(10pkt)")
+    experiment, found = load(Source("x.fexp", text.replace("fifo(10pkt))", block)))
+    assert experiment is None
+    (wrong,) = found.errors
+    assert wrong.code == "unknown-queue" and "radio" in wrong.message
+
+
 def test_the_engine_decides_which_build_is_meant(l4s: Path) -> None:
     found = refused("reno", engine="vm")
     assert found.code == "unknown-kernel"

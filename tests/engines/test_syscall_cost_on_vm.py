@@ -74,7 +74,6 @@ def test_each_call_takes_so_much_more(
         )
         assert raw.error == "", raw.console
         took_ns[cost_ns] = json.loads((raw.artefacts / "took.json").read_text()) / CALLS
-    print(took_ns)
     assert took_ns[8000] - took_ns[1000] == pytest.approx(7000, rel=0.01)
     assert took_ns[100_000] - took_ns[1000] == pytest.approx(99_000, rel=0.01)
     assert 1000 <= took_ns[1000] - took_ns[None] < 1500

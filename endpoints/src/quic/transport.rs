@@ -48,8 +48,8 @@ pub fn server_config(crypto: QuicServerConfig) -> ServerConfig {
 
 /// Of a server's connection; `limited`: something else than QUIC limits its sending rate.
 ///
-/// Its packets fit the path (routes have the path's MTU), so quinn, which takes several bursts of loss for a
-/// path with a smaller one, is told that none is smaller: without discovery it would never go back.
+/// Routes have the path's MTU, so its packets fit. quinn is told so (`min_mtu`), because it takes several bursts
+/// of loss for a smaller MTU, and without discovery never returns to the larger one.
 ///
 /// # Errors
 /// A message, if the idle timeout is too long for QUIC.

@@ -1,6 +1,6 @@
 """The guest's side of the emulated machine under a custom kernel, which has everything built in."""
 
-from machine_qemu import end, ready  # beside it
+from machine_qemu import end, ready
 
 __all__ = ["end", "prepare", "ready"]
 
