@@ -7,6 +7,7 @@ from pathlib import Path, PurePath
 from fairc.compiler.plan import Plan
 from fairc.runtime.claims.wording import lines
 from fairc.runtime.repetitions import reading
+from fairc.runtime.repetitions.remarks import remarks, shown
 from fairc.runtime.report import build
 from fairc.runtime.run import phase
 from fairc.runtime.run.answer import decide_claims
@@ -60,6 +61,8 @@ def conclude(
         tell(line)
     console.outcome("")
     tell(counts.text)
+    for line in shown(remarks(measured.outcomes)):
+        tell(line)
     if checked is not None:
         for line in phase_lines(phase.findings(store.path)):
             tell(line)

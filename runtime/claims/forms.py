@@ -12,6 +12,7 @@ from typing import Any
 from fairc.compiler.plan import Plan
 from fairc.runtime.formatting import escape_markdown
 from fairc.runtime.repetitions.reading import Measurements
+from fairc.runtime.repetitions.remarks import Remark, remarks, shown
 from fairc.runtime.store.verdicts import Counts
 
 from .deciding import ClaimVerdict, Decision, Verdict
@@ -24,12 +25,14 @@ NONE = "\N{EN DASH}"
 class Validity:
     """The numbers of cells by verdict.
 
-    missing: cells of the plan without a result. reasons: of cells not valid.
+    missing: cells of the plan without a result. reasons: of each cell that is not valid, with its
+    verdict. remarks: the same, those alike as one.
     """
 
     counts: Counts
     missing: int
     reasons: tuple[tuple[str, str, str], ...]
+    remarks: tuple[Remark, ...]
 
     @property
     def summary(self) -> str:
@@ -47,7 +50,7 @@ def validity(measured: Measurements, missing: int) -> Validity:
         counts.add(outcome)
         if outcome.verdict_word != "valid":
             reasons.append((outcome.cell, outcome.verdict_word, "; ".join(outcome.reasons)))
-    return Validity(counts, missing, tuple(reasons))
+    return Validity(counts, missing, tuple(reasons), tuple(remarks(measured.outcomes)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +78,7 @@ def as_text(answer: Answer) -> Iterator[str]:
         yield f"the experiment `{answer.plan.experiment}` makes no claim"
     yield from lines(answer.decision)
     yield answer.validity.summary
-    for cell, word, why in answer.validity.reasons[:8]:
-        yield f"  {word}: {cell}{f': {why}' if why else ''}"
-    if len(answer.validity.reasons) > 8:
-        yield f"  ... and {len(answer.validity.reasons) - 8} more: --format json"
+    yield from shown(answer.validity.remarks)
 
 
 def as_json(answer: Answer) -> Iterator[str]:
@@ -154,7 +154,7 @@ def as_junit(answer: Answer) -> Iterator[str]:
     case = ET.SubElement(cells, "testcase", classname="validity", name="every cell is valid")
     if not found.counts.all_well:
         failure = ET.SubElement(case, "failure", message=found.summary)
-        failure.text = _xml("\n".join(f"{w}: {c}: {why}" for c, w, why in found.reasons[:100]))
+        failure.text = _xml("\n".join(remark.line for remark in found.remarks))
     for suite in (claims, cells):
         for word, tag in (("failures", "failure"), ("skipped", "skipped")):
             suite.set(word, str(sum(child.tag == tag for case in suite for child in case)))

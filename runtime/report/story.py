@@ -11,6 +11,7 @@ from fairc.compiler.plan import Cell, Flow, Interface, Iperf3Workload, LoadWorkl
 from fairc.dsl.model.names import label_of
 from fairc.runtime.engines import ENGINES
 from fairc.runtime.formatting import count, counted, listed, one_line, quantity
+from fairc.runtime.repetitions.remarks import remarks
 
 from .run import Run
 from .sheet import Sheet, section_table
@@ -260,21 +261,21 @@ def verdicts(run: Run) -> Sheet:
 
 
 def reasons(run: Run) -> Sheet:
-    """Return the reasons of verdicts, with the cells that each concerns."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for configuration in run.configurations:
-        for outcome in configuration.outcomes:
-            word = outcome.verdict_word
-            if word == "valid":
-                continue
-            where = f"repetition {outcome.repetition}"
-            if configuration.bindings:
-                where = f"{configuration.label}, {where}"
-            for reason in outcome.reasons or ("no reason was recorded",):
-                found.setdefault((word, reason), []).append(f"{where} ({outcome.cell})")
-    order = list(VERDICTS)
-    ordered = sorted(found.items(), key=lambda item: (-order.index(item[0][0]), item[0][1]))
-    rows = [(v, r, count(len(cells)), "; ".join(cells)) for (v, r), cells in ordered]
+    """Return the reasons of verdicts, those alike as one, with the cells that each concerns."""
+    labels = {
+        outcome.cell: configuration.label if configuration.bindings else ""
+        for configuration in run.configurations
+        for outcome in configuration.outcomes
+    }
+    outcomes = (outcome for each in run.configurations for outcome in each.outcomes)
+    rows = []
+    for remark in remarks(outcomes):
+        cells = "; ".join(
+            ", ".join(filter(None, (labels[each.cell], f"repetition {each.repetition}")))
+            + f" ({each.cell})"
+            for each in remark.outcomes
+        )
+        rows.append((remark.word, remark.reason, count(len(remark.outcomes)), cells))
     head = (("verdict", False), ("reason", False), ("number", True), ("cells", False))
     return section_table("reasons", "Reasons of verdicts", head, rows)
 
