@@ -33,7 +33,7 @@ from .inheritance import bases, whole
 from .results.amounts import Sweep
 from .results.claim_forms import statistical
 from .results.claims import check_claims
-from .results.facts import Facts, condition
+from .results.facts import Facts, condition, of_a_part
 from .results.figures import FigureChecker
 from .results.formulas import Formulas
 from .results.goals import check_precision
@@ -250,19 +250,22 @@ class Checker:
             groups=[*names.groups],
             loads=loads,
             present=builder.present,
+            narrowed=self._overrides.narrows,
         )
-        figures = self._figures(FigureChecker(facts))
+        figures = self._figures(facts)
         seed = self._count(block, keys.SEED, static)
         self._try(draw_sample, block, grid, seed)
         if not self.diagnostics.errors:
             nodes: list[syntax.Node] = [s.value for s in block.settings.values()]
             nodes += [*flows, *declared.values(), *excludes, *self._topologies.values()]
             nodes += [n for kind in NAMING for n in self._of(kind)]
-            here = [s for name, s in declared.items() if name not in self._mentioned]
+            elsewhere = self._mentioned | self._overrides.words
+            here = [s for name, s in declared.items() if name not in elsewhere]
             reports = [n for kind in READING for n in self._of(kind)]
             self._warn_all(unused(bindings, nodes, reports, flows, users, here, lets))
         if not self.diagnostics.errors and grid.upper_bound() <= COUNT_LIMIT:
-            self._warn_all(self._try(lambda: list(excluded(grid, excludes))) or ())
+            found = self._try(lambda: list(excluded(grid, excludes))) or ()
+            self._warn_all(() if self._overrides.narrows else found)
         title = self._text(block, keys.TITLE, static)
         citation = self._text(block, keys.SOURCE, static)
         deviates = self._try(block.given, keys.DEVIATES, static) or ()
@@ -429,7 +432,7 @@ class Checker:
 
     def _conditions(self, grid: Grid, excludes: Sequence[syntax.Exclude]) -> set[str]:
         """Check every `exclude`; return the words that a condition may compare with."""
-        symbols: set[str] = set(RESERVED)
+        symbols: set[str] = {*RESERVED, *self._overrides.words}
         for bound in grid.varied():
             for value in bound.values():
                 symbols.update(symbols_in(value))
@@ -468,9 +471,13 @@ class Checker:
             return ()
         return self._try(build_measures, setting.value, namer)
 
-    def _figures(self, checker: FigureChecker) -> tuple[FigureRequest, ...]:
+    def _figures(self, facts: Facts) -> tuple[FigureRequest, ...]:
+        checker = FigureChecker(facts)
         calls = [figure for report in self._of(syntax.Report) for figure in report.figures]
-        return tuple(sheet for call in calls for sheet in self._try(checker.build, call) or ())
+        found = (
+            self._try(of_a_part, facts, self.diagnostics, checker.build, call) for call in calls
+        )
+        return tuple(sheet for sheets in found for sheet in sheets or ())
 
     # helpers
 

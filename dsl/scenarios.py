@@ -493,6 +493,15 @@ class Builder:
                 labels=(Label(end.span, f"the cell ends after {end.canonical}"),),
                 help="make the warm-up shorter or the cell longer",
             )
+        if duration and deadline and deadline.number < duration.number:
+            fail(
+                "short-deadline",
+                "the deadline ends the cell before its duration does",
+                deadline.span,
+                note=f"this is {deadline.canonical}",
+                labels=(Label(duration.span, f"the cell lasts {duration.canonical}"),),
+                help="leave one of the two out",
+            )
         return (
             duration.ns if duration else None,
             warmup.ns if warmup else 0,

@@ -9,10 +9,11 @@ from fairc.dsl.blocks import Block
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import suggest
 from fairc.dsl.core.source import Source, Span
+from fairc.dsl.expressions.names import mentioned
 from fairc.dsl.model.requests import Setting
 from fairc.dsl.text import syntax
 from fairc.dsl.text.parser import parse_expression
-from fairc.words.blocks.experiment import EXPERIMENT
+from fairc.words.blocks.experiment import EXPERIMENT, SAMPLE
 
 
 class Overrides:
@@ -22,6 +23,7 @@ class Overrides:
         gather = Gather()
         self._values: dict[str, tuple[syntax.Word, syntax.Expr]] = {}
         self._instead: dict[str, str] = {}
+        self._sweeps: list[syntax.Expr] = []
         for name, text in settings.items():
             source = Source("--set", f"{name}={text}")
             with gather.attempt():
@@ -39,6 +41,16 @@ class Overrides:
     def texts(self) -> frozenset[str]:
         """What is set, as it was written."""
         return frozenset(word.span.source.text for word, _ in self._values.values())
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of the sweeps that have been replaced: the file may compare with them."""
+        return frozenset(word for sweep in self._sweeps for word in mentioned(sweep))
+
+    @property
+    def narrows(self) -> bool:
+        """Whether configurations of the file may be left out."""
+        return bool(self._sweeps) or SAMPLE.name in self._instead
 
     @property
     def applied(self) -> tuple[Setting, ...]:
@@ -89,6 +101,7 @@ class Overrides:
                     help="use `--where` to run some of its values only",
                 )
             self._instead[name] = binding.value.span.text
+            self._sweeps.append(binding.value)
             bindings[i] = replace(binding, value=value)
             return
         if name in lets:

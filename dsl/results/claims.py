@@ -20,7 +20,7 @@ from .claim_forms import expanded, is_statistic
 from .claim_readings import Reading, check_where, read
 from .claim_trends import Trends, trend_of
 from .claim_units import PAIR_LIMIT, ClaimUnits, Comparisons, written
-from .facts import Facts
+from .facts import Facts, of_a_part
 
 LEVEL = 0.05
 """The error probability of all claims together."""
@@ -60,7 +60,7 @@ def check_claims(
     checker = ClaimChecker(facts, common)
     for node in nodes:
         try:
-            checker.add(expanded(node, facts.lets))
+            of_a_part(facts, diagnostics, checker.add, expanded(node, facts.lets))
         except CompileError as error:
             for diagnostic in error.diagnostics:
                 diagnostics.add(diagnostic)

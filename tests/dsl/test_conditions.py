@@ -7,7 +7,11 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from fairc.dsl import CompileError, Source, condition, load
+from fairc.dsl.core.diagnostics import Severity
+from fairc.dsl.experiment import Experiment
 from fairc.dsl.model import Configuration
+
+from .conftest import text_of
 
 Build = Callable[..., list[Configuration]]
 
@@ -98,3 +102,35 @@ experiment e {
     assert experiment is None
     assert [(d.code, d.span.text) for d in found if d.span] == [(code, place)]
     assert {d.span.source.name for d in found if d.span} == {"--set"}
+
+
+NARROWED = (
+    "sweep { kind = [fifo, fq_codel, cake]  depth = [5ms, 10ms] }",
+    "topology = bottleneck(rate: 1Mbit/s, rtt: 50ms, queue: kind(max(depth, 30ms)))",
+    "exclude kind == cake and depth == 5ms",
+    "repeat = 9",
+    'claim "cake" { where = kind == cake  holds = median(goodput) > 1bit/s }',
+    'claim "fifo" { where = kind == fifo  holds = median(goodput) > 1bit/s }',
+)
+
+
+def test_a_part_of_a_sweep_leaves_its_claims_out_with_a_warning(
+    experiment: Callable[..., Experiment],
+) -> None:
+    """The file may compare with values that `--set` has left out, and says what goes with them."""
+    whole = experiment(*NARROWED)
+    assert [claim.text for claim in whole.claims] == ["cake", "fifo"] and not whole.diagnostics
+    part = experiment(*NARROWED, settings={"kind": "[fifo]"})
+    assert [claim.text for claim in part.claims] == ["fifo"]
+    (warning,) = part.diagnostics
+    assert warning.code == "empty-claim" and warning.severity is Severity.WARNING
+    assert any("`--set`" in note for note in warning.notes)
+    drawn = experiment(*NARROWED, settings={"sample": "1", "seed": "2"})
+    assert len(drawn.claims) + len(list(drawn.diagnostics)) == 2
+
+
+def test_a_mistyped_value_is_an_error_in_a_part_too() -> None:
+    """Only words of the sweep that was replaced are known."""
+    source = Source("file.fexp", text_of(*NARROWED, "exclude kind == codle"))
+    _, found = load(source, {"kind": "[fifo]"})
+    assert [d.code for d in found.errors] == ["unknown-name"]
