@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fairc.cell.frames import frame_bytes
 from fairc.cell.iperf3 import START_UP_NS, begin_ns
+from fairc.cell.queues import queue_bytes
 from fairc.compiler.plan import Iperf3Workload, LoadWorkload, RequestsWorkload
 from fairc.runtime.measurement import FlowRecord, Measurement, packets_of
 from fairc.runtime.measurement.artefacts import NS
@@ -22,6 +23,8 @@ LATE_S = 10e-3
 # A lost first packet is retransmitted after 1 s at the earliest, both Linux's SYN (RFC 6298,
 # section 2) and QUIC's Initial (RFC 9002, section 6.2.2: three times an assumed RTT of 333 ms).
 RETRY_S = 1.0
+# What acknowledgements of every packet need of the rate of the data: 66 of 1514 bytes.
+ACK_SHARE = 1 / 20
 # The most that a QUIC client sends before its request: its Initial and the datagram that ends its
 # handshake, with the headers of UDP, IP and Ethernet. Both are padded to 1200 bytes (RFC 9000,
 # section 14.1).
@@ -111,9 +114,9 @@ def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
 
     Where it answers a client, the server sends it one client-to-server delay after the start; it
     then takes the delay from the server to the bottleneck. Where packets can be lost at random
-    either way, an answer as late as one to a retry or to a later connection proves nothing. Each
-    host on the way may take its longest time for its packet, and QUIC handshakes may be ahead of
-    the client's packet in each queue.
+    either way, or in a queue that other flows fill, an answer as late as one to a retry or to a
+    later connection proves nothing. Each host on the way may take its longest time for its packet,
+    and in each queue QUIC handshakes may be ahead of the client's, or what other flows have sent.
     """
     queue, paths = flow.queue, measurement.paths
     opening = _OPENINGS[flow.plan.transport]
@@ -131,12 +134,13 @@ def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
     )
     expected_s += paths.transmission_s(back, frame_bytes(flow.plan.mtu))
     expected_s += _held_s(measurement, (*there, *back))
-    late_s = float(queue.seconds(queue.entered)[answers].min()) - expected_s
+    first_s = float(queue.seconds(queue.entered)[answers].min())
+    others_s = _behind_others_s(measurement, flow, (*there, *back), first_s)
+    late_s = first_s - expected_s - others_s
     later_s = (ns * NS - flow.start_s for ns in flow.plan.starts_ns if ns > flow.plan.start_ns)
     next_s = min((RETRY_S, *later_s))
-    if paths.loss(there) + paths.loss(back) > 0 and late_s > next_s - LATE_S:
-        return 0.0
-    return late_s
+    lossy = paths.loss(there) + paths.loss(back) > 0 or others_s > 0
+    return 0.0 if lossy and late_s > next_s - LATE_S - others_s else late_s
 
 
 def _held_s(measurement: Measurement, places: Sequence[Place]) -> float:
@@ -168,6 +172,37 @@ def _handshakes_s(measurement: Measurement, flow: FlowRecord, there: Sequence[Pl
     return sum(bits / shaper.rate_bps for shaper in shapers if shaper is not None)
 
 
+def _behind_others_s(
+    measurement: Measurement, flow: FlowRecord, ways: Sequence[Place], until_s: float
+) -> float:
+    """Return how long packets may wait at most behind those that other flows have sent until a
+    time, s: each queue on their way that others can fill holds as much as it can.
+    """
+    others = [o for o in measurement.flows if o is not flow and o.start_s < until_s]
+    longest_s = 0.0
+    for place in ways:
+        interface = measurement.paths.interfaces[place]
+        shaper, queue = interface.shaper, interface.queue
+        if shaper is None or queue is None:
+            continue
+        if any(_can_fill(measurement, other, place, shaper.rate_bps) for other in others):
+            longest_s += 8 * queue_bytes(queue, interface.frame_bytes) / shaper.rate_bps
+    return longest_s
+
+
+def _can_fill(measurement: Measurement, other: FlowRecord, place: Place, rate_bps: int) -> bool:
+    """Return whether a flow sends enough through a place for a queue: data, or acknowledgements
+    of data that comes much faster.
+    """
+    paths = measurement.paths
+    if any(place in way for way in paths.ways(other.plan)):
+        return True
+    if other.plan.transport == "udp" or place not in paths.back(other.plan):
+        return False
+    bottleneck = paths.interfaces[other.plan.bottleneck].shaper
+    return bottleneck is None or rate_bps < ACK_SHARE * bottleneck.rate_bps
+
+
 def _late_test(measurement: Measurement, flow: FlowRecord, workload: Iperf3Workload) -> float:
     """Return how late iperf3 asked for its control connection, s.
 
@@ -186,13 +221,15 @@ def _late_test(measurement: Measurement, flow: FlowRecord, workload: Iperf3Workl
         return 0.0
     due_s = (begin_ns(flow.plan) + START_UP_NS) * NS
     due_s += _held_s(measurement, (*there, *before))
-    late_s = float(queue.seconds(packets)[mine].min()) - due_s
+    first_s = float(queue.seconds(packets)[mine].min())
+    others_s = _behind_others_s(measurement, flow, (*there, *before), first_s)
+    late_s = first_s - due_s - others_s
     late_s -= paths.delay_s(there) + paths.delay_s(before)
     late_s -= paths.transmission_s(there, OPENING_BYTES) + paths.transmission_s(
         before, OPENING_BYTES
     )
-    lossy = paths.loss(there) + paths.loss(before) > 0
-    return 0.0 if lossy and late_s > RETRY_S - LATE_S else late_s
+    lossy = paths.loss(there) + paths.loss(before) > 0 or others_s > 0
+    return 0.0 if lossy and late_s > RETRY_S - LATE_S - others_s else late_s
 
 
 def _late_load(flow: FlowRecord, workload: LoadWorkload) -> float:

@@ -21,6 +21,7 @@ from fairc.runtime.measurement.queues import QueueRecord
 from fairc.runtime.validity.buffers import buffer
 from fairc.runtime.validity.captures import captures
 from fairc.runtime.validity.order import queue_order
+from fairc.runtime.validity.schedule import _behind_others_s, schedule
 
 ADSL = """fexp 1
 topology adsl() {
@@ -69,6 +70,20 @@ experiment incast {{
 }}
 """
 
+BOTH_WAYS = """fexp 1
+experiment both_ways {
+  topology = dumbbell(down: 10Mbit/s, up: 10Mbit/s, queue: fifo(127pkt)) with {
+    link right -> left { queue = fifo(127pkt) }
+  }
+  flow down { cca = cubic  start = 1s  workload = bulk }
+  flow far  { cca = cubic  rtt = 500ms  start = 1s  workload = bulk }
+  flow up   { from = client[up]  to = server[up]  cca = cubic  start = 1s  workload = bulk }
+  duration = 6s
+  measure  = [goodput]
+}
+"""
+
+CELLS = (("adsl", ADSL), ("stop", STOP), ("incast", INCAST), ("both-ways", BOTH_WAYS))
 
 Run = tuple[Cell, Path]
 
@@ -77,7 +92,7 @@ Run = tuple[Cell, Path]
 def runs(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     """The artefacts of each cell."""
     found = {}
-    for name, text in (("adsl", ADSL), ("stop", STOP), ("incast", INCAST)):
+    for name, text in CELLS:
         cell = only_cell_of(text, f"{name}.fexp")
         result = engine.run(cell, tmp_path_factory.mktemp(name))
         assert result.error == ""
@@ -132,6 +147,23 @@ def test_packets_that_come_from_many_interfaces_at_once(runs: dict[str, Run]) ->
     assert together.max() >= 8
     assert queue.through.lost.sum() > 100
     assert queue.largest_backlog()[0] == 64
+
+
+def test_a_handshake_that_waits_behind_other_flows(
+    runs: dict[str, Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long way's SYN meets a queue that shorter ones have filled by then: its host was not late,
+    up to what the queue holds.
+    """
+    measurement = load(*runs["both-ways"])
+    assert not list(schedule(measurement))
+    far = next(flow for flow in measurement.flows if flow.name == "far")
+    there = measurement.paths.back(far.plan)
+    assert _behind_others_s(measurement, far, there, 2.0) == pytest.approx(127 * 1514 * 8 / 10e6)
+    # It did wait, longer than a host may.
+    monkeypatch.setitem(schedule.__globals__, "_behind_others_s", lambda *_: 0.0)
+    (found,) = schedule(measurement)
+    assert found.reason.startswith("flow far started")
 
 
 @pytest.mark.parametrize(

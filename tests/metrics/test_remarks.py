@@ -23,8 +23,10 @@ def test_reasons_that_differ_in_numbers_are_one_with_their_range() -> None:
         ]
     )
     assert list(shown(found)) == [
-        "  2 flagged: flow a, connection 0: limited by its hosts for 9.6-50.7% of its time"
-        " (for example cell a)"
+        (
+            "  2 flagged: flow a, connection 0: limited by its hosts for 9.6-50.7% of its time"
+            " (for example cell a)"
+        )
     ]
 
 
