@@ -168,7 +168,20 @@ def build(run: Path, formats: Iterable[str] = ("html",), *, warmup: bool = False
 
     with _explained():
         report = _Report(run, wanted, warmup=warmup)
-        return [path for name in wanted for path in FORMATS[name](report)]
+        written = [path for name in wanted for path in FORMATS[name](report)]
+        report.record.remove(_outdated(report.record, wanted, written))
+        return written
+
+
+def _outdated(record: Record, formats: Iterable[str], written: Iterable[Path]) -> list[str]:
+    """Return the figures and tables of earlier reports that those of these formats lack."""
+    new = {path.name for path in written}
+    suffixes = tuple(f".{name}" for name in formats)
+    return [
+        name
+        for name in record.files
+        if name.startswith(f"{FOLDER}/") and name.endswith(suffixes) and Path(name).name not in new
+    ]
 
 
 def build_all(folder: Path, names: Sequence[str]) -> Path:

@@ -26,6 +26,18 @@ def page_of(file: Path) -> str:
     return (PAGES / page).read_text(encoding="utf-8")
 
 
+def runs(words: list[str], name: str | None = None) -> None:
+    """Assert that `fairc run FILE` or `fairc check FILE` with these options finds no error."""
+    options = list(zip(words[3::2], words[4::2], strict=True))
+    assert {option for option, _ in options} <= {"--set", "--where"}
+    settings = dict(value.split("=", 1) for option, value in options if option == "--set")
+    experiment, found = load(read(ROOT / words[2].partition(":")[0]), settings, name)
+    assert [d.message for d in found.errors] == []
+    assert experiment is not None
+    for where in (value for option, value in options if option == "--where"):
+        condition(where).check([axis.name for axis in experiment.axes])
+
+
 def test_every_example_has_a_page() -> None:
     for file in EXAMPLES:
         assert f"(../../../examples/{file.name})" in page_of(file)
@@ -53,14 +65,7 @@ def test_the_commands_of_a_page(file: Path) -> None:
     )
     assert commands
     for command in commands:
-        words = [word for word in shlex.split(command) if word != "--allow-module"]
-        options = list(zip(words[3::2], words[4::2], strict=True))
-        settings = dict(value.split("=", 1) for option, value in options if option == "--set")
-        experiment, found = load(read(ROOT / words[2]), settings)
-        assert [d.message for d in found.errors] == []
-        assert experiment is not None
-        for where in (value for option, value in options if option == "--where"):
-            condition(where).check([axis.name for axis in experiment.axes])
+        runs([word for word in shlex.split(command) if word != "--allow-module"])
 
 
 @pytest.mark.parametrize("file", STUDIES, ids=lambda file: file.stem)
@@ -73,8 +78,4 @@ def test_a_study_has_a_page_with_its_command(file: Path) -> None:
     words = shlex.split(command)
     path, _, name = words[2].partition(":")
     assert path == f"examples/studies/{file.name}"
-    assert set(words[3::2]) <= {"--set"}
-    settings = dict(value.split("=", 1) for value in words[4::2])
-    experiment, found = load(read(file), settings, name or None)
-    assert experiment is not None
-    assert [d.message for d in found.errors] == []
+    runs(words, name or None)

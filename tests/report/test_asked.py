@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import math
 import re
 from dataclasses import replace
@@ -30,16 +31,19 @@ from fairc.runtime.report.figures import (
     NothingToDraw,
     cdf,
     convergence,
+    fairness,
     histogram,
     line,
     matrix,
     scatter,
     style,
 )
+from fairc.runtime.report.figures.axis import NamedAxis
 from fairc.runtime.report.figures.chart import Axis, Chart
 from fairc.runtime.report.figures.heatmap import Heat
 from fairc.runtime.report.figures.marks import Line
 from fairc.runtime.report.figures.query import Summing, load
+from fairc.runtime.report.figures.rows import Rows
 from fairc.runtime.report.figures.style import VARIABLES
 from fairc.runtime.report.render import render
 from fairc.runtime.report.run import Run
@@ -158,6 +162,51 @@ def test_each_point_of_a_scatter_plot_is_a_repetition(make_run: Maker) -> None:
     assert points.x == pytest.approx(f) and len(f) == 5
     assert mean.x == pytest.approx([np.mean(f)])
     assert len(ring.x) == len(ring.y) == 73  # type: ignore[arg-type]
+
+
+def test_a_scatter_plot_of_many_groups_has_a_panel_for_each_flow(make_run: Maker) -> None:
+    """Ten groups of two flows are too many for a panel, and ten are not."""
+    sweep = {"n": tuple(str(n) for n in range(1, 11))}
+    path = run_of(make_run, "scatter(utilization, x: goodput, by: n)", sweep)
+    _, drawing = asked(path)
+    assert isinstance(drawing, Drawing) and isinstance(drawing.picture, Chart)
+    assert [panel.heading for panel in drawing.picture.panels] == ["flow = cubic", "flow = bbr"]
+    assert [key.text for key in drawing.picture.keys] == [f"n = {n}" for n in sweep["n"]]
+
+
+def test_words_that_would_look_alike_when_cut_stand_upright() -> None:
+    """Then they have room below the panel; others are cut, and numbers are left out."""
+    alike = [f"{name}[{rtt}ms]" for name in ("down", "up", "ping") for rtt in (10, 50, 200, 500)]
+    axis = NamedAxis("flow", {text: float(i) for i, text in enumerate(alike)}, numeric=False)
+    assert axis.room(5.2) > 0.5 and axis.room(20.0) == 0.0
+    words = ["fifo(1000pkt)", "codel(1000pkt)", "pie(1000pkt)"]
+    assert NamedAxis("q", {w: float(i) for i, w in enumerate(words)}, numeric=False).room(2.0) == 0
+    numbers = {str(10**i): float(10**i) for i in range(12)}
+    assert NamedAxis("n", numbers, numeric=True).room(1.0) == 0.0
+
+
+def test_fairness_among_some_flows_is_drawn_too(make_run: Maker) -> None:
+    """Of `fairness(a, b)`, whose values carry the names, and of no other."""
+    more = [(0, r, "fairness.jain_session(a, b)", None, 0.9, "1", "") for r in range(1, 7)]
+    path = make_run(sweep={}, repeat=6, duration_s=3.0, fairness=False, more=tuple(more))
+    drawing = fairness.unasked(subject_of(path))
+    assert isinstance(drawing.picture, Rows)
+    assert [panel.heading for panel in drawing.picture.panels] == ["Jain's index, session of a, b"]
+
+
+def test_figures_that_a_run_no_longer_has_are_removed(make_run: Maker) -> None:
+    """Those on record: what the user has put there stays."""
+    path = run_of(make_run, "boxplot(goodput, by: loss)")
+    written = build(path, ("svg",))
+    old = next(file for file in written if file.name.startswith("01-boxplot"))
+    mine = old.parent / "mine.svg"
+    mine.write_text("<svg/>")
+    plan = json.loads((path / "plan.json").read_text())
+    (path / "plan.json").write_text(json.dumps(plan | {"figures": []}))
+    build(path, ("html",))
+    assert old.exists()
+    build(path, ("svg",))
+    assert not old.exists() and mine.exists()
 
 
 def test_the_ellipse_is_a_contour_of_the_fitted_normal_distribution() -> None:

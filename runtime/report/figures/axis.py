@@ -22,6 +22,7 @@ LOG_RATIO = 30
 _CHARACTER = 0.062  # inches, of a tick's label
 _GAP = 0.08
 _LEAST = 4  # characters of a word that is cut
+_LINE = 0.1  # inches, of a line of text
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,41 +49,64 @@ class NamedAxis:
         low, high = min(self.places.values()), max(self.places.values())
         return self.numeric and low > 0 and (self.forced or high / low >= LOG_RATIO)
 
+    @property
+    def _ends(self) -> tuple[float, float]:
+        """Where the axis ends, beyond its first and its last place."""
+        low, high = min(self.places.values()), max(self.places.values())
+        if self.log:
+            share = (high / low) ** 0.04
+            return low / share, high * share
+        margin = 0.04 * (high - low) if self.numeric else 0.4
+        margin = margin or 0.5
+        return low - margin, high + margin
+
     def apply(self, axes: Axes, side: Side, inches: float) -> None:
         """Set scale, limits and ticks of a horizontal axis of the given width, in inches.
 
         The ticks are at the values that were run, in the words of the experiment.
         """
         assert side == "x"
-        low, high = min(self.places.values()), max(self.places.values())
         if self.log:
             axes.set_xscale("log")
-            share = (high / low) ** 0.04
-            axes.set_xlim(low / share, high * share)
-        else:
-            margin = 0.04 * (high - low) if self.numeric else 0.4
-            margin = margin or 0.5
-            axes.set_xlim(low - margin, high + margin)
-        left, right = axes.get_xlim()
+        axes.set_xlim(*self._ends)
+        texts, upright = self._texts(inches)
+        kept = self._fitting([1] * len(texts) if upright else [*map(len, texts)], inches)
+        places = list(self.places.values())
+        turn = "vertical" if upright else "horizontal"
+        axes.set_xticks([places[i] for i in kept], [texts[i] for i in kept], rotation=turn)
+        axes.xaxis.set_minor_locator(NullLocator())
+
+    def room(self, inches: float) -> float:
+        """Return the inches that labels need below a panel of this width, beyond a line."""
+        texts, upright = self._texts(inches)
+        return max(map(len, texts)) * _CHARACTER - _LINE if upright else 0.0
+
+    def _texts(self, inches: float) -> tuple[list[str], bool]:
+        """Return the labels on a panel that is so wide, and whether they stand upright.
+
+        A number between two others can be guessed, so some may be left out. A word cannot: words
+        that do not fit become shorter, and stand upright where they would look alike.
+        """
+        whole = [one_line(text) for text in self.places]
+        if self.numeric or len(self._fitting([*map(len, whole)], inches)) == len(whole):
+            return whole, False
+        most = max(_LEAST, int(inches / len(self.places) / _CHARACTER) - 1)
+        cut = apart(list(self.places), most)
+        if len(set(cut)) == len(set(whole)):
+            return cut, False
+        return [short(text) for text in self.places], True
+
+    def _fitting(self, characters: Sequence[int], inches: float) -> list[int]:
+        """Return which labels of so many characters fit next to each other."""
+        left, right = self._ends
 
         def along(place: float) -> float:
             if self.log:
                 return inches * math.log(place / left) / math.log(right / left)
             return inches * (place - left) / (right - left)
 
-        kept = thinned([(along(p), len(one_line(t))) for t, p in self.places.items()])
-        if not self.numeric and len(kept) < len(self.places):
-            # A number between two others can be guessed, a word cannot: words become shorter.
-            most = max(_LEAST, int(inches / len(self.places) / _CHARACTER) - 1)
-            texts = apart(list(self.places), most)
-            kept = thinned(
-                [(along(p), len(t)) for t, p in zip(texts, self.places.values(), strict=True)]
-            )
-        else:
-            texts = [one_line(text) for text in self.places]
-        places = list(self.places.values())
-        axes.set_xticks([places[i] for i in kept], [texts[i] for i in kept])
-        axes.xaxis.set_minor_locator(NullLocator())
+        places = map(along, self.places.values())
+        return thinned(list(zip(places, characters, strict=True)))
 
 
 def thinned(labels: Sequence[tuple[float, int]]) -> list[int]:

@@ -59,6 +59,10 @@ class Scale(Protocol):
         """Set scale, ends and ticks of a panel that is so wide."""
         ...
 
+    def room(self, inches: float) -> float:
+        """Return the inches that a horizontal one needs below such a panel, beyond a line."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Axis:
@@ -95,6 +99,10 @@ class Axis:
             axis.set_major_locator(MaxNLocator(self.bins, integer=True))
         elif self.bins and not self.log:
             axes.locator_params(axis=side, nbins=self.bins)
+
+    def room(self, inches: float) -> float:
+        """Return the inches that its numbers need below a panel, beyond a line: none."""
+        return 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +174,17 @@ class Chart:
 
         def most() -> float:
             """Return how high panels can be, inches."""
-            return (MAX_HEIGHT - top - _BOTTOM + gap) / -(-count // columns) - gap
+            return (MAX_HEIGHT - top - below() + gap) / -(-count // columns) - gap
+
+        def below() -> float:
+            """Return the inches below the panels of a row."""
+            return _BOTTOM + self.x.room(full / columns - self.left - right)
 
         while most() < _MIN_PANEL and columns < count:
             columns += 1
         height = min(max(self.heights[count > self.lone], low), most())
         rows = -(-count // columns)
-        total = top + rows * height + (rows - 1) * gap + _BOTTOM
+        total = top + rows * height + (rows - 1) * gap + below()
         figure = Figure(figsize=(full, total))
         slot = full / columns
         panels: list[Axes] = []

@@ -23,12 +23,14 @@ _TEXT, _STRIP, _LONE = 0.14, 0.24, 0.42
 def unasked(subject: Subject) -> Drawing:
     """Make the figure from the cells' fairness: F where it is defined, and Jain's index."""
     results, sessions = subject.results, subject.run.sessions
-    of_cell = (m for v in (JAIN_SESSION, JAIN_SLOTS) for m in results.select(v.name) if not m.flow)
+    kinds = [value.name for value in (F, JAIN_SESSION, JAIN_SLOTS)]
+    measures = [m for m in results.measures if unmarked(m.metric) in kinds]
     every = subject.run.configurations
     chosen = every if len(every) <= MAX_ROWS else subject.shown
     found = [
         (m, [c for c in chosen if results.points(m, c)])
-        for m in (*results.select(F.name), *of_cell)
+        for m in sorted(measures, key=lambda m: kinds.index(unmarked(m.metric)))
+        if unmarked(m.metric) == F.name or not m.flow
     ]
     found = [(measure, configurations) for measure, configurations in found if configurations]
     if not found:
@@ -72,13 +74,16 @@ def _panel(
         marks = _strip(subject, measure, configuration, at, 0.36 * strip)
         rows.append(Row(label, text + strip, marks))
     sessions = subject.run.sessions
-    if measure.metric == F.name:
-        ends = (f"← {sessions[0]}", f"{sessions[1]} →") if len(sessions) == 2 else ("", "")
+    among = measure.metric.removeprefix(unmarked(measure.metric)).strip("()")
+    of = f" of {among}" if among else ""
+    if unmarked(measure.metric) == F.name:
+        named = len(sessions) == 2 and not among
+        ends = (f"← {sessions[0]}", f"{sessions[1]} →") if named else ("", "")
         axis = Axis("", -0.52, 0.52, ticks=(-0.5, -0.25, 0, 0.25, 0.5))
-        return Panel("session fairness F", rows, axis, ends)
+        return Panel(f"session fairness F{of}", rows, axis, ends)
     least = 1 / max(len(sessions), 2)
     name = unmarked(measure.metric).partition(".")[2].replace("_", ", ")
-    heading = "Jain's index" + name.removeprefix("jain")
+    heading = "Jain's index" + name.removeprefix("jain") + of
     axis = Axis("", least - 0.01 * (1 - least), 1.01)
     return Panel(heading, rows, axis, ("one has all", "fair"))
 
@@ -93,7 +98,7 @@ def _strip(
     left_out = [value for outcome, value in points if not outcome.counts]
     upright = [y - half, y + half]
     marks: list[Mark] = []
-    if measure.metric == F.name:
+    if unmarked(measure.metric) == F.name:
         marks.append(Line([0, 0], upright, MUTED, width=0.8))
     if summary.low is not None and summary.high is not None:
         marks.append(Line([summary.low, summary.high], [y, y], INK, width=0.9))

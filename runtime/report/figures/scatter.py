@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.formatting import between, listed, quantity
 from fairc.runtime.repetitions.samples import FLOW, LOAD, Sample
+from fairc.words.figures import FIGURES
 
 from .axis import wants_log
 from .base import Drawing, FigureKind, NothingToDraw, Subject
@@ -32,6 +33,7 @@ from .style import colour
 from .wording import by_text, headed, valued, worded
 
 Floats = NDArray[np.float64]
+NAME = "scatter"
 LEAST = 3
 """Fewer points have no ellipse."""
 MARKERS = ("o", "s")
@@ -67,9 +69,12 @@ def asked(subject: Subject, request: FigureRequest) -> Drawing:
         raise NothingToDraw(f"no repetition has both {query.name} and {across.name}")
     base = across if len(across.orders[FLOW]) > len(query.orders[FLOW]) else query
     facet = base.names("facet")
-    by = base.separated(base.names("by"), *facet)
+    given = base.names("by")
+    by = base.separated(given, *facet)
     at = {id(pair.sample): pair for pair in pairs}
     members = [pair.sample for pair in pairs]
+    if FLOW in by and FLOW not in given and len(base.groups(by, members)) > FIGURES[NAME].lines:
+        facet, by = (*facet, FLOW), tuple(name for name in by if name != FLOW)
     groups = [key for key, _ in base.groups(by, members)]
     factors = query.scale.factor, across.scale.factor
     clouds = [
@@ -231,4 +236,4 @@ def _axis(name: str, values: Sequence[float], log: bool, reverse: bool) -> Axis:
     return Axis(name, high, low, log) if reverse else Axis(name, low, high, log)
 
 
-KIND = FigureKind("scatter", asked)
+KIND = FigureKind(NAME, asked)
