@@ -89,6 +89,8 @@ _TRANSFER = Need(
     "moves a file or answers requests", _any(lambda f: isinstance(f.workload, File | Requests))
 )
 _SEVERAL = Need("competes with another flow", lambda flows: len(flows) > 1)
+_SHARED: Mapping[str, Any] = {"need": _SEVERAL, "of_cell": True, "packets": "flow"}
+"""Of a value of all flows together that share a bottleneck."""
 _CONNECTIONS = Need("has several connections", _any(lambda flow: flow.connections > 1))
 _OTHERS = replace(_SEVERAL, of_all=True)
 _UDP = Need("runs over UDP", _any(lambda flow: flow.transport == "udp"))
@@ -334,12 +336,23 @@ METRICS: Registry[MetricEntry] = Registry(
                 *("product", "epsilon_fairness"),
             ),
             signed=frozenset({"fairness", "fairness.F", "fairness.dominance"}),
-            need=_SEVERAL,
-            of_cell=True,
             units={"competition_time": "s"},
             is_level=True,
             not_levels=frozenset({"fairness.floor", "fairness.competition_time"}),
-            packets="flow",
+            **_SHARED,
+        ),
+        _metric(
+            "jain",
+            "1",
+            "Jain's index at every moment, among the flows that run",
+            _FLOWS,
+            _SLOT,
+            *WINDOW,
+            values=("mean", *_PERCENTILES, "min"),
+            over_time=True,
+            course="mean",
+            is_level=True,
+            **_SHARED,
         ),
         _metric(
             "connection_fairness",
@@ -373,9 +386,7 @@ METRICS: Registry[MetricEntry] = Registry(
                 *("jain", "product", "epsilon_fairness"),
             ),
             signed=frozenset({"fmp.K", "fmp.K_rel", "fmp.K_pair"}),
-            need=_SEVERAL,
-            of_cell=True,
-            packets="flow",
+            **_SHARED,
         ),
         _metric(
             "unfairness",
@@ -412,10 +423,8 @@ METRICS: Registry[MetricEntry] = Registry(
             _SLOT,
             *WINDOW,
             values=("reached", "held"),
-            need=_SEVERAL,
-            of_cell=True,
             units=dict.fromkeys(("reached", "held"), "1"),
-            packets="flow",
+            **_SHARED,
         ),
         _metric(
             "recovery_time",

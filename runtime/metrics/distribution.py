@@ -27,9 +27,9 @@ def percentiles(samples: NDArray[np.float64]) -> tuple[float, ...]:
     return tuple(float(n) for n in np.percentile(samples, PERCENTILES))
 
 
-def distribution(metric: str, flow: str, samples: NDArray[np.float64]) -> Curve:
+def distribution(metric: str, flow: str | None, samples: NDArray[np.float64]) -> Curve:
     """Return the curve `distribution` of at least one sample: what each share of them does not
-    exceed.
+    exceed. flow: None where it is of the cell.
     """
     shares = np.arange(STEPS + 1) / STEPS
     nothing = np.full(STEPS + 1, np.nan)

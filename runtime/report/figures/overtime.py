@@ -19,7 +19,7 @@ from fairc.words.metrics import METRICS as WORDS
 from .base import NothingToDraw
 from .phases import Phases, merged
 from .query import Names, Query, Summing
-from .windows import bounds, mark_of, window_of
+from .windows import bounds, mark_of, of_members, window_of
 
 MAX_BINS = 150
 _STEPS_S = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -80,9 +80,7 @@ def load(query: Query, names: Names, sums: Summing) -> Loaded:
             **bounds(run, window, [s for _, s in rows], whole=True),
         },
     )
-    ((last,),) = run.rows(
-        f"SELECT max(t_s) FROM {source.table} JOIN figure_members USING (cell, flow) WHERE {where}"
-    )
+    ((last,),) = run.rows(f"SELECT max(t_s) FROM {of_members(source.table)} WHERE {where}")
     if last is None:
         raise NothingToDraw(f"no cell that counts has {query.metric} over time")
     width = next((s for s in _STEPS_S if last <= s * MAX_BINS), last / MAX_BINS)
@@ -91,7 +89,7 @@ def load(query: Query, names: Names, sums: Summing) -> Loaded:
         # Half a microsecond, so that a slot that begins on an edge is not before it.
         f" SELECT number, place, cell, flow, CAST(floor((t_s + 5e-7) / {width}) AS INTEGER) AS bin,"
         f" {source.value.format(slot_s=SLOT_S)} AS value"
-        f" FROM {source.table} JOIN figure_members USING (cell, flow)"
+        f" FROM {of_members(source.table)}"
         f" WHERE {where} GROUP BY ALL),"
         " cells AS (SELECT number, place, cell, bin, avg(value ORDER BY flow) AS value FROM bins"
         " GROUP BY ALL)"

@@ -26,6 +26,14 @@ def mark_of(metric: str) -> str:
     return metric.removeprefix(unmarked(metric)).replace("'", "''")
 
 
+def of_members(table: str) -> str:
+    """Return the rows of a table that `figure_members` has, in SQL; what is of the cell and no flow
+    has an empty one there.
+    """
+    rows = f"SELECT * REPLACE (coalesce(flow, '') AS flow) FROM {table}"
+    return f"({rows}) JOIN figure_members USING (cell, flow)"
+
+
 def when(window: Window | None) -> str:
     """Say what is measured of a cell's time."""
     return "after the warm-up" if window is None else "in the window"

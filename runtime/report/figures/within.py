@@ -32,7 +32,7 @@ from .marks import Band
 from .marks import Line as Drawn
 from .query import Query, load
 from .style import colour, dash
-from .windows import bounds, mark_of, when, window_of
+from .windows import bounds, mark_of, of_members, when, window_of
 from .wording import by_text, headed, valued, worded
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _values(query: Query, source: Distribution, groups: Sequence[Sequence[Sample
     )
     found = run.columns(
         f"SELECT number, replicate, {source.column} AS value, {source.counted} AS things"
-        f" FROM {source.table} JOIN figure_members USING (cell, flow)"
+        f" FROM {of_members(source.table)}"
         f" WHERE {source.where.replace('{mark}', mark_of(query.metric))}"
         " ORDER BY number, replicate, value"
     )

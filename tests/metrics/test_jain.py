@@ -1,0 +1,64 @@
+"""Jain's index at every moment: among the flows that run in a slot, and no others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from computed import results
+from madeartefacts import hand_made
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import load
+from fairc.runtime.metrics import jain
+
+ALONE, EQUAL, UNEQUAL, STARVED = "aaaaaaaaaa", "ababababab", "aabaaaabaa", "aaaaaaaaaa"
+PLAN = f"{ALONE} {ALONE} {EQUAL} {EQUAL} {UNEQUAL} {UNEQUAL} {STARVED} {EQUAL} {EQUAL}"
+SLOT_S = 0.1
+
+
+def expected(a: int, b: int) -> float:
+    """Return the index of two flows from its definition."""
+    return (a + b) ** 2 / (2 * (a * a + b * b))
+
+
+def test_slots_count_while_two_flows_run(tmp_path: Path) -> None:
+    """Before the other flow's first data there is none; one that starves counts as zero."""
+    made = hand_made(PLAN)
+    measurement = load(made.cell, made.write(tmp_path))
+    found = {v.metric: v.value for v in results(measurement, "jain", slot=SLOT_S)}
+    trace, *others = jain.traces(measurement, MetricRequest(name="jain", options={"slot": SLOT_S}))
+    assert not others and trace.flow is None
+    first_s = next(f.endpoints.first_byte_s for f in measurement.flows if f.name == "b")
+    assert first_s is not None and trace.t_s[0] >= first_s > 2 * SLOT_S
+    # A frame is on the link until the time at which it is captured.
+    frames = PLAN.replace(" ", "")
+    each = [frames[1 + 10 * k : 11 + 10 * k] for k in np.rint(trace.t_s / SLOT_S).astype(int)]
+    counted = [expected(slot.count("a"), slot.count("b")) for slot in each]
+    assert trace.values == pytest.approx(counted, abs=0.01)
+    assert min(counted) == 0.5 and max(counted) == 1.0
+    assert found["jain.mean"] == pytest.approx(np.mean(counted), abs=0.01)
+    assert found["jain.min"] == pytest.approx(0.5, abs=0.01)
+    assert found["jain.p50"] == pytest.approx(np.median(counted), abs=0.01)
+    (curve,) = jain.curves(measurement, MetricRequest(name="jain", options={"slot": SLOT_S}))
+    assert (curve.flow, curve.scale) == (None, len(counted))
+
+
+@pytest.mark.parametrize(
+    ("sessions", "slot_s", "why"),
+    [
+        (("a",), 0.1, "it is among flows, and there is one"),
+        ((), 5.0, "no two flows ran in one whole slot of 5 s"),
+    ],
+)
+def test_where_there_is_none(
+    tmp_path: Path, sessions: tuple[str, ...], slot_s: float, why: str
+) -> None:
+    """Every value says why."""
+    made = hand_made(PLAN)
+    measurement = load(made.cell, made.write(tmp_path))
+    found = results(measurement, "jain", *sessions, slot=slot_s)
+    assert {(v.value, v.reason) for v in found} == {(None, why)}
+    request = MetricRequest(name="jain", sessions=sessions, options={"slot": slot_s})
+    assert jain.traces(measurement, request) == () == jain.curves(measurement, request)
