@@ -6,7 +6,9 @@
 //! - Target rate: one packet per `delta` queueing delays. While window / standing RTT is at most that,
 //!   each acknowledged packet adds `velocity / (delta window)` packets, else takes them away.
 //! - Velocity: 1; it doubles each round trip in which the window goes the way that it went before, once
-//!   it has gone there for three, and is 1 again where it turns.
+//!   it has gone there for three, and is 1 again where it turns: at the packet with which the rate passes the
+//!   target, not only at the end of that round trip, in which a velocity meant for the other direction would
+//!   take the whole window away (implementations do the same; the paper compares once a window).
 //! - Slow start doubles the window each round trip until the rate exceeds the target.
 //! - Paced at two windows per standing RTT.
 //! - Competitive mode (section 2.2): other Copa flows empty the queue every five round trips. A flow that
@@ -241,6 +243,10 @@ impl Copa {
         }
         if self.is_in_slow_start {
             (self.is_in_slow_start, self.direction, self.velocity) = (false, None, 1.0);
+        }
+        let wanted = if is_below { Direction::Up } else { Direction::Down };
+        if self.velocity > 1.0 && self.direction != Some(wanted) {
+            (self.direction, self.steady, self.velocity) = (Some(wanted), 0, 1.0);
         }
         let share = self.velocity * self.mtu as f64 * self.inverse_delta / self.window;
         if is_below {

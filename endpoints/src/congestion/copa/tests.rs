@@ -109,9 +109,20 @@ fn the_window_at_most_doubles_in_a_round_trip() {
     let (mut copa, now) = copa(4);
     acknowledge(&mut copa, now, BASE, false);
     let before = copa.window();
-    copa.velocity = 1e6;
+    (copa.direction, copa.velocity) = (Some(Direction::Up), 1e6);
     acknowledge(&mut copa, now, BASE, false);
     assert_eq!(copa.window(), before + MTU);
+}
+
+#[test]
+fn a_velocity_of_the_other_direction_ends_at_the_packet_that_turns() {
+    let (mut copa, now) = copa(100);
+    acknowledge(&mut copa, now, BASE, false);
+    (copa.direction, copa.velocity) = (Some(Direction::Up), 64.0);
+    let before = copa.window;
+    acknowledge(&mut copa, now + BASE, 2 * BASE, false);
+    assert_eq!((copa.direction, copa.velocity), (Some(Direction::Down), 1.0));
+    assert!(before - copa.window <= 2.0 * (MTU * MTU) as f64 / before);
 }
 
 #[test]
@@ -205,6 +216,18 @@ fn flows_share_in_proportion_to_one_over_delta() {
         let measured = found[1].goodput / found[0].goodput;
         assert!((0.75 * ratio..1.33 * ratio).contains(&measured), "{measured}, not {ratio}");
     }
+}
+
+#[test]
+fn two_flows_fill_a_fast_link() {
+    // Where the velocity was large when the rate passed the target, it must not carry the window down.
+    let (rate_bps, rtt) = (120e6, Duration::from_millis(60));
+    let bdp = rate_bps / 8.0 * rtt.as_secs_f64();
+    let link = Link { rate_bps, rtt, buffer_bytes: 10 * bdp as u64, loss: 0.0 };
+    let found = simulation::run(link, vec![flow(SETTINGS), flow(SETTINGS)], 30.0, 10.0, 1);
+    let used = (found[0].goodput + found[1].goodput) / (rate_bps / 8.0);
+    println!("{used} {found:?}");
+    assert!(used > 0.95, "{used}");
 }
 
 #[test]
