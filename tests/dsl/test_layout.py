@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent.parent
 FILES = [
     *sorted((ROOT / "examples").glob("*.fexp")),
     *sorted(ROOT.glob("words/presets/*.fexp")),
-    *sorted((ROOT / "tests/dsl/studies").glob("*.fexp")),
+    *sorted((ROOT / "examples/studies").glob("*.fexp")),
 ]
 
 relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])

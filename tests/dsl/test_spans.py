@@ -12,7 +12,7 @@ from fairc.dsl import CompileError, Source, load
 from fairc.dsl.text.parser import parse
 from fairc.dsl.text.syntax import Name, Node, Word
 
-STUDIES = sorted((Path(__file__).parent / "studies").glob("*.fexp"))
+STUDIES = sorted((Path(__file__).parents[2] / "examples/studies").glob("*.fexp"))
 
 
 def assert_spans(node: Node) -> int:
