@@ -233,7 +233,7 @@ def _compile(work: Path, own: source.Own, tree: Path, progress: Callable[[str], 
         (*kernels.PARTS, "compiler"),
         f"the kernel `{own.name}`",
         REMEDY,
-        own.platform.packages,
+        own.platform,
     )
 
 

@@ -30,9 +30,6 @@ X86_CONFIGURATION, X86_MAKE = HERE / "x86.config", HERE / "make-x86.sh"
 PACKAGE = f"linux-source-{recipe.KERNEL_SERIES}"
 TARBALL = f"{PACKAGE}.tar.xz"
 
-# How many files are compiled; for the progress of a build.
-OBJECTS = 750
-
 COMPILER_PACKAGES = (
     *("bc", "bison", "flex", "gcc", "genext2fs", "libc6-dev", "make", "patch", "xz-utils"),
     # And what every Debian has.
@@ -75,7 +72,8 @@ class Platform:
     """What custom kernels of an engine are compiled for.
 
     fragments: of the configuration; a later one decides. scripts: what builds. packages: Debian's,
-    in addition to the compiler's. oldest: the first version supported; empty: any.
+    in addition to the compiler's. oldest: the first version supported; empty: any. files: about how
+    many are compiled, for the progress of a build.
     """
 
     engine: str
@@ -83,6 +81,7 @@ class Platform:
     scripts: tuple[Path, ...]
     packages: tuple[str, ...] = ()
     oldest: tuple[int, ...] = ()
+    files: int = 750
 
 
 UML = Platform("uml", (CONFIGURATION,), (*BUILD, OWN), oldest=(6, 16))
@@ -94,6 +93,7 @@ VM = Platform(
     (*BUILD, OWN, X86_MAKE),
     # pahole and Python, for the types by which BPF is loaded; objtool's library.
     packages=("dwarves", "libelf-dev", "python3", "zlib1g-dev"),
+    files=1500,
 )
 """The machine of QEMU."""
 

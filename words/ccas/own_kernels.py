@@ -190,7 +190,10 @@ class AnyKernel:
                 f"no kernel `{value.name}` has been built here",
                 value.span,
                 note=f"did you mean `{near}`?" if near else "",
-                notes=("`fairc image info` lists those that have been",),
+                notes=(
+                    "`fairc image info` lists those that have been",
+                    "beside what only `vm` runs (`iperf3`, `bpf`) build it with `--engine vm`",
+                ),
                 help=build_command(value.name)
                 if NAME.fullmatch(value.name)
                 else "names of kernels are words in lower case: `l4s`",
