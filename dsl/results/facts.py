@@ -71,6 +71,7 @@ def condition(node: syntax.Expr, scope: Scope, symbols: Collection[str]) -> None
 
 LEFT_OUT = frozenset({"empty-claim", "empty-figure", "no-order"})
 """Codes of what is about configurations that are not there."""
+GONE = "`--set` leaves such configurations out, so this is left out as well"
 
 
 def of_a_part(
@@ -85,6 +86,6 @@ def of_a_part(
         if not facts.narrowed or any(each.code not in LEFT_OUT for each in error.diagnostics):
             raise
         for each in error.diagnostics:
-            notes = (*each.notes, "`--set` leaves such configurations out, so this is left out as well")
+            notes = (*each.notes, GONE)
             diagnostics.add(replace(each, severity=Severity.WARNING, notes=notes))
     return None
