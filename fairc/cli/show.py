@@ -10,6 +10,7 @@ import click
 
 from fairc.compiler.targets import TARGETS
 from fairc.dsl.core.registry import suggest
+from fairc.dsl.core.units import BDP, DATA, PACKETS, PHRASES, SHARE, SI, UNITS, Unit
 from fairc.runtime import engines
 from fairc.runtime.metrics.registry import METRICS
 from fairc.runtime.metrics.rules import RULES, cited
@@ -20,6 +21,12 @@ from fairc.words.presets.drawing import drawing
 from . import console
 from .failures import UsageError
 from .options import form, quiet
+
+MEANINGS = {
+    BDP: "the rate of the slowest link on a flow's way times its base round trip",
+    PACKETS: "full frames of the flow's MTU",
+}
+BASES = SI | {DATA: "bit", SHARE: ""}
 
 
 @click.command()
@@ -54,6 +61,11 @@ def show(name: str | None, form: str) -> None:
 def pages() -> dict[str, list[Page]]:
     """Return the pages of all words by family: the language's, targets and engines."""
     found = families()
+    found["units"] = [
+        Page(name, "units", f"{PHRASES[unit.dimension]}{worth(unit)}", True)
+        for name, unit in UNITS.items()
+        if name
+    ]
     found["targets"] = [Page(t.name, "targets", t.about, True) for t in TARGETS]
     found["engines"] = [
         Page(kind.name, "engines", kind.summary, True)
@@ -61,6 +73,14 @@ def pages() -> dict[str, list[Page]]:
         if kind.name in engines.names()
     ]
     return found
+
+
+def worth(unit: Unit) -> str:
+    """Return what one of a unit is, after a colon."""
+    what = MEANINGS.get(unit.dimension)
+    if what is None:
+        what = f"{float(unit.factor):,.15g} {BASES[unit.dimension]}".rstrip()
+    return f": {what}"
 
 
 def families_of(everything: dict[str, list[Page]], name: str | None) -> list[str]:

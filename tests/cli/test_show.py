@@ -31,6 +31,22 @@ def test_families_are_listed(fairc: Fairc) -> None:
     } <= families
 
 
+@pytest.mark.parametrize(
+    ("unit", "line"),
+    [
+        (
+            "bdp",
+            "a multiple of the BDP: the rate of the slowest link on a flow's way times its base",
+        ),
+        ("Mbit/s", "a rate: 1,000,000 bit/s"),
+        ("KiB", "a size: 8,192 bit"),
+        ("%", "a percentage: 0.01"),
+    ],
+)
+def test_units_have_pages(fairc: Fairc, unit: str, line: str) -> None:
+    assert fairc("show", unit).out.startswith(f"{unit} (units): {line}")
+
+
 @pytest.mark.parametrize("name", ["bottleneck", "dumbbell", "geo", "4g"])
 def test_a_preset_is_its_text(fairc: Fairc, name: str) -> None:
     drawn, _, text = fairc("show", name).out.partition("\n")
