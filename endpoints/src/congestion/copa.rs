@@ -6,9 +6,8 @@
 //! - Target rate: one packet per `delta` queueing delays. While window / standing RTT is at most that,
 //!   each acknowledged packet adds `velocity / (delta window)` packets, else takes them away.
 //! - Velocity: 1; it doubles each round trip in which the window goes the way that it went before, once
-//!   it has gone there for three, and is 1 again where it turns: at the packet with which the rate passes the
-//!   target, not only at the end of that round trip, in which a velocity meant for the other direction would
-//!   take the whole window away (implementations do the same; the paper compares once a window).
+//!   it has gone there for three, and is 1 again where it turns. It is at most `delta` windows, in packets, as
+//!   in the authors' program: an acknowledged packet moves the window by a packet at most.
 //! - Slow start doubles the window each round trip until the rate exceeds the target.
 //! - Paced at two windows per standing RTT.
 //! - Competitive mode (section 2.2): other Copa flows empty the queue every five round trips. A flow that
@@ -19,8 +18,8 @@
 //! In the mean n flows alone keep a queue of about n / delta packets, and each has a part of the link in
 //! proportion to its 1 / delta (section 3).
 //!
-//! What the paper leaves open: a window at most doubles in a round trip, however large the velocity; it
-//! does not grow while the sender has nothing to send; it is at least two packets, and that after
+//! What the paper leaves open: the bound of the velocity; a window does not grow while the sender has
+//! nothing to send; it is at least two packets, and that after
 //! persistent congestion (RFC 9002). Neither a loss nor a mark moves the window in the default mode.
 
 use super::adapter::{Ack, Acks, Adapter, Algorithm, Congestion, Model, Recovery, MINIMUM_PACKETS};
@@ -244,13 +243,11 @@ impl Copa {
         if self.is_in_slow_start {
             (self.is_in_slow_start, self.direction, self.velocity) = (false, None, 1.0);
         }
-        let wanted = if is_below { Direction::Up } else { Direction::Down };
-        if self.velocity > 1.0 && self.direction != Some(wanted) {
-            (self.direction, self.steady, self.velocity) = (Some(wanted), 0, 1.0);
-        }
-        let share = self.velocity * self.mtu as f64 * self.inverse_delta / self.window;
+        let packets_per_velocity = self.mtu as f64 * self.inverse_delta / self.window;
+        self.velocity = self.velocity.min(1.0 / packets_per_velocity).max(1.0);
+        let share = (self.velocity * packets_per_velocity).min(1.0);
         if is_below {
-            self.window += self.ack_bytes * share.min(1.0);
+            self.window += self.ack_bytes * share;
         } else {
             self.window = (self.window - bytes * share).max(self.minimum());
         }
