@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fairc.dsl import condition, load, read
+from fairc.dsl import condition, load, load_all, read
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = ROOT / "docs/learn/examples"
@@ -31,11 +31,11 @@ def runs(words: list[str], name: str | None = None) -> None:
     options = list(zip(words[3::2], words[4::2], strict=True))
     assert {option for option, _ in options} <= {"--set", "--where"}
     settings = dict(value.split("=", 1) for option, value in options if option == "--set")
-    experiment, found = load(read(ROOT / words[2].partition(":")[0]), settings, name)
+    experiments, found = load_all(read(ROOT / words[2].partition(":")[0]), settings, name)
     assert [d.message for d in found.errors] == []
-    assert experiment is not None
+    assert experiments
     for where in (value for option, value in options if option == "--where"):
-        condition(where).check([axis.name for axis in experiment.axes])
+        condition(where).check([axis.name for each in experiments for axis in each.axes])
 
 
 def test_every_example_has_a_page() -> None:
