@@ -191,11 +191,11 @@ def _behind_others_s(
 
 
 def _can_fill(measurement: Measurement, other: FlowRecord, place: Place, rate_bps: int) -> bool:
-    """Return whether a flow sends enough through a place for a queue: data, or acknowledgements
-    of data that comes much faster.
+    """Return whether a flow sends enough through a place for a queue: data at its bottleneck, or
+    acknowledgements of data that comes much faster.
     """
     paths = measurement.paths
-    if any(place in way for way in paths.ways(other.plan)):
+    if place in (other.plan.bottleneck, *other.plan.further_bottlenecks):
         return True
     if other.plan.transport == "udp" or place not in paths.back(other.plan):
         return False
