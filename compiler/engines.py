@@ -131,8 +131,8 @@ class Profile:
 # results: 20 s at 10 Mbit/s in 1.5 s, at 100 Mbit/s in 6.3 s, 168 virtual seconds at 1 Mbit/s in
 # 1.8 s. A load in a
 # browser: midpoints of 8 to 14 CPU seconds for three of 11 kB, 14.5 to 35 for three of 5.3 MB.
-# QUIC, on two virtual cores, both busy: 110 to 150 us for a packet at 100 and at 5 Mbit/s (cells of
-# 12 and 62 s less those of 2 s; 1,800 s of 10 Mbit/s), of which 4.5 system calls. Memory:
+# QUIC: about 140 to 160 us of CPU time for a packet at 5, 10 and 100 Mbit/s, from wall times of
+# cells that shared two virtual cores with other work, so rounded down to 122 in all. Memory:
 # 512 MiB of guest (2 GiB with a browser), a cell's artefacts (1 GiB), fairc's analysis (1 GiB).
 # A policer: runs with and without one (docs/learn/links.md), 21 to 34 us of CPU time for a packet.
 UML = Costs(

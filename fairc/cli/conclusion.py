@@ -61,7 +61,10 @@ def conclude(
         tell(line)
     console.outcome("")
     tell(counts.text)
-    for line in shown(remarks(measured.outcomes)):
+    found = remarks(measured.outcomes)
+    if found and counts.total != len(measured.outcomes):
+        tell(f"of all {len(measured.outcomes)} cells of {store.path}, without baselines:")
+    for line in shown(found):
         tell(line)
     if checked is not None:
         for line in phase_lines(phase.findings(store.path)):

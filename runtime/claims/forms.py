@@ -75,10 +75,17 @@ class Answer:
 def as_text(answer: Answer) -> Iterator[str]:
     """Yield lines for people."""
     if not answer.decision.claims:
-        yield f"the experiment `{answer.plan.experiment}` makes no claim"
+        yield _no_claim(answer.plan)
     yield from lines(answer.decision)
     yield answer.validity.summary
     yield from shown(answer.validity.remarks)
+
+
+def _no_claim(plan: Plan) -> str:
+    """Say that a plan has no claim: `--set` can leave out the claims of its file."""
+    if plan.settings:
+        return f"`{plan.experiment}` makes no claim about what `--set` has left of it"
+    return f"the experiment `{plan.experiment}` makes no claim"
 
 
 def as_json(answer: Answer) -> Iterator[str]:
@@ -186,7 +193,7 @@ def as_markdown(answer: Answer) -> Iterator[str]:
     yield ""
     decision = answer.decision
     if not decision.claims:
-        yield "The experiment makes no claim."
+        yield f"{escape_markdown(_no_claim(answer.plan))}."
     else:
         yield f"{summed_up(decision)} ({level_text(decision)})."
         yield ""

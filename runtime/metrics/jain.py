@@ -29,11 +29,16 @@ from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.series import Curve, Trace
 
-from .base import Course, Distribution, Metric, Value, window
+from .base import Course, Distribution, Metric, Presentation, Value, window
 from .distribution import distribution, percentile_values, percentiles
 from .sharing import Floats, apart, jain, normalised
 
-MEAN = Value("jain.mean", "1", "mean of Jain's index among the flows that run")
+MEAN = Value(
+    "jain.mean",
+    "1",
+    "mean of Jain's index among the flows that run",
+    shown=Presentation(title="Jain's index, mean of the moments"),
+)
 MIN = Value("jain.min", "1", "smallest of Jain's index among the flows that run")
 VALUES = (MEAN, *percentile_values("jain", "1", "Jain's index among the flows that run"), MIN)
 
@@ -68,7 +73,9 @@ def index(
 
 def _asked(measurement: Measurement, request: MetricRequest) -> tuple[Floats, Floats] | str:
     slot_s = float(request.options.get("slot", SLOT_S))
-    return index(measurement, measurement.sessions(request.sessions), slot_s)
+    sessions = measurement.sessions(request.sessions)
+    key = ("jain", *(flow.name for flow in sessions), slot_s)
+    return measurement.once(key, lambda: index(measurement, sessions, slot_s))
 
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:

@@ -149,6 +149,11 @@ def test_not_all_valid_is_exit_status_1(
     assert called.status == 1
     assert words in called.out
     assert "4 valid" in called.out
+    assert any(line.startswith(f"  {words}: ") for line in called.out.splitlines())
+    part = fairc("run", "tiny.fexp", "--where", "repetition == 3")
+    if "flagged" in words:  # of cells that this command did not run
+        assert "2 cells: 2 valid" in part.out
+        assert "of all 6 cells of results/tiny, without baselines:\n  2 flagged: " in part.out
     monkeypatch.delenv("FAIRC_FAKE")
     again = fairc("run", "tiny.fexp")
     if "failed" in words:  # such a cell runs again

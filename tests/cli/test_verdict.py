@@ -152,6 +152,14 @@ def test_a_run_without_claims_is_judged_by_its_cells(fairc: Fairc) -> None:
     assert fairc("verdict", "nothing").status == 2
 
 
+def test_claims_about_what_set_leaves_out_are_not_denied(fairc: Fairc) -> None:
+    """The file makes one, which this run does not decide."""
+    about = HOLDS.replace("{ holds", "{ where = rate == 2Mbit/s  holds")
+    called = fairc("run", write(about), "-o", "one", "--set", "rate=[1Mbit/s]")
+    assert called.status == 0 and "warning[empty-claim]" in called.err
+    assert "makes no claim about what `--set` has left of it" in fairc("verdict", "one").out
+
+
 def test_a_baseline_that_nothing_has_changed_against(fairc: Fairc) -> None:
     fairc("run", write(HOLDS), "-o", "one")
     Record(Path("one"), Path("one/.partial")).write("report.html", b"")

@@ -97,7 +97,7 @@ class NamedAxis:
         return [short(text) for text in self.places], True
 
     def _fitting(self, characters: Sequence[int], inches: float) -> list[int]:
-        """Return which labels of so many characters fit next to each other."""
+        """Return the indices of the labels, given their lengths, that fit side by side."""
         left, right = self._ends
 
         def along(place: float) -> float:
