@@ -17,7 +17,7 @@ from fairc.runtime.engines.kept_calibration import keep
 
 from . import console, interruption
 from .failures import Status, UsageError
-from .options import form, jobs, quiet, type_path
+from .options import Command, form, jobs, quiet, type_path
 from .sources import requested_engine
 
 RESULTS = Path("results") / "calibration"
@@ -25,7 +25,7 @@ RESULTS = Path("results") / "calibration"
 ELSEWHERE = "name another engine: `fairc calibrate --engine NAME --case NAME`"
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--engine", metavar="NAME", help="uml, vm, mininet or docker.  [default: uml]")
 @click.option("-o", "--output", metavar="DIR", type=type_path, help=f"[default: {RESULTS}-ENGINE]")
 @jobs()

@@ -20,12 +20,12 @@ from fairc.runtime.store.folder import read_cells, read_plan
 
 from . import console, interruption
 from .failures import Status, UsageError
-from .options import allow_module, quiet, type_path
+from .options import Command, allow_module, quiet, type_path
 from .sources import offering
 from .targets import Allowed, refuse_unasked
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("plan", metavar="DIR", type=type_path)
 @click.option(
     "--index",

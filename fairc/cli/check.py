@@ -13,14 +13,14 @@ from fairc.dsl.experiment import Experiment
 
 from . import console
 from .failures import Status
-from .options import form, quiet, type_path
+from .options import Command, form, quiet, type_path
 from .sources import load
 
 CONFIGURATIONS = 1000
 """At most this many configurations are compiled, evenly spread: all of them in most experiments."""
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=type_path)
 @form("full", "concise", "json", help="json goes to standard output, for editors and CI.")
 @quiet()

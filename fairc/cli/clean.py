@@ -12,10 +12,10 @@ from fairc.runtime.store.folder import CELLS, PLAN, Store, StoreError
 from fairc.runtime.store.occupant import PARTIAL
 
 from . import console
-from .options import quiet, type_path
+from .options import Command, quiet, type_path
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("runs", metavar="[RUN]...", nargs=-1, type=type_path)
 @click.option(
     "--raw", is_flag=True, help="Also remove the raw artefacts of the RUNs (or of results/*)."

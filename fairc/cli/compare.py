@@ -30,7 +30,7 @@ from fairc.runtime.store.spreadsheet import no_formula
 from . import agreement, console
 from .baseline import against
 from .failures import Status, UsageError
-from .options import form, quiet, type_path
+from .options import Command, form, quiet, type_path
 from .results import (
     SHOWN_ROWS,
     aligned,
@@ -43,7 +43,7 @@ from .results import (
 Rows = Sequence["ComparisonRow"]
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("first", metavar="RUN", type=type_path)
 @click.argument("second", metavar="[RUN]", type=type_path, required=False)
 @click.option(

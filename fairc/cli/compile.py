@@ -11,11 +11,11 @@ from fairc.compiler.targets import TARGETS, find
 
 from . import console
 from .failures import UsageError
-from .options import engine, quiet, settings, type_path
+from .options import Command, engine, quiet, settings, type_path
 from .sources import compiled, show_choice, show_warnings
 
 
-@click.command("compile")
+@click.command("compile", cls=Command)
 @click.argument("file", type=type_path)
 @click.option(
     "-o", "--output", metavar="DIR", required=True, type=type_path, help="Folder to write."

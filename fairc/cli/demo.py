@@ -11,14 +11,14 @@ import click
 
 from . import console
 from .failures import UsageError
-from .options import quiet, type_path
+from .options import Command, quiet, type_path
 from .run import run
 
 SPEC = "quickstart.fexp"
 RUN, PAGE = "run", "report.html"
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folder", type=type_path, default=Path("fairc-demo"))
 @quiet()
 @click.pass_context

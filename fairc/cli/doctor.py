@@ -10,10 +10,10 @@ from fairc.runtime.engines.doctor import Finding, examine, plugged, verify
 
 from . import console
 from .failures import Status
-from .options import quiet
+from .options import Command, quiet
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--verify",
     "whole",

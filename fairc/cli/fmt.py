@@ -15,11 +15,11 @@ from fairc.dsl.text.layout import layout
 
 from . import console
 from .failures import Status
-from .options import quiet, type_path
+from .options import Command, quiet, type_path
 from .sources import show
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=type_path)
 @click.option(
     "--check", is_flag=True, help="Change nothing; exit with status 1 if a file is not formatted."

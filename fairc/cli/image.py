@@ -27,7 +27,7 @@ from fairc.words.ccas.own_kernels import built as own_kernels
 
 from . import console
 from .failures import Status, UsageError
-from .options import quiet, type_path
+from .options import Commands, quiet, type_path
 
 if TYPE_CHECKING:
     from fairc.runtime.containers.client import Client
@@ -41,7 +41,7 @@ engine_option = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Commands)
 def image() -> None:
     """Build, describe, save, load or remove an engine's image, or get its sources."""
 

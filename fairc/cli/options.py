@@ -14,6 +14,32 @@ from . import console
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
+class Command(click.Command):
+    """A command that refuses an option of one value given twice: click takes the last of them, and
+    forgets the others without a word.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the command line. Raises UsageError."""
+        _, _, given = self.make_parser(ctx).parse_args(list(args))
+        one_value = [
+            option
+            for option in given
+            if isinstance(option, click.Option) and not option.is_flag and not option.multiple
+        ]
+        for option in one_value:
+            if one_value.count(option) > 1:
+                name, value = option.opts[0], option.make_metavar(ctx)
+                raise click.UsageError(f"`{name}` is given more than once; give one {value}", ctx)
+        return super().parse_args(ctx, args)
+
+
+class Commands(click.Group):
+    """A command of several, each of which is a `Command`."""
+
+    command_class = Command
+
+
 class PathType(click.Path):
     """The type of paths: of one line that a terminal shows as it is, as messages repeat it."""
 

@@ -23,14 +23,14 @@ from fairc.runtime.vm import portable
 from . import console
 from .failures import UsageError
 from .image import saved_parts, usual_image
-from .options import quiet, type_path
+from .options import Command, quiet, type_path
 from .results import plan_of
 
 KEPT = 100
 """Of how many packs of a run it is known that fairc made them."""
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("run", metavar="RUN", type=type_path)
 @click.option(
     "-o", "--output", type=type_path, help="The file to write.  [default: EXPERIMENT.zip]"

@@ -18,7 +18,7 @@ from fairc.runtime.run.progress import duration
 from fairc.words.repetitions import looks
 
 from . import console
-from .options import engine, form, jobs, quiet, settings, type_path
+from .options import Command, engine, form, jobs, quiet, settings, type_path
 from .sources import compiled, show_warnings
 
 LOOKED_AT = 500
@@ -42,7 +42,7 @@ LABELS = (
 )
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("file", type=type_path)
 @settings()
 @jobs()

@@ -10,12 +10,12 @@ from fairc.runtime.report import build
 from fairc.runtime.store.folder import PLAN, Store, read_plan
 
 from . import console
-from .options import quiet, type_path
+from .options import Command, quiet, type_path
 from .packs import run_of
 from .results import plan_of, refresh
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("run", metavar="RUN", type=type_path)
 @click.option(
     "--format",

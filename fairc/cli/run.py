@@ -26,7 +26,7 @@ from . import console, interruption, options
 from .collect import collect
 from .conclusion import conclude, default_run
 from .failures import UsageError
-from .options import allow_module, jobs, quiet, settings, type_path, where
+from .options import Command, allow_module, jobs, quiet, settings, type_path, where
 from .packs import is_pack, run_of
 from .phase import check_phases
 from .sources import offering, requested_engine, selection, show_choice
@@ -35,7 +35,7 @@ from .targets import Allowed, RunTarget, check, on_engine, read_target
 T = TypeVar("T")
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("target", metavar="FILE|DIR", type=type_path)
 @click.option("-o", "--output", metavar="RUN", type=type_path, help="[default: results/EXPERIMENT]")
 @options.engine()

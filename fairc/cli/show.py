@@ -20,7 +20,7 @@ from fairc.words.presets.drawing import drawing
 
 from . import console
 from .failures import UsageError
-from .options import form, quiet
+from .options import Command, form, quiet
 
 MEANINGS = {
     BDP: "the rate of the slowest link on a flow's way times its base round trip",
@@ -29,7 +29,7 @@ MEANINGS = {
 BASES = SI | {DATA: "bit", SHARE: ""}
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("name", required=False)
 @form("text", "json")
 @quiet()

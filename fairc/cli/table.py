@@ -20,11 +20,11 @@ from fairc.runtime.store.spreadsheet import no_formula
 from . import console
 from .compare import PAIR_FORMS
 from .failures import UsageError
-from .options import form, quiet, type_path, where
+from .options import Command, form, quiet, type_path, where
 from .results import fresh_tables, markdown, text
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("run", metavar="RUN", type=type_path)
 @click.argument("metric")
 @click.option(

@@ -12,12 +12,12 @@ from fairc.runtime.store.folder import Store, read_plan
 
 from . import console
 from .failures import Status
-from .options import form, quiet, type_path
+from .options import Command, form, quiet, type_path
 from .packs import run_of
 from .results import fresh_tables
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("run", metavar="RUN|PACK", type=type_path)
 @form("text", "json", "junit", "md", help="junit and md are for CI and its comments.")
 @click.option(

@@ -18,7 +18,7 @@ from fairc.runtime.store.folder import Store
 
 from . import console
 from .failures import Status, UsageError
-from .options import allow_module, form, jobs, quiet, type_path
+from .options import Command, allow_module, form, jobs, quiet, type_path
 from .results import aligned
 from .targets import Allowed
 from .verify_pack import verify_pack
@@ -26,7 +26,7 @@ from .verify_pack import verify_pack
 SHOWN = 40
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("target", metavar="RUN|PACK", type=type_path)
 @form("text", "json")
 @click.option(

@@ -209,3 +209,15 @@ def test_compiling_removes_no_results_and_no_other_plan(fairc: Fairc) -> None:
     refused = fairc("compile", "other.fexp", "-o", "plan", "--target", "json")
     assert refused.status == 2 and "plan holds the plan of another experiment, tiny" in refused.err
     assert len(list(Path("x/cells").iterdir())) == 6
+
+
+def test_an_option_of_one_value_is_given_once(fairc: Fairc) -> None:
+    twice = ("--where", "rate == 1Mbit/s", "--where", "rate == 2Mbit/s")
+    for called in (
+        fairc("run", "tiny.fexp", *twice),
+        fairc("image", "build", "--engine", "vm", "--engine=uml"),
+    ):
+        assert called.status == 2
+        assert "is given more than once; give one " in called.err
+    assert not Path("results").exists()
+    assert fairc("check", "-q", "-q", "tiny.fexp").status == 0
