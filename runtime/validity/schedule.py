@@ -25,14 +25,15 @@ LATE_S = 10e-3
 RETRY_S = 1.0
 # What acknowledgements of every packet need of the rate of the data: 66 of 1514 bytes.
 ACK_SHARE = 1 / 20
-# The most that a QUIC client sends before its request: its Initial and the datagram that ends its
-# handshake, with the headers of UDP, IP and Ethernet. Both are padded to 1200 bytes (RFC 9000,
-# section 14.1).
-QUIC_HANDSHAKE_BITS = 8 * 2 * (1200 + 8 + 20 + 14)
-
-
 OPENING_BYTES = 14 + 20 + 40
 """Of the frame that opens a connection over TCP: a SYN with its options."""
+# The most that a client sends until it has asked, as frames of Ethernet. Over TCP: SYN,
+# acknowledgement and the request's 16 bytes, with timestamps. Over QUIC: its Initial and the
+# datagram that ends its handshake, both padded to 1200 bytes (RFC 9000, section 14.1).
+HANDSHAKE_BITS = {
+    "tcp": 8 * (OPENING_BYTES + 2 * (14 + 20 + 32) + 16),
+    "quic": 8 * 2 * (14 + 20 + 8 + 1200),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
     then takes the delay from the server to the bottleneck. Where packets can be lost at random
     either way, or in a queue that other flows fill, an answer as late as one to a retry or to a
     later connection proves nothing. Each host on the way may take its longest time for its packet,
-    and in each queue QUIC handshakes may be ahead of the client's, or what other flows have sent.
+    and in each queue other handshakes may be ahead of the client's, or what other flows have sent.
     """
     queue, paths = flow.queue, measurement.paths
     opening = _OPENINGS[flow.plan.transport]
@@ -156,18 +157,18 @@ def _held_s(measurement: Measurement, places: Sequence[Place]) -> float:
 
 
 def _handshakes_s(measurement: Measurement, flow: FlowRecord, there: Sequence[Place]) -> float:
-    """Return how long a client's packets may wait for QUIC handshakes, its own included, s.
+    """Return how long a client's packets may wait for handshakes, its own included, s.
 
     Handshakes of connections that began at most RETRY_S before the flow count; each link on the way
     serves them at its rate.
     """
-    begins = (
-        flow.start_s - ns * NS
+    bits = sum(
+        HANDSHAKE_BITS[other.plan.transport]
         for other in measurement.flows
-        if other.plan.transport == "quic"
+        if other.plan.transport in HANDSHAKE_BITS
         for ns in other.plan.starts_ns
+        if 0 <= flow.start_s - ns * NS <= RETRY_S
     )
-    bits = QUIC_HANDSHAKE_BITS * sum(0 <= before_s <= RETRY_S for before_s in begins)
     shapers = (measurement.paths.interfaces[place].shaper for place in there)
     return sum(bits / shaper.rate_bps for shaper in shapers if shaper is not None)
 

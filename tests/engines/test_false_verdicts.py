@@ -83,7 +83,20 @@ experiment both_ways {
 }
 """
 
-CELLS = (("adsl", ADSL), ("stop", STOP), ("incast", INCAST), ("both-ways", BOTH_WAYS))
+MANY = """fexp 1
+experiment many {
+  topology = bottleneck(rate: 10Mbit/s, rtt: 5ms, queue: fifo(100pkt))
+  flow early { count = 48  cca = cubic  start = 0s   workload = bulk }
+  flow late  { count = 2   cca = cubic  start = 7ms  workload = bulk }
+  duration = 1s
+  measure  = [goodput]
+}
+"""
+
+CELLS = (
+    *(("adsl", ADSL), ("stop", STOP), ("incast", INCAST), ("both-ways", BOTH_WAYS)),
+    ("many", MANY),
+)
 
 Run = tuple[Cell, Path]
 
@@ -164,6 +177,19 @@ def test_a_handshake_that_waits_behind_other_flows(
     monkeypatch.setitem(schedule.__globals__, "_behind_others_s", lambda *_: 0.0)
     (found,) = schedule(measurement)
     assert found.reason.startswith("flow far started")
+
+
+def test_a_handshake_that_waits_behind_handshakes(
+    runs: dict[str, Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where fifty clients open connections at once over a slow way, the last SYN waits for what the
+    others say until they have asked.
+    """
+    measurement = load(*runs["many"])
+    assert not list(schedule(measurement))
+    monkeypatch.setitem(schedule.__globals__["HANDSHAKE_BITS"], "tcp", 0)
+    (found,) = schedule(measurement)
+    assert found.reason.startswith("flow late started")
 
 
 @pytest.mark.parametrize(
