@@ -24,6 +24,7 @@ from typing import Literal
 from fairc.compiler.plan import Cell, Claim, ClaimUnit, Plan
 from fairc.dsl.model.claims import distinct_flows
 from fairc.runtime.repetitions.reading import Measurements
+from fairc.runtime.repetitions.remarks import merged
 from fairc.runtime.repetitions.samples import FLOW
 from fairc.runtime.statistics.estimates import CONFIDENCE, Estimate
 from fairc.runtime.statistics.repeated import Repeated, repeated
@@ -218,7 +219,7 @@ def _units(
 def _remark(values: Values, units: Iterable[ClaimUnit], found: Quantity) -> str:
     """Say what biases a quantity or its interval; empty if nothing does."""
     of_terms = (values.remark(term) for unit in units for term in unit.terms)
-    return "; ".join(dict.fromkeys(filter(None, (*of_terms, found.estimate.remark))))
+    return "; ".join(merged(filter(None, (*of_terms, found.estimate.remark))))
 
 
 def _gap(unit: ClaimUnit, gaps: Gaps) -> str:
@@ -254,7 +255,7 @@ def _trend(
         if why
         else trends.of_trend(unit, known, level, common=common, repeated=repeats)
     )
-    remarks = (found.remark, *dict.fromkeys(values.remark(term) for term in unit.terms))
+    remarks = (found.remark, *merged(values.remark(term) for term in unit.terms))
     return Unit(
         where,
         found.verdict,

@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from fairc.compiler.plan import ClaimUnit
+from fairc.runtime.repetitions.remarks import merged
 from fairc.runtime.statistics.agreement import shift
 from fairc.runtime.statistics.distributions import beta_quantile, student_quantile
 from fairc.runtime.statistics.estimates import Estimate, skewed
@@ -266,7 +267,7 @@ def _satterthwaite(
     population variances are involved, Biometrika 34, 1947.
     """
     value, parts = 0.0, []
-    remarks: dict[str, None] = {}
+    remarks: list[str] = []
     for unit, of_terms in zip(units, values, strict=True):
         value += unit.shift / len(units)
         samples: list[list[float]] = []
@@ -285,17 +286,17 @@ def _satterthwaite(
             n = len(sample)
             if n < len(every):
                 left_out = f"the mean leaves out {len(every) - n} of {len(every)} values"
-                remarks[f"{left_out}, which are beyond all others"] = None
+                remarks.append(f"{left_out}, which are beyond all others")
             if n < 2:
                 return nothing("a mean needs at least 2 repetitions")
-            remarks[skewed(sample)] = None
+            remarks.append(skewed(sample))
             centre = math.fsum(sample) / n
             value += centre / len(units)
             variance = math.fsum((x - centre) ** 2 for x in sample) / (n - 1)
             parts.append((variance / n / len(units) ** 2, n - 1))
     total = math.fsum(v for v, _ in parts)
     n = min(free for _, free in parts) + 1
-    remark = "; ".join(filter(None, remarks))
+    remark = "; ".join(merged(filter(None, remarks)))
     if total == 0:
         return Quantity(Estimate(n, value, reason=CONSTANT, remark=remark), (), 0.5, "welch")
     freedom = total**2 / math.fsum(v**2 / free for v, free in parts)

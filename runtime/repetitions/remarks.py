@@ -1,4 +1,4 @@
-"""Why cells are not valid: reasons that differ in their numbers alone make one remark."""
+"""Texts that differ in their numbers alone make one, above all why cells are not valid."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .reading import Outcome
 WORDS = ("failed", "invalid", "flagged")
 """The verdicts that have a reason, the worst first."""
 NONE_RECORDED = "no reason was recorded"
-NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +60,23 @@ def shown(found: Sequence[Remark], most: int = 8) -> Iterator[str]:
         yield f"  ... and {len(found) - most} more reasons, which the report lists"
 
 
+def merged(texts: Iterable[str]) -> list[str]:
+    """Return different texts in their order, those that differ in their numbers alone as one, with
+    ranges.
+    """
+    alike: dict[str, list[str]] = {}
+    for text in texts:
+        alike.setdefault(NUMBER.sub("0", text), []).append(text)
+    return [_ranged(each) for each in alike.values()]
+
+
 def _ranged(reasons: Sequence[str]) -> str:
     """Return reasons that differ in their numbers alone as one, with ranges."""
     columns = iter(zip(*map(NUMBER.findall, reasons), strict=True))
 
     def spanned(_: re.Match[str]) -> str:
-        numbers = sorted(next(columns), key=float)
-        return numbers[0] if numbers[0] == numbers[-1] else f"{numbers[0]}-{numbers[-1]}"
+        numbers: list[str] = sorted(next(columns), key=float)
+        low, high = numbers[0], numbers[-1]
+        return low if low == high else f"{low}{' to ' if low.startswith('-') else '-'}{high}"
 
     return NUMBER.sub(spanned, reasons[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairc.runtime.repetitions.reading import Outcome
-from fairc.runtime.repetitions.remarks import remarks, shown
+from fairc.runtime.repetitions.remarks import merged, remarks, shown
 
 LIMITED = "flow a, connection {}: limited by its hosts for {}% of its time"
 
@@ -57,3 +57,11 @@ def test_many_remarks_are_cut_with_their_number() -> None:
     found = remarks([outcome(str(i), "flagged", "x" * (i + 1)) for i in range(5)])
     assert list(shown(found, most=3))[-1] == "  ... and 2 more reasons, which the report lists"
     assert len(list(shown(found, most=5))) == 5
+
+
+def test_texts_alike_but_for_their_numbers_are_one() -> None:
+    skew = "skewed (skewness {}, n = 3)"
+    texts = [skew.format("0.6"), "flows are still moving", skew.format("-0.7"), skew.format("-0.7")]
+    assert merged(texts) == ["skewed (skewness -0.7 to 0.6, n = 3)", "flows are still moving"]
+    assert merged(["2 of 3", "1 of 3", "1 of 3, again"]) == ["1-2 of 3", "1 of 3, again"]
+    assert merged([]) == []
