@@ -15,7 +15,7 @@ from statistics import NormalDist
 from fairc.runtime.statistics.distributions import binomial_below
 from fairc.runtime.statistics.estimates import quantile_ranks
 
-from .intervals import Quantity, clopper_pearson
+from .intervals import CONSTANT, Quantity, clopper_pearson
 
 POWER = 0.8
 KNOWN = 0.95
@@ -31,12 +31,13 @@ Needed = tuple[int, int | None]
 
 
 def needed(found: Quantity, low: float | None, high: float | None, level: float) -> Needed | None:
-    """Return how many repetitions would decide an undecided quantity, or None if that is unknown.
+    """Return how many repetitions would decide an undecided quantity, or None if that is unknown,
+    or no number would: more values like those that are all equal have no interval either.
 
     low, high: its bounds, None where it is open. level: of its interval.
     """
     estimate = found.estimate
-    if estimate.value is None or estimate.n < 2:
+    if estimate.value is None or estimate.n < 2 or estimate.reason == CONSTANT:
         return None
     ranges = [_of_bound(found, bound, level) for bound in _open(found, low, high)]
     known = [r for r in ranges if r is not None]

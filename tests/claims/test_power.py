@@ -7,8 +7,8 @@ import random
 import pytest
 
 from fairc.runtime.claims import power
-from fairc.runtime.claims.intervals import Quantity
-from fairc.runtime.statistics.estimates import median
+from fairc.runtime.claims.intervals import CONSTANT, Quantity
+from fairc.runtime.statistics.estimates import Estimate, median
 
 
 def of(values: list[float], level: float = 0.95) -> Quantity:
@@ -67,3 +67,9 @@ def test_all_open_units_decide_together() -> None:
     assert power.together([(10, 20), (15, None)]) == (15, None)
     assert power.together([(10, 20), (15, 18)]) == (15, 20)
     assert power.together([(10, 20), None]) is None
+
+
+def test_no_number_decides_where_all_values_are_equal() -> None:
+    """More values like them have no interval either, so a number would mislead."""
+    equal = Quantity(Estimate(10, 0.0, reason=CONSTANT), (0.0,) * 10, 0.5, "order statistics")
+    assert power.needed(equal, None, 0.01, 0.95) is None
