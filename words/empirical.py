@@ -74,7 +74,7 @@ class _File:
 
     def __init__(self, name: Text, data: bytes) -> None:
         self._name = name
-        self._text = data.decode("utf-8", "replace")
+        self._text = data.decode("utf-8-sig", "replace")
         self._lines = self._text.splitlines()
 
     def read(self, file: Input) -> Sample:

@@ -10,6 +10,7 @@ The first row is the start of the cell. The last one lasts as long as the one be
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
@@ -53,7 +54,7 @@ Refuse = Callable[[int, str], NoReturn]
 
 def is_table(data: bytes) -> bool:
     """Whether a trace is a table with a header, and no list of times."""
-    return re.match(rb"[ \t\r\n]*[#A-Za-z_]", data) is not None
+    return re.match(rb"[ \t\r\n]*[#A-Za-z_]", data.removeprefix(BOM_UTF8)) is not None
 
 
 def recording(
@@ -63,7 +64,7 @@ def recording(
 
     Raises CompileError for whatever is wrong, with its place in the file.
     """
-    lines = data.decode("utf-8", "replace").splitlines()
+    lines = data.decode("utf-8-sig", "replace").splitlines()
 
     def refuse(number: int, what: str) -> NoReturn:
         _refuse(data, number, name, f"line {number + 1} of the recording {what}")
@@ -227,7 +228,7 @@ def _without_equals(steps: Sequence[tuple[int, float]]) -> list[tuple[int, float
 
 def _refuse(data: bytes, number: int, name: Text, what: str) -> NoReturn:
     """Refuse a line of a file, by its index."""
-    source = Source(name.value, data.decode("utf-8", "replace"))
+    source = Source(name.value, data.decode("utf-8-sig", "replace"))
     starts = [0, *(m.end() for m in re.finditer(r"\r\n|[\n\r]", source.text))]
     start = min(starts[min(number, len(starts) - 1)], len(source.text))
     end = start + len(source.line(source.position(start)[0]))

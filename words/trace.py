@@ -9,6 +9,7 @@ section 3).
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, Literal, TypeVar
@@ -163,7 +164,7 @@ def peak(use: Use[Entry]) -> Quantity:
 def _times_ms(data: bytes, name: Text) -> list[int]:
     """Return the times of a trace, never decreasing, the last one more than zero."""
     times: list[int] = []
-    for number, line in enumerate(data.splitlines(), 1):
+    for number, line in enumerate(data.removeprefix(BOM_UTF8).splitlines(), 1):
         if not re.fullmatch(rb"[ \t]*[0-9]{1,10}[ \t]*", line):
             _refuse(data, number, name, "is not a time in whole milliseconds")
         time = int(line)
@@ -184,7 +185,7 @@ def _times_ms(data: bytes, name: Text) -> list[int]:
 
 
 def _refuse(data: bytes, number: int, name: Text, what: str) -> None:
-    source = Source(name.value, data.decode("utf-8", "replace"))
+    source = Source(name.value, data.decode("utf-8-sig", "replace"))
     starts = [0, *(m.end() for m in re.finditer(r"\r\n|[\n\r]", source.text))]
     start = min(starts[min(number, len(starts)) - 1], len(source.text))
     end = start + len(source.line(source.position(start)[0]))

@@ -18,8 +18,10 @@ it is alone (as for `harm`). The plan has these baselines where `measure`, a met
 own, a claim or a figure names `share.fair`; `share` alone has none. Each such flow of a
 configuration is alone by itself, one of an index or of a group of users, too. Where a baseline
 failed, is not valid, or has no throughput in the same window, nobody in the cell has a fair share.
-In a cell of its own such a flow has 1, as it wants what it gets. 1: the flow has its fair share;
-above 1, more.
+In a cell of its own such a flow has 1, as it wants what it gets. Where a flow of the cell can take
+several paths (Multipath TCP; routers move it around a link that is down) nobody has a fair share: R
+is that of one path. A policer is no link: R does not know what it lets through. 1: the flow has its
+fair share; above 1, more.
 
 Unit: 1. Source: RFC 5166, section 2.3 (ratios of throughputs, max-min fairness); Bertsekas and
 Gallager, Data Networks, 1992, section 6.5.2 (max-min fairness); measurement.md, rule 17.
@@ -41,6 +43,7 @@ from fairc.runtime.measurement.record import Floats
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Metric, Sides, Value, inactive, window
+from .sharing import on_several_paths
 
 SHARE = Value("share", "1", "of the bytes that the flows together got")
 FAIR = Value("share.fair", "1", "throughput over the max-min fair one")
@@ -51,6 +54,8 @@ def _fair(measurement: Measurement, flow: FlowRecord) -> MetricValue:
     if end <= begin:
         return FAIR.of(None, flow.name, inactive(measurement))
     edges_s = np.array([begin, end])
+    if several := on_several_paths(measurement.flows):
+        return FAIR.of(None, flow.name, several)
     rate_bps = 8 * float(flow.frame_bytes(edges_s)[0]) / (end - begin)
     unknown = [other.name for other in measurement.flows if other.demand_bps is None]
     if not unknown:

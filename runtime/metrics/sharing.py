@@ -9,12 +9,14 @@ throughput, and the others share the rest.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.paths import Place
 
 Floats = NDArray[np.float64]
 
@@ -62,6 +64,9 @@ def share(
         return f"{what} needs two sessions"
     if alone := apart(measurement, sessions):
         return alone
+    ways = {(_bottlenecks(flow), bool(flow.plan.subflows)) for flow in sessions}
+    if len(ways) > 1 and (several := on_several_paths(sessions)):
+        return several
     window = measurement.window
     cold_s = 0.0 if window is None or window.begin_s is None else window.begin_s
     begin_s = measurement.begin_s if warm else cold_s
@@ -70,6 +75,24 @@ def share(
         return time
     whole = normalised(measurement, sessions, np.array([time.begin_s, time.end_s]))
     return Sharing(sessions, time, whole[:, 0], normalised(measurement, sessions, time.edges_s))
+
+
+def _bottlenecks(flow: FlowRecord) -> frozenset[Place] | None:
+    """Return where a flow with several paths is slowest on each of them; None: it has one path."""
+    further = flow.plan.further_bottlenecks
+    return frozenset((flow.plan.bottleneck, *further)) if further else None
+
+
+def on_several_paths(flows: Iterable[FlowRecord]) -> str:
+    """Return why there is no fair share beside these flows, or nothing: one with subflows, or one
+    that routers move, has what several paths have, and a max-min share is that of one.
+    """
+    names = [flow.name for flow in flows if flow.plan.further_bottlenecks]
+    return (
+        f"{', '.join(names)} can take several paths, and a fair share is one path's"
+        if names
+        else ""
+    )
 
 
 def competition(
@@ -140,6 +163,8 @@ def product(measurement: Measurement, whole: Floats) -> tuple[float | None, str]
 
     whole: shape (n,).
     """
+    if several := on_several_paths(measurement.flows):
+        return None, several
     unknown = [flow.name for flow in measurement.flows if flow.demand_bps is None]
     if unknown:
         return (

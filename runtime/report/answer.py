@@ -132,7 +132,8 @@ def _shown(run: Run, results: Results) -> list[Measure]:
 
     A value that every run has (goodput) is among them if it was requested, next to a metric that
     wants it beside it, and if nothing else was requested: for a flow with its own offered load
-    (requests, a video) it merely shows this load. A sweep has a column for each, so there the last
+    (requests, a video) it merely shows this load. One that is always shown is not where nobody
+    asked for it and it has no value (page loads, of which `harm` asks everything). A sweep has a column for each, so there the last
     ones are left out, if there are too many.
     """
     order: dict[str, int] = {}
@@ -141,7 +142,13 @@ def _shown(run: Run, results: Results) -> list[Measure]:
     requested = [full_name(request.label) for request in run.plan.measure]
     beside = {presentation(name).beside: request_label(name) for name in requested[::-1]}
     asked = [m for m in results.asked if m.metric not in EVERYWHERE]
-    asked += [m for m in results.measures if presentation(m.metric).always and m not in asked]
+    asked += [
+        m
+        for m in results.measures
+        if presentation(m.metric).always
+        and m not in asked
+        and any(results.summary(m, each).n for each in run.configurations)
+    ]
     alone = not asked
     for name in EVERYWHERE:
         order.setdefault(name, order.get(beside.get(name, ""), len(order)))

@@ -38,13 +38,15 @@ MAX_ROWS = 60
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """processing: the hosts' processing time, in a sentence. sentences: the result of the check;
-    none without one.
+    """processing: the hosts' processing time, in a sentence. varied: what the seeds vary by the
+    engine's default, which the plan does not say; empty if nothing. sentences: the result of the
+    check; none without one.
 
     sensitive: what is phase-sensitive, by name. sheet: these, then the undecided ones.
     """
 
     processing: str
+    varied: str
     sentences: tuple[str, ...]
     sensitive: tuple[str, ...]
     sheet: Sheet
@@ -57,10 +59,11 @@ def phases(run: Run) -> Phases:
     except (StoreError, TableError) as error:
         raise ReportError(f"the phase check cannot be read: {error}") from None
     if found is None:
-        return Phases(processing(run), (), (), _sheet())
+        return Phases(processing(run), _varied(run), (), (), _sheet())
     sensitive, open_ = found.having("phase-sensitive"), found.having("cannot tell")
     return Phases(
         processing(run),
+        _varied(run),
         _sentences(found, len(sensitive), len(open_)),
         tuple(one_line(result.what) for result in sensitive),
         _sheet([*sensitive, *open_][:MAX_ROWS]),
@@ -69,8 +72,7 @@ def phases(run: Run) -> Phases:
 
 def processing(run: Run) -> str:
     """Return the hosts' processing time per packet as a sentence."""
-    used = {name for (name,) in run.rows("SELECT DISTINCT engine FROM cells ORDER BY ALL")}
-    free = any(kind.computing_is_free for kind in ENGINES if kind.name in used)
+    free = _computing_is_free(run)
     bounds = {
         scene.processing_ns if scene.processing_ns is not None else PROCESSING_NS * free
         for scene in run.scenes.values()
@@ -84,14 +86,29 @@ def processing(run: Run) -> str:
     limits = [quantity(bound / 1e9, "s") for bound in sorted(bounds) if bound]
     text = computing + (
         "A host delays each packet it sends by an independent random time, uniform from 0 to"
-        f" {' or '.join(limits)}, without reordering, and constant-rate sources vary their gaps"
-        f" by up to half of that ({source})."
+        f" {' or '.join(limits)}, without reordering, and constant-rate sources multiply each gap"
+        f" by one, uniform from 0.5 to 1.5 ({source})."
     )
     return (
         text
         if len(bounds) == 1
         else f"{text} Which one depends on the configuration."
         + (" In some there is no delay." if 0 in bounds else "")
+    )
+
+
+def _computing_is_free(run: Run) -> bool:
+    used = {name for (name,) in run.rows("SELECT DISTINCT engine FROM cells ORDER BY ALL")}
+    return any(kind.computing_is_free for kind in ENGINES if kind.name in used)
+
+
+def _varied(run: Run) -> str:
+    by_default = any(scene.processing_ns is None for scene in run.scenes.values())
+    if not (by_default and _computing_is_free(run)):
+        return ""
+    return (
+        "the time that hosts take for a packet, and the gaps of constant-rate sources (by the"
+        " engine's default)"
     )
 
 
