@@ -133,8 +133,8 @@ def _shown(run: Run, results: Results) -> list[Measure]:
     A value that every run has (goodput) is among them if it was requested, next to a metric that
     wants it beside it, and if nothing else was requested: for a flow with its own offered load
     (requests, a video) it merely shows this load. One that is always shown is not where nobody
-    asked for it and it has no value (page loads, of which `harm` asks everything). A sweep has a column for each, so there the last
-    ones are left out, if there are too many.
+    asked for it and it has no value (page loads, of which `harm` asks everything). A sweep has a
+    column for each, so there the last ones are left out, if there are too many.
     """
     order: dict[str, int] = {}
     for request in run.plan.measure:
