@@ -74,6 +74,13 @@ def test_an_attribute_takes_the_column_of_its_name_again_and_again(tmp_path: Pat
     assert hop.impairment is not None and hop.impairment.in_order
 
 
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path) -> None:
+    """Excel's "CSV UTF-8" begins with one."""
+    for table in (TABLE, TABLE.partition("\n")[2], "0\n10\n1000\n"):
+        text = 'rate = trace("t.csv")  delay = 1ms'
+        assert rates(text, tmp_path, table="\ufeff" + table) == rates(text, tmp_path, table=table)
+
+
 def test_another_column(tmp_path: Path) -> None:
     assert rates('rate = trace("t.csv", column: "up_rate")', tmp_path)[:2] == [(0, 0.5), (1, 0.6)]
 

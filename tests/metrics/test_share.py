@@ -90,6 +90,33 @@ def test_a_starved_flow_has_zero_and_nobody_has_a_share_of_nothing(tmp_path: Pat
     assert {v.value for v in late} == {None}
 
 
+@pytest.mark.parametrize("moved", ["a", "ab"])
+def test_over_several_paths_there_is_no_fair_share(tmp_path: Path, moved: str) -> None:
+    """The share of one path would be too small beside what all of them carry."""
+    made = hand_made("aaab" * 60)
+    measured = load(made.cell, made.write(tmp_path))
+    flows = tuple(
+        replace(flow, plan=replace(flow.plan, further_bottlenecks=(("r9", "r9-eth1"),)))
+        if flow.name in moved
+        else flow
+        for flow in measured.flows
+    )
+    measured = replace(measured, flows=flows)
+    found = {}
+    for name in ("share", "fairness"):
+        for value in METRICS[name].compute(measured, MetricRequest(name=name, sessions=())):
+            found[value.metric, value.flow] = value
+    assert found["share", "a"].value == pytest.approx(0.75, abs=0.01)
+    for value in (
+        found["share.fair", "a"],
+        found["share.fair", "b"],
+        found["fairness.product", None],
+    ):
+        assert value.value is None and "several paths" in value.reason
+    # Sessions with the same paths are compared, and others are not.
+    assert (found["fairness.F", None].value is not None) == (moved == "ab")
+
+
 def _late(folder: Path) -> tuple[Cell, Path]:
     """A cell whose warm-up lasts until its flows have ended."""
     made = hand_made("ab" * 10, warmup_ns=10_000 * MS)

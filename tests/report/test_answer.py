@@ -397,6 +397,36 @@ def test_the_answer_is_what_was_asked_for(make_run: Maker) -> None:
     assert [e.what for e in tile.numbers] == ["rtt.mean of cubic", "rtt.mean of bbr"]
 
 
+@pytest.mark.parametrize(("value", "there"), [(None, False), (2.5, True)])
+def test_a_page_load_time_that_nobody_asked_for_is_there_if_it_has_a_value(
+    make_run: Maker, value: float | None, there: bool
+) -> None:
+    """`harm` asks every metric that it compares, those of page loads among them."""
+    reason = "" if value else "no flow loads pages"
+    more = tuple((0, n, "plt", None, value, "s", reason) for n in range(1, 7))
+    path = make_run(fairness=False, more=more)
+    ask(path, "rtt")
+    found = answer(Run(path), Results(Run(path)))
+    assert ("plt" in {e.measure.metric for e in found.columns}) == there
+    ask(path, "plt")
+    found = answer(Run(path), Results(Run(path)))
+    assert "plt" in {e.measure.metric for e in found.columns}
+
+
+@pytest.mark.parametrize(("engine", "by_default"), [("uml", True), ("vm", False)])
+def test_what_an_engine_varies_by_default_is_among_what_the_seeds_varied(
+    make_run: Maker, engine: str, by_default: bool
+) -> None:
+    path = make_run(engine=engine)
+    plan = json.loads((path / "plan.json").read_text(encoding="utf-8"))
+    (path / "plan.json").write_text(json.dumps(plan | {"varied": []}), encoding="utf-8")
+    build(path, ("html", "md"))
+    for name in ("report.html", "report.md"):
+        page = (path / name).read_text(encoding="utf-8")
+        assert ("(by the engine's default)" in html.unescape(page)) == by_default
+        assert ("Nothing: the plan declares no difference" in page) == (not by_default)
+
+
 def test_a_survey_has_what_was_asked_for_up_to_its_width(make_run: Maker) -> None:
     path = make_run(sweep={"loss": ("0%", "1%", "2%", "5%")}, duration_s=3.0)
     ask(path, "goodput", "rtt", "utilization", "fairness")
