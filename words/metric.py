@@ -24,10 +24,12 @@ class Need:
 
     activity: completes "no flow ...".
     met: whether any of some flows does it.
+    of_all: whether those are all flows of a cell, whichever the metric is requested of.
     """
 
     activity: str
     met: Callable[[Sequence[Flow]], bool]
+    of_all: bool = False
 
 
 @dataclass(frozen=True, slots=True)

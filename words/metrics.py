@@ -7,6 +7,7 @@ runtime/metrics has a module of each name with its formula, unit and source.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -91,6 +92,7 @@ _SEVERAL = Need("competes with another flow", lambda flows: len(flows) > 1)
 _SHARED: Mapping[str, Any] = {"need": _SEVERAL, "of_cell": True, "packets": "flow"}
 """Of a value of all flows together that share a bottleneck."""
 _CONNECTIONS = Need("has several connections", _any(lambda flow: flow.connections > 1))
+_OTHERS = replace(_SEVERAL, of_all=True)
 _UDP = Need("runs over UDP", _any(lambda flow: flow.transport == "udp"))
 _WINDOW = Need("has a window", _any(lambda flow: flow.transport != "udp"))
 _STATE = Need("has a CCA over QUIC", _any(lambda flow: flow.transport == "quic"))
@@ -165,6 +167,7 @@ METRICS: Registry[MetricEntry] = Registry(
             ),
             *WINDOW,
             values=("fair",),
+            need=_OTHERS,
             is_level=True,
             from_packets=frozenset({"share.fair"}),
             compared={"fair": "throughput"},

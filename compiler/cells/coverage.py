@@ -45,7 +45,7 @@ class MetricCoverage:
         for request in self._open:
             need = _need(request)
             named = ", ".join(f"`{session}`" for session in request.sessions)
-            of = f" among {named}" if named else ""
+            of = f" among {named}" if named and not need.of_all else ""
             yield Diagnostic(
                 code="nothing-to-measure",
                 message=f"no flow{of} {need.activity}, so `{request.name}` has no values",
@@ -63,4 +63,5 @@ def _need(request: MetricRequest) -> Need:
 
 def _concerns(request: MetricRequest, flow: Flow) -> bool:
     """Return whether a flow can meet what a request needs."""
-    return not request.sessions or not called(flow).isdisjoint(request.sessions)
+    everyone = not request.sessions or _need(request).of_all
+    return everyone or not called(flow).isdisjoint(request.sessions)
