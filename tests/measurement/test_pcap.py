@@ -152,16 +152,18 @@ def test_a_cut_file_keeps_its_whole_records(frames: list[Frame], data: st.DataOb
 
 @given(
     runs=st.lists(
-        st.tuples(st.sampled_from([0, 54, 66, 96]), st.sampled_from([1, 31, 32, 33, 65, 300])),
+        st.tuples(st.sampled_from([0, 66, 96, 255, 256, 65535, 65536, 70000]), st.integers(1, 9)),
         max_size=6,
     ),
     cut=st.integers(0, 120),
 )
-def test_runs_of_equal_packets_are_found_as_one_by_one(
-    runs: list[tuple[int, int]], cut: int
-) -> None:
+@example([(66, 4095), (96, 1), (65536, 2), (66, 4097), (96, 9000)], 3)
+@example([(65536, 3), (54, 4096)], 0)
+def test_records_of_any_length_are_found(runs: list[tuple[int, int]], cut: int) -> None:
+    """Their lengths are read two bytes at a time, and checked for thousands at once."""
     lengths = [length for length, count in runs for _ in range(count)]
-    whole = pcap([Frame(index, bytes(length)) for index, length in enumerate(lengths)])
+    frames = [Frame(index, bytes(length)) for index, length in enumerate(lengths)]
+    whole = pcap(frames, snaplen=1 << 17)
     ends = 24 + np.cumsum([16 + length for length in lengths])
     data = whole[: max(24, len(whole) - cut)]
     capture = parse(data)
