@@ -522,27 +522,36 @@ def refuse_flow(name: str, span: Span, known: Collection[str]) -> NoReturn:
 
 def _merged(first: MetricRequest, second: MetricRequest, at: Span, here: Span) -> MetricRequest:
     """Return one request for two values of a metric. Raises CompileError if they do not combine."""
-    plain = not any(r.options or r.varied for r in (first, second))
-    named = sorted(len(r.sessions) for r in (first, second))
-    of_each = not METRICS[first.name].of_cell and named == [0, 1]
-    if plain and of_each and first.values == second.values:
-        return first.model_copy(update={"sessions": ()})  # of one flow, and of all
-    apart = set(first.sessions).isdisjoint(second.sessions)
-    alike = first.values == second.values and first.window == second.window
-    if plain and apart and alike and min(named) and FLOW in METRICS[first.name].parameters:
-        sessions = (*first.sessions, *second.sessions)
-        return first.model_copy(update={"sessions": sessions})  # of each of these
-    given = [r for r in (first, second) if r.sessions or r.options or r.varied]
-    if len(given) == 2 or set(first.values) & set(second.values) or (given and given[0] is second):
-        fail(
-            "duplicate-metric",
-            f"`{second.values[0]}` is measured twice",
-            here,
-            labels=(Label(at, "first occurrence"),),
-            help="request each metric once, so that its values have one name; list any number of"
-            " its sub-values",
-        )
-    return first.model_copy(update={"values": (*first.values, *second.values)})
+    metric = METRICS[first.name]
+    alike = (first.options, first.varied, first.window) == (
+        second.options,
+        second.varied,
+        second.window,
+    )
+    same_flows = first.sessions == second.sessions
+    if alike and first.values == second.values and not same_flows:
+        named = sorted(len(r.sessions) for r in (first, second))
+        if not metric.of_cell and named == [0, 1]:
+            return first.model_copy(update={"sessions": ()})  # of one flow, and of all
+        apart = set(first.sessions).isdisjoint(second.sessions)
+        if apart and min(named) and FLOW in metric.parameters:
+            sessions = (*first.sessions, *second.sessions)
+            return first.model_copy(update={"sessions": sessions})  # of each of these
+    plain = not (second.sessions or second.options or second.varied)
+    if set(first.values).isdisjoint(second.values) and (plain or (alike and same_flows)):
+        return first.model_copy(update={"values": (*first.values, *second.values)})
+    whose = ", ".join(first.sessions) or "all flows"
+    fail(
+        "duplicate-metric",
+        f"`{second.values[0]}` is measured twice",
+        here,
+        labels=(Label(at, "first occurrence"),),
+        help="request each metric once, so that its values have one name; list any number of"
+        " its sub-values"
+        if same_flows or metric.of_cell
+        else f"all values of `{first.name}` are of the same flows, here of {whose}; for others:"
+        " `metric NAME = ...`",
+    )
 
 
 def _plain(value: Value) -> float | str:
