@@ -65,6 +65,10 @@ KEYWORDS = BLOCKS | {
 
 _OF_EXPERIMENT = "it stands in an experiment"
 _OF_TOPOLOGY = "it stands in a topology"
+_OF_LINK = (
+    "it stands in a link, of a preset in `with`:"
+    " `bottleneck(...) with { link left -> right { at 10s { rate = 5Mbit/s } } }`"
+)
 HOMES = {
     "LET": "it stands in an experiment, in a topology, or above them",
     "METRIC": "it stands in an experiment, or above it",
@@ -74,6 +78,7 @@ HOMES = {
     **dict.fromkeys(("FLOW", "SWEEP", "EXCLUDE", "PRECISION"), _OF_EXPERIMENT),
     **dict.fromkeys(("HOSTS", "REPORT", "CLAIM"), _OF_EXPERIMENT),
     **dict.fromkeys(("NODE", "ROUTER", "LINK"), _OF_TOPOLOGY),
+    **dict.fromkeys(("AT", "EVERY"), _OF_LINK),
 }
 """Where a statement stands, for those keywords that are no key anywhere."""
 
@@ -488,7 +493,9 @@ class SyntaxErrors:
     def _out_of_place(self, keyword: Token) -> Diagnostic:
         """Describe a statement in a block in which only settings stand."""
         start = keyword.start_pos or 0
-        line = self.source.text[start:].partition("\n")[0].partition("#")[0].strip(" }")
+        line = self.source.text[start:].partition("\n")[0].partition("#")[0].strip()
+        while line.endswith("}") and line.count("}") > line.count("{"):
+            line = line[:-1].strip()
         opened = self._unclosed(start)
         return Diagnostic(
             "syntax",
@@ -550,6 +557,8 @@ class SyntaxErrors:
         glued = next((word for word in keywords if token.startswith(word) and token != word), None)
         if glued:
             return f"is a space missing after `{glued}`?"
+        if token.type == "DOWN":
+            return _OF_LINK.replace("at 10s { rate = 5Mbit/s }", "down from 10s to 12s")
         if token.type == "WHEN":
             return "a condition stands before the block: `flow f when n > 0 { ... }`"
         if token.type == "FOR":
