@@ -12,7 +12,7 @@ and so have the same level.
 
 S: samples (every 100 ms, of each connection) of a congestion window of at most two packets; N: all
 samples; both after the warm-up. With so small a window only a timeout detects a loss, and the
-sender cannot slow down further. A flow without a policer has only policing.small_window.
+sender cannot slow down further. A flow that nothing polices has only policing.small_window.
 
 M: marks that were never re-exposed by the end of the cell; U: lost data packets that were never
 retransmitted: what a connection still owes when it ends (RFC 7786, section 6). Both cover the whole
@@ -22,6 +22,9 @@ The policer has a bucket of depth d for each user, which begins full and fills a
 packet with a re-echo takes one token. A packet that arrives at level L is dropped with probability
 clamp(-L / d, 0, 1) by a soft policer, clamp(-10 L / d, 0, 1) by a mild one, and by a strict one 1
 at L <= 0, else 0.
+
+A `token_bucket` polices bytes: of it a flow has policing.loss and policing.drops. Of several on its
+way, the drops are added up, and the loss is the share that does not get through all of them.
 
 Time series: policing.level, one per flow.
 
@@ -66,10 +69,17 @@ def policer_of(measurement: Measurement, flow: FlowRecord) -> PolicerRecord | No
 def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
     small = SMALL.of(_small(measurement, flow), flow.name, "the sender has no sample of its window")
     policer = policer_of(measurement, flow)
+    through, bucket_drops = _at_buckets(measurement, flow)
     if policer is None:
-        others = (value for value in VALUES if value is not SMALL)
-        reason = "it is not policed" if measurement.policers else "no flow is policed"
-        return (small, *(value.of(None, flow.name, reason) for value in others))
+        policed = measurement.policers or measurement.token_buckets
+        reason = "it is not policed" if policed else "no flow is policed"
+        if through is not None:
+            reason = "its policer counts bytes, not congestion"
+        known = {LOSS: None if through is None else 1 - through, DROPS: bucket_drops}
+        others = (
+            value.of(known.get(value), flow.name, reason) for value in VALUES if value is not SMALL
+        )
+        return (small, *others)
     ours = policer.of_flow(flow.plan.name)
     assert ours is not None
     counted = ours & measurement.counts(policer.arrival_s)
@@ -85,8 +95,13 @@ def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, .
             flow.name,
             short,
         ),
-        LOSS.of(_share(policer, counted), flow.name),
-        DROPS.of(float((counted & policer.decisions.dropped).sum()), flow.name),
+        LOSS.of(
+            _share(policer, counted) if through is None else policed_loss(measurement, flow),
+            flow.name,
+        ),
+        DROPS.of(
+            float((counted & policer.decisions.dropped).sum()) + (bucket_drops or 0), flow.name
+        ),
         LEVEL.of(float(levels.mean()) if len(levels) else None, flow.name, short),
         EMPTY.of(float((levels <= 0).mean()) if len(levels) else None, flow.name, short),
         small,
@@ -109,11 +124,25 @@ def policed_loss(measurement: Measurement, flow: FlowRecord) -> float:
         ours = policer.of_flow(flow.plan.name)
         if ours is not None:
             passed *= 1 - _share(policer, ours & measurement.counts(policer.arrival_s))
+    through, _ = _at_buckets(measurement, flow)
+    return 1 - passed * (1.0 if through is None else through)
+
+
+def _at_buckets(measurement: Measurement, flow: FlowRecord) -> tuple[float | None, float | None]:
+    """Return the share of a flow's packets that get through token buckets after the warm-up, and
+    how many these drop; None where none comes to one.
+    """
+    passed, drops, met = 1.0, 0, False
     for bucket in measurement.token_buckets:
         came = bucket.of_flow(measurement.cell, flow.plan.name)
         came &= measurement.counts(bucket.arrival_s)
-        passed *= 1 - float((came & bucket.dropped).sum() / max(1, came.sum()))
-    return 1 - passed
+        if not came.any():
+            continue
+        dropped = int((came & bucket.dropped).sum())
+        passed *= 1 - float(dropped / came.sum())
+        drops += dropped
+        met = True
+    return (passed, float(drops)) if met else (None, None)
 
 
 def _small(measurement: Measurement, flow: FlowRecord) -> float | None:

@@ -11,9 +11,12 @@ import pytest
 
 from fairc.cell.links import TokenBucket
 from fairc.compiler import Cell
+from fairc.compiler.plan import MetricRequest
 from fairc.runtime import validity
 from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.record import Window
 from fairc.runtime.measurement.token_buckets import decide
+from fairc.runtime.metrics import METRICS
 
 SPEC = """fexp 1
 experiment policed {
@@ -50,6 +53,24 @@ def test_the_kernel_drops_what_the_model_drops(measured: Measurement, folder: Pa
             if q["kind"] == "clsact" and q["dev"] == bucket.place[1]
         ]
         assert clsact["drops"] == bucket.dropped.sum() > 20
+
+
+def test_drops_of_flows_are_those_that_the_kernel_counts(
+    measured: Measurement, folder: Path
+) -> None:
+    """Of the whole cell: the kernel's counter knows no warm-up."""
+    after = json.loads((folder / "qdisc-after.json").read_text())
+    counted = [q["drops"] for queues in after.values() for q in queues if q["kind"] == "clsact"]
+    found = METRICS["policing"].compute(
+        measured.within(Window(0.0)), MetricRequest(name="policing")
+    )
+    drops = {v.flow: v.value for v in found if v.metric == "policing.drops"}
+    assert sorted((drops["cubic"] + drops["bbr"], drops["thin"])) == sorted(counted)
+    shares = {v.flow: v.value for v in found if v.metric == "policing.loss"}
+    # 3 Mbit/s of UDP through 1.5: half of it is dropped.
+    assert shares["thin"] == pytest.approx(0.5, abs=0.02)
+    levels = [v for v in found if v.metric == "policing.level"]
+    assert {v.reason for v in levels} == {"its policer counts bytes, not congestion"}
 
 
 def test_what_the_model_passes_reaches_the_queue_and_nothing_else(measured: Measurement) -> None:
