@@ -97,6 +97,7 @@ _UDP = Need("runs over UDP", _any(lambda flow: flow.transport == "udp"))
 _WINDOW = Need("has a window", _any(lambda flow: flow.transport != "udp"))
 _STATE = Need("has a CCA over QUIC", _any(lambda flow: flow.transport == "quic"))
 _ACKED = Need("has acknowledgements", _any(lambda flow: flow.transport != "udp"))
+_ECN = Need("asks for ECN", _any(lambda flow: bool(flow.options.ecn)))
 _RESENDS = Need("retransmits", _any(lambda flow: flow.transport != "udp"))
 
 
@@ -270,6 +271,7 @@ METRICS: Registry[MetricEntry] = Registry(
             is_level=True,
             not_levels=frozenset({"marks.count"}),
             packets="flow",
+            need=_ECN,
         ),
         _metric(
             "retransmissions",

@@ -120,7 +120,7 @@ def _warn_without_marks(
     ):
         report.warn(
             "dctcp-without-ecn",
-            f"without marks, {cca.upper()} in `{flow.label}` behaves as Reno",
+            f"without marks, `{cca}` in `{flow.label}` behaves as Reno",
             flow.span,
             "no queue on its way marks packets",
             "give the queue `ecn: on`, as in `codel(ecn: on)`",
@@ -170,7 +170,7 @@ def _warn_limits(report: Report, flow: Flow, path: RoutedPath, buffer_bytes: int
     if cca in CCAS and CCAS[cca].needs_ecn and not flow.options.ecn:
         report.warn(
             "dctcp-without-ecn",
-            f"without ECN, {cca.upper()} in `{flow.label}` behaves as Reno",
+            f"without ECN, `{cca}` in `{flow.label}` behaves as Reno",
             flow.span,
             "Linux falls back where the other end has not agreed to ECN"
             if flow.transport == "tcp"
@@ -198,20 +198,23 @@ def _warn_limits(report: Report, flow: Flow, path: RoutedPath, buffer_bytes: int
 
 
 def _warn_overload(report: Report, traffic: Traffic) -> None:
-    """Report bottlenecks to which UDP sends more than they carry."""
-    offered: dict[Egress, int] = defaultdict(int)
+    """Report the flow that sends most of the UDP of each bottleneck that gets too much of it."""
+    offered: dict[Egress, list[tuple[int, Flow, RoutedPath]]] = defaultdict(list)
     for flow, path in traffic:
         if flow.transport == "udp" and path.bottleneck is not None:
-            offered[path.bottleneck] += _offered_bps(flow, path)
-            if offered[path.bottleneck] > path.rate_bps:
-                report.warn(
-                    "udp-overload",
-                    f"with `{flow.label}`, UDP sends more than its bottleneck carries",
-                    flow.span,
-                    f"{offered[path.bottleneck] / 1e6:g} Mbit/s on average over a bottleneck of"
-                    f" {path.rate_bps / 1e6:g} Mbit/s",
-                    "what does not fit is lost, and nothing is left for other flows",
-                )
+            offered[path.bottleneck].append((_offered_bps(flow, path), flow, path))
+    for sent in offered.values():
+        total_bps = sum(bps for bps, _, _ in sent)
+        _, flow, path = max(sent, key=lambda each: each[0])
+        if total_bps > path.rate_bps:
+            report.warn(
+                "udp-overload",
+                f"with `{flow.label}`, UDP sends more than its bottleneck carries",
+                flow.span,
+                f"{total_bps / 1e6:g} Mbit/s on average over a bottleneck of"
+                f" {path.rate_bps / 1e6:g} Mbit/s",
+                "what does not fit is lost, and nothing is left for other flows",
+            )
 
 
 def _offered_bps(flow: Flow, path: RoutedPath) -> int:
