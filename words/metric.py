@@ -25,11 +25,13 @@ class Need:
     activity: completes "no flow ...".
     met: whether any of some flows does it.
     of_all: whether those are all flows of a cell, whichever the metric is requested of.
+    otherwise: what the metric does where none does it.
     """
 
     activity: str
     met: Callable[[Sequence[Flow]], bool]
     of_all: bool = False
+    otherwise: str = "has no values"
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ _SEVERAL = Need("competes with another flow", lambda flows: len(flows) > 1)
 _SHARED: Mapping[str, Any] = {"need": _SEVERAL, "of_cell": True, "packets": "flow"}
 """Of a value of all flows together that share a bottleneck."""
 _CONNECTIONS = Need("has several connections", _any(lambda flow: flow.connections > 1))
-_OTHERS = replace(_SEVERAL, of_all=True)
+_OTHERS = replace(_SEVERAL, of_all=True, otherwise="is 1")
 _UDP = Need("runs over UDP", _any(lambda flow: flow.transport == "udp"))
 _WINDOW = Need("has a window", _any(lambda flow: flow.transport != "udp"))
 _STATE = Need("has a CCA over QUIC", _any(lambda flow: flow.transport == "quic"))

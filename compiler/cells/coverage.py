@@ -1,4 +1,4 @@
-"""Requested metrics that have no value for any flow of any configuration."""
+"""Requested metrics that have no value, or say nothing, for any flow of any configuration."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class MetricCoverage:
             of = f" among {named}" if named and not need.of_all else ""
             yield Diagnostic(
                 code="nothing-to-measure",
-                message=f"no flow{of} {need.activity}, so `{request.name}` has no values",
+                message=f"no flow{of} {need.activity}, so `{request.name}` {need.otherwise}",
                 span=self._places[request.label],
                 help=f"remove `{request.name}` from `measure`, or add a flow that it can measure",
                 severity=Severity.WARNING,

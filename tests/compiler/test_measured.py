@@ -53,7 +53,7 @@ def warned(flows: str, measure: str) -> list[tuple[str, str]]:
         (
             BULK,
             "share(a)",
-            [("share(a)", "no flow competes with another flow, so `share` has no values")],
+            [("share(a)", "no flow competes with another flow, so `share` is 1")],
         ),
         (
             BULK + FILE,
