@@ -316,7 +316,9 @@ def source(folder: Path, mirrors: tuple[str, ...]) -> None:
 @image.command()
 @engine_option
 def rm(engine: str) -> None:
-    """Remove every image, the kernel, and the virtual machine's snapshots."""
+    """Remove the images, kernels, modules and snapshots of uml and vm, which share them; of docker
+    its container images.
+    """
     if usual_image(engine) is None:
         with _docker() as (docker, container_images):
             for name in container_images.remove(docker):
