@@ -59,6 +59,15 @@ class History:
         """Return how many changes had been carried out at each time."""
         return np.searchsorted(self._ends, t_s, side="right")
 
+    def grouped(self, t_s: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the indices of times by stage, those of one stage in the order given, and where
+        each stage begins among them; shapes (times,) and (stages + 1,). A recording has thousands
+        of stages: nothing that is done for each may look at all times.
+        """
+        stage = self.stage(t_s)
+        order = np.argsort(stage, kind="stable")
+        return order, np.searchsorted(stage[order], np.arange(len(self.done) + 2))
+
     def settled(self, t_s: Floats) -> Bools:
         """Return at which times no change was under way, so that it is known what applied."""
         return np.asarray(np.searchsorted(self._begins, t_s, "right") == self.stage(t_s), np.bool_)

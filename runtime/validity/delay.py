@@ -142,16 +142,21 @@ def random_delay(measurement: Measurement) -> Iterator[Finding]:
         arrived[arrived] &= queue.behind.certain[queue.behind.found[arrived]]
         sent_s = queue.sent_s[arrived]
         arrived_s = queue.seconds(queue.delivered)[queue.behind.found[arrived]]
-        stage, settled = history.stage(sent_s), history.settled(sent_s)
+        settled, (order, begins) = history.settled(sent_s), history.grouped(sent_s)
+        latest_s = np.maximum.accumulate(arrived_s[order])
         for number, planned in history.impairments():
             if planned is None or planned.repair is not None:
                 continue  # `radio.repairs` judges the latter
+            first = begins[number]
+            ours = order[first : begins[number + 1]]
             # Packets that skipped the delay are counted elsewhere.
-            slow = arrived_s - sent_s > (BASE_RTT_TOLERANCE_S if planned.reorder else -1.0)
-            ours = slow & settled & (stage == number)
-            if int(ours.sum()) < MIN_PACKETS:
+            slow = arrived_s[ours] - sent_s[ours] > (
+                BASE_RTT_TOLERANCE_S if planned.reorder else -1.0
+            )
+            ours = ours[slow & settled[ours]]
+            if len(ours) < MIN_PACKETS:
                 continue
-            before_s = float(arrived_s[stage < number].max(initial=-np.inf))
+            before_s = float(latest_s[first - 1]) if first else -np.inf
             test = delays.compare(planned, sent_s[ours], arrived_s[ours], before_s)
             tolerance_s = max(BASE_RTT_TOLERANCE_S, BASE_RTT_TOLERANCE * planned.delay_ns * 1e-9)
             if not test.plausible(tolerance_s):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from fairc.compiler.plan import Impairment
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.qdisc import drops_since
@@ -29,15 +31,16 @@ def _counts(measurement: Measurement, queue: QueueRecord) -> Iterator[LossCount]
     history = measurement.histories[place]
     stage = history.stage(queue.sent_s)
     counted &= history.settled(queue.sent_s)
+    stages = len(history.done) + 1
+    sent = np.bincount(stage[counted], minlength=stages)
+    lost = np.bincount(stage[counted & queue.behind.lost], minlength=stages)
     for number, planned in history.impairments():
-        ours = counted & (stage == number)
-        if number and not ours.any():
+        if number and not sent[number]:
             continue
         # A copied packet would be lost only with its copy, and netem then keeps one of the two.
         probability = planned.lost * (1 - planned.duplicate) if planned else 0.0
-        lost = int((ours & queue.behind.lost).sum())
         bursts = planned.bursts if planned else None
-        yield LossCount(probability, int(ours.sum()), lost, bursts)
+        yield LossCount(probability, int(sent[number]), int(lost[number]), bursts)
 
 
 def random_loss(measurement: Measurement) -> Iterator[Finding]:
