@@ -134,7 +134,8 @@ def _shown(run: Run, results: Results) -> list[Measure]:
     wants it beside it, and if nothing else was requested: for a flow with its own offered load
     (requests, a video) it merely shows this load. One that is always shown is not where nobody
     asked for it and it has no value (page loads, of which `harm` asks everything). A sweep has a
-    column for each, so there the last ones are left out, if there are too many.
+    column for each, so there the last ones are left out, if there are too many; and so is one that
+    would have no value, for which its metric may have another (Jain's index for F of four flows).
     """
     order: dict[str, int] = {}
     for request in run.plan.measure:
@@ -142,6 +143,11 @@ def _shown(run: Run, results: Results) -> list[Measure]:
     requested = [full_name(request.label) for request in run.plan.measure]
     beside = {presentation(name).beside: request_label(name) for name in requested[::-1]}
     asked = [m for m in results.asked if m.metric not in EVERYWHERE]
+    for measure in _without_values(run, results):
+        asked.remove(measure)
+        asked += [
+            m for m in results.select(presentation(measure.metric).stand_in) if m not in asked
+        ]
     asked += [
         m
         for m in results.measures
@@ -163,6 +169,18 @@ def _shown(run: Run, results: Results) -> list[Measure]:
         return asked
     first = sum(place(measure) == 0 for measure in asked)
     return asked[: max(first, MAX_COLUMNS)]
+
+
+def _without_values(run: Run, results: Results) -> dict[Measure, str]:
+    """Return the measures that no configuration of a sweep has, all for one reason, with it."""
+    found = {}
+    for measure in results.asked:
+        several = len(run.configurations) > 1 and measure.metric not in EVERYWHERE
+        if several and not any(results.summary(measure, c).n for c in run.configurations):
+            reasons = {r for c in run.configurations for r in results.omitted(measure, c).reasons}
+            if len(reasons) == 1:
+                found[measure] = reasons.pop()
+    return found
 
 
 def entries(
@@ -202,10 +220,6 @@ def entry(results: Results, measure: Measure, summary: Summary, remark: str = ""
     def value(x: float | None) -> Number | None:
         return None if x is None else Number(shown(x), repr(x))
 
-    name, bracket, scope = title(measure.metric).partition(" (")
-    what = f"{name} of {one_line(measure.flow)}" if measure.flow is not None else name
-    what += bracket + scope
-    what += f", load {measure.load}" if measure.load is not None else ""
     note = ""
     if summary.value is not None and summary.low is None:
         if summary.constant:
@@ -215,7 +229,7 @@ def entry(results: Results, measure: Measure, summary: Summary, remark: str = ""
             note = f"values: {values}"
     return Entry(
         measure,
-        what,
+        _name(measure),
         scale.unit,
         value(summary.value),
         value(summary.low),
@@ -224,6 +238,14 @@ def entry(results: Results, measure: Measure, summary: Summary, remark: str = ""
         note,
         remark,
     )
+
+
+def _name(measure: Measure) -> str:
+    """Return what a measure is called: `goodput of a`."""
+    name, bracket, scope = title(measure.metric).partition(" (")
+    what = f"{name} of {one_line(measure.flow)}" if measure.flow is not None else name
+    what += bracket + scope
+    return what + (f", load {measure.load}" if measure.load is not None else "")
 
 
 def _moving(run: Run, measure: Measure, configuration: Configuration) -> str:
@@ -272,8 +294,8 @@ def dominance(summary: Summary, sessions: tuple[str, ...]) -> str:
 
 
 def _sentences(run: Run, results: Results, groups: Sequence[Group]) -> list[str]:
-    """Summarise all configurations in sentences: who dominates how often, and how many have no
-    result.
+    """Summarise all configurations in sentences: who dominates how often, how many have no
+    result, and what has no value anywhere.
     """
     sentences = []
     if len(groups) > MAX_TILES and len(run.sessions) == 2:
@@ -289,6 +311,11 @@ def _sentences(run: Run, results: Results, groups: Sequence[Group]) -> list[str]
             f"{counted(empty, 'configuration')} {'has' if empty == 1 else 'have'} no"
             f" repetition that counts."
         )
+    names: dict[str, list[str]] = {}
+    for measure, reason in _without_values(run, results).items():
+        names.setdefault(reason, []).append(_name(measure))
+    for reason, those in names.items():
+        sentences.append(f"No value: {listed(those)} ({reason}).")
     return sentences
 
 

@@ -197,17 +197,31 @@ def _place(
             "rates" if len(subject.run.configurations) == 1 else ""
         )
         return _over_time([drawn for _, drawn in figures], course)
-    swept, known = set(subject.run.axes), words.FIGURES
+    axes = {axis.name for axis in _axes(subject.run)}
     for place, request in asked:
         whole = request.where is None and not request.flow
-        whole = whole and request.kind in known and known[request.kind].over_sweep
-        if (
-            whole
-            and request.options["x"] in swept
-            and full_name(request.metric or "") == first.metric
-        ):
+        whole = whole and full_name(request.metric or "") == first.metric
+        if whole and (_is_over_sweep(subject.run, request) or axes <= _told_apart(request)):
             return place
     return _answer(subject, figures)
+
+
+def _is_over_sweep(run: Run, request: FigureRequest) -> bool:
+    """Return whether a figure has a swept name on its x axis."""
+    known = words.FIGURES
+    over = request.kind in known and known[request.kind].over_sweep
+    return over and request.options["x"] in set(run.axes)
+
+
+def _told_apart(request: FigureRequest) -> set[str]:
+    """Return the names by whose values a figure has lines, groups or panels."""
+    found: set[str] = set()
+    for key in ("by", "facet"):
+        names = request.options.get(key, ())
+        found.update(
+            (names,) if isinstance(names, str) else names if isinstance(names, tuple) else ()
+        )
+    return found
 
 
 def _answer(

@@ -64,7 +64,7 @@ def test_a_metric_of_each_flow_has_one_set_of_flows() -> None:
     _, found = load(Source("file.fexp", text("[share(a, b), share(a, c)]")))
     (error,) = found.errors
     assert error.code == "duplicate-metric"
-    assert "all values of `share` are of the same flows, here of a, b" in error.help
+    assert "all values of `share` are of the same flows, here of a, b" in (error.help or "")
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_drops_of_flows_are_those_that_the_kernel_counts(
     found = METRICS["policing"].compute(
         measured.within(Window(0.0)), MetricRequest(name="policing")
     )
-    drops = {v.flow: v.value for v in found if v.metric == "policing.drops"}
+    drops = {v.flow: v.value or 0 for v in found if v.metric == "policing.drops"}
     assert sorted((drops["cubic"] + drops["bbr"], drops["thin"])) == sorted(counted)
     shares = {v.flow: v.value for v in found if v.metric == "policing.loss"}
     # 3 Mbit/s of UDP through 1.5: half of it is dropped.

@@ -202,6 +202,18 @@ def test_a_dash_in_a_sweep_has_its_reason_beside_it(make_run: Maker) -> None:
     assert f"\N{EN DASH} ({why})" in text
 
 
+def test_what_no_configuration_has_is_a_sentence_and_no_column(make_run: Maker) -> None:
+    why = "it is defined for two sessions, not 4"
+    undefined = {(0, 1): why, (1, 1): why}
+    path = make_run(repeat=1, sweep={"loss": ("0%", "1%")}, undefined=undefined)
+    run = Run(path)
+    found = answer(run, Results(run))
+    names = {e.measure.metric for e in found.columns}
+    assert F not in names and "fairness.jain_session" in names
+    assert f"No value: Session fairness F ({why})." in found.sentences
+    assert f"({why})." in build(path)[0].read_text(encoding="utf-8")
+
+
 def test_what_is_named_last_has_no_column_where_there_are_too_many(make_run: Maker) -> None:
     path = make_run(sweep={"loss": ("0%", "1%", "2%", "5%")}, duration_s=3.0)
     ask(path, "rtt", "srtt", "utilization", "loss_rate", "goodput", "fairness")

@@ -105,6 +105,26 @@ def test_what_the_experiment_asks_for_is_not_drawn_twice(make_run: Maker) -> Non
     assert [f.name for f in _Report(path).figures].count("01-line-fairness-F") == 1
 
 
+@pytest.mark.parametrize(
+    ("facet", "name"), [(("q",), "01-boxplot-fairness-F"), ((), "answer-line")]
+)
+def test_what_is_asked_for_comes_first_where_it_tells_all_configurations_apart(
+    make_run: Maker, facet: tuple[str, ...], name: str
+) -> None:
+    options: dict[str, str | float | tuple[str, ...]] = {
+        "by": ("n",),
+        "facet": facet,
+        "notch": "off",
+        "test": "none",
+        "ci": 0.95,
+    }
+    request = plan.FigureRequest(kind="boxplot", metric="fairness.F", options=options)
+    axes = (words("q", "a", "b"), numeric("n", 1, 2, 4))
+    sweep = {axis.name: axis.values for axis in axes}
+    path = make_run(sweep=sweep, axes=axes, figures=(request,), repeat=2, duration_s=1.0)
+    assert picture(path).name == name
+
+
 def test_the_picture_comes_before_words_and_tables(make_run: Maker) -> None:
     path = make_run(sweep={"n": ("1", "2", "3", "4")}, repeat=1, duration_s=1.0)
     page = build(path)[0].read_text(encoding="utf-8")
