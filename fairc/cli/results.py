@@ -14,6 +14,7 @@ from fairc.runtime.formatting import escape_markdown as escape
 from fairc.runtime.metrics.registry import full_name, presentation
 from fairc.runtime.ranges.cells import finished
 from fairc.runtime.repetitions.reading import Measurements, UnknownName, measured
+from fairc.runtime.repetitions.remarks import merged
 from fairc.runtime.repetitions.summaries import Row, summarise
 from fairc.runtime.run import repair
 from fairc.runtime.run.verification import Verification, of_cells
@@ -179,8 +180,12 @@ def remarks(rows: Sequence[Row]) -> Iterator[str]:
         yield f"{'; '.join((*names[:3], *more)) or 'remark'}: {remark}"
     if len(found) > SHOWN_ROWS:
         yield f"... and {len(found) - SHOWN_ROWS} more remarks: --format csv"
-    without = [row["reason"] for row in rows if row["reason"] and row["value"] is None]
-    for reason in dict.fromkeys(without):
+    without = [
+        row["reason"]
+        for row in rows
+        if row["reason"] and row["value"] is None and row["reason"] not in row["remark"]
+    ]
+    for reason in merged(dict.fromkeys(without)):
         yield f"without a value: {reason}"
     for reason in dict.fromkeys(row["no_interval"] for row in rows if row["no_interval"]):
         yield f"no interval: {reason}"

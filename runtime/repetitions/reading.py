@@ -22,6 +22,7 @@ from fairc.runtime.store.opened import RunTables
 from fairc.runtime.store.tables import axis_columns, quoted
 
 from .moving import Moving, moving
+from .remarks import merged
 
 # The columns of `cells` that begin an Outcome, in its order; swept names follow.
 _CELL = (
@@ -347,7 +348,7 @@ class Omissions:
             (self.undefined, "not defined"),
         ):
             if found and len(self.undefined) < total:
-                why = "; ".join(sorted({reason for reason in found if reason}))
+                why = "; ".join(merged(sorted({reason for reason in found if reason})))
                 which = f"{len(found)} of {total} {'repetition' if total == 1 else 'repetitions'}"
                 parts.append(f"{what} in {which}{f': {why}' if why else ''}")
         return "; ".join(parts)
@@ -363,8 +364,9 @@ class Omissions:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why repetitions have no number, each once."""
-        return tuple(sorted({reason for reason in (*self.endless, *self.undefined) if reason}))
+        """Why repetitions have no number, each once; those that differ in numbers are one."""
+        found = {reason for reason in (*self.endless, *self.undefined) if reason}
+        return tuple(merged(sorted(found)))
 
 
 def _censoring(metric: str) -> str:

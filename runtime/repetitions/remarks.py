@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TYPE_CHECKING
 
-from .reading import Outcome
+if TYPE_CHECKING:
+    from .reading import Outcome
 
 WORDS = ("failed", "invalid", "flagged")
 """The verdicts that have a reason, the worst first."""
