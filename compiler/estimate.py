@@ -101,6 +101,12 @@ class Estimate:
         return self._wall_s / max(1, min(self.jobs, self.cells))
 
 
+def wall_s(costs: Costs, cell: Cell) -> float:
+    """Return the wall seconds that a cell takes on one core."""
+    length_s = length(cell)
+    return cell_s(costs, cell, length_s, packets(cell, length_s))
+
+
 def cell_s(costs: Costs, cell: Cell, length_s: float, sent: float) -> float:
     """Return the wall seconds on one core of a cell with this length (s) and number of data
     packets.

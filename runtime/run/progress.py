@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -19,8 +19,10 @@ LINE_EVERY_S = 10.0
 class Progress(Protocol):
     """Is notified of every cell; called from one thread only."""
 
-    def begin(self, todo: int, kept: int) -> None:
-        """Set how many cells are to be run or analysed, and how many exist already."""
+    def begin(self, costs: Mapping[str, float], kept: int) -> None:
+        """Set which cells are to be run or analysed, by key, with what each is planned to cost, in
+        any unit, and how many exist already.
+        """
         ...
 
     def done(self, result: CellResult) -> None:
@@ -35,7 +37,7 @@ class Progress(Protocol):
 class NoProgress:
     """Reports nothing."""
 
-    def begin(self, todo: int, kept: int) -> None:
+    def begin(self, costs: Mapping[str, float], kept: int) -> None:
         """Do nothing."""
 
     def done(self, result: CellResult) -> None:
@@ -47,24 +49,35 @@ class NoProgress:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of a sweep; virtual_s: virtual time of its finished cells; clock: wall time, s."""
+    """Counts of a sweep.
+
+    clock: wall time, s. costs: what each cell is planned to cost, by key. spent: the sum of those
+    that are done. virtual_s: their virtual time.
+    """
 
     clock: Callable[[], float] = time.monotonic
-    todo: int = 0
+    costs: Mapping[str, float] = field(default_factory=dict)
     done: int = 0
     failed: int = 0
+    spent: float = 0.0
     virtual_s: float = 0.0
     began_s: float = field(default=0.0)
 
-    def begin(self, todo: int) -> None:
+    def begin(self, costs: Mapping[str, float]) -> None:
         """Start counting from zero: a run may have several sweeps."""
-        self.todo, self.began_s = todo, self.clock()
+        self.costs, self.began_s = costs, self.clock()
         self.done = self.failed = 0
-        self.virtual_s = 0.0
+        self.spent = self.virtual_s = 0.0
+
+    @property
+    def todo(self) -> int:
+        """How many cells there are."""
+        return len(self.costs)
 
     def add(self, result: CellResult) -> None:
         """Count a cell."""
         self.done += 1
+        self.spent += self.costs.get(result.key, 0.0)
         self.failed += result.status == "failed"
         self.virtual_s += result.virtual_s
 
@@ -75,10 +88,14 @@ class Tally:
 
     @property
     def left_s(self) -> float | None:
-        """Wall seconds until the end at the present pace; None before the first cell is done."""
-        if self.done == 0:
+        """Wall seconds until the end at the pace so far; None before the first cell is done.
+
+        A cell of 100 Mbit/s takes a hundred times as long as one of 1 Mbit/s, and the plan says so.
+        """
+        if self.spent <= 0:
             return None
-        return (self.clock() - self.began_s) / self.done * (self.todo - self.done)
+        rest = max(0.0, sum(self.costs.values()) - self.spent)
+        return (self.clock() - self.began_s) / self.spent * rest
 
     def line(self) -> str:
         """Return it as one line."""
@@ -102,11 +119,11 @@ class Lines:
         self._clock = clock
         self._reported_s = 0.0
 
-    def begin(self, todo: int, kept: int) -> None:
+    def begin(self, costs: Mapping[str, float], kept: int) -> None:
         """Report what is to be run."""
-        self._tally.begin(todo)
+        self._tally.begin(costs)
         self._reported_s = self._clock()
-        self._write(opening(todo, kept))
+        self._write(opening(len(costs), kept))
 
     def done(self, result: CellResult) -> None:
         """Count; say so if the last line is old, or if this was the last cell."""
@@ -130,10 +147,10 @@ class Bar:
         self._tally = Tally()
         self._bars: Bars | None = None
 
-    def begin(self, todo: int, kept: int) -> None:
+    def begin(self, costs: Mapping[str, float], kept: int) -> None:
         """Show the bar."""
-        self._tally.begin(todo)
-        self._console.print(opening(todo, kept), highlight=False, markup=False)
+        self._tally.begin(costs)
+        self._console.print(opening(len(costs), kept), highlight=False, markup=False)
         self._bars = progress.Progress(
             progress.BarColumn(bar_width=30),
             progress.TextColumn("{task.fields[line]}", markup=False),
@@ -141,7 +158,7 @@ class Bar:
             console=self._console,
             transient=True,
         )
-        self._bars.add_task("cells", total=todo, line=self._tally.line())
+        self._bars.add_task("cells", total=len(costs), line=self._tally.line())
         self._bars.start()
 
     def done(self, result: CellResult) -> None:

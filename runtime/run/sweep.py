@@ -18,6 +18,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from fairc.compiler.engines import profile
+from fairc.compiler.estimate import wall_s
 from fairc.compiler.plan import Cell
 from fairc.compiler.record import RunRecord
 from fairc.runtime.engines.base import Engine, RawResult
@@ -84,6 +86,7 @@ class Sweep:
         self._requests = store.plan.requests
         self._analysis = lock.analysis_identity(self._requests)
         self._todo: dict[str, bool] = {}
+        self._costs: dict[str, float] = {}
         self._stopped = False
 
     def run(self) -> Counts:
@@ -94,7 +97,7 @@ class Sweep:
         self._emit()
         counts = self._survey()
         if self._todo:
-            self.progress.begin(len(self._todo), counts.total)
+            self.progress.begin(self._costs, counts.total)
             try:
                 self._complete(counts)
             finally:
@@ -113,24 +116,34 @@ class Sweep:
         """Find the missing cells: key -> whether only the analysis is missing; count the rest."""
         counts = Counts()
         nothing = self.fresh or not any((self.store.path / "cells").iterdir())
+        costs, planned = profile(self.engine.name).costs, dict[str, float]()
         for cell in filter(self.wanted, self.store.cells()):
             key = self.key(cell)
-            if nothing:
-                self._todo[key] = False
+            missing = True if nothing else self._is_missing(cell, key, counts)
+            if missing is None:
                 continue
-            result = self.store.result(key)
-            damaged = damage.of_cell(cell, self.store.folder(key))
-            if RAW in damaged:
-                self._todo[key] = False
-            elif damaged:  # what is derived is derived again
-                self._todo[key] = self.store.has_raw(key)
-            elif result is None or result.status == "failed":
-                self._todo[key] = False
-            elif result.analysis == self._analysis:
-                counts.add(result)
-            else:
-                self._todo[key] = self.store.has_raw(key)
+            self._todo[key] = not missing
+            if cell.configuration not in planned:  # repetitions cost the same
+                planned[cell.configuration] = wall_s(costs, cell)
+            self._costs[key] = planned[cell.configuration]
         return counts
+
+    def _is_missing(self, cell: Cell, key: str, counts: Counts) -> bool | None:
+        """Return whether a cell is to be run; False if only its analysis is missing, None if
+        nothing is, and then it is counted.
+        """
+        result = self.store.result(key)
+        damaged = damage.of_cell(cell, self.store.folder(key))
+        if RAW in damaged:
+            return True
+        if damaged:  # what is derived is derived again
+            return not self.store.has_raw(key)
+        if result is None or result.status == "failed":
+            return True
+        if result.analysis == self._analysis:
+            counts.add(result)
+            return None
+        return not self.store.has_raw(key)
 
     def key(self, cell: Cell) -> str:
         """Return where a cell's result is stored."""

@@ -186,12 +186,12 @@ def test_progress_is_a_line_every_ten_seconds_and_one_per_failure() -> None:
     ok = CellResult(
         cell="c", key="k", status="ok", virtual_s=20.0, wall_s=4.0, engine="fake", image="i"
     )
-    progress.begin(4, 2)
+    progress.begin({"k": 1.0, "l": 1.0, "m": 1.0, "long": 3.0}, 2)
     steps: list[tuple[float, Callable[[], CellResult]]] = [
         (4.0, lambda: ok),
-        (8.0, lambda: ok.model_copy(update={"status": "failed", "error": "no\nidea"})),
-        (12.0, lambda: ok),
-        (14.0, lambda: ok),
+        (8.0, lambda: ok.model_copy(update={"key": "l", "status": "failed", "error": "no\nidea"})),
+        (12.0, lambda: ok.model_copy(update={"key": "m"})),
+        (14.0, lambda: ok.model_copy(update={"key": "long"})),
     ]
     for at, make in steps:
         now[0] = at
@@ -199,7 +199,7 @@ def test_progress_is_a_line_every_ten_seconds_and_one_per_failure() -> None:
     assert lines == [
         "4 cells to run; 2 already done",
         "cell c failed: no idea",
-        "3/4 cells, 1 failed, 5.0 virtual s per s, 4 s left",
+        "3/4 cells, 1 failed, 5.0 virtual s per s, 12 s left",
         "4/4 cells, 1 failed, 5.7 virtual s per s",
     ]
 
