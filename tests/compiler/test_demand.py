@@ -193,3 +193,25 @@ def test_the_extra_round_trip_stays_when_the_delay_changes() -> None:
         later = [change.impairment for change in interface.changes if change.impairment]
         assert interface.impairment.delay_ns == 15_000_000
         assert [impairment.delay_ns for impairment in later] == [25_000_000]
+
+
+def test_the_disk_that_captures_need_does_not_grow_with_the_interfaces_that_are_captured() -> None:
+    """A capture on each of 12 interfaces in front of a queue sees a part of the packets each."""
+
+    def disk_bytes(topology: str, flow: str) -> float:
+        estimate = Estimate(engine="uml")
+        estimate.add(
+            only_cell_of(
+                f"fexp 1\nexperiment e {{\n  topology = {topology}(rate: 10Mbit/s, rtt: 20ms)\n"
+                f"  flow f[i] for i in 1..12 {{ {flow}  cca = cubic  workload = bulk }}\n"
+                "  duration = 60s\n  measure = [goodput]\n}\n"
+            )
+        )
+        return estimate.disk_bytes
+
+    together = disk_bytes("bottleneck", "")
+    assert disk_bytes("dumbbell", "") == pytest.approx(together, rel=0.01)
+    # A full frame of 1514 bytes is captured in front of the queue, behind it and behind its delay,
+    # and its headers at the sender; each flow logs 800 bytes a second.
+    captured, logged = 60 * 10e6 / 8 / 1514, 12 * 60
+    assert together == pytest.approx((3 + 64 / 112) * 25 * captured + 800 * logged, rel=0.05)
