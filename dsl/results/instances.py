@@ -538,20 +538,20 @@ def _merged(first: MetricRequest, second: MetricRequest, at: Span, here: Span) -
             sessions = (*first.sessions, *second.sessions)
             return first.model_copy(update={"sessions": sessions})  # of each of these
     plain = not (second.sessions or second.options or second.varied)
-    if set(first.values).isdisjoint(second.values) and (plain or (alike and same_flows)):
-        return first.model_copy(update={"values": (*first.values, *second.values)})
-    whose = ", ".join(first.sessions) or "all flows"
-    fail(
-        "duplicate-metric",
-        f"`{second.values[0]}` is measured twice",
-        here,
-        labels=(Label(at, "first occurrence"),),
-        help="request each metric once, so that its values have one name; list any number of"
-        " its sub-values"
-        if same_flows or metric.of_cell
-        else f"all values of `{first.name}` are of the same flows, here of {whose}; for others:"
-        " `metric NAME = ...`",
-    )
+    if not set(first.values).isdisjoint(second.values) or not (plain or (alike and same_flows)):
+        whose = ", ".join(first.sessions) or "all flows"
+        fail(
+            "duplicate-metric",
+            f"`{second.values[0]}` is measured twice",
+            here,
+            labels=(Label(at, "first occurrence"),),
+            help="request each metric once, so that its values have one name; list any number of"
+            " its sub-values"
+            if same_flows or metric.of_cell
+            else f"all values of `{first.name}` are of the same flows, here of {whose}; for others:"
+            " `metric NAME = ...`",
+        )
+    return first.model_copy(update={"values": (*first.values, *second.values)})
 
 
 def _plain(value: Value) -> float | str:
