@@ -25,7 +25,7 @@ UNSHAPED_BPS = 100_000_000
 # virtual seconds.
 PAGE_RTTS, BROWSER_VIRTUAL_S = 8, 5.0
 # Compressed bytes of a data packet where it is captured, more of QUIC, whose payload is random; and
-# of everything else, per flow and second. Measured on seven published studies.
+# of everything else, per flow and second. Fitted to the runs of five published studies.
 CAPTURED_BYTES, OF_QUIC_BYTES, LOGGED_BYTES_PER_S = 25, 15, 800
 # Artefacts before compression, bytes: a packet in a capture, at senders with its share of an ACK
 # with blocks; the records of a policer and of a QUIC server; a line about a connection at each
@@ -65,7 +65,7 @@ class Estimate:
         self.cells += times
         self.virtual_s += times * length_s
         kept_bytes = CAPTURED_BYTES + OF_QUIC_BYTES * quic_share(cell, length_s)
-        self.disk_bytes += times * places(cell) * kept_bytes * sent
+        self.disk_bytes += times * mean_captured(cell) * kept_bytes * sent
         samples = sum(SAMPLE_EVERY_NS / flow.sample_every_ns for flow in cell.flows)
         self.disk_bytes += times * LOGGED_BYTES_PER_S * length_s * samples
         wall_s = cell_s(self.costs, cell, length_s, sent)
@@ -282,23 +282,22 @@ def captured(cell: Cell) -> float:
     return len(cell.captures) - senders + bool(senders) * HEADERS_BYTES / RECORD_BYTES
 
 
-def places(cell: Cell) -> float:
+def mean_captured(cell: Cell) -> float:
     """Return how often a data packet is captured on average, in whole captures, with its share of
     an ACK.
 
     Captures of one point of a queue (those in front of it, one for each interface) see different
     packets. A flow passes its bottlenecks; its ACKs, one for two packets, any other queue.
     """
-    points = Counter(queue for _, queue in {(c.point, c.queue) for c in cell.captures})
-    senders = {c.queue for c in cell.captures if c.point == "sender"}
-    points.subtract(senders)
+    seen = {(capture.point, capture.queue) for capture in cell.captures}
+    points = Counter(queue for point, queue in seen if point != "sender")
+    senders = len(seen) > points.total()
     passed = 0.0
     for flow in cell.flows:
         own = {flow.bottleneck, *flow.further_bottlenecks}
         passed += sum(points[queue] for queue in own)
         passed += 0.5 * max((n for queue, n in points.items() if queue not in own), default=0)
-    seen = passed / len(cell.flows) if cell.flows else 0.0
-    return seen + bool(senders) * HEADERS_BYTES / RECORD_BYTES
+    return passed / max(1, len(cell.flows)) + senders * HEADERS_BYTES / RECORD_BYTES
 
 
 def results_bytes(cell: Cell) -> float:

@@ -67,7 +67,7 @@ _OF_EXPERIMENT = "it stands in an experiment"
 _OF_TOPOLOGY = "it stands in a topology"
 _OF_LINK = (
     "it stands in a link, of a preset in `with`:"
-    " `bottleneck(...) with { link left -> right { at 10s { rate = 5Mbit/s } } }`"
+    " `bottleneck(...) with {{ link left -> right {{ {} }} }}`"
 )
 HOMES = {
     "LET": "it stands in an experiment, in a topology, or above them",
@@ -78,9 +78,11 @@ HOMES = {
     **dict.fromkeys(("FLOW", "SWEEP", "EXCLUDE", "PRECISION"), _OF_EXPERIMENT),
     **dict.fromkeys(("HOSTS", "REPORT", "CLAIM"), _OF_EXPERIMENT),
     **dict.fromkeys(("NODE", "ROUTER", "LINK"), _OF_TOPOLOGY),
-    **dict.fromkeys(("AT", "EVERY"), _OF_LINK),
+    **dict.fromkeys(("AT", "EVERY"), _OF_LINK.format("at 10s { rate = 5Mbit/s }")),
 }
-"""Where a statement stands, for those keywords that are no key anywhere."""
+"""Where a statement stands, for those keywords that are no key anywhere; `at` is one of policers,
+and begins a statement where a time follows.
+"""
 
 _NODE = "a host is a `node`, and what forwards is a `router`: `node a, b`, `router r`"
 _FIGURES = "figures are a block: `report { line(goodput, x: time)  cdf(rtt) }`"
@@ -558,7 +560,7 @@ class SyntaxErrors:
         if glued:
             return f"is a space missing after `{glued}`?"
         if token.type == "DOWN":
-            return _OF_LINK.replace("at 10s { rate = 5Mbit/s }", "down from 10s to 12s")
+            return _OF_LINK.format("down from 10s to 12s")
         if token.type == "WHEN":
             return "a condition stands before the block: `flow f when n > 0 { ... }`"
         if token.type == "FOR":
@@ -593,4 +595,5 @@ def _misplaced(token: Token, before: Token | None, accepts: frozenset[str]) -> T
     if token.type in KEYWORDS and "_RBRACE" in accepts:
         return token
     taken = before is not None and before.type == "NAME" and "_EQUALS" in accepts
+    taken = taken and (before != "at" or token[:1].isdigit())
     return before if before is not None and taken and before.upper() in KEYWORDS else None

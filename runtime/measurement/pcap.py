@@ -41,8 +41,8 @@ _SACK, _TIMESTAMPS = 5, 8  # kinds of TCP options
 DIGEST_BYTES = 64
 # Mask of the first 0 to 8 bytes of a little-endian word.
 _FIRST_BYTES = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)
-# Records that are read at once: so many that NumPy's calls cost little, so few that a CPU's cache
-# holds their columns.
+# Records per batch: enough to amortise the overhead of NumPy's calls, few enough for their columns
+# to fit into the CPU's cache.
 _AT_ONCE = 4096
 # Options can end behind the last captured byte: gathers may read this far past it.
 _PADDING = 160

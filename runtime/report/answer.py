@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairc.dsl.model.metric_names import request_label, unmarked
@@ -119,15 +119,16 @@ class Answer:
 
 def answer(run: Run, results: Results) -> Answer:
     """Return the answer of a run."""
-    measures = _shown(run, results)
+    absent = _without_values(run, results)
+    measures = _shown(run, results, absent)
     groups = tuple(
         Group(c, entries(run, results, measures, c), len(c.outcomes) - len(c.counted))
         for c in run.configurations
     )
-    return Answer(tuple(_sentences(run, results, groups)), groups)
+    return Answer(tuple(_sentences(run, results, groups, absent)), groups)
 
 
-def _shown(run: Run, results: Results) -> list[Measure]:
+def _shown(run: Run, results: Results, absent: Collection[Measure]) -> list[Measure]:
     """Return the measures of the table, in the order in which `measure` names their metrics.
 
     A value that every run has (goodput) is among them if it was requested, next to a metric that
@@ -135,7 +136,7 @@ def _shown(run: Run, results: Results) -> list[Measure]:
     (requests, a video) it merely shows this load. One that is always shown is not where nobody
     asked for it and it has no value (page loads, of which `harm` asks everything). A sweep has a
     column for each, so there the last ones are left out, if there are too many; and so is one that
-    would have no value, for which its metric may have another (Jain's index for F of four flows).
+    is `absent`, for which its metric may have another (Jain's index for F of four flows).
     """
     order: dict[str, int] = {}
     for request in run.plan.measure:
@@ -143,7 +144,7 @@ def _shown(run: Run, results: Results) -> list[Measure]:
     requested = [full_name(request.label) for request in run.plan.measure]
     beside = {presentation(name).beside: request_label(name) for name in requested[::-1]}
     asked = [m for m in results.asked if m.metric not in EVERYWHERE]
-    for measure in _without_values(run, results):
+    for measure in absent:
         asked.remove(measure)
         asked += [
             m for m in results.select(presentation(measure.metric).stand_in) if m not in asked
@@ -293,7 +294,9 @@ def dominance(summary: Summary, sessions: tuple[str, ...]) -> str:
     return f"dominant: {listed(parts)} of {counted(summary.n, 'repetition')}"
 
 
-def _sentences(run: Run, results: Results, groups: Sequence[Group]) -> list[str]:
+def _sentences(
+    run: Run, results: Results, groups: Sequence[Group], absent: Mapping[Measure, str]
+) -> list[str]:
     """Summarise all configurations in sentences: who dominates how often, how many have no
     result, and what has no value anywhere.
     """
@@ -312,7 +315,7 @@ def _sentences(run: Run, results: Results, groups: Sequence[Group]) -> list[str]
             f" repetition that counts."
         )
     names: dict[str, list[str]] = {}
-    for measure, reason in _without_values(run, results).items():
+    for measure, reason in absent.items():
         names.setdefault(reason, []).append(_name(measure))
     for reason, those in names.items():
         sentences.append(f"No value: {listed(those)} ({reason}).")

@@ -215,13 +215,8 @@ def _is_over_sweep(run: Run, request: FigureRequest) -> bool:
 
 def _told_apart(request: FigureRequest) -> set[str]:
     """Return the names by whose values a figure has lines, groups or panels."""
-    found: set[str] = set()
-    for key in ("by", "facet"):
-        names = request.options.get(key, ())
-        found.update(
-            (names,) if isinstance(names, str) else names if isinstance(names, tuple) else ()
-        )
-    return found
+    told = (request.options.get(key, ()) for key in ("by", "facet"))
+    return {name for names in told if isinstance(names, tuple) for name in names}
 
 
 def _answer(

@@ -51,21 +51,22 @@ class NoProgress:
 class Tally:
     """Counts of a sweep.
 
-    clock: wall time, s. costs: what each cell is planned to cost, by key. spent: the sum of those
-    that are done. virtual_s: their virtual time.
+    clock: wall time, s. costs: what each cell is planned to cost, by key; total: their sum. spent:
+    the sum of those that are done. virtual_s: their virtual time.
     """
 
     clock: Callable[[], float] = time.monotonic
     costs: Mapping[str, float] = field(default_factory=dict)
     done: int = 0
     failed: int = 0
+    total: float = 0.0
     spent: float = 0.0
     virtual_s: float = 0.0
     began_s: float = field(default=0.0)
 
     def begin(self, costs: Mapping[str, float]) -> None:
         """Start counting from zero: a run may have several sweeps."""
-        self.costs, self.began_s = costs, self.clock()
+        self.costs, self.total, self.began_s = costs, sum(costs.values()), self.clock()
         self.done = self.failed = 0
         self.spent = self.virtual_s = 0.0
 
@@ -94,8 +95,7 @@ class Tally:
         """
         if self.spent <= 0:
             return None
-        rest = max(0.0, sum(self.costs.values()) - self.spent)
-        return (self.clock() - self.began_s) / self.spent * rest
+        return (self.clock() - self.began_s) * max(0.0, self.total / self.spent - 1)
 
     def line(self) -> str:
         """Return it as one line."""

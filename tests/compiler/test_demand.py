@@ -195,6 +195,17 @@ def test_the_extra_round_trip_stays_when_the_delay_changes() -> None:
         assert [impairment.delay_ns for impairment in later] == [25_000_000]
 
 
+def test_an_overload_is_that_of_the_flow_that_sends_most() -> None:
+    flows = (
+        "flow load { over = udp  rate = 1.2Mbit/s  workload = bulk }\n"
+        "flow probe { over = udp  workload = ping(every: 20ms) }"
+    )
+    compilation = compilation_of(TEXT.format(flows=flows, rest="duration = 9s", ecn=""))
+    tuple(compilation.cells())
+    (found,) = (d for d in compilation.diagnostics if d.code == "udp-overload")
+    assert found.message.startswith("with `load`")
+
+
 def test_the_disk_that_captures_need_does_not_grow_with_the_interfaces_that_are_captured() -> None:
     """A capture on each of 12 interfaces in front of a queue sees a part of the packets each."""
 

@@ -49,6 +49,8 @@ def warned(flows: str, measure: str) -> list[tuple[str, str]]:
             [("fct", "no flow moves a file or answers requests, so `fct` has no values")],
         ),
         (BULK + FILE, "fct, fairness, cwnd", []),
+        (BULK, "marks", [("marks", "no flow asks for ECN, so `marks` has no values")]),
+        (BULK.replace("cca =", "ecn = on  cca ="), "marks", []),
         (BULK + FILE, "share(a)", []),
         (
             BULK,
