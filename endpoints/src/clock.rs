@@ -1,6 +1,7 @@
 //! Time: ns after the epoch on `CLOCK_REALTIME`, and timers on absolute times of that clock.
 
 use nix::errno::Errno;
+use nix::poll::{poll, PollFd, PollFlags, PollTimeout};
 use nix::sys::time::{TimeSpec, TimeValLike};
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use std::io;
@@ -82,6 +83,18 @@ impl Timer {
         Ok(self.fd.unset()?)
     }
 
+    /// Returns at `at_ns` after the epoch; at once if that has passed.
+    pub fn wait_until(&self, at_ns: i64) -> io::Result<()> {
+        self.once(at_ns)?;
+        while !self.fired()? {
+            match poll(&mut [PollFd::new(self.as_fd(), PollFlags::POLLIN)], PollTimeout::NONE) {
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
     /// Takes note of what has fired; false if nothing has (the timer was set anew meanwhile).
     pub fn fired(&self) -> io::Result<bool> {
         fired(&self.fd)
@@ -134,6 +147,17 @@ mod tests {
         assert_eq!(Clock::next_multiple(99, 100), 100);
         assert_eq!(Clock::next_multiple(100, 100), 200);
         assert_eq!(Clock::next_multiple(i64::MAX - 1, i64::MAX), i64::MAX);
+    }
+
+    #[test]
+    fn a_wait_ends_at_its_time_or_at_once() {
+        let clock = Clock::new(realtime_ns());
+        let timer = Timer::new(clock).unwrap();
+        for at_ns in [2_000_000, -5] {
+            timer.wait_until(at_ns).unwrap();
+            assert!(clock.now_ns() >= at_ns);
+            assert!(!timer.fired().unwrap());
+        }
     }
 
     #[test]

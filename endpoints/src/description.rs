@@ -49,9 +49,9 @@ pub struct TcpServer {
     /// How many connections will come; the server ends after the last.
     #[serde(deserialize_with = "whole::<_, _, 1, { MAX_CONNECTIONS as i64 }>")]
     pub connections: u32,
-    /// Send buffer of each connection, bytes of payload; a video brings its own.
-    #[serde(deserialize_with = "whole::<_, _, 1, MAX_BUFFER>")]
-    pub buffer_bytes: u32,
+    /// Send buffer of each connection, bytes of payload; None: it limits nothing. A video brings its own.
+    #[serde(deserialize_with = "whole_or_null::<_, _, 1, MAX_BUFFER>")]
+    pub buffer_bytes: Option<u32>,
     /// What each connection moves; how much the client's request says.
     #[serde(deserialize_with = "described")]
     pub workload: Workload,
@@ -85,9 +85,9 @@ pub struct TcpClient {
     /// The server's port.
     #[serde(deserialize_with = "whole::<_, _, 1, 65_535>")]
     pub port: u16,
-    /// Receive buffer of each connection, bytes of payload.
-    #[serde(deserialize_with = "whole::<_, _, 1, MAX_BUFFER>")]
-    pub buffer_bytes: u32,
+    /// Receive buffer of each connection, bytes of payload; None: it limits nothing.
+    #[serde(deserialize_with = "whole_or_null::<_, _, 1, MAX_BUFFER>")]
+    pub buffer_bytes: Option<u32>,
     /// What each connection moves; with `requests`, each is a stream of them.
     #[serde(deserialize_with = "described")]
     pub workload: Workload,
@@ -236,7 +236,7 @@ mod tests {
     const CLIENT: &str = r#"{"flow": "a", "address": "10.0.0.1", "port": 5001, "connections": 2,
         "buffer_bytes": 65536, "workload": WORKLOAD, "options": {"initial_window_packets": 10,
         "receive_window_bytes": null, "ecn": false, "sack": true, "pacing": false,
-        "fast_open": false}, "starts_ns": STARTS, "stop_ns": STOP, "progress_every_ns": 100000000}"#;
+        "fast_open": false, "idle_restart": null}, "starts_ns": STARTS, "stop_ns": STOP, "progress_every_ns": 100000000}"#;
 
     fn client(workload: &str, stop: &str) -> Result<TcpClient, String> {
         starting(workload, "[-5, 20]", stop)
@@ -313,7 +313,7 @@ mod tests {
         let good = r#"{"flow": "a", "address": "10.0.0.1", "port": 1, "cca": "cubic",
             "connections": 1, "buffer_bytes": 1, "workload": {"kind": "bulk"}, "rate_bps": null,
             "options": {"initial_window_packets": 10, "receive_window_bytes": null, "ecn": false,
-            "sack": true, "pacing": false, "fast_open": false}, "starts_ns": [0],
+            "sack": true, "pacing": false, "fast_open": false, "idle_restart": null}, "starts_ns": [0],
             "sample_every_ns": 100000}"#;
         read::<TcpServer>(good).unwrap();
         for (from, to, word) in [

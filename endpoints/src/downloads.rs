@@ -3,7 +3,7 @@
 
 use crate::clock::Timer;
 use crate::events::{Event, Log};
-use crate::failure::{Failure, Refusal};
+use crate::failure::{Break, Failure, Refusal};
 use crate::player::{Change, Moment, Player};
 use crate::reactor::{Interest, Reactor};
 use crate::request::Request;
@@ -44,8 +44,8 @@ pub struct Download<L> {
     pub bytes: u64,
     /// Plays what arrives, if it is a video.
     pub player: Option<Player>,
-    /// Why the last attempt to connect failed.
-    refused: Option<String>,
+    /// Why the last attempt to connect failed; it may succeed later.
+    refused: Option<Refusal>,
 }
 
 /// All connections of a flow.
@@ -156,8 +156,8 @@ impl<L> Downloads<L> {
         let download = &mut self.all[index];
         download.link = None;
         match refusal {
-            Refusal::Passing(reason) => {
-                download.refused = Some(reason);
+            Refusal::Passing(_) | Refusal::Unanswered(_) => {
+                download.refused = Some(refusal);
                 download.state = State::Waiting(log.clock().now_ns().saturating_add(RETRY_NS));
             }
             Refusal::Lasting(reason) => {
@@ -183,7 +183,7 @@ impl<L> Downloads<L> {
     pub fn settle(
         &mut self,
         index: usize,
-        over: Result<bool, String>,
+        over: Result<bool, Break>,
         log: &mut Log,
     ) -> Result<(), Failure> {
         let download = &mut self.all[index];
@@ -193,9 +193,16 @@ impl<L> Downloads<L> {
             }
             Ok(false) => return Ok(()),
             Ok(true) => {}
-            Err(message) => {
-                log.error(Some(download.number), &message);
+            Err(broken) => {
                 download.player = None;
+                let Download { number: connection, bytes, .. } = *download;
+                match broken {
+                    Break::Failed(message) => log.error(Some(connection), &message),
+                    Break::GaveUp(reason) => {
+                        let (bytes, reason) = (Some(bytes), Some(&*reason));
+                        log.now(&Event::Stopped { connection, bytes, reason });
+                    }
+                }
             }
         }
         if download.player.as_ref().is_some_and(|player| !player.ended()) {
@@ -238,17 +245,24 @@ impl<L> Downloads<L> {
     pub fn stop(&mut self, index: usize, log: &mut Log) -> bool {
         self.show(index, log.clock().now_ns(), log);
         let Download { number, state, refused, bytes, .. } = &mut self.all[index];
+        let mut reason = None;
         match (std::mem::replace(state, State::Ended), refused) {
-            (State::Closing | State::Showing | State::Ended, _) => false,
-            (State::Waiting(_) | State::Connecting, Some(reason)) => {
-                log.error(Some(*number), &format!("could not connect: {reason}"));
-                false
+            (State::Closing | State::Showing | State::Ended, _) => return false,
+            (State::Waiting(_) | State::Connecting, Some(Refusal::Unanswered(why))) => {
+                reason = Some(format!("could not connect: {why}"));
             }
-            _ => {
-                log.now(&Event::Stopped { connection: *number, bytes: Some(*bytes) });
-                true
+            (
+                State::Waiting(_) | State::Connecting,
+                Some(Refusal::Passing(why) | Refusal::Lasting(why)),
+            ) => {
+                log.error(Some(*number), &format!("could not connect: {why}"));
+                return false;
             }
+            _ => {}
         }
+        let (connection, bytes) = (*number, Some(*bytes));
+        log.now(&Event::Stopped { connection, bytes, reason: reason.as_deref() });
+        true
     }
 
     /// Reports no progress any more: all connections have been stopped.

@@ -1,4 +1,4 @@
-//! Why a role ends before its work is done, and why a connection does not open.
+//! Why a role ends before its work is done, why a connection does not open, and why one breaks.
 
 use std::io;
 
@@ -22,6 +22,37 @@ impl From<io::Error> for Failure {
 pub enum Refusal {
     /// It may later.
     Passing(String),
+    /// Nothing came back: it may later, and a network that stays silent is no failure of the program.
+    Unanswered(String),
     /// It never will.
     Lasting(String),
+}
+
+/// Why a connection that was established ended before its work was done.
+#[derive(Debug)]
+pub enum Break {
+    /// The transport gave up on a peer that it had not heard of for too long: an outcome.
+    GaveUp(String),
+    /// Something failed.
+    Failed(String),
+}
+
+impl Break {
+    /// What an error of a TCP socket means, with what is to be said of it.
+    #[must_use]
+    pub fn of(error: &io::Error, message: String) -> Self {
+        match error.raw_os_error() {
+            // EHOSTUNREACH, ENETUNREACH: what routers said before it gave up.
+            Some(libc::ETIMEDOUT | libc::EHOSTUNREACH | libc::ENETUNREACH) => {
+                Break::GaveUp(message)
+            }
+            _ => Break::Failed(message),
+        }
+    }
+}
+
+impl From<String> for Break {
+    fn from(message: String) -> Self {
+        Break::Failed(message)
+    }
 }

@@ -50,7 +50,7 @@ mod web;
 mod workload;
 
 use arguments::Command;
-use std::process::exit;
+use std::process::{abort, exit};
 
 /// Exit status after an `error` event.
 const FAILED: i32 = 1;
@@ -60,6 +60,7 @@ const BAD_DESCRIPTION: i32 = 2;
 const UNKNOWN_ROLE: i32 = 127;
 
 fn main() {
+    abort_on_panic();
     let words: Vec<String> =
         std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     exit(match arguments::parse(&words) {
@@ -78,6 +79,16 @@ fn main() {
         Ok(Command::Run { role, epoch_ns, description }) => run(&role, epoch_ns, &description),
         Err(message) => complain(&message, BAD_DESCRIPTION),
     });
+}
+
+/// Ends the program where any thread or task panics, as `panic = "abort"` in `Cargo.toml` would:
+/// tests unwind, so with that line cargo compiles every crate a second time for them.
+fn abort_on_panic() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        report(panic);
+        abort();
+    }));
 }
 
 /// Runs one role to its end and returns the exit status.

@@ -1,6 +1,6 @@
 //! Multipath TCP (RFC 8684): its sockets, and what the kernel tells of a connection and its subflows.
 
-use crate::socket::{open_mptcp, set_buffer};
+use crate::socket::{open_mptcp, set_buffer, LARGEST_BUFFER};
 use crate::sys;
 use crate::tcp_info::{self, Sample};
 use socket2::Socket;
@@ -40,12 +40,13 @@ pub struct Whole {
 pub type Ends = (Ipv4Addr, Ipv4Addr);
 
 /// A socket that is about to connect from an address, with a fixed receive buffer for `buffer_bytes` of
-/// payload.
+/// payload; None: it limits nothing.
 ///
 /// # Errors
 /// What the kernel says.
-pub fn connecting(buffer_bytes: u32, from: Ipv4Addr) -> io::Result<Socket> {
+pub fn connecting(buffer_bytes: Option<u32>, from: Ipv4Addr) -> io::Result<Socket> {
     let socket = open_mptcp()?;
+    let buffer_bytes = buffer_bytes.unwrap_or(LARGEST_BUFFER);
     set_buffer(&socket, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, buffer_bytes)?;
     socket.bind(&SocketAddrV4::new(from, 0).into())?;
     Ok(socket)

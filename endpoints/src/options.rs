@@ -1,6 +1,6 @@
 //! Options of a transport, as both ends are told.
 
-use crate::json::{whole, whole_or_null};
+use crate::json::{or_null, whole, whole_or_null};
 use serde::Deserialize;
 
 /// What the kernel can count of a window with the largest scale (RFC 7323, section 2.3), bytes.
@@ -26,6 +26,10 @@ pub struct TransportOptions {
     pub pacing: bool,
     /// Data with the first packet (RFC 7413).
     pub fast_open: bool,
+    /// The congestion window is reduced after an idle time (RFC 5681, section 4.1); None: as the transport
+    /// does it: TCP does (its host is set to), QUIC does not.
+    #[serde(deserialize_with = "or_null")]
+    pub idle_restart: Option<bool>,
 }
 
 impl Default for TransportOptions {
@@ -37,6 +41,7 @@ impl Default for TransportOptions {
             sack: true,
             pacing: false,
             fast_open: false,
+            idle_restart: None,
         }
     }
 }
@@ -47,15 +52,16 @@ mod tests {
     use crate::json::{read, Description};
 
     const GOOD: &str = r#"{"initial_window_packets": 10, "receive_window_bytes": null, "ecn": false,
-        "sack": true, "pacing": false, "fast_open": false}"#;
+        "sack": true, "pacing": false, "fast_open": false, "idle_restart": null}"#;
 
     impl Description for TransportOptions {}
 
     #[test]
     fn all_options_are_needed_and_no_others() {
         assert_eq!(read::<TransportOptions>(GOOD), Ok(TransportOptions::default()));
-        let window =
-            read::<TransportOptions>(&GOOD.replace("null", "65536")).unwrap().receive_window_bytes;
+        let window = read::<TransportOptions>(&GOOD.replacen("null", "65536", 1)).unwrap();
+        assert_eq!(window.idle_restart, None);
+        let window = window.receive_window_bytes;
         assert_eq!(window, Some(65_536));
         for (from, to, words) in [
             ("10", "0", "`initial_window_packets` is 0"),
@@ -65,7 +71,7 @@ mod tests {
             ("\"ecn\": false,", "", "`ecn` is missing"),
             ("\"ecn\"", "\"colour\": 1, \"ecn\"", "unknown field `colour`"),
         ] {
-            let message = read::<TransportOptions>(&GOOD.replace(from, to)).unwrap_err();
+            let message = read::<TransportOptions>(&GOOD.replacen(from, to, 1)).unwrap_err();
             assert!(message.contains(words), "{message}");
         }
     }

@@ -14,6 +14,8 @@ pub enum End {
     Complete,
     /// The client went away, or SIGTERM came.
     Stopped,
+    /// The transport gave up on a client that it had not heard of for too long.
+    GaveUp(String),
     /// Something failed.
     Failed(String),
     /// It never said what it wants. A client that was stopped that early tells so itself.

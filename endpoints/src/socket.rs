@@ -13,9 +13,13 @@ const IPPROTO_MPTCP: i32 = 262;
 /// ways an exchange fails with probability 0.36, so that 20 of them never do.
 const SYN_RETRIES: i32 = 20;
 
-/// Bytes that a connection's send buffer takes beyond what has been sent. The buffer itself has room
-/// for twice the BDP and the queue; to fill and to free that much for dozens of connections at once
-/// keeps the one processor of all emulated hosts busy for 38 ms (32 connections at 100 Mbit/s).
+/// A buffer that limits nothing, bytes: the kernel keeps twice this in a signed number, and half of that
+/// is a window that no path of fairc's fills (`buffer-too-large`). It takes no memory before it is used.
+pub const LARGEST_BUFFER: u32 = 1 << 29;
+
+/// Bytes that a connection's send buffer takes beyond what has been sent. The buffer itself has room for
+/// whatever is under way; to fill and to free that much for dozens of connections at once keeps the one
+/// processor of all emulated hosts busy for 38 ms (32 connections at 100 Mbit/s).
 pub const UNSENT_BYTES: u32 = 128 << 10;
 
 /// Time before a connection that failed to open is tried again, ns.
@@ -85,8 +89,8 @@ pub struct Listening<'a> {
     pub address: SocketAddrV4,
     /// Congestion control, by the kernel's name.
     pub cca: &'a str,
-    /// Send buffer, bytes of payload.
-    pub buffer_bytes: u32,
+    /// Send buffer, bytes of payload; None: it limits nothing.
+    pub buffer_bytes: Option<u32>,
     /// The whole send buffer may wait to be sent, as with a source that it holds up.
     pub fills: bool,
     /// Connections that may wait to be accepted.
@@ -111,7 +115,8 @@ pub fn listener(wanted: Listening) -> Result<Socket, String> {
     let of_tcp = if mptcp {
         Ok(())
     } else {
-        set_buffer(&socket, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, buffer_bytes).and_then(|()| {
+        let bytes = buffer_bytes.unwrap_or(LARGEST_BUFFER);
+        set_buffer(&socket, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, bytes).and_then(|()| {
             sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_SYNCNT, SYN_RETRIES)
         })
     };
@@ -182,13 +187,16 @@ fn is_of_the_connection(error: &io::Error) -> bool {
     )
 }
 
-/// Opens a socket that is about to connect, with a fixed receive buffer for `buffer_bytes` of payload
-/// and at most `window_bytes` of receive window. Both are set before the handshake, which settles the
-/// scale of the window.
-pub fn connecting(buffer_bytes: u32, window_bytes: Option<u32>) -> io::Result<Socket> {
+/// Opens a socket that is about to connect, with a fixed receive buffer for `buffer_bytes` of payload (None:
+/// it limits nothing) and at most `window_bytes` of receive window. Both are set before the handshake, which
+/// settles the scale of the window.
+pub fn connecting(buffer_bytes: Option<u32>, window_bytes: Option<u32>) -> io::Result<Socket> {
     let socket = open(Type::STREAM)?;
     // The kernel offers about half of a buffer: twice the window leaves the limit to the window.
-    let buffer_bytes = buffer_bytes.max(window_bytes.unwrap_or(0).saturating_mul(2));
+    let buffer_bytes = match buffer_bytes {
+        None => LARGEST_BUFFER,
+        Some(bytes) => bytes.max(window_bytes.unwrap_or(0).saturating_mul(2)),
+    };
     set_buffer(&socket, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, buffer_bytes)?;
     if let Some(bytes) = window_bytes {
         set_window(&socket, bytes)?;
@@ -293,7 +301,7 @@ mod tests {
         Listening {
             address: SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0),
             cca,
-            buffer_bytes: 50_000,
+            buffer_bytes: Some(50_000),
             fills: false,
             backlog: 1,
             fast_open: false,
@@ -319,7 +327,7 @@ mod tests {
     #[test]
     fn a_refused_connection_is_a_pending_error() {
         let address = local_address(&listener(wanted("reno")).unwrap()).unwrap();
-        let socket = connecting(50_000, None).unwrap();
+        let socket = connecting(Some(50_000), None).unwrap();
         let error = connect(&socket, address).and_then(|()| pending_error(&socket));
         let error = error.unwrap_err();
         assert_eq!(error.raw_os_error(), Some(libc::ECONNREFUSED));
@@ -327,7 +335,7 @@ mod tests {
 
     #[test]
     fn windows_and_pacing_limits_are_read_back() {
-        let socket = connecting(50_000, Some(65_536)).unwrap();
+        let socket = connecting(Some(50_000), Some(65_536)).unwrap();
         assert_eq!(window(&socket).unwrap(), 65_536);
         assert_eq!(number(&socket, libc::SO_RCVBUF).unwrap(), 4 * 65_536);
         assert_eq!(pacing_limit(&socket).unwrap(), None);

@@ -9,7 +9,7 @@ use crate::arrivals::{Arrival, Arrivals, Requests};
 use crate::clock::Timer;
 use crate::downloads::{START, TICK};
 use crate::events::{Event, Log};
-use crate::failure::{Failure, Refusal};
+use crate::failure::{Break, Failure, Refusal};
 use crate::reactor::{Interest, Reactor};
 use crate::request::Request;
 use crate::slots::Slots;
@@ -53,7 +53,7 @@ pub enum Due {
 #[derive(Debug)]
 pub enum State {
     /// Its last attempt to connect failed so; it is tried again later.
-    Refused(String),
+    Refused(Refusal),
     /// The handshake is under way.
     Connecting,
     /// Data comes in.
@@ -173,8 +173,8 @@ impl<L> Streams<L> {
     ) -> Result<(), Failure> {
         pending.link = None;
         match refusal {
-            Refusal::Passing(reason) => {
-                pending.state = State::Refused(reason);
+            Refusal::Passing(_) | Refusal::Unanswered(_) => {
+                pending.state = State::Refused(refusal);
                 self.pending.put(slot, pending);
                 let again_ns = log.clock().now_ns().saturating_add(RETRY_NS);
                 self.due.put(again_ns, Due::Again(slot));
@@ -227,7 +227,7 @@ impl<L> Streams<L> {
         for Stream { number, requests, bytes, late_ns, .. } in &self.all {
             let (connection, requests) = (*number, *requests);
             log.now(&Asked { connection, requests, late_us: late_ns / 1000 });
-            log.now(&Event::Stopped { connection, bytes: Some(*bytes) });
+            log.now(&Event::Stopped { connection, bytes: Some(*bytes), reason: None });
         }
     }
 
@@ -256,16 +256,40 @@ impl<L> Pending<L> {
     /// It never had a connection, for a reason.
     pub fn stop(&mut self, log: &mut Log) -> Result<bool, Failure> {
         match std::mem::replace(&mut self.state, State::Closed) {
-            State::Refused(why) => Err(self.failed(&format!("could not connect: {why}"))),
+            State::Refused(Refusal::Unanswered(why)) => {
+                self.unfinished(Some(&format!("could not connect: {why}")), log);
+                Ok(true)
+            }
+            State::Refused(Refusal::Passing(why) | Refusal::Lasting(why)) => {
+                Err(self.failed(&format!("could not connect: {why}")))
+            }
             State::Connecting | State::Receiving => {
-                let Pending {
-                    stream: connection, number: request, opened_ns, wanted, bytes, ..
-                } = *self;
-                log.now(&Event::Unfinished { connection, request, bytes, wanted, opened_ns });
+                self.unfinished(None, log);
                 Ok(true)
             }
             State::Closing | State::Closed => Ok(false),
         }
+    }
+
+    /// Takes note of a connection that broke before all bytes were there.
+    ///
+    /// # Errors
+    /// It did not end by itself: something failed.
+    pub fn broke(&mut self, broken: Break, log: &mut Log) -> Result<(), Failure> {
+        match broken {
+            Break::Failed(message) => Err(self.failed(&message)),
+            Break::GaveUp(reason) => {
+                self.unfinished(Some(&reason), log);
+                self.state = State::Closed;
+                Ok(())
+            }
+        }
+    }
+
+    /// Reports what had come.
+    fn unfinished(&self, reason: Option<&str>, log: &mut Log) {
+        let Pending { stream: connection, number: request, opened_ns, wanted, bytes, .. } = *self;
+        log.now(&Event::Unfinished { connection, request, bytes, wanted, opened_ns, reason });
     }
 
     /// Why the whole role fails: one request that does says that the rest are worth nothing.

@@ -17,6 +17,10 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Place = tuple[str, str]
 NS = 1e-9
+NEAR_S = 1e-6
+"""What passed so close to a change may have met it or not: a change takes the kernel some
+nanoseconds, and what is captured has happened a moment before or happens a moment after.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +53,18 @@ class History:
         return np.array([done.end_s for done, _ in self.done])
 
     @cached_property
+    def rates_bps(self) -> list[int]:
+        """Rates in bit/s of an interface with a shaper: at first, then from each change on."""
+        assert self.interface.shaper is not None, "others have no rate"
+        first = self.interface.shaper.rate_bps
+        return [first, *(change.rate_bps or first for _, change in self.done)]
+
+    @cached_property
     def _rates(self) -> Floats:
         """Rates in bit/s: at first, then from each change on."""
-        shaper = self.interface.shaper
-        first = float(shaper.rate_bps) if shaper else float("inf")
-        return np.array([first, *(float(change.rate_bps or first) for _, change in self.done)])
+        if self.interface.shaper is None:
+            return np.full(len(self.done) + 1, np.inf)
+        return np.array(self.rates_bps, np.float64)
 
     def stage(self, t_s: Floats) -> NDArray[np.int64]:
         """Return how many changes had been carried out at each time."""
@@ -68,25 +79,53 @@ class History:
         order = np.argsort(stage, kind="stable")
         return order, np.searchsorted(stage[order], np.arange(len(self.done) + 2))
 
-    def settled(self, t_s: Floats) -> Bools:
-        """Return at which times no change was under way, so that it is known what applied."""
-        return np.asarray(np.searchsorted(self._begins, t_s, "right") == self.stage(t_s), np.bool_)
+    def settled(self, t_s: Floats, late_s: float = 0.0) -> Bools:
+        """Return at which times it is known what applied: no change was under way within NEAR_S.
+
+        late_s: what is asked about may have happened up to so much later.
+        """
+        begun = np.searchsorted(self._begins - NEAR_S, t_s + late_s, "right")
+        return np.asarray(begun == np.searchsorted(self._ends + NEAR_S, t_s, "right"), np.bool_)
 
     def rate_bps(self, t_s: Floats) -> Floats:
         """Return the rate at each time, bit/s."""
         rates: Floats = self._rates[self.stage(t_s)]
         return rates
 
-    def capacity_bits(self, edges_s: Floats) -> Floats:
-        """Return how much can be sent between edges, bit; shape (slots,)."""
-        borders = np.concatenate((edges_s[:1], self._ends, edges_s[-1:]))
-        borders = np.clip(borders, edges_s[0], edges_s[-1])
-        # A frame that began in a stop goes on at the rate at which it began.
+    @property
+    def changes_rate(self) -> bool:
+        """Whether a change of the rate has been carried out."""
+        return any(change.rate_bps is not None for _, change in self.done)
+
+    @cached_property
+    def _carried(self) -> tuple[Floats, Floats]:
+        """The rate of each stage, bit/s, and what has been carried when each begins, bit; the first
+        one begins with the epoch.
+
+        A stop carries as much as its first part alone: a frame that began in it ends with it.
+        """
         rest = np.array([False, *(change.is_rest for _, change in self.done)])
         stage = np.maximum.accumulate(np.where(rest, 0, np.arange(len(rest))))
-        total = np.concatenate(([0.0], np.cumsum(np.diff(borders) * self._rates[stage])))
-        # Equal borders have equal totals, so it does not matter which of them is taken.
-        return np.diff(np.interp(edges_s, borders, total))
+        rates = self._rates[stage]
+        begins = np.concatenate(([0.0], self._ends))
+        return rates, np.concatenate(([0.0], np.cumsum(np.diff(begins) * rates[:-1])))
+
+    def carried_bits(self, t_s: Floats) -> Floats:
+        """Return how much can have been sent from the epoch to each time at the rates in force,
+        bit; negative before it.
+        """
+        rates, carried = self._carried
+        stage = self.stage(t_s)
+        begins = np.concatenate(([0.0], self._ends))[stage]
+        bits: Floats = carried[stage] + rates[stage] * (t_s - begins)
+        return bits
+
+    def capacity_bits(self, edges_s: Floats) -> Floats:
+        """Return how much can be sent between edges at the rates in force, bit; shape (slots,).
+
+        Where frames are known, `QueueRecord.capacity_bits` counts each at its own rate.
+        """
+        return np.diff(self.carried_bits(edges_s))
 
     def is_down(self, t_s: float) -> bool:
         """Return whether it lost every packet at a time."""

@@ -12,6 +12,7 @@ from fairc.compiler.plan import (
     LoadWorkload,
     OnOffWorkload,
     PingWorkload,
+    ProgramWorkload,
     RequestsWorkload,
     VideoWorkload,
 )
@@ -20,11 +21,11 @@ from fairc.compiler.plan import (
 def demand_bps(flow: Flow) -> float | None:
     """Return what a flow wants on the wire at most, on average, bit/s of frames.
 
-    Infinite where that is all there is; None where it is not known, as of videos and page loads,
-    whose demand depends on what they got before.
+    Infinite where that is all there is; None where it is not known, as of programs of the user's
+    own, and of videos and page loads, whose demand depends on what they got before.
     """
     workload = flow.workload
-    if isinstance(workload, VideoWorkload | LoadWorkload):
+    if isinstance(workload, VideoWorkload | LoadWorkload | ProgramWorkload):
         return None
     offered_bps = workload.offered_bps(flow.connections, flow.rate_bps)
     if offered_bps is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from dataclasses import field as field_of
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from numpy.typing import NDArray
 
 from fairc.compiler.plan import Flow, LoadWorkload, VideoWorkload
 
-from . import applications, loads, qlog, round_trips, samples
+from . import applications, loads, qlog, round_trips, samples, transits
 from .applications import Requests, Video
 from .artefacts import NS, ArtefactError, Artefacts, field
 from .loads import PageLoad
 from .samples import Samples
+from .transits import Transits
 
 Floats = NDArray[np.float64]
 # How a connection ends at the client; `received`: for datagrams.
@@ -55,6 +57,18 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class ConnectionEnd:
+    """A connection that its transport gave up: when, s after the epoch, and why."""
+
+    connection: int
+    at_s: float
+    reason: str
+
+    def __str__(self) -> str:
+        return f"connection {self.connection} after {self.at_s:.3f} s: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
 class Endpoints:
     """One flow as its two programs saw it; times in s after the epoch.
 
@@ -63,6 +77,8 @@ class Endpoints:
     first data of any connection, None when there was none. end_s: last byte or stop of the last
     connection, None when one never ended.
     unended: connections whose end the client never reported.
+    given_up: connections that ended by themselves, in order of time; of several reports of one (by
+    client and server) the first.
     completed: every connection received its whole workload. ccas: as read back from the sockets.
     loads: page loads, failed ones included; they describe such a flow instead of the client's
     connections: `opened_s` and `done_s` are empty; `unended` counts loads not reported by a client
@@ -71,8 +87,9 @@ class Endpoints:
     transports: for page loads, connection -> what it ran over.
     reports: events that say how connections were set up (`listening`, `accepted`, `connected`) and
     how datagrams fared (`sent`, `received`), by name. packet_log: packets of a QUIC server and
-    their acknowledgements (`round_trips.RECORD`), None without one. errors: the failures that the
-    programs reported.
+    their acknowledgements (`round_trips.RECORD`), None without one. transits: of the datagrams of a
+    UDP flow, None if its client does not say. errors: the failures that the programs reported.
+    files: what programs of the user's own left behind (`own_programs.files`).
     """
 
     opened_s: Mapping[int, float]
@@ -93,6 +110,9 @@ class Endpoints:
     reports: Mapping[str, tuple[Mapping[str, Any], ...]]
     packet_log: NDArray[np.void] | None
     errors: tuple[str, ...]
+    given_up: tuple[ConnectionEnd, ...] = ()
+    transits: Transits | None = None
+    files: Mapping[str, bytes | None] = field_of(default_factory=dict)
 
 
 def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
@@ -134,6 +154,7 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
         first_byte_s=min(first.values(), default=None),
         end_s=max(ended.values()) if len(ended) == flow.connections else None,
         unended=flow.connections - len(ended),
+        given_up=_given_up(client, client_file, server, server_file),
         completed=len(done) == flow.connections,
         # For a third-party image, packets show how much had arrived: `images`.
         progress=Progress(()) if flow.image else _progress(client, client_file, first),
@@ -151,7 +172,7 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
 
 def _reported(artefacts: Artefacts, flow: Flow, server: Events, client: Events) -> dict[str, Any]:
     """Return what both programs of any flow report: CCAs, set-up and datagrams, packets, errors."""
-    file = f"{flow.name}.server.ndjson"
+    file, client_file = f"{flow.name}.server.ndjson", f"{flow.name}.client.ndjson"
     logs = [
         round_trips.log_of(artefacts, f"{flow.name}.server.packets", field(e, "records", file))
         for e in server["logged"]
@@ -162,6 +183,15 @@ def _reported(artefacts: Artefacts, flow: Flow, server: Events, client: Events) 
         ),
         "reports": {name: (*server[name], *client[name]) for name in _REPORTS},
         "packet_log": logs[0] if logs else None,
+        "transits": next(
+            (
+                transits.read(
+                    artefacts, f"{flow.name}.client.transits", field(e, "records", client_file)
+                )
+                for e in client["logged"]
+            ),
+            None,
+        ),
         "errors": tuple(
             f"{side} of flow {flow.name}: {e.get('message')}"
             for side, events in (("server", server), ("client", client))
@@ -235,6 +265,25 @@ def _samples_of(events: list[dict[str, Any]], transports: Mapping[int, str], fil
             raise ArtefactError(f"{file}: connection {connection} was sampled, but not accepted")
         parts[transports[connection]].append(event)
     return samples.joined([samples.read(found, over, file) for over, found in parts.items()])
+
+
+def _given_up(
+    client: Events, client_file: str, server: Events, server_file: str
+) -> tuple[ConnectionEnd, ...]:
+    """Return the connections that ended by themselves; each request is a connection of its own."""
+    found: list[ConnectionEnd] = []
+    of_connections: dict[int, ConnectionEnd] = {}
+    for events, file in ((client, client_file), (server, server_file)):
+        for event in _of(events, ("stopped", "unfinished")):
+            if not (reason := event.get("reason")):
+                continue
+            at_s, connection = event["t_ns"] * NS, field(event, "connection", file)
+            one = ConnectionEnd(connection, at_s, str(reason))
+            if "request" in event:
+                found.append(one)
+            elif connection not in of_connections or at_s < of_connections[connection].at_s:
+                of_connections[connection] = one
+    return tuple(sorted([*found, *of_connections.values()], key=lambda one: one.at_s))
 
 
 def _of(events: Events, names: Iterable[str]) -> list[dict[str, Any]]:

@@ -204,6 +204,7 @@ _UNTOLD = (
     "app_limited_s",
     "busy_s",
     "congestion_state",
+    "congestion_events",
     "threshold_packets",
     "model_state",
     "probe_cycle",

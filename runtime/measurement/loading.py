@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairc.compiler.plan import Cell, Flow, Iperf3Workload
+from fairc.compiler.plan import Cell, Flow, Iperf3Workload, PingWorkload, ProgramWorkload
 
 from . import (
     arrivals,
@@ -15,7 +15,7 @@ from . import (
     endpoints,
     images,
     iperf3,
-    media,
+    own_programs,
     peps,
     policers,
     processing,
@@ -64,7 +64,7 @@ def load(cell: Cell, folder: Path) -> Measurement:
             histories,
             dropped,
             moved,
-            media.exactness(hosts.slack_ns),
+            hosts,
         )
     except PathError as error:
         raise ArtefactError(f"the plan's network is broken: {error}") from None
@@ -115,7 +115,9 @@ def _flow(
     if not by_place.keys() >= {*places}:
         raise ArtefactError(f"the plan has no capture at the bottleneck of flow {flow.name}")
     queue = by_place[flow.bottleneck]
-    if isinstance(flow.workload, Iperf3Workload):
+    if isinstance(flow.workload, ProgramWorkload):
+        reported = own_programs.load(artefacts, flow, cell, captures, ending)
+    elif isinstance(flow.workload, Iperf3Workload):
         reported = iperf3.load(
             artefacts, flow, flow.workload, Paths(cell), queue, ending.ended_ns * NS
         )
@@ -130,6 +132,9 @@ def _flow(
         pings=pings.get(flow.name),
         arrived=_arrived(cell, flow, captures),
         watched=watched,
+        echoes=round_trips.echoed(artefacts, cell, flow, tunnels.headers(cell), ending.epoch_ns)
+        if isinstance(flow.workload, PingWorkload)
+        else None,
         epoch_ns=ending.epoch_ns,
         ended_s=ending.ended_ns * NS,
     )

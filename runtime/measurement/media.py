@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.cell.links import EMULATED_SLACK_NS, VIRTUAL_SLACK_NS
 from fairc.cell.radio import Medium
 
 from .changes import History
@@ -27,33 +26,10 @@ Int64s = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, slots=True)
-class Exactness:
-    """How exactly a machine does what a medium should, ns.
-
-    near_ns: how much later than it was captured a packet may have come. late_ns: how late it may
-    be sent. apart_ns: how far one packet of an aggregate leaves behind the one ahead.
-    """
-
-    near_ns: int
-    late_ns: int
-    apart_ns: int
-
-
 NEAR_NS = 1000
-VIRTUAL = Exactness(NEAR_NS, NEAR_NS, NEAR_NS)
-"""Where computing takes no time; each reading of the clock takes a nanosecond."""
-
-EMULATED = Exactness(EMULATED_SLACK_NS, 500_000, 10_000)
-"""On an emulated processor, which does one thing at a time: sending a packet takes 2 us, and a
-packet that arrives behind a burst waited 130 us for its turn, beside three flows of 10 Mbit/s.
+"""How far from its time a packet may come or leave, and how far one packet of an aggregate may be
+behind the one ahead: computing takes no time, and each reading of the clock takes a nanosecond.
 """
-
-
-def exactness(slack_ns: int) -> Exactness:
-    """Return the exactness of a machine whose timers were taken to be as late as this."""
-    return VIRTUAL if slack_ns <= VIRTUAL_SLACK_NS else EMULATED
-
 
 PLAIN_BYTES, STAMPED_BYTES = 40, 52
 """An acknowledgement's IP packet, and one with the timestamps option and its padding."""
@@ -73,6 +49,12 @@ class Aggregates:
     begin_ns: Int64s
     end_ns: Int64s
     number: Int64s
+
+    @property
+    def lasts_ns(self) -> Int64s:
+        """How long each frame's own bits are sent, ns."""
+        last = np.diff(self.number, append=-1) != 0
+        return np.where(last, self.end_ns, np.append(self.begin_ns[1:], 0)) - self.begin_ns
 
     @property
     def sizes(self) -> Int64s:
@@ -143,15 +125,12 @@ def aggregates(
     arrival_ns: Int64s,
     left_ns: Int64s,
     frame_bytes: Int64s,
-    exactness: Exactness = VIRTUAL,
 ) -> Aggregates:
     """Return what a medium must have done.
 
     history: of its interface. arrival_ns: when each frame that left came to the queue; where that
     is not known, the latest that is possible. left_ns: when it was seen to leave, in order.
-    exactness: of the machine.
     """
-    near_ns, late_ns = exactness.near_ns, exactness.late_ns
     count = len(left_ns)
     sending, slots = _Sending(history), _Slots(medium)
     came, left, sizes = arrival_ns.tolist(), left_ns.tolist(), frame_bytes.tolist()
@@ -164,8 +143,8 @@ def aggregates(
         last = first + 1
 
         def joins(at: int, until_ns: int) -> bool:
-            if -near_ns <= came[at] - until_ns <= late_ns:
-                return bool(left[at] - left[at - 1] <= exactness.apart_ns)
+            if abs(came[at] - until_ns) <= NEAR_NS:
+                return bool(left[at] - left[at - 1] <= NEAR_NS)
             return bool(came[at] <= until_ns)
 
         if medium.every is not None:
@@ -173,7 +152,7 @@ def aggregates(
             rate, size = sending.rate(begin_ns), sizes[first]
             # One that comes just before a slot may come too late for it.
             own_ns = begin_ns + room_ns + size * 10**9 // rate
-            if came[first] >= begin_ns - near_ns and left[first] >= own_ns - near_ns:
+            if came[first] >= begin_ns - NEAR_NS and left[first] >= own_ns - NEAR_NS:
                 begin_ns, room_ns = slots.first(begin_ns + 1)
                 rate = sending.rate(begin_ns)
             while last < count and last - first < most and joins(last, begin_ns):
@@ -197,7 +176,7 @@ def aggregates(
         end_ns = sending.end_ns(begin_ns, sent)
         ended[first:last] = [end_ns] * (last - first)
         numbers[first:last] = [number] * (last - first)
-        exact = -near_ns <= left[first] - end_ns <= late_ns
+        exact = abs(left[first] - end_ns) <= NEAR_NS
         free_ns = end_ns if exact else left[last - 1]
         first, number = last, number + 1
     return Aggregates(*(np.array(each, np.int64) for each in (taken, begun, ended, numbers)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
@@ -12,6 +12,10 @@ from types import MappingProxyType
 from fairc.compiler.plan import Cell, Flow, Impairment, Interface, Node, Subflow, Tunnel
 
 Place = tuple[str, str]  # (node, interface)
+
+JITTER_REACH = 4.0
+"""The largest number in netem's tables of distributions, in multiples of the jitter (16 bits with a
+sign, of which 8192 are 1)."""
 
 
 class PathError(ValueError):
@@ -192,9 +196,9 @@ class Paths:
         first = (flow.server, own[path.address])
         return (first, *self.to(self._peers[first][0], client, at_ns))
 
-    def back(self, flow: Flow) -> tuple[Place, ...]:
-        """Return the egress interfaces from a flow's client to its server."""
-        return self.to(flow.client, int(IPv4Address(flow.address)))
+    def back(self, flow: Flow, at_ns: int | None = None) -> tuple[Place, ...]:
+        """Return the egress interfaces from a flow's client to its server at a time."""
+        return self.to(flow.client, int(IPv4Address(flow.address)), at_ns)
 
     def behind(self, queue: Place, flow: Flow) -> tuple[Place, ...]:
         """Return the egress interfaces that a flow's data passes after a queue."""
@@ -242,10 +246,43 @@ class Paths:
             kept *= 1 - impairment.lost if impairment else 1.0
         return 1 - kept
 
-    def delay_s(self, places: tuple[Place, ...]) -> float:
-        """Return the delay that these interfaces add by themselves, s."""
+    def states(self, place: Place) -> Iterator[Impairment]:
+        """Yield what ever happens to packets at an interface: at first, and from each change on."""
+        interface = self.interfaces[place]
+        every = (interface.impairment, *(change.impairment for change in interface.changes))
+        yield from (impairment for impairment in every if impairment is not None)
+
+    def may_lose(self, places: Sequence[Place]) -> bool:
+        """Return whether packets may ever be lost at random on these interfaces."""
+        return any(state.lost > 0 for place in places for state in self.states(place))
+
+    def slowest_bps(self, place: Place) -> int | None:
+        """Return the lowest rate that an interface ever has, bit/s; None: it has no rate."""
+        interface = self.interfaces[place]
+        if interface.shaper is None:
+            return None
+        changed = (change.rate_bps for change in interface.changes)
+        return min((interface.shaper.rate_bps, *(rate for rate in changed if rate is not None)))
+
+    def delay_s(self, places: Sequence[Place]) -> float:
+        """Return the delay that these interfaces add by themselves on average, before any change,
+        s.
+        """
         impairments = (self.interfaces[place].impairment for place in places)
         return sum(i.delay_ns for i in impairments if i) * 1e-9
+
+    def longest_s(self, places: Sequence[Place], frame_bytes: int) -> float:
+        """Return the longest that a frame may take over these interfaces where no other is in its
+        way, s: with the largest delays, jitter included, and at the lowest rates that they ever
+        have. places: of a way from a host.
+        """
+        delays_ns = (max(map(longest_ns, self.states(place)), default=0.0) for place in places)
+        taken_s = sum(delays_ns) * 1e-9
+        for place, added in zip(places, self.added_bytes(places), strict=True):
+            shaper, slowest_bps = self.interfaces[place].shaper, self.slowest_bps(place)
+            if slowest_bps is not None and shaper is not None and shaper.transmitter is not None:
+                taken_s += 8 * (frame_bytes + added) / slowest_bps
+        return taken_s
 
     def transmission_s(self, places: tuple[Place, ...], frame_bytes: int) -> float:
         """Return how long the links that begin at these interfaces take to send a frame, one after
@@ -257,6 +294,12 @@ class Paths:
             if shaper and shaper.transmitter:
                 taken_s += 8 * (frame_bytes + added) / shaper.rate_bps
         return taken_s
+
+
+def longest_ns(impairment: Impairment) -> float:
+    """Return the largest delay of a packet's own that an impairment draws, ns."""
+    reach = 1.0 if impairment.jitter_distribution == "uniform" else JITTER_REACH
+    return impairment.delay_ns + reach * impairment.jitter_ns
 
 
 def max_min(

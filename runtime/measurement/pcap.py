@@ -23,6 +23,7 @@ Int64s = NDArray[np.int64]
 
 ETHERNET = 1
 ICMP, TCP, UDP, CARRIED = 1, 6, 17, 253
+_DATAGRAM = int.from_bytes(b"fair")
 """Protocols of IP; CARRIED: another packet, in a tunnel (endpoints/src/tunnel)."""
 FIN, SYN, RST, PSH, ACK, ECE, CWR = 1, 2, 4, 8, 16, 64, 128
 
@@ -200,6 +201,29 @@ def feedback(data: bytes) -> Feedback:
     whole = _Bytes(buffer, end[which]).field
     present = np.ones(len(which), np.bool_)
     return Feedback(marked, which, whole(at, 4, present), whole(at + 4, 4, present))
+
+
+def sent_ns(data: bytes, headers: Headers = MappingProxyType({})) -> tuple[Int64s, Int64s]:
+    """Return when each packet of a capture that `parse` reads was sent, ns after the epoch, and its
+    number, as datagrams of our endpoints say (endpoints/src/udp/datagram.rs); of others -1 and -1.
+    """
+    order, _ = _MAGIC[data[:4]]
+    offsets, _ = _record_offsets(data, order)
+    buffer = np.frombuffer(data + bytes(_PADDING), np.uint8)
+    words = np.ndarray((len(buffer) - 3,), order + "u4", buffer, strides=(1,))
+    frame = offsets + _RECORD_BYTES
+    read = _Bytes(buffer, frame + words[offsets + 8].astype(np.int64)).field
+    every = np.ones(len(offsets), np.bool_)
+    ip = frame + _ETHERNET_BYTES
+    ipv4 = (read(frame + 12, 2, every) == _ETHERTYPE_IPV4) & (read(ip, 1, every) >> 4 == 4)
+    ip = _inside(read, ip, ipv4, headers)
+    udp = ipv4 & (read(ip + 9, 1, ipv4) == UDP) & (read(ip + 6, 2, ipv4) & 0x1FFF == 0)
+    payload = ip + (read(ip, 1, ipv4) & 15) * 4 + 8
+    ours = udp & (read(payload, 4, udp) == _DATAGRAM) & (read(payload + 4, 2, udp) == 1)
+    number, sent = (
+        (read(payload + at, 4, ours) << 32) + read(payload + at + 4, 4, ours) for at in (8, 16)
+    )
+    return np.where(ours, sent, -1), np.where(ours, number, -1)
 
 
 def _record_offsets(data: bytes, order: str) -> tuple[Int64s, int]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fairc.cell.expansion import lower
+from fairc.cell.links import VIRTUAL_SLACK_NS
 from fairc.compiler.plan import Cell, Impairment
 
 from .artefacts import ArtefactError, Artefacts
@@ -45,10 +46,20 @@ class Processing:
     expected: Mapping[Place, tuple[Impairment, ...]] = field(default_factory=dict)
     found: Mapping[Place, tuple[Netem, ...]] = field(default_factory=dict)
 
+    @property
+    def computing_is_free(self) -> bool:
+        """Whether computing took no time on the cell's clock; not known without `slack_ns`."""
+        return 0 < self.slack_ns <= VIRTUAL_SLACK_NS
+
     def delay_of(self, host: str, interface: str) -> Impairment | None:
         """Return how a host delays packets that leave it through an interface."""
         netems = self.expected.get((host, interface), ())
         return next((netem for netem in netems if netem.in_order), None)
+
+    def most_ns(self, host: str, interface: str) -> int:
+        """Return the longest that a host takes for a packet that leaves it through an interface."""
+        delay = self.delay_of(host, interface)
+        return 0 if delay is None else delay.delay_ns + delay.jitter_ns
 
 
 NONE = Processing(0)

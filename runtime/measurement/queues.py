@@ -12,16 +12,19 @@ from numpy.typing import NDArray
 
 from fairc.cell.links import lower_name
 from fairc.compiler.plan import Impairment, Interface
-from fairc.words.queues import QUEUES
-from fairc.words.queues.discipline import Discipline
+from fairc.mechanisms.queues.discipline import Discipline
+from fairc.mechanisms.queues.registry import QUEUES
 
 from . import pcap, qdisc
 from .artefacts import ArtefactError
-from .changes import AppliedChange, History
+from .changes import NEAR_S, AppliedChange, History
+from .frame_times import divided_ns, multiplied_ns
 from .matching import Matching, Order, lines, match
-from .media import VIRTUAL, Aggregates, Exactness, aggregates, thinned
+from .media import Aggregates, aggregates, thinned
 from .paths import Paths, Place
+from .processing import NONE, Processing
 from .replay import DropTail
+from .slots import apportion
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -38,7 +41,9 @@ class QueueRecord:
     depends on their arrival (delay, drops, backlog) is unknown. bucket_bytes: what a token bucket
     holds, 0 for a shaper without one. epoch_ns: zero of `*_s`.
     thinned: acknowledgements that came and were not to enter, which are not among `entered`; None:
-    all were. exactness: of media, on the machine that ran them.
+    all were. late_s: how much later than it left a frame may come to the link itself: its host's
+    processing. strays: how many frames came as routes changed and did not leave by this queue; it
+    dropped them, or they went another way.
     """
 
     place: Place
@@ -53,7 +58,8 @@ class QueueRecord:
     bucket_bytes: int
     epoch_ns: int
     thinned: pcap.Packets | None = None
-    exactness: Exactness = VIRTUAL
+    late_s: float = 0.0
+    strays: int = 0
 
     @property
     def name(self) -> str:
@@ -88,14 +94,7 @@ class QueueRecord:
         arrival_s = np.where(np.isnan(self.arrival_s), -np.inf, self.arrival_s)
         first_ns = int(left_ns[0]) if len(left_ns) else 0
         arrival_ns = np.round(np.maximum(arrival_s, first_ns * 1e-9 - 3600) * 1e9).astype(np.int64)
-        return aggregates(
-            shaper.medium,
-            self.history,
-            arrival_ns,
-            left_ns,
-            self.left.frame_bytes,
-            self.exactness,
-        )
+        return aggregates(shaper.medium, self.history, arrival_ns, left_ns, self.left.frame_bytes)
 
     @cached_property
     def left_s(self) -> Floats:
@@ -118,6 +117,15 @@ class QueueRecord:
         return length
 
     @cached_property
+    def paced_ns(self) -> NDArray[np.int64]:
+        """How long the kernel lets each frame that left last, ns: whole, so up to 1 ns less than
+        frame / rate. Media have another model.
+        """
+        shaper = self.interface.shaper
+        lasts = divided_ns if shaper and shaper.transmitter == "here" else multiplied_ns
+        return lasts(self.history.rates_bps, self.history.stage(self.left_s), self.left.frame_bytes)
+
+    @cached_property
     def spacing_s(self) -> Floats:
         """The shortest time from the departure of the frame ahead to that of each frame, s; 0 for
         the first.
@@ -131,11 +139,96 @@ class QueueRecord:
         return np.concatenate((np.zeros(min(1, len(own))), own[:-1]))
 
     @cached_property
+    def _occupied_ns(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """When each frame that left begins to occupy the link, ns after the epoch, and for how
+        long.
+
+        It does so from when it left, or from the end of the one ahead, for length / rate in whole
+        ns, as netem computes it: the rate is that at which it left. The shaper in front may let
+        frames begin up to 1 ns early (`frame_times`): they wait. A token bucket lets frames
+        leave in no time, and they occupy the link of its rate. Of a frame that left as the rate
+        changed it is only known that it did not keep the next one waiting.
+        """
+        sent = self.aggregates
+        if sent is not None:
+            begin_ns, lasts_ns = sent.begin_ns, sent.lasts_ns
+        else:
+            begin_ns = self.left.time_ns - self.epoch_ns
+            stages = self.history.stage(self.left_s)
+            lasts_ns = divided_ns(self.history.rates_bps, stages, self.left.frame_bytes)
+        if self.history.changes_rate:
+            unknown = ~self.history.settled(self.left_s, self.late_s)[:-1]
+            gap_ns = np.maximum(np.diff(begin_ns), 0)
+            lasts_ns = lasts_ns.copy()
+            lasts_ns[:-1][unknown] = np.minimum(lasts_ns[:-1], gap_ns)[unknown]
+        ahead_ns = np.cumsum(lasts_ns) - lasts_ns
+        return np.maximum.accumulate(begin_ns - ahead_ns) + ahead_ns, lasts_ns
+
+    @cached_property
+    def begin_s(self) -> Floats:
+        """When each frame that left begins to occupy the link, s after the epoch; frames never
+        overlap.
+        """
+        return self._occupied_ns[0].astype(np.float64) * 1e-9
+
+    @cached_property
+    def lasts_s(self) -> Floats:
+        """For how long each frame that left occupies the link, s."""
+        return self._occupied_ns[1].astype(np.float64) * 1e-9
+
+    @cached_property
     def sent_s(self) -> Floats:
-        """When each frame that left the queue had been sent, s after the epoch."""
+        """When each frame that left the queue had been sent, s after the epoch.
+
+        What transmits them divides, and the shaper in front of it may let each frame begin up to
+        1 ns early (`frame_times`), so in a long busy period they wait for it (Lindley's recursion).
+        """
         if self.interface.shaper is not None and self.interface.shaper.medium is not None:
             return self.seconds(self.left)
-        return self.left_s + (0.0 if self.is_bucket else self.serialisation_s)
+        return self.left_s if self.is_bucket else self.begin_s + self.lasts_s
+
+    def known_at(self, hop: History) -> Bools:
+        """Return of which frames that left it is known what a hop behind it had in force as they
+        came there.
+        """
+        known = hop.settled(self.sent_s, self.late_s)
+        return known & self.history.settled(self.left_s, self.late_s)
+
+    def carried_bytes(
+        self,
+        sizes: NDArray[np.int64],
+        edges_s: Floats,
+        which: Bools | NDArray[np.intp] | slice = slice(None),
+    ) -> Floats:
+        """Return the bytes that the link carried between edges, a frame's evenly over its time;
+        shape (slots,).
+
+        sizes: of all frames that left. which: of them.
+        """
+        amount = sizes[which].astype(np.float64)
+        return apportion(self.begin_s[which], self.lasts_s[which], amount, edges_s)
+
+    def capacity_bits(self, edges_s: Floats) -> Floats:
+        """Return how much the link can send between edges, bit; shape (slots,).
+
+        A frame is sent at the rate at which it began, until its end. So the rate of the link is
+        that of the frame that it sends, and where it sends none, the rate in force:
+
+            C = 8 W + integral of the rate in force while nothing is sent
+
+        W: bytes that it carried. Nothing that is sent ever exceeds it, and a link that is never
+        idle carries exactly as much.
+        """
+        begin_s, ends_s = self.begin_s, self.begin_s + self.lasts_s
+        carried = self.history.carried_bits
+        before = np.concatenate(([0.0], np.cumsum(carried(ends_s) - carried(begin_s))))
+        number = np.searchsorted(begin_s, edges_s, side="left")
+        busy, inside = before[number], number > 0  # what would be in force while frames are sent
+        last = number[inside] - 1
+        over_s = np.maximum(edges_s[inside], ends_s[last])
+        busy[inside] -= carried(over_s) - carried(edges_s[inside])
+        idle = np.maximum(np.diff(carried(edges_s) - busy), 0.0)
+        return 8 * self.carried_bytes(self.left.frame_bytes, edges_s) + idle
 
     @cached_property
     def arrival_s(self) -> Floats:
@@ -177,6 +270,27 @@ class QueueRecord:
     def backlog_packets(self, t_s: Floats) -> Floats:
         """Return the frames that wait at each time, events at that time included; NaN if blind."""
         return self._stepped(self._backlog[1], t_s)
+
+    def most(self, edges_s: Floats) -> tuple[Floats, Floats]:
+        """Return the most frames, and the most bytes, that waited at once in each slot; NaN if
+        blind.
+
+        edges_s: of the slots, s, ascending, shape (slots + 1,). Of what came and left in one
+        instant the order is unknown, so only what waits after it counts.
+        """
+        if self.blind:
+            return np.full(len(edges_s) - 1, np.nan), np.full(len(edges_s) - 1, np.nan)
+        times, packets, data = self._backlog
+        last = np.diff(times, append=np.inf) > 0
+        at = np.searchsorted(times[last], edges_s, side="right")
+        pairs = np.stack([at[:-1], at[1:] + 1], axis=1).ravel()
+
+        def largest(values: NDArray[np.int64]) -> Floats:
+            known = np.concatenate(([0], values[last], [0])).astype(np.float64)
+            found: Floats = np.maximum.reduceat(known, pairs)[::2]
+            return found
+
+        return largest(packets), largest(data)
 
     def _stepped(self, values: NDArray[np.int64], t_s: Floats) -> Floats:
         if self.blind:
@@ -266,13 +380,13 @@ def assemble(
     histories: Mapping[Place, History],
     dropped: Mapping[str, Bools] | None = None,
     reroutings: Mapping[str, Sequence[AppliedChange]] = MappingProxyType({}),
-    exactness: Exactness = VIRTUAL,
+    hosts: Processing = NONE,
 ) -> tuple[QueueRecord, ...]:
     """Combine the captures of each bottleneck queue, in order of place.
 
     captures: all of the cell's, by name. qdiscs: those of each interface at the end. dropped: by
     capture name, the packets that a policer in front of the queue dropped. reroutings: when the
-    routes of each node changed. exactness: of media.
+    routes of each node changed. hosts: what they take for each packet.
     Raises ArtefactError, and PathError for routes that lead nowhere.
     """
     places = sorted(
@@ -284,7 +398,7 @@ def assemble(
         _queue(captures, paths, place, epoch_ns, qdiscs, histories, dropped or {}, reroutings)
         for place in places
     )
-    return tuple(replace(record, exactness=exactness) for record in records)
+    return tuple(replace(record, late_s=hosts.most_ns(*record.place) * 1e-9) for record in records)
 
 
 def _queue(
@@ -323,21 +437,29 @@ def _queue(
 
     entered = at("entry")
     moved = reroutings.get(place[0], ())
-    entered = entered.select(_bound_for(paths, place, entered, epoch_ns, moved))
+    bound, unsure = _bound_for(paths, place, entered, epoch_ns, moved)
+    entered, unsure = entered.select(bound | unsure), unsure[bound | unsure]
     medium = interface.shaper.medium
     kept_out = None
     if medium is not None and medium.thin is not None:
         removed = thinned(entered, medium.thin)
         entered, kept_out = entered.select(~removed), entered.select(removed)
+        unsure = unsure[~removed]
     left, delivered = at("exit"), at("delivered")
     delivery, below = paths.delivery(place), (place[0], lower_name(place[1]))
-    planned, discipline = interface.queue, discipline_of(interface)
+    planned = interface.queue
     drop_tail = None
     # What a medium has taken from the queue is not seen to leave it at once.
-    if medium is None and planned is not None and discipline and discipline.is_drop_tail:
+    if medium is None and planned is not None and planned.is_drop_tail:
         in_bytes = planned.limit_bytes is not None
         limit = planned.limit_bytes or planned.limit_packets or 0
         drop_tail = DropTail(limit, in_bytes, interface.frame_bytes if in_bytes else 1)
+    limits = waiting(place), order_of(interface), drop_tail
+    through = match(entered, left, *limits)
+    strays = through.lost & unsure
+    if strays.any():
+        entered = entered.select(~strays)
+        through = match(entered, left, *limits)
     behind: Order = "all" if delivery is None or _keeps_order(histories[delivery]) else "mixed"
     return QueueRecord(
         place=place,
@@ -346,7 +468,8 @@ def _queue(
         entered=entered,
         left=left,
         delivered=delivered,
-        through=match(entered, left, waiting(place), order_of(interface), drop_tail),
+        through=through,
+        strays=int(strays.sum()),
         behind=match(
             left, delivered, waiting(below) + (waiting(delivery) if delivery else 0), behind
         ),
@@ -363,18 +486,23 @@ def _bound_for(
     packets: pcap.Packets,
     epoch_ns: int,
     moved: Sequence[AppliedChange],
-) -> Bools:
-    """Return which packets that reach the router leave it through this queue.
+) -> tuple[Bools, Bools]:
+    """Return which packets that reach the router leave it through this queue, and which others may,
+    as they came while its routes changed.
 
-    moved: when its routes changed.
+    moved: when they changed.
     """
     node, interface = place
     stages = [None, *(round(each.at_s * 1e9) for each in moved)]
     t_s = (packets.time_ns - epoch_ns).astype(np.float64) * 1e-9
-    stage = np.searchsorted(np.array([each.end_s for each in moved]), t_s, side="right")
+    begins_s = np.array([each.begin_s for each in moved]) - NEAR_S
+    ends_s = np.array([each.end_s for each in moved]) + NEAR_S
     addresses, which = np.unique(packets.towards, return_inverse=True)
     ours = np.array(
         [[paths.egress(node, int(a), at_ns) == interface for a in addresses] for at_ns in stages],
         np.bool_,
     )
-    return np.asarray(ours[stage, which] & (packets.ip_bytes > 0), np.bool_)
+    real = packets.ip_bytes > 0
+    one = ours[np.searchsorted(ends_s, t_s, side="right"), which] & real
+    other = ours[np.searchsorted(begins_s, t_s, side="right"), which] & real
+    return np.asarray(one & other, np.bool_), np.asarray(one ^ other, np.bool_)

@@ -41,7 +41,7 @@ from .policers import PolicerRecord
 from .queues import QueueRecord
 from .round_trips import RoundTrips, SenderCapture, unknown
 from .selection import ends_of, packets_of
-from .slots import apportion, edges
+from .slots import edges
 from .token_buckets import BucketRecord
 from .tunnels import EndRecord
 
@@ -120,13 +120,7 @@ class Passage:
         """Return bytes at the queue's exit between edges, by serialisation time; sizes: of all
         frames that left it.
         """
-        which = self.left
-        return apportion(
-            self.queue.left_s[which],
-            self.queue.serialisation_s[which],
-            sizes[which].astype(np.float64),
-            edges_s,
-        )
+        return self.queue.carried_bytes(sizes, edges_s, self.left)
 
 
 @dataclass(frozen=True)
@@ -135,8 +129,8 @@ class FlowRecord:
 
     passages: its packets at its bottleneck, and at those of the other paths that it takes. pings:
     None where none were sent between its hosts. arrived: packets of its server as its client's own
-    interface received them, None where they are not captured. watched: what its sender's interfaces
-    saw, None where they are not captured. epoch_ns: zero of all times.
+    interface received them. watched: what its sender's interfaces saw. echoes: round trips of its
+    pings by what their echoes say. None where these are not captured. epoch_ns: zero of all times.
     """
 
     plan: Flow
@@ -145,6 +139,7 @@ class FlowRecord:
     pings: Pings | None
     arrived: Packets | None
     watched: SenderCapture | None
+    echoes: RoundTrips | None
     epoch_ns: int
     ended_s: float
 
@@ -176,11 +171,11 @@ class FlowRecord:
     def start_s(self) -> float:
         """When the plan starts its first connection, s after the epoch.
 
-        For an image, when its connection was opened: an image takes some time to start, which is
-        not the network's. For iperf3, when the last stream was opened: it shakes hands on another
-        connection first.
+        For an image or a program of the user's own, when it sent its first packet: it takes some
+        time to start, which is not the network's. For iperf3, when the last stream was opened: it
+        shakes hands on another connection first.
         """
-        if self.plan.image is not None:
+        if self.starts_by_itself:
             return self.endpoints.opened_s.get(0, self.plan.start_ns * NS)
         if self.runs_iperf3:
             return max(self.endpoints.opened_s.values(), default=self.plan.start_ns * NS)
@@ -217,6 +212,11 @@ class FlowRecord:
     def loads_pages(self) -> bool:
         """Whether its client loads pages."""
         return isinstance(self.plan.workload, LoadWorkload)
+
+    @property
+    def starts_by_itself(self) -> bool:
+        """Whether its client takes some time to start: an image, a program of the user's own."""
+        return self.plan.image is not None or self.plan.workload.at_client
 
     @property
     def runs_iperf3(self) -> bool:
@@ -350,6 +350,8 @@ class Measurement:
         if flow.plan.transport == "udp" and not isinstance(flow.plan.workload, PingWorkload):
             return unknown("nobody acknowledges datagrams of UDP")
         if not self.paths.before(flow.plan.bottleneck, flow.plan):
+            if flow.echoes is not None:
+                return flow.echoes
             return unknown(
                 "the bottleneck is on the server itself, whose capture does not see its queue"
             )
@@ -419,18 +421,40 @@ class Measurement:
         """Return the borders of all slots from the epoch to the last event, s."""
         last = self.ended_s
         for queue in self.queues:
-            last = max(last, float((queue.left_s + queue.serialisation_s).max(initial=0.0)))
+            last = max(last, float((queue.begin_s + queue.lasts_s).max(initial=0.0)))
         return edges(slot_s, last)
 
     def sessions(self, names: tuple[str, ...]) -> tuple[FlowRecord, ...]:
-        """Return the flows with these names, or all flows if there are no names.
+        """Return the flows with these names, each once, or all flows if there are no names.
 
         The name of a flow that runs on users, or that of the users, stands for the flow of each
         user, and the name of flows with an index for all of them.
         """
         if not names:
             return self.flows
-        return tuple(flow for name in names for flow in self.flows if name in called(flow.plan))
+        named = (flow for name in names for flow in self.flows if name in called(flow.plan))
+        return tuple({flow.name: flow for flow in named}.values())
+
+    def crossed(self, flow: FlowRecord) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
+        """Return a flow's passages of the bottlenecks that its data come to first, and of those
+        behind them on its paths: all queues on them that are captured.
+        """
+        return self.once(("crossed", flow.name), lambda: self._crossed(flow))
+
+    def _crossed(self, flow: FlowRecord) -> tuple[tuple[Passage, ...], tuple[Passage, ...]]:
+        queues = {queue.place: queue for queue in self.queues}
+        times_ns = (None, *self.paths.reroutings_ns)
+        ways = {way for at_ns in times_ns for way in self.paths.ways(flow.plan, at_ns)}
+        rows = [[place for place in way if place in queues] for way in ways]
+        first = {row[0] for row in rows if row}
+        later = {place for row in rows for place in row[1:]} - first
+        first |= {one.queue.place for one in flow.passages} - later
+
+        def passages(places: set[Place]) -> tuple[Passage, ...]:
+            each = (queues[place] for place in sorted(places))
+            return tuple(flow.at(q) or Passage.of(self.cell, flow.plan, q) for q in each)
+
+        return passages(first), passages(later)
 
     def split(self, flow: FlowRecord) -> bool:
         """Return whether proxies split the TCP connections of a flow."""
@@ -451,7 +475,7 @@ class Measurement:
         Of several bottlenecks each counts while a path of the flow leads there that is not down.
         """
         if len(flow.passages) == 1:
-            return flow.queue.history.capacity_bits(edges_s)
+            return flow.queue.capacity_bits(edges_s)
         borders = [ns * NS for ns in self.paths.reroutings_ns]
         for history in self.histories.values():
             borders += [done.end_s for done, change in history.done if change.impairment]
@@ -462,7 +486,7 @@ class Measurement:
         usable = [self._usable(flow, float(t_s)) for t_s in middle_s]
         for one in flow.passages:
             open_ = np.array([one.queue.place in places for places in usable])
-            total += np.where(open_, one.queue.history.capacity_bits(fine_s), 0.0)
+            total += np.where(open_, one.queue.capacity_bits(fine_s), 0.0)
         slot = np.searchsorted(edges_s, middle_s, side="right") - 1
         bits: Floats = np.bincount(slot, total, minlength=len(edges_s) - 1).astype(np.float64)
         return bits
@@ -484,10 +508,13 @@ class Measurement:
 
     def rates_bps(self, edges_s: Floats) -> dict[Place, Floats]:
         """Return the mean rate between edges of each link that has one, by the interface where it
-        begins; arrays of shape (slots,).
+        begins; arrays of shape (slots,). Where it changes and frames are captured, each frame
+        counts at its own rate.
         """
+        changing = {queue.place: queue for queue in self.queues if queue.history.changes_rate}
         return {
-            place: self.histories[place].capacity_bits(edges_s) / np.diff(edges_s)
+            place: changing.get(place, self.histories[place]).capacity_bits(edges_s)
+            / np.diff(edges_s)
             for place, interface in self.paths.interfaces.items()
             if interface.shaper is not None
         }

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from fairc.cell.part import absent
+from fairc.cell.part import unless
 from fairc.compiler.plan import Model
 
 
@@ -19,7 +19,8 @@ class MetricValue(Model):
     it does not belong to a single one.
     censored: of the `started` transfers, loads or videos that it is of, those that had not ended. A
     number leaves them out, or counts them as far as they went; without a number they make it larger
-    than any that was observed.
+    than any that was observed. Where something was started, and there is no number and nothing
+    censored, it may be anything.
     links: of a value that follows from baselines as well, the links that had another mean rate
     while it was measured than the plan says: node, interface, bit/s. None of any other value.
     """
@@ -32,7 +33,7 @@ class MetricValue(Model):
     load: int | None = None
     censored: int = 0
     started: int = 0
-    links: Annotated[tuple[tuple[str, str, float], ...] | None, Field(exclude_if=absent)] = None
+    links: Annotated[tuple[tuple[str, str, float], ...] | None, Field(**unless(None))] = None
 
     @property
     def size(self) -> float | None:
@@ -54,8 +55,11 @@ def replaced(values: Iterable[MetricValue], new: Iterable[MetricValue]) -> tuple
 class FlowResult(Model):
     """What one flow did; times in s after the epoch, goodput in bit/s of application bytes.
 
+    given_up: connections that ended by themselves, with the time and the reason.
+    rate_from_s, rate_until_s: the time that `goodput_bps` is over; None where there is none.
     stationarity_p: of the test that its throughput keeps its level (metric `stationarity`); None of
-    a flow that does not take all it gets, and where there is no test.
+    a flow that does not take all it gets or moved all it had, and where there is no test.
+    declared_change: what changes as declared in the time of this test; None: nothing, or no test.
     """
 
     flow: str
@@ -68,7 +72,11 @@ class FlowResult(Model):
     completed: bool
     bytes: int
     goodput_bps: float | None
+    rate_from_s: float | None = None
+    rate_until_s: float | None = None
     stationarity_p: float | None = None
+    declared_change: str | None = None
+    given_up: tuple[str, ...] = ()
 
 
 class FlowCondition(Model):
@@ -98,8 +106,7 @@ class FlowLimit(Model):
 class CellResult(Model):
     """Everything that is stored of a finished cell except its series and raw artefacts.
 
-    series: the tables beside it (`slots.parquet`) that have rows; None in results of versions
-    that kept them in `series.npz`, and of cells that failed.
+    series: the tables beside it (`slots.parquet`) that have rows; None of cells that failed.
 
     verdict: judges the set-up, never the outcome; None when the cell failed.
     image: identity of what the engine ran it on. emitted: hash of what it gave the cell's
@@ -129,7 +136,8 @@ class CellResult(Model):
     limits: tuple[FlowLimit, ...] = ()
     series: tuple[str, ...] | None = None
 
-    @property
-    def earlier_layout(self) -> bool:
-        """Whether its series are in `series.npz`, which only earlier versions read."""
-        return self.status == "ok" and self.series is None
+    @model_validator(mode="after")
+    def _names_its_series(self) -> CellResult:
+        if self.status == "ok" and self.series is None:
+            raise ValueError("`series` is missing")
+        return self

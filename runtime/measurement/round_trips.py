@@ -3,7 +3,8 @@ covers it.
 
 Both are seen at the sender's own interface. TCP's ACKs are in the capture there. QUIC encrypts its
 own, so the server logs them with the number of the datagram, and the capture says when that one was
-transmitted. Pings over UDP come back with their numbers.
+transmitted. Pings over UDP come back with their numbers, and with the time at which they were sent:
+it counts where the bottleneck's queue is in the sender itself.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from fairc.compiler.plan import Cell, Flow, PingWorkload, Subflow
 
-from . import headers
+from . import headers, pcap
 from .artefacts import NS, ArtefactError, Artefacts
 from .headers import Headers
 from .pcap import ACK, RST, SYN, TCP, Packets, concatenate
@@ -174,6 +175,32 @@ def _pings(pings: Packets, echoes: Packets) -> tuple[Int64s, Int64s]:
     back, first_back = np.unique(back, return_index=True)
     _, ours, theirs = np.intersect1d(sent, back, assume_unique=True, return_indices=True)
     return pings.time_ns[first_sent[ours]], echoes.time_ns[first_back[theirs]]
+
+
+def echoed(
+    artefacts: Artefacts, cell: Cell, flow: Flow, tunnels: pcap.Headers, epoch_ns: int
+) -> RoundTrips | None:
+    """Return the round trips of pings from their programs' sending to the arrival of the first
+    echo, which says when that was; None where these are not captured.
+    """
+    names = [c.name for c in cell.captures if (c.point, c.node) == ("echo", flow.server)]
+    if not names:
+        return None
+    arrived, sent, number = [], [], []
+    for name in names:
+        packets = artefacts.capture(name, tunnels).packets
+        at_ns, numbers = pcap.sent_ns(artefacts.content(f"{name}.pcap"), tunnels)
+        ours = acks_of(flow, packets) & (numbers >= 0)
+        arrived.append(packets.time_ns[ours] - epoch_ns)
+        sent.append(at_ns[ours])
+        number.append(packets.source_port[ours] << 48 | numbers[ours])
+    arrived_ns, sent_ns, numbers = map(np.concatenate, (arrived, sent, number))
+    order = np.argsort(arrived_ns, kind="stable")
+    first = order[np.unique(numbers[order], return_index=True)[1]]
+    first = first[np.argsort(sent_ns[first], kind="stable")]
+    sent_s: Floats = sent_ns[first].astype(np.float64) * NS
+    rtt_s: Floats = (arrived_ns - sent_ns)[first].astype(np.float64) * NS
+    return RoundTrips(sent_s, rtt_s)
 
 
 def _tcp(seen: Headers, data: Bools, acks: Bools) -> tuple[Int64s, Int64s]:

@@ -30,7 +30,8 @@ class Samples:
     allowed more than there was to send, because of the application, the send buffer or flow
     control.
     busy_s: time with data unsent or unacknowledged. These four count from the connection's start.
-    congestion_state: the kernel's, 0 Open to 4 Loss. threshold_packets: slow-start threshold.
+    congestion_state: the kernel's, 0 Open to 4 Loss. congestion_events: reductions of the window
+    over QUIC. threshold_packets: slow-start threshold; over TCP `NO_THRESHOLD` where there is none.
     model_state: of a CCA over QUIC that says so, an index into `STATES`; then what it estimates:
     probe_cycle: cycles of probing so far; max_bw_bps: bandwidth; model_min_rtt_s: RTT without a
     queue; longterm_bytes, shortterm_bytes: bounds of the bytes in flight; alpha: share of packets
@@ -52,6 +53,7 @@ class Samples:
     app_limited_s: Floats
     busy_s: Floats
     congestion_state: Floats
+    congestion_events: Floats
     threshold_packets: Floats
     model_state: Floats
     probe_cycle: Floats
@@ -61,6 +63,9 @@ class Samples:
     shortterm_bytes: Floats
     alpha: Floats
 
+
+NO_THRESHOLD = 2**31 - 1
+"""The kernel's slow-start threshold before the first reduction (TCP_INFINITE_SSTHRESH)."""
 
 STATES = (
     *("slow_start", "css", "congestion_avoidance"),
@@ -128,6 +133,8 @@ _TRANSPORTS: Mapping[str, Mapping[str, _Source]] = {
         "retransmits": _Source(("packets_lost",)),
         "rwnd_limited_s": _Source(("flow_limited_us",), _in(US)),
         "app_limited_s": _Source(("app_limited_us",), _in(US)),
+        "congestion_events": _Source(("congestion_events",)),
+        "threshold_packets": _Source(("ssthresh_bytes", "mtu"), _packets),
         "model_state": _Source(("state",)),
         "probe_cycle": _Source(("cycle",)),
         "max_bw_bps": _Source(("max_bw_bps",)),
@@ -141,12 +148,13 @@ _TRANSPORTS: Mapping[str, Mapping[str, _Source]] = {
 }
 _MAY_BE_NULL = frozenset(
     {"min_rtt_us", "pacing_bps", "flow_limited_us", "app_limited_us", "in_flight_bytes"}
+    | {"ssthresh_bytes"}
 )
 _NAMED = frozenset({"state"})
 # Not written by endpoints older than these fields, whose raw data can still be read.
 _MAY_BE_ABSENT = frozenset({"sacked", "retrans_out", "app_limited_us", "busy_us", "ca_state"}) | {
     # Of some CCAs only.
-    *("state", "cycle", "max_bw_bps", "path_min_rtt_us"),
+    *("ssthresh_bytes", "state", "cycle", "max_bw_bps", "path_min_rtt_us"),
     *("inflight_longterm_bytes", "inflight_shortterm_bytes", "alpha_ppm"),
 }
 

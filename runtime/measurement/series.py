@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .buckets import BUCKETS
 from .pages import LOADS, RESOURCES, SEQUENCES
 from .record import SLOT_S, Measurement
-from .samples import STATES
+from .samples import NO_THRESHOLD, STATES
 from .schema import CELL, CONNECTION, FLOW, Column, Columns, Table, transposed
 
 Floats = NDArray[np.float64]
@@ -89,6 +89,7 @@ def _samples(measurement: Measurement) -> Columns:
     flows = measurement.flows
     samples = [flow.endpoints.samples for flow in flows]
     rtt_s = _joined([of.rtt_s for of in samples])
+    threshold = _joined([of.threshold_packets for of in samples])
     return {
         "flow": _texts([flow.name for flow in flows], [len(of.t_s) for of in samples]),
         "connection": _joined([of.connection for of in samples]).astype(np.int64),
@@ -97,6 +98,7 @@ def _samples(measurement: Measurement) -> Columns:
         "in_flight_packets": _joined([of.in_flight_packets for of in samples]),
         "rtt_s": np.where(rtt_s > 0, rtt_s, np.nan),
         "pacing_bps": _joined([of.pacing_bps for of in samples]),
+        "ssthresh_packets": np.where(threshold < NO_THRESHOLD, threshold, np.nan),
     }
 
 
@@ -172,11 +174,14 @@ def _traces(traces: Sequence[Trace]) -> Columns:
 def _queues(measurement: Measurement) -> Columns:
     edges, queues = measurement.edges(), measurement.queues
     ends = edges[1:]
+    most = [queue.most(edges) for queue in queues]
     return {
         "queue": _texts([queue.name for queue in queues], [len(ends)] * len(queues)),
         "t_s": np.tile(edges[:-1] + SLOT_S, len(queues)),
         "bytes": _joined([queue.backlog_bytes(ends) for queue in queues]),
         "packets": _joined([queue.backlog_packets(ends) for queue in queues]),
+        "max_bytes": _joined([data for _, data in most]),
+        "max_packets": _joined([packets for packets, _ in most]),
     }
 
 
@@ -233,6 +238,12 @@ SAMPLES = Table(
         ),
         Column("rtt_s", "DOUBLE", "s", "smoothed RTT; null before the first measurement"),
         Column("pacing_bps", "DOUBLE", "bit/s", "pacing rate; null where there is none"),
+        Column(
+            "ssthresh_packets",
+            "DOUBLE",
+            "packets",
+            "slow-start threshold; null before the first, and where the sender has none",
+        ),
     ),
     _samples,
 )
@@ -308,13 +319,15 @@ TRACES = Table(
 
 QUEUES = Table(
     "queues",
-    "a bottleneck queue at the end of a slot of 100 ms",
+    "a bottleneck queue in a slot of 100 ms",
     (
         CELL,
         Column("queue", "VARCHAR", "", "`node/interface`"),
-        Column("t_s", "DOUBLE", "s", "time after the epoch"),
-        Column("bytes", "DOUBLE", "B", "frame bytes waiting; null where unknown"),
-        Column("packets", "DOUBLE", "packets", "frames waiting; null where unknown"),
+        Column("t_s", "DOUBLE", "s", "end of the slot after the epoch"),
+        Column("bytes", "DOUBLE", "B", "frame bytes waiting then; null where unknown"),
+        Column("packets", "DOUBLE", "packets", "frames waiting then; null where unknown"),
+        Column("max_bytes", "DOUBLE", "B", "most frame bytes waiting at once in the slot"),
+        Column("max_packets", "DOUBLE", "packets", "most frames waiting at once in the slot"),
     ),
     _queues,
 )

@@ -18,6 +18,7 @@ from fairc.compiler.plan import Cell
 
 from . import pcap
 from .artefacts import ArtefactError
+from .frame_times import bytes_per_s, factor
 from .selection import packets_of
 
 Bools = NDArray[np.bool_]
@@ -86,28 +87,17 @@ def decide(
     bucket: TokenBucket, time_ns: NDArray[np.int64], frame_bytes: NDArray[np.int64]
 ) -> Bools:
     """Return which frames a bucket drops, which is full at first (Linux, tcf_police_act)."""
-    bytes_per_s = bucket.rate_bps // 8
-    factor, shift = _factor(bytes_per_s)
-    most = -(-bucket.burst_bytes * 10**9 // (bytes_per_s * TICK_NS)) * TICK_NS
+    multiple, shift = factor(bucket.rate_bps)
+    most = -(-bucket.burst_bytes * 10**9 // (bytes_per_s(bucket.rate_bps) * TICK_NS)) * TICK_NS
     tokens, then = most, int(time_ns[0]) if len(time_ns) else 0
     dropped = np.zeros(len(time_ns), np.bool_)
     for number, (now, size) in enumerate(zip(time_ns.tolist(), frame_bytes.tolist(), strict=True)):
-        left = min(most, tokens + min(now - then, most)) - (size * factor >> shift)
+        left = min(most, tokens + min(now - then, most)) - (size * multiple >> shift)
         if left >= 0:
             tokens, then = left, now
         else:
             dropped[number] = True
     return dropped
-
-
-def _factor(bytes_per_s: int) -> tuple[int, int]:
-    """Return by what bytes are multiplied and shifted to get ns (psched_ratecfg_precompute)."""
-    factor, shift = 10**9, 0
-    while True:
-        multiple = factor // bytes_per_s
-        if multiple & 1 << 31 or factor & 1 << 63:
-            return multiple, shift
-        factor, shift = factor << 1, shift + 1
 
 
 def dropped_packets(records: tuple[BucketRecord, ...]) -> Mapping[str, Bools]:

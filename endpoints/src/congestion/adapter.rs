@@ -72,6 +72,84 @@ pub struct Congestion {
     pub lost_bytes: u64,
 }
 
+/// A time in which a sender had nothing to send, longer than a retransmission timeout.
+#[derive(Debug, Clone, Copy)]
+pub struct Idle {
+    /// How many whole timeouts it lasted.
+    pub timeouts: u32,
+    /// The least window afterwards, bytes: the initial one.
+    pub least: u64,
+}
+
+impl Idle {
+    /// The window after it: half of `window` for each timeout, not less than the initial one, but not
+    /// more than `window` (RFC 2861, section 3.1; Linux: `tcp_cwnd_restart`).
+    pub fn window(&self, window: f64) -> f64 {
+        let halved = window / 2_f64.powi(self.timeouts.min(64) as i32);
+        halved.max((self.least as f64).min(window))
+    }
+
+    /// The slow start threshold after it: at least three quarters of the window before it, so that the
+    /// sender soon has it again (RFC 2861; Linux: `tcp_current_ssthresh`).
+    pub fn ssthresh(ssthresh: Option<f64>, window: f64) -> Option<f64> {
+        ssthresh.map(|threshold| threshold.max(window * 0.75))
+    }
+}
+
+/// The least retransmission timeout of an idle time, as of Linux's TCP (`TCP_RTO_MIN`).
+const LEAST_TIMEOUT_VARIANCE: Duration = Duration::from_millis(200);
+/// Packets of at most this many bytes hold nothing but acknowledgements: they end no idle time.
+const ACKNOWLEDGEMENT_BYTES: u64 = 100;
+
+/// Finds the idle times of a sender: all that it had sent was acknowledged, and then nothing was sent
+/// for longer than a retransmission timeout (RFC 6298, with Linux's least variance).
+#[derive(Debug, Clone, Default)]
+struct Idleness {
+    /// When data was sent last.
+    sent: Option<Instant>,
+    /// Bytes sent since the last acknowledgements, and what these left in flight.
+    in_flight: u64,
+    smoothed_rtt: Option<Duration>,
+    variance: Duration,
+}
+
+impl Idleness {
+    /// Takes note of a sample of the round-trip time, and of what is in flight now.
+    fn acknowledged(&mut self, in_flight: u64, rtt: Option<Duration>, smoothed_rtt: Duration) {
+        self.in_flight = in_flight;
+        if let Some(rtt) = rtt {
+            self.variance = match self.smoothed_rtt {
+                None => rtt / 2,
+                Some(smoothed) => (self.variance * 3 + smoothed.abs_diff(rtt)) / 4,
+            };
+        }
+        self.smoothed_rtt = Some(smoothed_rtt);
+    }
+
+    /// Takes note of a packet; returns how many timeouts nothing had been sent before it.
+    fn sent(&mut self, now: Instant, bytes: u64) -> u32 {
+        if bytes <= ACKNOWLEDGEMENT_BYTES {
+            return 0;
+        }
+        let before = self.sent.replace(now);
+        let was_in_flight = self.in_flight;
+        self.in_flight += bytes;
+        let (Some(before), Some(smoothed), 0) = (before, self.smoothed_rtt, was_in_flight) else {
+            return 0;
+        };
+        let timeout = smoothed + (4 * self.variance).max(LEAST_TIMEOUT_VARIANCE);
+        let idle = now.saturating_duration_since(before);
+        // Linux: as long as what is left of the idle time is longer than nothing.
+        let whole = idle.as_nanos().saturating_sub(1) / timeout.as_nanos();
+        u32::try_from(whole).unwrap_or(u32::MAX)
+    }
+
+    /// Takes note of bytes that were lost.
+    fn lost(&mut self, bytes: u64) {
+        self.in_flight = self.in_flight.saturating_sub(bytes);
+    }
+}
+
 /// What an algorithm thinks of the path, as samples show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Model {
@@ -137,6 +215,9 @@ pub trait Algorithm: Send + Sync + 'static {
     /// The size of a full datagram changed.
     fn on_mtu(&mut self, mtu: u64);
 
+    /// Goes on after an idle time, of algorithms whose `Entry` says that they restart.
+    fn restart(&mut self, _idle: &Idle) {}
+
     /// Bytes that may be in flight.
     fn window(&self) -> u64;
 
@@ -196,6 +277,8 @@ pub struct Adapter<A> {
     /// Where its states are written down, and the last one that was.
     states: Option<States>,
     state: Option<&'static str>,
+    /// Of a sender whose window is reduced after an idle time.
+    idleness: Option<Idleness>,
 }
 
 impl<A: Algorithm + Clone> Adapter<A> {
@@ -212,6 +295,7 @@ impl<A: Algorithm + Clone> Adapter<A> {
             marks_told: 0,
             states: shared.states.clone(),
             state: None,
+            idleness: shared.restarts.then(Idleness::default),
         })
     }
 
@@ -227,6 +311,10 @@ impl<A: Algorithm + Clone> Adapter<A> {
 
 impl<A: Algorithm + Clone> Controller for Adapter<A> {
     fn on_sent(&mut self, now: Instant, bytes: u64, _last_packet_number: u64) {
+        let timeouts = self.idleness.as_mut().map_or(0, |idleness| idleness.sent(now, bytes));
+        if timeouts > 0 {
+            self.algorithm.restart(&Idle { timeouts, least: self.initial_window });
+        }
         self.algorithm.on_sent(now, bytes);
         self.note(now, None);
     }
@@ -258,6 +346,9 @@ impl<A: Algorithm + Clone> Controller for Adapter<A> {
         let rtt = (self.newest < Some(newest)).then(|| now.saturating_duration_since(newest));
         self.newest = self.newest.max(Some(newest));
         let min_rtt = rtt.map_or(min_rtt, |rtt| rtt.min(min_rtt));
+        if let Some(idleness) = &mut self.idleness {
+            idleness.acknowledged(in_flight, rtt, smoothed_rtt);
+        }
         let marks = self.marks.packets();
         if marks > self.marks_told {
             self.algorithm.on_marks(marks - std::mem::replace(&mut self.marks_told, marks));
@@ -274,6 +365,9 @@ impl<A: Algorithm + Clone> Controller for Adapter<A> {
         lost_bytes: u64,
     ) {
         let persistent = is_persistent_congestion;
+        if let Some(idleness) = &mut self.idleness {
+            idleness.lost(lost_bytes);
+        }
         self.algorithm.on_congestion(&Congestion { now, sent, persistent, lost_bytes });
         let why = match lost_bytes {
             _ if persistent => Some("persistent_congestion"),
@@ -310,5 +404,61 @@ impl<A: Algorithm + Clone> Controller for Adapter<A> {
     /// What it thinks of the path: an `Option<Model>`.
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
         Box::new(self.algorithm.model())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    /// Whose last packet was sent at the time that is returned, and acknowledged a round trip later. All
+    /// its samples are equal, so a timeout is RTT + 200 ms.
+    fn idle() -> (Idleness, Instant) {
+        let mut idleness = Idleness::default();
+        let sent = Instant::now();
+        for _ in 0..40 {
+            assert_eq!(idleness.sent(sent, 1400), 0);
+            idleness.acknowledged(0, Some(RTT), RTT);
+        }
+        (idleness, sent)
+    }
+
+    #[test]
+    fn idle_times_are_counted_in_whole_timeouts() {
+        for (idle_ms, timeouts) in [(299, 0), (300, 0), (301, 1), (600, 1), (601, 2), (3_100, 10)] {
+            let (mut idleness, sent) = idle();
+            let found = idleness.sent(sent + Duration::from_millis(idle_ms), 1400);
+            assert_eq!(found, timeouts, "{idle_ms} ms");
+            // What follows at once is part of the same burst.
+            assert_eq!(idleness.sent(sent + Duration::from_millis(idle_ms), 1400), 0);
+        }
+    }
+
+    #[test]
+    fn a_sender_whose_data_is_in_flight_is_not_idle_and_acknowledgements_are_no_data() {
+        let (mut idleness, sent) = idle();
+        idleness.acknowledged(1400, Some(RTT), RTT);
+        assert_eq!(idleness.sent(sent + 10 * RTT, 1400), 0);
+        let (mut idleness, sent) = idle();
+        assert_eq!(idleness.sent(sent + 9 * RTT, 40), 0);
+        assert_eq!(idleness.sent(sent + 10 * RTT, 1400), 3);
+        // Lost data is not in flight any more.
+        let (mut idleness, sent) = idle();
+        idleness.acknowledged(1400, Some(RTT), RTT);
+        idleness.lost(1400);
+        assert_eq!(idleness.sent(sent + 10 * RTT, 1400), 3);
+    }
+
+    #[test]
+    fn an_idle_time_halves_the_window_down_to_the_initial_one() {
+        let idle = |timeouts| Idle { timeouts, least: 10 };
+        let windows: Vec<f64> = [1, 2, 3, 4, 1000].map(|n| idle(n).window(100.0)).into();
+        assert_eq!(windows, [50.0, 25.0, 12.5, 10.0, 10.0]);
+        assert!(idle(1).window(4.0).total_cmp(&4.0).is_eq(), "a smaller window stays");
+        assert_eq!(Idle::ssthresh(Some(20.0), 100.0), Some(75.0));
+        assert_eq!(Idle::ssthresh(Some(90.0), 100.0), Some(90.0));
+        assert_eq!(Idle::ssthresh(None, 100.0), None, "slow start goes on");
     }
 }

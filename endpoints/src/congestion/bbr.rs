@@ -35,6 +35,7 @@ pub const ENTRY: Entry = Entry {
     parameters: &[],
     paces: Some(QUANTUM),
     l4s: false,
+    restarts: false,
     build: |_, start, shared| {
         let bbr = match shared.pacing {
             Pacing::Rate => Bbr::paced(start, kernel_seed()),

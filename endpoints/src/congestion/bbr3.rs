@@ -31,6 +31,7 @@ pub const ENTRY: Entry = Entry {
     parameters: &[],
     paces: Some(QUANTUM),
     l4s: false,
+    restarts: false,
     build: |_, start, shared| {
         Adapter::boxed(Bbr3::new(start, kernel_seed()), start.initial_window, shared)
     },

@@ -48,6 +48,7 @@ pub const ENTRY: Entry = Entry {
     ],
     paces: Some(QUANTUM),
     l4s: false,
+    restarts: false,
     build: |values, start, shared| {
         let settings = Settings {
             inverse_delta: 1.0 / values.real("delta"),

@@ -21,7 +21,9 @@
 //! part only. The two differ where the window is below 2 alpha packets: for N = 5 below 4.6
 //! packets, for N = 1 and 2 never.
 
-use super::adapter::{Ack, Acks, Adapter, Algorithm, Congestion, Model, Recovery, MINIMUM_PACKETS};
+use super::adapter::{
+    Ack, Acks, Adapter, Algorithm, Congestion, Idle, Model, Recovery, MINIMUM_PACKETS,
+};
 use super::hystart::HyStart;
 use super::hystartpp::{HyStartPp, Verdict};
 use super::parameters::{self, Parameter, HYSTARTPP, SLOW_START};
@@ -50,6 +52,7 @@ pub const ENTRY: Entry = Entry {
     ],
     paces: None,
     l4s: false,
+    restarts: true,
     build: |values, start, shared| {
         let settings = Settings {
             connections: values.whole("connections") as f64,
@@ -254,6 +257,12 @@ impl Algorithm for Cubic {
     fn on_mtu(&mut self, mtu: u64) {
         self.mtu = mtu;
         self.window = self.window.max(self.minimum());
+    }
+
+    fn restart(&mut self, idle: &Idle) {
+        self.ssthresh = Idle::ssthresh(self.ssthresh, self.window);
+        self.window = idle.window(self.window);
+        self.epoch = None;
     }
 
     fn window(&self) -> u64 {

@@ -17,7 +17,7 @@
 //! the RFC. A flow that comes to a standing queue takes it for base delay (the RFC's latecomer's
 //! advantage, section 4.3.2).
 
-use super::adapter::{Acks, Adapter, Algorithm, Congestion, Recovery, MINIMUM_PACKETS};
+use super::adapter::{Acks, Adapter, Algorithm, Congestion, Idle, Recovery, MINIMUM_PACKETS};
 use super::parameters::Parameter;
 use super::{Entry, Start};
 use std::collections::VecDeque;
@@ -46,6 +46,7 @@ pub const ENTRY: Entry = Entry {
     ],
     paces: None,
     l4s: false,
+    restarts: true,
     build: |values, start, shared| {
         let settings = Settings {
             target_s: values.real("target_ms") / 1e3,
@@ -160,6 +161,10 @@ impl Algorithm for Ledbat {
     fn on_mtu(&mut self, mtu: u64) {
         self.mtu = mtu;
         self.window = self.window.max(self.minimum());
+    }
+
+    fn restart(&mut self, idle: &Idle) {
+        self.window = idle.window(self.window);
     }
 
     fn window(&self) -> u64 {

@@ -62,6 +62,9 @@ pub struct Entry {
     pub paces: Option<Quantum>,
     /// Whether it answers each mark (L4S, RFC 9331): its packets are then ECT(1).
     pub l4s: bool,
+    /// Whether `idle_restart` reduces its window after an idle time: not where a model of the path, rather
+    /// than what was acknowledged last, says what to send.
+    pub restarts: bool,
     /// Makes the controller of one connection.
     build: fn(&Values, Start, &Shared) -> Box<dyn Controller>,
 }
@@ -77,6 +80,8 @@ pub struct Shared {
     claim: Claim,
     /// Where its states are written down.
     states: Option<States>,
+    /// Whether its window is reduced after an idle time.
+    restarts: bool,
 }
 
 /// What a connection starts with.
@@ -168,6 +173,7 @@ pub fn exported() -> String {
                 "name": entry.name,
                 "summary": entry.summary,
                 "l4s": entry.l4s,
+                "restarts": entry.restarts,
                 "parameters": parameters,
             })
         })
@@ -196,16 +202,18 @@ impl Factory {
         self.entry
     }
 
-    /// The same, for one connection: `pacing` says who paces it, its receiver's counts are `marks`, and
-    /// its states are written down in `states`.
+    /// The same, for one connection: `pacing` says who paces it, its receiver's counts are `marks`,
+    /// its states are written down in `states`, and `restarts` says whether its window is reduced after an
+    /// idle time.
     pub fn reading(
         &self,
         pacing: Pacing,
         marks: &Marks,
         states: Option<States>,
+        restarts: bool,
     ) -> Arc<dyn ControllerFactory + Send + Sync> {
         let (marks, claim) = (marks.clone(), self.shared.claim.clone());
-        let shared = Shared { pacing, marks, claim, states };
+        let shared = Shared { pacing, marks, claim, states, restarts };
         Arc::new(Factory { values: self.values.clone(), shared, ..*self })
     }
 }
@@ -243,7 +251,8 @@ mod tests {
     fn who_paces_decides_whether_bbr_has_a_rate_from_the_first_packet_on() {
         let bbr = factory("bbr", &Map::new(), 10).unwrap();
         for (pacing, has_rate) in [(Pacing::Rate, true), (Pacing::Window, false)] {
-            let made = bbr.reading(pacing, &Marks::default(), None).build(Instant::now(), 1400);
+            let made =
+                bbr.reading(pacing, &Marks::default(), None, false).build(Instant::now(), 1400);
             assert_eq!(made.metrics().pacing_rate.is_some(), has_rate, "{pacing:?}");
         }
     }

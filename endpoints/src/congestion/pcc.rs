@@ -66,6 +66,7 @@ pub const ENTRY: Entry = Entry {
     ],
     paces: None,
     l4s: false,
+    restarts: false,
     build: |values, start, shared| {
         let settings = Settings {
             exponent: values.real("exponent"),

@@ -14,7 +14,9 @@
 //!
 //! In the mean the window is 2 (1 - p) / p packets at a share p of marks, if the RTT is the virtual one.
 
-use super::adapter::{Ack, Acks, Adapter, Algorithm, Congestion, Model, Recovery, MINIMUM_PACKETS};
+use super::adapter::{
+    Ack, Acks, Adapter, Algorithm, Congestion, Idle, Model, Recovery, MINIMUM_PACKETS,
+};
 use super::parameters::Parameter;
 use super::{Entry, Start};
 use crate::quic::pacer::Quantum;
@@ -40,6 +42,7 @@ pub const ENTRY: Entry = Entry {
     ],
     paces: Some(QUANTUM),
     l4s: true,
+    restarts: true,
     build: |values, start, shared| {
         let least = Duration::from_secs_f64(values.real(VIRTUAL_RTT) / 1000.0);
         let prague = Prague::new(least, values.whole(DEPENDENT_ROUNDS), start);
@@ -243,6 +246,11 @@ impl Algorithm for Prague {
     fn on_mtu(&mut self, mtu: u64) {
         self.mtu = mtu;
         self.window = self.window.max(self.minimum());
+    }
+
+    fn restart(&mut self, idle: &Idle) {
+        self.ssthresh = Idle::ssthresh(self.ssthresh, self.window);
+        self.window = idle.window(self.window);
     }
 
     fn window(&self) -> u64 {

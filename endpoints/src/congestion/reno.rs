@@ -12,7 +12,9 @@
 //! In the mean over many cycles with loss probability p the window is sqrt(a / p) packets, a = (1 +
 //! beta) / (2 (1 - beta)): sqrt(3 / (2 p)) for beta = 0.5 (Mathis et al., ACM CCR 27(3), 1997).
 
-use super::adapter::{Ack, Acks, Adapter, Algorithm, Congestion, Model, Recovery, MINIMUM_PACKETS};
+use super::adapter::{
+    Ack, Acks, Adapter, Algorithm, Congestion, Idle, Model, Recovery, MINIMUM_PACKETS,
+};
 use super::hystartpp::{HyStartPp, Verdict};
 use super::parameters::{Parameter, HYSTARTPP, SLOW_START};
 use super::resume::{Resumable, Resuming, Saved};
@@ -35,6 +37,7 @@ pub const ENTRY: Entry = Entry {
     ],
     paces: None,
     l4s: false,
+    restarts: true,
     build: |values, start, shared| {
         let hystartpp = values.word(SLOW_START) == Some(HYSTARTPP);
         let reno = Reno {
@@ -126,6 +129,11 @@ impl Algorithm for Reno {
     fn on_mtu(&mut self, mtu: u64) {
         self.mtu = mtu;
         self.window = self.window.max(self.minimum());
+    }
+
+    fn restart(&mut self, idle: &Idle) {
+        self.ssthresh = Idle::ssthresh(self.ssthresh, self.window);
+        self.window = idle.window(self.window);
     }
 
     fn window(&self) -> u64 {

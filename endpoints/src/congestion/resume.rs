@@ -20,7 +20,7 @@
 //! Reno and CUBIC); Beta is 0.5; the window is at least two packets; one connection of a server uses
 //! what was saved. Packets are told from each other by their send times.
 
-use super::adapter::{Ack, Acks, Algorithm, Congestion, Model, MINIMUM_PACKETS};
+use super::adapter::{Ack, Acks, Algorithm, Congestion, Idle, Model, MINIMUM_PACKETS};
 use super::parameters::{Values, RESUME, RESUME_RTT};
 use super::Start;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -276,6 +276,10 @@ impl<A: Resumable> Algorithm for Resuming<A> {
     fn on_mtu(&mut self, mtu: u64) {
         self.mtu = mtu;
         self.inner.on_mtu(mtu);
+    }
+
+    fn restart(&mut self, idle: &Idle) {
+        self.inner.restart(idle);
     }
 
     fn window(&self) -> u64 {

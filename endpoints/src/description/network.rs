@@ -74,16 +74,26 @@ pub struct NetworkEnd {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Order {
-    /// Carry out lines in a node.
+    /// Carry out changes at a time.
     Change {
-        /// Its name.
-        #[serde(deserialize_with = "text")]
-        node: String,
-        /// Lines as of `ip -batch` and `tc -batch`.
-        lines: Vec<String>,
+        /// That time, ns of `CLOCK_REALTIME`.
+        at_ns: i64,
+        /// The changes, in order.
+        changes: Vec<Change>,
     },
     /// Write the qdiscs of all nodes.
     Qdiscs {},
+}
+
+/// A change of links or routes.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// The name of a node.
+    #[serde(deserialize_with = "text")]
+    pub node: String,
+    /// Lines as of `ip -batch` and `tc -batch`.
+    pub lines: Vec<String>,
 }
 
 impl Description for NetworkFile {}

@@ -1,9 +1,10 @@
 //! What the UDP roles are asked to do.
 
 use super::{every_connection_starts, stops_after_starts, Description, SHORTEST_PERIOD};
-use crate::json::{described, or_null, text, whole, whole_or_null};
+use crate::json::{described, or_null, whole, whole_or_null};
 use crate::options::TransportOptions;
 use crate::packet_times::PacketTimes;
+use crate::quic::description::file_name;
 use crate::request::MAX_CONNECTIONS;
 use crate::udp::datagram::UDP_IP_BYTES;
 use crate::workload::{OnOff, Ping, Workload, LARGEST_PACKET, LEAST_PACKET, MAX_RATE_BPS};
@@ -148,9 +149,9 @@ impl Last {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Udp {
-    /// For people who look at a process list.
-    #[serde(rename = "flow", deserialize_with = "text")]
-    _flow: String,
+    /// Name of the flow: also of the file that the client leaves.
+    #[serde(deserialize_with = "file_name")]
+    pub flow: String,
     /// The server's address.
     pub address: Ipv4Addr,
     /// The server's port; connection k goes to the port k above it.
@@ -180,6 +181,9 @@ pub struct Udp {
     /// Of a client alone.
     #[serde(default, deserialize_with = "whole_or_null::<_, _, SHORTEST_PERIOD, { i64::MAX }>")]
     progress_every_ns: Option<i64>,
+    /// Of a client alone.
+    #[serde(default, deserialize_with = "whole_or_null::<_, _, SHORTEST_PERIOD, { i64::MAX }>")]
+    poll_every_ns: Option<i64>,
 }
 
 impl Description for Udp {
@@ -208,14 +212,24 @@ impl Udp {
         self.progress_every_ns.ok_or("bad description: `progress_every_ns` is missing".into())
     }
 
+    /// A client's longest time between two looks at its sockets, ns: what comes in it has to fit into their
+    /// memory.
+    ///
+    /// # Errors
+    /// A message, if it is missing.
+    pub fn poll_every_ns(&self) -> Result<i64, String> {
+        self.poll_every_ns.ok_or("bad description: `poll_every_ns` is missing".into())
+    }
+
     /// Whether this is a server's.
     ///
     /// # Errors
     /// A message that names a client's field.
     pub fn is_server(&self) -> Result<(), String> {
-        match self.progress_every_ns {
-            Some(_) => Err("bad description: unknown field `progress_every_ns`".into()),
-            None => Ok(()),
+        match (self.progress_every_ns, self.poll_every_ns) {
+            (Some(_), _) => Err("bad description: unknown field `progress_every_ns`".into()),
+            (_, Some(_)) => Err("bad description: unknown field `poll_every_ns`".into()),
+            _ => Ok(()),
         }
     }
 }
@@ -236,7 +250,7 @@ mod tests {
     const SERVER: &str = r#"{"flow": "u", "address": "10.0.0.1", "port": 5001, "peer": "10.0.0.2",
         "connections": 2, "workload": {"kind": "file", "bytes": 3000}, "rate_bps": 12000000,
         "packet_bytes": 1500, "options": {"initial_window_packets": 10, "receive_window_bytes": null, "ecn": false,
-        "sack": true, "pacing": false, "fast_open": false}, "starts_ns": [0, 5], "stop_ns": null}"#;
+        "sack": true, "pacing": false, "fast_open": false, "idle_restart": null}, "starts_ns": [0, 5], "stop_ns": null}"#;
 
     #[test]
     fn a_file_is_cut_into_datagrams_at_a_rate() {

@@ -82,14 +82,17 @@ pub enum Event<'a> {
         /// Bytes delivered: exactly those that were asked for.
         bytes: u64,
     },
-    /// Both: a connection ended before its work was complete, as somebody wanted: `stop_ns`,
-    /// SIGTERM or, at the server, a client that went away.
+    /// Both: a connection ended before its work was complete, as somebody wanted (`stop_ns`, SIGTERM or,
+    /// at the server, a client that went away), or by itself, for a reason.
     Stopped {
         /// Number of the connection.
         connection: u32,
         /// Client: bytes delivered to the application. Server: bytes that the client acknowledged; None:
         /// quinn does not say.
         bytes: Option<u64>,
+        /// Why it ended by itself; left out where it did not.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<&'a str>,
     },
     /// Video client: it plays, for the first time or after a stall.
     Playing {
@@ -123,7 +126,8 @@ pub enum Event<'a> {
         /// When the first data came, ns after the epoch.
         first_byte_ns: i64,
     },
-    /// Requests client: the flow was stopped while this request was under way.
+    /// Requests client: the flow was stopped while this request was under way, or its connection ended by
+    /// itself.
     Unfinished {
         /// Number of the stream.
         connection: u32,
@@ -135,6 +139,9 @@ pub enum Event<'a> {
         wanted: u64,
         /// When its connection was opened, ns after the epoch.
         opened_ns: i64,
+        /// Why its connection ended by itself; left out where it did not.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<&'a str>,
     },
     /// Requests server: what a stream came to.
     Served {
@@ -176,6 +183,13 @@ pub enum Event<'a> {
         overflowed: u32,
         /// Interarrival jitter (RFC 3550, section 6.4.1), us.
         jitter_us: f64,
+    },
+    /// UDP client: its file of transit times is whole.
+    Logged {
+        /// Name of the file.
+        file: &'a str,
+        /// How many records it has.
+        records: u64,
     },
     /// Capture: every packet from now on is seen.
     Capturing {

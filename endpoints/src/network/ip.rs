@@ -31,7 +31,10 @@ const RTA_GATEWAY: u16 = 5;
 const RTA_METRICS: u16 = 8;
 const RTAX_MTU: u16 = 2;
 const RTAX_INITCWND: u16 = 11;
+const RTAX_FEATURES: u16 = 12;
 const RTAX_INITRWND: u16 = 14;
+const RTAX_CC_ALGO: u16 = 16;
+const FEATURE_ECN: u32 = 1;
 const TABLE_MAIN: u8 = 254;
 const BY_BOOT: u8 = 3;
 const SCOPE_UNIVERSE: u8 = 0;
@@ -187,7 +190,7 @@ pub fn neighbour(words: &mut Words) -> Result<Line, String> {
     }))
 }
 
-/// `route (add | replace) [local] NETWORK [via A.B.C.D] [dev NAME] [table N] [mtu N] [initcwnd N] [initrwnd N]`.
+/// `route (add | replace) [local] NETWORK [via A.B.C.D] [dev NAME] [table N] [mtu N] [initcwnd N] [initrwnd N] [features ecn] [congctl NAME]`.
 ///
 /// # Errors
 /// A message that says what is wrong with the line.
@@ -213,6 +216,11 @@ pub fn route(words: &mut Words) -> Result<Line, String> {
             "mtu" => drop(metrics.put_u32(RTAX_MTU, words.number(word)?)),
             "initcwnd" => drop(metrics.put_u32(RTAX_INITCWND, words.number(word)?)),
             "initrwnd" => drop(metrics.put_u32(RTAX_INITRWND, words.number(word)?)),
+            "features" => {
+                only(words, word, "ecn")?;
+                metrics.put_u32(RTAX_FEATURES, FEATURE_ECN);
+            }
+            "congctl" => drop(metrics.put_text(RTAX_CC_ALGO, words.value(word)?)),
             _ => return Err(format!("`route` has no `{word}`")),
         }
     }
@@ -247,27 +255,22 @@ pub fn route(words: &mut Words) -> Result<Line, String> {
     }))
 }
 
-/// `rule add from NETWORK lookup N`, `rule add iif NAME (blackhole | ipproto tcp (dport | sport) N lookup N)`.
+/// `rule add [from NETWORK] [iif NAME] [ipproto tcp] [dport N] [sport N] (lookup N | blackhole)`.
 ///
 /// # Errors
 /// A message that says what is wrong with the line.
 pub fn rule(words: &mut Words) -> Result<Line, String> {
     only(words, "rule", "add")?;
     let mut attributes = Message::attributes();
-    let mut source_bits = 0;
-    match words.value("rule")? {
-        "from" => {
-            let (source, bits) = network(words.value("from")?)?;
-            attributes.put(FRA_SRC, &source.octets());
-            source_bits = bits;
-        }
-        "iif" => drop(attributes.put_text(FRA_IIFNAME, name(words, "iif")?)),
-        other => return Err(wrong("rule", other, "`from` or `iif`")),
-    }
-    let (mut table, mut action) = (0_u8, LOOK_UP);
+    let (mut source_bits, mut table, mut action) = (0, 0_u8, LOOK_UP);
     while let Some(word) = words.next() {
         match word {
-            "blackhole" => action = BLACKHOLE,
+            "from" => {
+                let (source, bits) = network(words.value(word)?)?;
+                attributes.put(FRA_SRC, &source.octets());
+                source_bits = bits;
+            }
+            "iif" => drop(attributes.put_text(FRA_IIFNAME, name(words, word)?)),
             "ipproto" => {
                 only(words, word, "tcp")?;
                 attributes.put_u8(FRA_IP_PROTO, libc::IPPROTO_TCP as u8);
@@ -278,8 +281,12 @@ pub fn rule(words: &mut Words) -> Result<Line, String> {
                 attributes.put(kind, &[port.to_ne_bytes(), port.to_ne_bytes()].concat());
             }
             "lookup" => table = words.number(word)?,
+            "blackhole" => action = BLACKHOLE,
             _ => return Err(format!("`rule` has no `{word}`")),
         }
+    }
+    if attributes.bytes().is_empty() {
+        return Err("a rule needs `from` or `iif`".into());
     }
     if (action == LOOK_UP) == (table == 0) {
         return Err("a rule needs `lookup` or `blackhole`".into());
@@ -373,6 +380,8 @@ mod tests {
             ("rule add iif a ipproto tcp dport 5001 lookup 100", vec![]),
             ("rule add iif a blackhole", vec![]),
             ("rule add from 10.0.0.1/32 lookup 60", vec![]),
+            ("route add 10.0.0.9/32 via 10.0.0.2 table 101 features ecn congctl dctcp", vec![]),
+            ("rule add from 10.0.0.1/32 iif lo ipproto tcp dport 5001 lookup 101", vec![]),
         ] {
             assert_eq!(Line::read(line).unwrap().devices, devices, "{line}");
         }
@@ -396,6 +405,8 @@ mod tests {
             ("route add 10.0.0.0/8", "needs `via` or `dev`"),
             ("route add 10.0.0.0/8 via 10.0.0.2 window 3", "`route` has no `window`"),
             ("route add 10.0.0.0/8 dev a table 300", "`table` is `300`"),
+            ("route add 10.0.0.9/32 dev a features sack", "`features` is `sack`, not `ecn`"),
+            ("rule add lookup 100", "needs `from` or `iif`"),
             ("rule add iif a", "needs `lookup` or `blackhole`"),
             ("rule add iif a blackhole lookup 100", "needs `lookup` or `blackhole`"),
             ("address add 10.0.0.1/30 dev a up", "unexpected `up`"),

@@ -44,6 +44,10 @@ pub struct Pep {
     /// Send and receive buffer of each connection, bytes of payload.
     #[serde(deserialize_with = "whole::<_, _, 1, MAX_BUFFER>")]
     pub buffer_bytes: u32,
+    /// How often the first packet of a middle connection is sent again, until the pool is open the first
+    /// time, before another one is opened.
+    #[serde(deserialize_with = "whole::<_, _, 1, 127>")]
+    pub syn_retries: i32,
     /// Time between samples of the middle connections, ns.
     #[serde(deserialize_with = "whole::<_, _, SHORTEST_PERIOD, { i64::MAX }>")]
     pub sample_every_ns: i64,
@@ -89,7 +93,7 @@ mod tests {
     const GOOD: &str = r#"{"flow": "pep", "listen_ports": [443, 80],
         "terminal_address": "10.0.1.1", "gateway_address": "10.0.1.2", "port": 4000,
         "cca": "cubic", "pool": 8, "window_bytes": 2343750, "rate_bps": 25000000,
-        "buffer_bytes": 65536, "sample_every_ns": 100000000}"#;
+        "buffer_bytes": 65536, "syn_retries": 1, "sample_every_ns": 100000000}"#;
 
     #[test]
     fn the_middle_has_room_for_two_windows_and_one_waits_for_it() {

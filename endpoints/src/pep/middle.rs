@@ -63,6 +63,30 @@ pub fn begin(socket: &Socket, pep: &Pep) -> Result<Begin, Unfit> {
     Ok(Begin { window_packets: cwnd, mss, peer_window_bytes })
 }
 
+/// How a connection is after its first bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settled {
+    /// They have not arrived.
+    NotYet,
+    /// They have, and it still begins with its whole window.
+    Whole,
+    /// They were lost at first, which has reduced the window.
+    Reduced,
+}
+
+/// Looks whether the first bytes that this end has sent have arrived, and what that left of its window.
+///
+/// # Errors
+/// What the kernel says.
+pub fn settled(socket: &Socket, begin: Begin) -> io::Result<Settled> {
+    let state = tcp_info::read(socket)?;
+    Ok(match (state.unacked, state.cwnd < begin.window_packets) {
+        (0, false) => Settled::Whole,
+        (0, true) => Settled::Reduced,
+        _ => Settled::NotYet,
+    })
+}
+
 /// What to report of middle connections that are open; None without any.
 pub fn ready<'a>(open: &[(&Socket, Begin)], cca: &'a str) -> io::Result<Option<Ready<'a>>> {
     let Some((socket, first)) = open.first() else {

@@ -77,7 +77,8 @@ impl Pool {
         self.open.len()
     }
 
-    /// Opens as many connections as are missing for the pool and for the clients that wait.
+    /// Opens as many connections as are missing for the pool and for the clients that wait. early: the
+    /// pool has not been open yet.
     ///
     /// # Errors
     /// What cannot be had as described.
@@ -85,6 +86,7 @@ impl Pool {
         &mut self,
         pep: &Pep,
         waiting: usize,
+        early: bool,
         reactor: &Reactor,
         log: &Log,
     ) -> Result<Outcome, Failure> {
@@ -92,7 +94,7 @@ impl Pool {
             && self.opening < MOST_OPENING
             && self.opening + self.open.len() < pep.pool + waiting
         {
-            let socket = sockets::to_gateway(pep).map_err(Failure::Work)?;
+            let socket = sockets::to_gateway(pep, early).map_err(Failure::Work)?;
             if let Err(error) = socket::connect(&socket, pep.gateway()) {
                 return self.failed(&error, log);
             }
@@ -133,7 +135,7 @@ impl Pool {
         let Some(mut middle) = self.middles.take(slot) else {
             return Ok(Outcome::Nothing);
         };
-        let error = match middle.state {
+        let (error, is_greeting) = match middle.state {
             State::Connecting => match socket::pending_error(middle.watched.socket()) {
                 Ok(()) => {
                     middle.watched.wait_for(Interest::Read, reactor)?;
@@ -141,7 +143,7 @@ impl Pool {
                     self.middles.put(slot, middle);
                     return Ok(Outcome::Nothing);
                 }
-                Err(error) => error,
+                Err(error) => (error, false),
             },
             State::Greeting(ref mut greeting) => match greeting.take(middle.watched.socket()) {
                 Ok(Some(GREETING)) => match middle::begin(middle.watched.socket(), pep) {
@@ -153,7 +155,7 @@ impl Pool {
                         return Ok(Outcome::Opened);
                     }
                     Err(Unfit::Narrow(message)) => return Err(Failure::Work(message)),
-                    Err(Unfit::Unlucky) => io::Error::other("its handshake lost packets"),
+                    Err(Unfit::Unlucky) => (io::Error::other("its handshake lost packets"), true),
                 },
                 Ok(Some(_)) => {
                     let message = format!("{} is not the address of a gateway", pep.gateway());
@@ -163,7 +165,7 @@ impl Pool {
                     self.middles.put(slot, middle);
                     return Ok(Outcome::Nothing);
                 }
-                Err(error) => error,
+                Err(error) => (error, true),
             },
             State::Open(_) => {
                 // The gateway says nothing more before a client's bytes: this is its end.
@@ -175,7 +177,10 @@ impl Pool {
         };
         self.middles.give_up(slot);
         self.opening -= 1;
-        self.failed(&error, log)
+        let outcome = self.failed(&error, log)?;
+        // There is a gateway, and one of the two was not content with this connection: no client is
+        // refused for that, another one will do.
+        Ok(if is_greeting { Outcome::Nothing } else { outcome })
     }
 
     /// Takes the connection that has waited longest.

@@ -46,14 +46,21 @@ pub fn middle_listener(pep: &Pep) -> Result<Socket, String> {
     Ok(socket)
 }
 
-/// A socket for a connection to the gateway, to be connected.
+/// A socket for a connection to the gateway, to be connected. early: no client is waiting for it, so
+/// that another one may be opened soon where its handshake is lost.
 ///
 /// # Errors
 /// A message that says what failed.
-pub fn to_gateway(pep: &Pep) -> Result<Socket, String> {
+pub fn to_gateway(pep: &Pep, early: bool) -> Result<Socket, String> {
     let socket = middle(pep)?;
     let local = SocketAddrV4::new(pep.terminal, 0);
     sys::set_option(&socket, libc::SOL_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)
+        .and_then(|()| {
+            if !early {
+                return Ok(());
+            }
+            sys::set_option(&socket, libc::IPPROTO_TCP, libc::TCP_SYNCNT, pep.syn_retries)
+        })
         .and_then(|()| socket.bind(&local.into()))
         .map_err(|error| format!("cannot use the address {}: {error}", pep.terminal))?;
     Ok(socket)

@@ -25,6 +25,8 @@ const SLOT_BYTES: usize = 1536;
 type Control = [u64; 3];
 /// Of a receive buffer, bytes. Small datagrams count with their overhead, about 1 kB each.
 const LEAST_RECEIVE_BUFFER: u32 = 4 << 20;
+/// What may arrive before the program takes it, where no window limits it, bytes.
+const UNLIMITED_WINDOW: u32 = 32 << 20;
 
 /// A datagram that has arrived.
 #[derive(Debug)]
@@ -60,10 +62,12 @@ pub struct Arrived {
 }
 
 impl Datagrams {
-    /// Opens a socket at `address` (port 0: any), with room for `window_bytes` that arrive at once.
-    pub fn bind(address: SocketAddrV4, window_bytes: u32, ecn: bool) -> io::Result<Self> {
+    /// Opens a socket at `address` (port 0: any), with room for `window_bytes` that arrive at once; None: for
+    /// more than a program ever leaves there.
+    pub fn bind(address: SocketAddrV4, window_bytes: Option<u32>, ecn: bool) -> io::Result<Self> {
         let socket = socket::open(Type::DGRAM)?;
         // A datagram counts with its overhead, which is less than twice its bytes when it is full.
+        let window_bytes = window_bytes.unwrap_or(UNLIMITED_WINDOW);
         let bytes = window_bytes.saturating_mul(2).max(LEAST_RECEIVE_BUFFER);
         socket::set_buffer(&socket, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, bytes)?;
         // Never fragmented, and no path MTU taken from anywhere: QUIC minds its own (RFC 9000, 14).
@@ -253,8 +257,8 @@ mod tests {
 
     fn pair(ecn: bool) -> (Datagrams, Datagrams, SocketAddrV4) {
         let any = SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0);
-        let here = Datagrams::bind(any, 0, ecn).unwrap();
-        let there = Datagrams::bind(any, 0, ecn).unwrap();
+        let here = Datagrams::bind(any, Some(0), ecn).unwrap();
+        let there = Datagrams::bind(any, Some(0), ecn).unwrap();
         let address = socket::local_address(&there.socket).unwrap();
         (here, there, address)
     }

@@ -18,10 +18,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How long nothing has to come from a peer until it counts as gone, ns, unless it is said. Far
-/// longer than any outage that is emulated, and than the exponential backoff of a lossy link needs.
-pub(crate) const IDLE_TIMEOUT_NS: i64 = 120_000_000_000;
-/// The least, ns: idle timeouts are counted in ms.
+/// The least idle timeout, ns: QUIC counts it in ms.
 const LEAST_IDLE_TIMEOUT_NS: i64 = 1_000_000;
 
 /// Of role `quic-server`.
@@ -41,9 +38,9 @@ pub struct QuicServer {
     /// How many connections will come; the server ends after the last.
     #[serde(deserialize_with = "whole::<_, _, 1, { MAX_CONNECTIONS as i64 }>")]
     pub connections: u32,
-    /// Send buffer of each connection, bytes.
-    #[serde(deserialize_with = "whole::<_, _, 1, MAX_BUFFER>")]
-    pub buffer_bytes: u32,
+    /// Send buffer of each connection, bytes; None: it limits nothing.
+    #[serde(deserialize_with = "whole_or_null::<_, _, 1, MAX_BUFFER>")]
+    pub buffer_bytes: Option<u32>,
     /// What each connection moves.
     #[serde(deserialize_with = "described")]
     pub workload: Workload,
@@ -63,9 +60,9 @@ pub struct QuicServer {
     /// When the certificate expires, ns after the epoch; None: in ten years.
     #[serde(default)]
     pub certificate_expires_ns: Option<i64>,
-    /// How long nothing has to come from a client until it counts as gone, ns.
-    #[serde(default = "usual_idle_timeout", deserialize_with = "idle_timeout")]
-    pub idle_timeout_ns: i64,
+    /// How long nothing has to come from a client until the connection ends, ns; None: it does not.
+    #[serde(deserialize_with = "whole_or_null::<_, _, LEAST_IDLE_TIMEOUT_NS, { i64::MAX }>")]
+    pub idle_timeout_ns: Option<i64>,
 }
 
 /// Of role `quic-client`.
@@ -80,9 +77,9 @@ pub struct QuicClient {
     /// The server's port.
     #[serde(deserialize_with = "whole::<_, _, 1, 65_535>")]
     pub port: u16,
-    /// Receive window of each connection, bytes.
-    #[serde(deserialize_with = "whole::<_, _, 1, MAX_BUFFER>")]
-    pub buffer_bytes: u32,
+    /// Receive window of each connection, bytes; None: it limits nothing.
+    #[serde(deserialize_with = "whole_or_null::<_, _, 1, MAX_BUFFER>")]
+    pub buffer_bytes: Option<u32>,
     /// What each connection moves.
     #[serde(deserialize_with = "described")]
     pub workload: Workload,
@@ -100,9 +97,9 @@ pub struct QuicClient {
     /// Time between `progress` events, ns.
     #[serde(deserialize_with = "whole::<_, _, SHORTEST_PERIOD, { i64::MAX }>")]
     pub progress_every_ns: i64,
-    /// How long nothing has to come from the server until it counts as gone, ns.
-    #[serde(default = "usual_idle_timeout", deserialize_with = "idle_timeout")]
-    pub idle_timeout_ns: i64,
+    /// How long nothing has to come from the server until the connection ends, ns; None: it does not.
+    #[serde(deserialize_with = "whole_or_null::<_, _, LEAST_IDLE_TIMEOUT_NS, { i64::MAX }>")]
+    pub idle_timeout_ns: Option<i64>,
 }
 
 /// A congestion controller, as a description names it.
@@ -184,20 +181,11 @@ impl Description for QuicClient {
 }
 
 impl QuicClient {
-    /// Window for the data of a connection, bytes.
+    /// Window for the data of a connection, bytes; None: nothing limits it.
     #[must_use]
-    pub fn receive_window_bytes(&self) -> u32 {
-        self.options.receive_window_bytes.unwrap_or(self.buffer_bytes)
+    pub fn receive_window_bytes(&self) -> Option<u32> {
+        self.options.receive_window_bytes.or(self.buffer_bytes)
     }
-}
-
-fn usual_idle_timeout() -> i64 {
-    IDLE_TIMEOUT_NS
-}
-
-fn idle_timeout<'de, D: Deserializer<'de>>(from: D) -> Result<i64, D::Error> {
-    let given = whole_or_null::<_, _, LEAST_IDLE_TIMEOUT_NS, { i64::MAX }>(from)?;
-    Ok(given.unwrap_or(IDLE_TIMEOUT_NS))
 }
 
 /// Reads a name that files can begin with.

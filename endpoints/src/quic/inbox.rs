@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 /// A window that cannot hold more than 1024 gaps between packets of at least 1200 bytes.
-const IN_ORDER_BYTES: u64 = 2 * 1024 * 1200;
+const IN_ORDER_BYTES: u32 = 2 * 1024 * 1200;
 
 /// What has come on a stream and what it waits for.
 #[derive(Debug, Default)]
@@ -22,10 +22,11 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// One for a stream whose receiver offers `window_bytes`.
+    /// One for a stream whose receiver offers `window_bytes`; None: as much as comes.
     #[must_use]
-    pub fn new(window_bytes: u64) -> Self {
-        Inbox { unordered: window_bytes > IN_ORDER_BYTES, ahead: BTreeMap::new() }
+    pub fn new(window_bytes: Option<u32>) -> Self {
+        let unordered = window_bytes.is_none_or(|bytes| bytes > IN_ORDER_BYTES);
+        Inbox { unordered, ahead: BTreeMap::new() }
     }
 
     /// Returns what there is without a gap, which was `bytes`, when `length` more come at `offset`.
@@ -80,7 +81,8 @@ mod tests {
 
     #[test]
     fn small_windows_are_read_in_order() {
-        assert!(!Inbox::new(1 << 20).unordered);
-        assert!(Inbox::new(9 << 20).unordered);
+        assert!(!Inbox::new(Some(1 << 20)).unordered);
+        assert!(Inbox::new(Some(9 << 20)).unordered);
+        assert!(Inbox::new(None).unordered);
     }
 }

@@ -1,6 +1,6 @@
 //! A client's connection with the socket that is its own, as a connection of TCP has one.
 
-use crate::failure::Refusal;
+use crate::failure::{Break, Refusal};
 use crate::quic::datagrams::Datagrams;
 use crate::quic::description::QuicClient;
 use crate::quic::driver::Driver;
@@ -42,9 +42,8 @@ impl From<&ConnectionError> for Refusal {
     /// From how a handshake ended.
     fn from(reason: &ConnectionError) -> Self {
         match reason {
-            ConnectionError::TimedOut | ConnectionError::Reset => {
-                Refusal::Passing(reason.to_string())
-            }
+            ConnectionError::TimedOut => Refusal::Unanswered(reason.to_string()),
+            ConnectionError::Reset => Refusal::Passing(reason.to_string()),
             _ => Refusal::Lasting(reason.to_string()),
         }
     }
@@ -99,7 +98,7 @@ impl Link {
             mtu,
             waits_for_room: false,
             stream: None,
-            inbox: Inbox::new(window.into()),
+            inbox: Inbox::new(window),
             noted: None,
         })
     }
@@ -168,19 +167,21 @@ impl Link {
     }
 }
 
-/// Describes why a connection was lost after `bytes` bytes; `idle_ns`: its idle timeout.
+/// Why a connection was lost after `bytes` bytes; `idle_timeout_ns`: its idle timeout.
 #[must_use]
-pub fn why_lost(bytes: u64, reason: &ConnectionError, idle_ns: i64) -> String {
+pub fn why_lost(bytes: u64, reason: &ConnectionError, idle_timeout_ns: Option<i64>) -> Break {
     match reason {
         ConnectionError::ApplicationClosed(close) if close.error_code == STOPPED => {
-            format!("the server closed after {bytes} bytes")
+            Break::Failed(format!("the server closed after {bytes} bytes"))
         }
-        ConnectionError::TimedOut => {
-            let seconds = idle_ns as f64 / 1e9;
-            format!(
-                "receiving after {bytes} bytes: nothing has come from the server for {seconds} s"
-            )
-        }
-        _ => format!("receiving after {bytes} bytes: {reason}"),
+        ConnectionError::TimedOut => Break::GaveUp(silent("server", idle_timeout_ns)),
+        _ => Break::Failed(format!("receiving after {bytes} bytes: {reason}")),
     }
+}
+
+/// Says that a peer was silent for longer than the idle timeout.
+#[must_use]
+pub fn silent(peer: &str, idle_timeout_ns: Option<i64>) -> String {
+    let seconds = idle_timeout_ns.unwrap_or(0) as f64 / 1e9;
+    format!("nothing has come from the {peer} for longer than the idle timeout of {seconds} s")
 }

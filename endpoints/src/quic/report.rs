@@ -40,8 +40,8 @@ pub enum QuicEvent<'a> {
     Connected {
         /// Number of the connection.
         connection: u32,
-        /// Window for the data of the connection (flow control), bytes.
-        receive_window_bytes: u32,
+        /// Window for the data of the connection (flow control), bytes; null: nothing limits it.
+        receive_window_bytes: Option<u32>,
         /// Largest payload of a datagram that the client sends, bytes.
         mtu: u16,
     },
@@ -78,14 +78,14 @@ pub struct ControllerInForce<'a> {
     pub pacing: bool,
     /// Congestion window of a new connection on a link with an MTU of 1500 bytes, bytes.
     pub initial_window_bytes: u64,
-    /// Send buffer of a connection, bytes.
-    pub send_buffer_bytes: u32,
+    /// Send buffer of a connection, bytes; null: it limits nothing.
+    pub send_buffer_bytes: Option<u32>,
 }
 
 impl<'a> ControllerInForce<'a> {
     /// That of a description.
     #[must_use]
-    pub fn new(cca: &'a Cca, ecn: bool, send_buffer_bytes: u32) -> Self {
+    pub fn new(cca: &'a Cca, ecn: bool, send_buffer_bytes: Option<u32>) -> Self {
         ControllerInForce {
             cca: &cca.name,
             parameters: &cca.parameters,

@@ -1,6 +1,6 @@
 //! A request and what follows on it, over one bidirectional stream of a connection.
 
-use crate::block::Memory;
+use crate::block::{Memory, BLOCK_BYTES};
 use crate::quic::inbox::Inbox;
 use crate::quic::transport::PACKET_OVERHEAD;
 use crate::request::{Request, REQUEST_BYTES};
@@ -9,7 +9,8 @@ use crate::workload::Workload;
 use quinn_proto::{Connection, Dir, ReadError, StreamId, WriteError};
 use std::time::{Duration, Instant};
 
-/// Most data to hand over at once, bytes. Its storage is freed when all of it is acknowledged.
+/// Most data to hand over at once, bytes, where a send buffer limits it: what is handed over together is
+/// freed when all of it is acknowledged.
 const PIECE_BYTES: u64 = 16 << 10;
 
 /// Sends a request on a new stream, and nothing after it.
@@ -96,6 +97,8 @@ pub struct Transfer {
     stream: StreamId,
     source: Source,
     wanted: u64,
+    /// Most data to hand over at once, bytes.
+    piece_bytes: u64,
     began: Instant,
     sent: u64,
     /// Whether that is all, and QUIC knows.
@@ -105,15 +108,23 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// What a request asks for on its stream, of which nothing has been sent.
+    /// What a request asks for on its stream, of which nothing has been sent; `buffer_bytes`: the
+    /// connection's send buffer, None without a limit.
     #[must_use]
-    pub fn new(workload: &Workload, request: Request, stream: StreamId) -> Self {
+    pub fn new(
+        workload: &Workload,
+        request: Request,
+        stream: StreamId,
+        buffer_bytes: Option<u32>,
+    ) -> Self {
         let Request { connection: number, bytes } = request;
         Transfer {
             number,
             stream,
             source: Source::new(workload, number, bytes, PACKET_OVERHEAD),
             wanted: bytes.unwrap_or(u64::MAX),
+            // Without a limit much is handed over at once: fewer pieces cost less.
+            piece_bytes: buffer_bytes.map_or(BLOCK_BYTES as u64, |_| PIECE_BYTES),
             began: Instant::now(),
             sent: 0,
             finished: false,
@@ -159,7 +170,7 @@ impl Transfer {
                     .map(|due_ns| self.began + Duration::from_nanos(due_ns.max(0) as u64));
                 return Ok(());
             }
-            let piece = block.at(self.sent, (allowed - self.sent).min(PIECE_BYTES));
+            let piece = block.at(self.sent, (allowed - self.sent).min(self.piece_bytes));
             match stream.write_chunks(&mut [piece]) {
                 Ok(written) => self.sent += written.bytes as u64,
                 Err(WriteError::Blocked) => return Ok(()),

@@ -1,12 +1,14 @@
 //! What quinn is told about a connection, from what a role is told.
 //!
 //! Equal conditions with TCP: no ECN unless it is asked for, IP packets of the link's MTU and at most
-//! 1500 bytes from the first data on, one datagram per IP packet, and windows from `buffer_bytes`.
+//! 1500 bytes from the first data on, one datagram per IP packet, and windows from `buffer_bytes`. No
+//! keep-alive, and no idle timeout unless one is given: a connection lives through any outage.
 
 use crate::quic::datagrams::Datagrams;
 use crate::quic::limit::HEADER_BYTES;
 use crate::quic::observed::Observing;
 use crate::quic::packets::PacketLog;
+use crate::socket::LARGEST_BUFFER;
 use quinn_proto::congestion::ControllerFactory;
 use quinn_proto::crypto::rustls::QuicServerConfig;
 use quinn_proto::{
@@ -24,8 +26,8 @@ pub const LARGEST_PAYLOAD: u16 = (LARGEST_PACKET - HEADER_BYTES) as u16;
 /// What QUIC and what is below it add to the data of a full packet, bytes: IP and UDP, short header
 /// with a connection id of 8 and a packet number of 2, frame type, stream id and offset of 4, tag.
 pub const PACKET_OVERHEAD: u32 = HEADER_BYTES + (1 + 8 + 2) + (1 + 1 + 4) + 16;
-/// Silence after which a client asks whether the server is still there.
-const KEEP_ALIVE: Duration = Duration::from_secs(10);
+/// A window that limits nothing, bytes: more than any connection transfers.
+const UNLIMITED: u64 = 1 << 60;
 /// Window for what a client sends: its request.
 const REQUEST_WINDOW: u32 = 4096;
 
@@ -56,9 +58,9 @@ pub fn server_config(crypto: QuicServerConfig) -> ServerConfig {
 pub fn server(
     factory: Arc<dyn ControllerFactory + Send + Sync>,
     payload_bytes: u16,
-    send_buffer_bytes: u32,
+    send_buffer_bytes: Option<u32>,
     limited: bool,
-    idle_timeout_ns: i64,
+    idle_timeout_ns: Option<i64>,
     packets: &PacketLog,
     trace: Option<QlogStream>,
 ) -> Result<TransportConfig, String> {
@@ -70,7 +72,7 @@ pub fn server(
             packets: packets.clone(),
         }))
         .min_mtu(payload_bytes)
-        .send_window(send_buffer_bytes.into())
+        .send_window(send_buffer_bytes.map_or(LARGEST_BUFFER.into(), u64::from))
         .max_concurrent_bidi_streams(VarInt::from_u32(1))
         .stream_receive_window(VarInt::from_u32(REQUEST_WINDOW))
         .receive_window(VarInt::from_u32(REQUEST_WINDOW))
@@ -84,24 +86,27 @@ pub fn server(
 /// A message, if the idle timeout is too long for QUIC.
 pub fn client(
     payload_bytes: u16,
-    receive_window_bytes: u32,
-    idle_timeout_ns: i64,
+    receive_window_bytes: Option<u32>,
+    idle_timeout_ns: Option<i64>,
 ) -> Result<TransportConfig, String> {
     let mut config = common(payload_bytes, idle_timeout_ns)?;
+    let window = receive_window_bytes.map_or(UNLIMITED, u64::from);
+    let window = VarInt::from_u64(window).map_err(|_| format!("a window of {window} bytes"))?;
     config
-        .stream_receive_window(VarInt::from_u32(receive_window_bytes))
-        .receive_window(VarInt::from_u32(receive_window_bytes))
-        .max_concurrent_bidi_streams(VarInt::from_u32(0))
-        .keep_alive_interval(Some(KEEP_ALIVE));
+        .stream_receive_window(window)
+        .receive_window(window)
+        .max_concurrent_bidi_streams(VarInt::from_u32(0));
     Ok(config)
 }
 
-fn common(payload_bytes: u16, idle_timeout_ns: i64) -> Result<TransportConfig, String> {
-    let idle = IdleTimeout::try_from(Duration::from_nanos(idle_timeout_ns as u64))
-        .map_err(|_| format!("`idle_timeout_ns` {idle_timeout_ns} is too long"))?;
+fn common(payload_bytes: u16, idle_timeout_ns: Option<i64>) -> Result<TransportConfig, String> {
+    let too_long = |ns| format!("`idle_timeout_ns` {ns} is too long");
+    let idle = idle_timeout_ns
+        .map(|ns| IdleTimeout::try_from(Duration::from_nanos(ns as u64)).map_err(|_| too_long(ns)))
+        .transpose()?;
     let mut config = TransportConfig::default();
     config
-        .max_idle_timeout(Some(idle))
+        .max_idle_timeout(idle)
         .initial_mtu(payload_bytes)
         .mtu_discovery_config(None)
         .enable_segmentation_offload(false)

@@ -3,8 +3,9 @@
 //! The namespaces are those of this process: the descriptors that it reports stay open until its standard
 //! input ends, and others enter them by `/proc/PID/fd/N`.
 
+use crate::clock::Timer;
 use crate::description;
-use crate::description::network::{Cable, Network, NetworkEnd, NetworkFile, Order};
+use crate::description::network::{Cable, Change, Network, NetworkEnd, NetworkFile, Order};
 use crate::events::Log;
 use crate::failure::Failure;
 use crate::network::ip::{cable, End};
@@ -12,6 +13,7 @@ use crate::network::message::Message;
 use crate::network::node::Node;
 use crate::network::qdisc::{self, Object};
 use crate::network::{namespace, offloads, sysctls};
+use crate::sys;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fs;
@@ -32,7 +34,9 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
     let begin = Instant::now();
     let (mut nodes, in_force) = set_up(&described).map_err(Failure::Work)?;
     let took_ns = begin.elapsed().as_nanos() as i64;
-    log.now(&NetworkEvent::Network { took_ns, nodes: in_force });
+    // Of what is due at one time, changes come before what other programs do.
+    let first = sys::go_first();
+    log.now(&NetworkEvent::Network { took_ns, first, nodes: in_force });
     log.flush();
     for order in io::stdin().lock().lines() {
         obey(&order?, &mut nodes, log)?;
@@ -113,13 +117,19 @@ fn switch_offloads_off(node: &Node, interfaces: &[String]) -> Result<Object, Str
 /// Carries out an order, and writes what came of it.
 fn obey(text: &str, nodes: &mut HashMap<String, Node>, log: &mut Log) -> Result<(), Failure> {
     match description::read(text).map_err(Failure::Work)? {
-        Order::Change { node, lines } => {
-            let begin_ns = log.clock().now_ns();
-            let found = nodes
-                .get_mut(&node)
-                .ok_or_else(|| Failure::Work(format!("there is no node `{node}`")))?;
-            found.carry_out(&lines).map_err(Failure::Work)?;
-            log.now(&NetworkEvent::Changed { begin_ns, node: &node });
+        Order::Change { at_ns, changes } => {
+            let clock = log.clock();
+            let mut spans_ns = Vec::with_capacity(changes.len());
+            Timer::new(clock)?.wait_until(at_ns)?;
+            for Change { node, lines } in &changes {
+                let found = nodes
+                    .get_mut(node)
+                    .ok_or_else(|| Failure::Work(format!("there is no node `{node}`")))?;
+                let begin_ns = clock.now_ns();
+                found.carry_out(lines).map_err(Failure::Work)?;
+                spans_ns.push((begin_ns, clock.now_ns()));
+            }
+            log.now(&NetworkEvent::Changed { spans_ns });
         }
         Order::Qdiscs {} => {
             let mut all = Object::new();
@@ -134,8 +144,8 @@ fn obey(text: &str, nodes: &mut HashMap<String, Node>, log: &mut Log) -> Result<
 
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
-enum NetworkEvent<'a> {
-    Network { took_ns: i64, nodes: Object },
-    Changed { begin_ns: i64, node: &'a str },
+enum NetworkEvent {
+    Network { took_ns: i64, first: bool, nodes: Object },
+    Changed { spans_ns: Vec<(i64, i64)> },
     Qdiscs { nodes: Object },
 }

@@ -1,12 +1,13 @@
 //! `pep-gateway`: carries what comes from a terminal to servers, from the clients' own addresses.
 
+use crate::clock::Timer;
 use crate::description;
 use crate::events::Log;
 use crate::failure::Failure;
 use crate::pep::description::Pep;
 use crate::pep::events::PepEvent;
 use crate::pep::header::{Header, IncomingHeader, GREETING};
-use crate::pep::middle::{self, Begin, Unfit};
+use crate::pep::middle::{self, Begin, Settled, Unfit};
 use crate::pep::relays::{Names, Relays, Side};
 use crate::pep::sockets;
 use crate::pep::token::Token;
@@ -19,6 +20,8 @@ use std::io;
 use std::time::Duration;
 
 const NAMES: Names = Names { outer: "the server", inner: "the terminal" };
+/// Until it is ready it looks so often whether its greetings have arrived.
+const SETTLE_NS: i64 = 50_000_000;
 
 /// Serves the terminal until SIGTERM.
 ///
@@ -50,6 +53,8 @@ struct Gateway {
     relays: Relays,
     /// Middle connections that carry nobody's bytes yet.
     middles: Slots<Middle>,
+    /// Fires when to look at them again.
+    settle: Timer,
     ready: bool,
 }
 
@@ -64,11 +69,14 @@ impl Gateway {
     fn new(pep: Pep, reactor: &Reactor, log: &Log) -> Result<Self, Failure> {
         let listener = sockets::middle_listener(&pep).map_err(Failure::Work)?;
         reactor.add(&listener, Interest::Read, Token::Listener(0).encode())?;
+        let settle = Timer::new(log.clock())?;
+        reactor.add(&settle, Interest::Read, Token::Retry.encode())?;
         Ok(Gateway {
             relays: Relays::new(NAMES, false, pep.sample_every_ns, reactor, log)?,
             pep,
             listener,
             middles: Slots::new(),
+            settle,
             ready: false,
         })
     }
@@ -81,12 +89,17 @@ impl Gateway {
             Token::Middle(slot) => self.hear(slot, reactor, log)?,
             Token::Outer(slot) => self.relays.serve(slot, Side::Outer, reactor, log)?,
             Token::Inner(slot) => self.relays.serve(slot, Side::Inner, reactor, log)?,
-            Token::Retry | Token::Client(_) => {}
+            Token::Retry => {
+                if self.settle.fired()? {
+                    self.settle(log)?;
+                }
+            }
+            Token::Client(_) => {}
         }
         Ok(())
     }
 
-    /// Accepts and greets every middle connection that waits, and says when the pool is open the first time.
+    /// Accepts and greets every middle connection that waits.
     fn accept(&mut self, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
         let refused = |error: io::Error| Failure::Work(format!("cannot accept: {error}"));
         while let Some(socket) = socket::accept(&self.listener).map_err(refused)? {
@@ -102,15 +115,43 @@ impl Gateway {
             let watched = Watched::add(socket, Token::Middle(slot), Interest::Read, reactor)?;
             self.middles.put(slot, Middle { watched, begin, header: IncomingHeader::new() });
         }
-        if !self.ready && self.middles.iter().count() >= self.pep.pool {
-            let open: Vec<_> =
-                self.middles.iter().map(|one| (one.watched.socket(), one.begin)).collect();
-            if let Some(ready) = middle::ready(&open, &self.pep.cca)? {
-                log.now(&PepEvent::Ready(ready));
-                // Whoever started this may wait for this line.
-                log.flush();
-                self.ready = true;
+        self.settle(log)
+    }
+
+    /// Says when the pool is open the first time: once all greetings have arrived. A connection that
+    /// lost its greeting has not its whole window any more: it is reset, and the terminal opens another
+    /// one.
+    fn settle(&mut self, log: &mut Log) -> Result<(), Failure> {
+        if self.ready {
+            return Ok(());
+        }
+        let mut open = 0;
+        for slot in 0..self.middles.len() {
+            let Some(middle) = self.middles.take(slot) else {
+                continue;
+            };
+            let settled = middle::settled(middle.watched.socket(), middle.begin)?;
+            if settled == Settled::Reduced {
+                middle.watched.socket().set_linger(Some(Duration::ZERO))?;
+                self.middles.give_up(slot);
+                continue;
             }
+            self.middles.put(slot, middle);
+            if settled == Settled::Whole {
+                open += 1;
+            }
+        }
+        if open < self.pep.pool {
+            let again_ns = log.clock().now_ns().saturating_add(SETTLE_NS);
+            return Ok(self.settle.once(again_ns)?);
+        }
+        let open: Vec<_> =
+            self.middles.iter().map(|one| (one.watched.socket(), one.begin)).collect();
+        if let Some(ready) = middle::ready(&open, &self.pep.cca)? {
+            log.now(&PepEvent::Ready(ready));
+            // Whoever started this may wait for this line.
+            log.flush();
+            self.ready = true;
         }
         Ok(())
     }

@@ -92,7 +92,7 @@ impl Terminal {
 
     /// Opens the middle connections that are missing, and says when the pool is open the first time.
     fn fill(&mut self, reactor: &Reactor, log: &mut Log) -> Result<(), Failure> {
-        let outcome = self.pool.fill(&self.pep, self.queue.len(), reactor, log)?;
+        let outcome = self.pool.fill(&self.pep, self.queue.len(), !self.ready, reactor, log)?;
         self.settle(outcome, reactor, log)?;
         if !self.ready && self.pool.open() >= self.pep.pool {
             if let Some(ready) = self.pool.ready(&self.pep.cca)? {
@@ -177,6 +177,10 @@ impl Terminal {
             Outcome::Nothing => Ok(()),
             Outcome::Opened => self.assign(reactor, log),
             Outcome::Failed(reason) => {
+                if !self.ready {
+                    // The end of it says why the terminal was not ready in time.
+                    eprintln!("no connection to the gateway {}: {reason}", self.pep.gateway());
+                }
                 if let Some(client) = self.first() {
                     client.refuse(&format!("{}: {reason}", NAMES.inner), log)?;
                 }

@@ -5,7 +5,7 @@
 use crate::description;
 use crate::downloads::{Download, Downloads, State, START, TICK};
 use crate::events::Log;
-use crate::failure::{Failure, Refusal};
+use crate::failure::{Break, Failure, Refusal};
 use crate::quic::alarm::Alarm;
 use crate::quic::description::QuicClient;
 use crate::quic::link::{why_lost, Link, LONGEST_GOODBYE};
@@ -219,7 +219,7 @@ impl Client {
             }
             State::Receiving => {
                 let message = format!("receiving after {bytes} bytes: {error}");
-                self.downloads.settle(index, Err(message), log)
+                self.downloads.settle(index, Err(Break::Failed(message)), log)
             }
             // All bytes are there: how the connection is taken down no longer matters.
             State::Closing => self.downloads.settle(index, Ok(true), log),
@@ -279,7 +279,7 @@ impl Client {
             Ok(false) => Ok(()),
             Err(message) => {
                 self.downloads.establish(index)?;
-                self.downloads.settle(index, Err(message), log)
+                self.downloads.settle(index, Err(message.into()), log)
             }
         }
     }
@@ -292,7 +292,7 @@ impl Client {
             Ok(true) => self.close(index, DONE, ""),
             Err(message) => self.close(index, REFUSED, message),
         }
-        self.downloads.settle(index, over, log)
+        self.downloads.settle(index, over.map_err(Break::Failed), log)
     }
 
     /// Does what the loss of a connection means.
@@ -311,8 +311,8 @@ impl Client {
             }
             State::Closing => self.downloads.settle(index, Ok(true), log),
             State::Receiving => {
-                let message = why_lost(bytes, reason, self.description.idle_timeout_ns);
-                self.downloads.settle(index, Err(message), log)
+                let why = why_lost(bytes, reason, self.description.idle_timeout_ns);
+                self.downloads.settle(index, Err(why), log)
             }
         }
     }

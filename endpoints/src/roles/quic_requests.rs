@@ -256,7 +256,7 @@ impl<'a> Client<'a> {
                             return self.not_connected(slot, pending, (&reason).into(), log);
                         }
                         State::Closing | State::Closed => pending.state = State::Closed,
-                        _ => return Err(self.lost(&pending, &reason)),
+                        _ => self.lost(&mut pending, &reason, log)?,
                     },
                     _ => {}
                 }
@@ -317,9 +317,14 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// What the loss of an established connection means before all bytes were there.
-    fn lost(&self, pending: &Pending, reason: &ConnectionError) -> Failure {
-        pending.failed(&why_lost(pending.bytes, reason, self.description.idle_timeout_ns))
+    /// Does what the loss of an established connection means before all bytes were there.
+    fn lost(
+        &self,
+        pending: &mut Pending,
+        reason: &ConnectionError,
+        log: &mut Log,
+    ) -> Result<(), Failure> {
+        pending.broke(why_lost(pending.bytes, reason, self.description.idle_timeout_ns), log)
     }
 
     /// Puts a request back, with what it waits for; or forgets it, if its connection is gone.

@@ -10,6 +10,7 @@ use crate::quic::datagrams::Datagrams;
 use crate::quic::description::{Cca, QuicServer};
 use crate::quic::driver::{Caller, Driver};
 use crate::quic::feedback::{Counting, Marks};
+use crate::quic::link::silent;
 use crate::quic::packets::PacketLog;
 use crate::quic::report::{ControllerInForce, QuicEvent, Sample};
 use crate::quic::trace::Trace;
@@ -149,9 +150,10 @@ impl Server {
         Ok(server)
     }
 
-    fn send_buffer_bytes(&self) -> u32 {
+    /// None: it limits nothing.
+    fn send_buffer_bytes(&self) -> Option<u32> {
         match &self.description.workload {
-            Workload::Video(video) => video.send_buffer_bytes,
+            Workload::Video(video) => Some(video.send_buffer_bytes),
             _ => self.description.buffer_bytes,
         }
     }
@@ -253,7 +255,12 @@ impl Server {
         let marks = Marks::default();
         let states = self.trace.as_ref().map(|trace| trace.states(id));
         let transport = transport::server(
-            self.cca.factory.reading(Pacing::Rate, &marks, states),
+            self.cca.factory.reading(
+                Pacing::Rate,
+                &marks,
+                states,
+                self.description.options.idle_restart == Some(true),
+            ),
             payload_bytes,
             self.send_buffer_bytes(),
             self.description.rate_bps.is_some(),
@@ -288,7 +295,9 @@ impl Server {
                     peer.accepted_ns = Some(log.clock().now_ns());
                     None
                 }
-                Event::ConnectionLost { reason } => Some(peer.lost(&reason)),
+                Event::ConnectionLost { reason } => {
+                    Some(peer.lost(&reason, self.description.idle_timeout_ns))
+                }
                 Event::Stream(event) => self.stream_event(handle, &mut peer, &event, log)?,
                 _ => None,
             };
@@ -363,7 +372,12 @@ impl Server {
             log.at(accepted_ns, &event);
         }
         self.service.begin(request, log)?;
-        peer.transfer = Some(Transfer::new(&self.description.workload, request, stream));
+        peer.transfer = Some(Transfer::new(
+            &self.description.workload,
+            request,
+            stream,
+            self.send_buffer_bytes(),
+        ));
         Ok(None)
     }
 
@@ -383,14 +397,18 @@ impl Server {
         }
         let (code, reason) = match &end {
             End::Complete => (DONE, ""),
-            End::Stopped | End::Silent => (STOPPED, "stopped"),
+            End::Stopped | End::GaveUp(_) | End::Silent => (STOPPED, "stopped"),
             End::Failed(message) => (REFUSED, message.as_str()),
         };
         // Without effect on one that is closed or lost already.
         quic.close(Instant::now(), code, reason.to_owned().into());
         match (end, number) {
             (End::Stopped, Some(connection)) if !short => {
-                log.now(&events::Event::Stopped { connection, bytes: None });
+                log.now(&events::Event::Stopped { connection, bytes: None, reason: None });
+            }
+            (End::GaveUp(reason), Some(connection)) if !short => {
+                let reason = Some(&*reason);
+                log.now(&events::Event::Stopped { connection, bytes: None, reason });
             }
             (End::Failed(message), number) => log.error(number, &message),
             _ => {}
@@ -409,7 +427,7 @@ fn due(peer: Option<&Peer>) -> Option<Instant> {
 
 impl Peer {
     /// How it ended, when QUIC has lost it.
-    fn lost(&self, reason: &ConnectionError) -> End {
+    fn lost(&self, reason: &ConnectionError, idle_timeout_ns: Option<i64>) -> End {
         let Some(transfer) = &self.transfer else {
             return End::Silent;
         };
@@ -425,7 +443,9 @@ impl Peer {
                 End::Stopped
             }
             // A client that is gone, and one whose last word got lost: what it had, is its to say.
-            ConnectionError::Reset | ConnectionError::TimedOut => End::Stopped,
+            ConnectionError::Reset => End::Stopped,
+            ConnectionError::TimedOut if transfer.finished() => End::Stopped,
+            ConnectionError::TimedOut => End::GaveUp(silent("client", idle_timeout_ns)),
             _ => End::Failed(format!("sending: {reason}")),
         }
     }

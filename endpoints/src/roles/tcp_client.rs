@@ -3,7 +3,7 @@
 use crate::description::{self, TcpClient};
 use crate::downloads::{Download, Downloads, State, START, TICK};
 use crate::events::{Event, Log};
-use crate::failure::Failure;
+use crate::failure::{Break, Failure};
 use crate::reactor::{Interest, Reactor, Wake};
 use crate::roles::tcp_requests;
 use crate::tcp::fetch::{Dial, Fetch, Taken};
@@ -131,7 +131,7 @@ impl Client {
         let over = match download.state {
             State::Receiving if fetch.sinks => return Ok(()),
             State::Receiving => fetch.take().map(|taken| deliver(download, taken, None, log)),
-            State::Closing => fetch.closed(),
+            State::Closing => fetch.closed().map_err(Break::Failed),
             _ => return Ok(()),
         };
         self.settle(index, over, log)
@@ -141,7 +141,7 @@ impl Client {
     fn settle(
         &mut self,
         index: usize,
-        over: Result<bool, String>,
+        over: Result<bool, Break>,
         log: &mut Log,
     ) -> Result<(), Failure> {
         self.downloads.settle(index, over, log)?;
@@ -181,8 +181,9 @@ impl Client {
                 fetch.socket().set_nonblocking(true)?;
                 reactor.add(fetch.socket(), Interest::Read, FIRST_CONNECTION + index as u64)?;
             }
-            let over = taken.map(|taken| deliver(download, taken, Some(ended_ns), log));
-            self.settle(index, over, log)?;
+            let what = *taken.as_ref().unwrap_or(&Taken::Data);
+            let complete = deliver(download, what, Some(ended_ns), log);
+            self.settle(index, taken.map(|_| complete), log)?;
         }
         Ok(())
     }

@@ -127,6 +127,10 @@ impl Client {
                 return Ok(());
             }
         }
+        if matches!(pending.state, State::Closed) {
+            self.streams.pending.give_up(slot);
+            return Ok(());
+        }
         self.streams.pending.put(slot, pending);
         Ok(())
     }
@@ -138,8 +142,10 @@ impl Client {
         };
         let result = fetch.take();
         let bytes = fetch.bytes();
-        if result.map_err(|message| pending.failed(&message))? != Taken::Nothing {
-            self.streams.deliver(pending, bytes, log);
+        match result {
+            Ok(Taken::Nothing) => {}
+            Ok(_) => self.streams.deliver(pending, bytes, log),
+            Err(broken) => pending.broke(broken, log)?,
         }
         Ok(())
     }

@@ -85,7 +85,7 @@ struct Peer {
 impl Server {
     fn new(description: TcpServer, reactor: &Reactor, log: &mut Log) -> Result<Self, Failure> {
         let buffer_bytes = match &description.workload {
-            Workload::Video(video) => video.send_buffer_bytes,
+            Workload::Video(video) => Some(video.send_buffer_bytes),
             _ => description.buffer_bytes,
         };
         let listener = socket::listener(Listening {
@@ -271,16 +271,25 @@ impl Server {
             return Ok(());
         };
         let connection = transfer.request.connection;
-        let mut stopped = Event::Stopped { connection, bytes: None };
+        let mut acknowledged = None;
         if !self.service.short {
             // An acknowledged FIN counts as a byte.
-            let bytes = Some(self.sample(peer, connection, log)?.min(transfer.sent));
-            stopped = Event::Stopped { connection, bytes };
+            acknowledged = Some(self.sample(peer, connection, log)?.min(transfer.sent));
         }
-        match end {
-            End::Failed(message) => log.error(Some(connection), &message),
-            End::Stopped if !self.service.short => log.now(&stopped),
-            End::Complete | End::Silent | End::Stopped => {}
+        let reason = match end {
+            End::Failed(message) => {
+                log.error(Some(connection), &message);
+                return Ok(self.service.end(connection, transfer.sent)?);
+            }
+            End::Complete | End::Silent => {
+                return Ok(self.service.end(connection, transfer.sent)?)
+            }
+            End::Stopped => None,
+            End::GaveUp(reason) => Some(reason),
+        };
+        if !self.service.short {
+            let reason = reason.as_deref();
+            log.now(&Event::Stopped { connection, bytes: acknowledged, reason });
         }
         Ok(self.service.end(connection, transfer.sent)?)
     }

@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::reactor::{Interest, Reactor, Wake};
 use crate::udp::reception::Reception;
 use crate::udp::sockets::{Arrival, Receiver};
+use crate::udp::transits::Transits;
 use std::net::SocketAddrV4;
 
 const ALARM: u64 = 0;
@@ -18,8 +19,6 @@ const TICK: u64 = 1;
 const POLL: u64 = 2;
 const PING: u64 = 3;
 
-/// Longest time between two looks at the sockets, ns: what comes in it has to fit into their memory.
-const POLL_NS: i64 = 100_000_000;
 /// A file whose last datagram is lost is over when none has come for so long after the time at which
 /// that was sent, ns.
 const SILENCE_NS: i64 = 3_000_000_000;
@@ -37,7 +36,7 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
         reactor.wait(&mut wakes)?;
         for wake in &wakes {
             match *wake {
-                Wake::Stop => return client.stop(log),
+                Wake::Stop => client.stop(log)?,
                 Wake::Ready(ALARM) => client.alarm(log)?,
                 Wake::Ready(TICK) => client.tick(log)?,
                 Wake::Ready(POLL) => client.poll(log)?,
@@ -45,7 +44,7 @@ pub fn run(text: &str, log: &mut Log) -> Result<(), Failure> {
             }
         }
     }
-    Ok(())
+    client.finish(log)
 }
 
 /// The state of the role.
@@ -58,6 +57,7 @@ struct Client {
     ticks: Timer,
     polls: Timer,
     connections: Vec<Connection>,
+    transits: Transits,
     /// Connections that have not ended.
     open: usize,
 }
@@ -107,11 +107,21 @@ impl Client {
             }
         }
         ticks.every(description.progress_every_ns().map_err(Failure::Description)?)?;
-        polls.every(POLL_NS)?;
+        polls.every(description.poll_every_ns().map_err(Failure::Description)?)?;
+        let transits = Transits::create(&description.flow).map_err(Failure::Work)?;
         let epoch_ns = clock::realtime_ns() - log.clock().now_ns();
         let open = connections.len();
-        let client =
-            Client { description, pattern, epoch_ns, alarms, ticks, polls, connections, open };
+        let client = Client {
+            description,
+            pattern,
+            epoch_ns,
+            alarms,
+            ticks,
+            polls,
+            connections,
+            transits,
+            open,
+        };
         client.set_alarm()?;
         Ok(client)
     }
@@ -164,9 +174,9 @@ impl Client {
     /// Takes what has arrived, and ends connections that wait for nothing more.
     fn take(&mut self, log: &mut Log) -> Result<(), Failure> {
         let now_ns = log.clock().now_ns();
-        let pattern = &self.pattern;
+        let (pattern, transits) = (&self.pattern, &mut self.transits);
         for connection in self.connections.iter_mut().filter(|c| !c.ended) {
-            connection.take(pattern, self.epoch_ns, log)?;
+            connection.take(pattern, self.epoch_ns, transits, log)?;
             let Connection { number, heard_ns, start_ns, .. } = *connection;
             let (bytes, packets) = (connection.reception.bytes, connection.reception.packets);
             let complete = pattern.packets() == Some(packets);
@@ -180,7 +190,7 @@ impl Client {
             if complete {
                 log.at(heard_ns.unwrap_or(now_ns), &Event::Done { connection: number, bytes });
             } else {
-                log.now(&Event::Stopped { connection: number, bytes: Some(bytes) });
+                log.now(&Event::Stopped { connection: number, bytes: Some(bytes), reason: None });
             }
             connection.end(log)?;
             self.open -= 1;
@@ -193,10 +203,17 @@ impl Client {
         self.take(log)?;
         for connection in self.connections.iter_mut().filter(|c| !c.ended) {
             let (number, bytes) = (connection.number, connection.reception.bytes);
-            log.now(&Event::Stopped { connection: number, bytes: Some(bytes) });
+            log.now(&Event::Stopped { connection: number, bytes: Some(bytes), reason: None });
             connection.end(log)?;
         }
         self.open = 0;
+        Ok(())
+    }
+
+    /// Completes the file of transit times.
+    fn finish(&mut self, log: &mut Log) -> Result<(), Failure> {
+        let (file, records) = self.transits.close().map_err(Failure::Work)?;
+        log.now(&Event::Logged { file, records });
         Ok(())
     }
 }
@@ -214,20 +231,27 @@ impl Connection {
         &mut self,
         pattern: &description::udp::Pattern,
         epoch_ns: i64,
+        transits: &mut Transits,
         log: &mut Log,
     ) -> Result<(), Failure> {
         let Connection { number: connection, receiver, reception, heard_ns, strange, .. } = self;
         let (mut first_ns, mut last_ns) = (None, *heard_ns);
         let mut stranger = false;
         let mut pings = Vec::new();
+        let mut written = Ok(());
         receiver.take(|Arrival { datagram, arrived_ns }| {
             let arrived_ns = arrived_ns.unwrap_or_else(clock::realtime_ns) - epoch_ns;
             let known = datagram.filter(|d| u32::from(d.connection) == *connection);
+            let before = reception.packets;
             let believed = known.is_some_and(|d| {
                 let bytes = pattern.useful_bytes(d.number);
                 pattern.packets().is_none_or(|packets| d.number < packets)
                     && reception.arrive(d.number, bytes, d.sent_ns, arrived_ns)
             });
+            if let Some(datagram) = known.filter(|_| reception.packets > before) {
+                let noted = transits.arrived(datagram.sent_ns, arrived_ns);
+                written = std::mem::replace(&mut written, Ok(())).and(noted);
+            }
             if believed {
                 first_ns = first_ns.or(Some(arrived_ns));
                 last_ns = last_ns.max(Some(arrived_ns));
@@ -236,6 +260,7 @@ impl Connection {
                 stranger = true;
             }
         })?;
+        written.map_err(Failure::Work)?;
         for ping in pings {
             receiver.echo(ping, pattern.payload_bytes() as usize)?;
         }

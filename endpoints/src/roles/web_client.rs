@@ -52,12 +52,14 @@ async fn load_all(client: &WebClient, contents: &[Content], log: &mut Log) -> Re
     let mut ended_ns = client.start_ns();
     let mut loads = 0;
     let mut last = None;
-    for (wanted, pause_ns) in client.workload.each() {
+    for (wanted, pause_ns, after_ns) in client.workload.each() {
         let pause_ns = if loads == 0 { 0 } else { pause_ns };
+        let rested_ns = ended_ns.saturating_add(pause_ns);
+        let begin_ns = rested_ns.max(client.start_ns().saturating_add(after_ns));
         tokio::select! {
             biased;
             reason = end.wait() => { reason?; break; }
-            result = sleeper.until(ended_ns.saturating_add(pause_ns)) => result?,
+            result = sleeper.until(begin_ns) => result?,
         }
         loads += 1;
         let loading = Loading::new(client, contents, clock, loads, wanted);

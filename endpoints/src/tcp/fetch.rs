@@ -1,6 +1,6 @@
 //! The client's end of a connection: opens it, asks, and takes what comes.
 
-use crate::failure::Refusal;
+use crate::failure::{Break, Refusal};
 use crate::request::Request;
 use crate::tcp::sink::Short;
 use crate::{mptcp, socket, sys, tcp_info};
@@ -19,8 +19,8 @@ const TOO_MUCH: &str = "the server sent more than was requested";
 pub struct Dial {
     /// The server.
     pub address: SocketAddrV4,
-    /// Receive buffer, bytes of payload.
-    pub buffer_bytes: u32,
+    /// Receive buffer, bytes of payload; None: it limits nothing.
+    pub buffer_bytes: Option<u32>,
     /// Limit of the receive window, bytes.
     pub window_bytes: Option<u32>,
     /// The request goes with the first packet.
@@ -106,11 +106,11 @@ impl Fetch {
     ///
     /// # Errors
     /// A message, when this was not what was asked for.
-    pub fn sunk(&mut self, bytes: u64, error: Option<Short>) -> Result<Taken, String> {
+    pub fn sunk(&mut self, bytes: u64, error: Option<Short>) -> Result<Taken, Break> {
         self.bytes += bytes;
         match error {
             None => Ok(Taken::Complete),
-            Some(Short::Closed) => Err(self.cut_off()),
+            Some(Short::Closed) => Err(self.cut_off().into()),
             Some(Short::Failed(error)) => Err(self.failed(&error)),
         }
     }
@@ -119,8 +119,8 @@ impl Fetch {
         format!("the server closed after {} bytes", self.bytes)
     }
 
-    fn failed(&self, error: &io::Error) -> String {
-        format!("receiving after {} bytes: {error}", self.bytes)
+    fn failed(&self, error: &io::Error) -> Break {
+        Break::of(error, format!("receiving after {} bytes: {error}", self.bytes))
     }
 
     /// Asks for the data, if that has not been done: the handshake should be over. Returns the
@@ -148,7 +148,7 @@ impl Fetch {
     ///
     /// # Errors
     /// A message, when this was not what was asked for.
-    pub fn take(&mut self) -> Result<Taken, String> {
+    pub fn take(&mut self) -> Result<Taken, Break> {
         let missing = self.missing().unwrap_or(u64::MAX);
         // One byte more than is missing, to see whether more comes than was asked for.
         let most = missing.saturating_add(1).min(MOST_BYTES) as usize;
@@ -156,11 +156,11 @@ impl Fetch {
             Err(error) if error.kind() == WouldBlock => return Ok(Taken::Nothing),
             Err(error) => return Err(self.failed(&error)),
             Ok(0) if missing == 0 => return Ok(Taken::Complete),
-            Ok(0) => return Err(self.cut_off()),
+            Ok(0) => return Err(self.cut_off().into()),
             Ok(taken) => taken as u64,
         };
         if taken > missing {
-            return Err(TOO_MUCH.into());
+            return Err(Break::Failed(TOO_MUCH.into()));
         }
         if self.bytes == 0 {
             self.keep_window().map_err(|error| format!("setting the window: {error}"))?;
@@ -213,12 +213,9 @@ impl From<io::Error> for Refusal {
     fn from(error: io::Error) -> Self {
         match error.raw_os_error() {
             Some(
-                libc::ECONNREFUSED
-                | libc::ECONNRESET
-                | libc::ETIMEDOUT
-                | libc::EHOSTUNREACH
-                | libc::ENETUNREACH,
+                libc::ECONNREFUSED | libc::ECONNRESET | libc::EHOSTUNREACH | libc::ENETUNREACH,
             ) => Refusal::Passing(error.to_string()),
+            Some(libc::ETIMEDOUT) => Refusal::Unanswered(error.to_string()),
             // The program itself lacks something: one request fails as the next one will.
             Some(libc::EADDRNOTAVAIL) => Refusal::Lasting(
                 "no local port is free: too many connections are under way \

@@ -2,6 +2,7 @@
 
 use crate::block::Block;
 use crate::clock::Clock;
+use crate::failure::Break;
 use crate::reactor::Interest;
 use crate::request::{Request, REQUEST_BYTES};
 use crate::service::End;
@@ -124,6 +125,9 @@ fn broken(error: &io::Error) -> End {
     match error.raw_os_error() {
         // ENOTCONN: the reset came between the last byte and the shutdown.
         Some(libc::ECONNRESET | libc::EPIPE | libc::ENOTCONN) => End::Stopped,
-        _ => End::Failed(format!("sending: {error}")),
+        _ => match Break::of(error, format!("sending: {error}")) {
+            Break::GaveUp(reason) => End::GaveUp(reason),
+            Break::Failed(message) => End::Failed(message),
+        },
     }
 }

@@ -3,7 +3,7 @@
 use crate::description::{
     every_connection_starts, kernel_cca, stops_after_starts, Description, SHORTEST_PERIOD,
 };
-use crate::json::{described, or_null, text, whole};
+use crate::json::{described, or_null, text, whole, whole_or_null};
 use crate::options::TransportOptions;
 use crate::quic::description::{file_name, Cca, Controller};
 use crate::web::page::Page;
@@ -30,9 +30,9 @@ pub struct WebServer {
     pub workload: Loads,
     /// Options of the transports.
     pub options: TransportOptions,
-    /// Send buffer of each connection, bytes.
-    #[serde(deserialize_with = "whole::<_, _, 1, MAX_BUFFER>")]
-    pub buffer_bytes: u32,
+    /// Send buffer of each connection, bytes; None: it limits nothing.
+    #[serde(deserialize_with = "whole_or_null::<_, _, 1, MAX_BUFFER>")]
+    pub buffer_bytes: Option<u32>,
     /// Congestion control of TCP, by the kernel's name.
     #[serde(deserialize_with = "kernel_cca")]
     pub cca: String,
@@ -70,9 +70,9 @@ pub struct WebClient {
     pub workload: Loads,
     /// Options of the transports.
     pub options: TransportOptions,
-    /// Receive window of each connection, bytes.
-    #[serde(deserialize_with = "whole::<_, _, 1, MAX_BUFFER>")]
-    pub buffer_bytes: u32,
+    /// Receive window of each connection, bytes; None: it limits nothing.
+    #[serde(deserialize_with = "whole_or_null::<_, _, 1, MAX_BUFFER>")]
+    pub buffer_bytes: Option<u32>,
     /// When the first load begins, ns after the epoch: one time.
     starts_ns: Vec<i64>,
     /// When to stop, ns after the epoch; None: when the loads are done.
@@ -143,6 +143,9 @@ pub struct Loads {
     pub page: Page,
     protocols: Vec<Protocol>,
     idle_ns: Vec<i64>,
+    /// A load begins no earlier than this after the start of the flow, times how many came before, ns.
+    #[serde(deserialize_with = "whole::<_, _, 0, { i64::MAX }>")]
+    every_ns: i64,
     /// A load that takes longer has failed, ns.
     #[serde(deserialize_with = "whole::<_, _, 1, { i64::MAX }>")]
     pub timeout_ns: i64,
@@ -155,9 +158,12 @@ enum Kind {
 }
 
 impl Loads {
-    /// The version of HTTP of each load, and the pause before it, ns.
-    pub fn each(&self) -> impl Iterator<Item = (Protocol, i64)> + '_ {
-        self.protocols.iter().copied().zip(self.idle_ns.iter().copied())
+    /// The version of HTTP of each load, the pause before it, and the earliest time at which it
+    /// begins after the flow's start, ns.
+    pub fn each(&self) -> impl Iterator<Item = (Protocol, i64, i64)> + '_ {
+        let earliest = (0..).map(|before: i64| self.every_ns.saturating_mul(before));
+        let paused = self.protocols.iter().copied().zip(self.idle_ns.iter().copied());
+        paused.zip(earliest).map(|((wanted, pause_ns), after_ns)| (wanted, pause_ns, after_ns))
     }
 }
 
@@ -209,9 +215,9 @@ impl WebClient {
         self.starts_ns[0]
     }
 
-    /// Window for the data of a connection, bytes.
+    /// Window for the data of a connection, bytes; None: nothing limits it.
     #[must_use]
-    pub fn receive_window_bytes(&self) -> u32 {
-        self.options.receive_window_bytes.unwrap_or(self.buffer_bytes)
+    pub fn receive_window_bytes(&self) -> Option<u32> {
+        self.options.receive_window_bytes.or(self.buffer_bytes)
     }
 }

@@ -32,6 +32,8 @@ use tokio_rustls::TlsConnector;
 const NO_ERROR: VarInt = VarInt::from_u32(0x100);
 /// Least window that HTTP/2 begins with (RFC 9113, section 6.9.2), bytes.
 const LEAST_WINDOW: u32 = 65_535;
+/// The largest window of HTTP/2 (RFC 9113, section 6.9.1), bytes.
+const MOST_WINDOW: u32 = i32::MAX as u32;
 /// Makes `connect` wait for the first data, which goes with the SYN (linux/tcp.h).
 const TCP_FASTOPEN_CONNECT: i32 = 30;
 
@@ -145,7 +147,7 @@ async fn over_tls(
         spawn_local(async { drop(connection.await) });
         return Ok(Link::H1(link));
     }
-    let window = client.receive_window_bytes().max(LEAST_WINDOW);
+    let window = client.receive_window_bytes().map_or(MOST_WINDOW, |bytes| bytes.max(LEAST_WINDOW));
     let (link, connection) = hyper::client::conn::http2::Builder::new(Spawner)
         .initial_stream_window_size(window)
         .initial_connection_window_size(window)

@@ -1,6 +1,5 @@
 //! What quinn is told about a connection that carries HTTP/3, beyond what `quic::transport` says.
 
-use crate::quic::description::IDLE_TIMEOUT_NS;
 use crate::quic::packets::PacketLog;
 use crate::quic::transport;
 use quinn::congestion::ControllerFactory;
@@ -21,18 +20,11 @@ const REQUEST_WINDOWS: (VarInt, VarInt) = (VarInt::from_u32(64 << 10), VarInt::f
 pub fn server(
     factory: Arc<dyn ControllerFactory + Send + Sync>,
     payload_bytes: u16,
-    send_buffer_bytes: u32,
+    send_buffer_bytes: Option<u32>,
     packets: &PacketLog,
 ) -> Result<TransportConfig, String> {
-    let mut config = transport::server(
-        factory,
-        payload_bytes,
-        send_buffer_bytes,
-        false,
-        IDLE_TIMEOUT_NS,
-        packets,
-        None,
-    )?;
+    let mut config =
+        transport::server(factory, payload_bytes, send_buffer_bytes, false, None, packets, None)?;
     config
         .max_concurrent_bidi_streams(MOST_REQUESTS)
         .max_concurrent_uni_streams(MOST_OTHER_STREAMS)
@@ -45,8 +37,11 @@ pub fn server(
 ///
 /// # Errors
 /// Those of `quic::transport`.
-pub fn client(payload_bytes: u16, receive_window_bytes: u32) -> Result<TransportConfig, String> {
-    let mut config = transport::client(payload_bytes, receive_window_bytes, IDLE_TIMEOUT_NS)?;
+pub fn client(
+    payload_bytes: u16,
+    receive_window_bytes: Option<u32>,
+) -> Result<TransportConfig, String> {
+    let mut config = transport::client(payload_bytes, receive_window_bytes, None)?;
     config.max_concurrent_uni_streams(MOST_OTHER_STREAMS);
     Ok(config)
 }

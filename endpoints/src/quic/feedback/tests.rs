@@ -128,13 +128,14 @@ fn ends(marks: &Marks) -> (End, End) {
     let inner = Arc::new(QuicServerConfig::try_from(of_server).unwrap());
     let counting = Counting { inner, marks: marks.clone() };
     let mut config = quinn_proto::ServerConfig::with_crypto(Arc::new(counting));
-    let mut settings = transport::client(1200, 1 << 17, 60_000_000_000).unwrap();
+    let mut settings = transport::client(1200, Some(1 << 17), Some(60_000_000_000)).unwrap();
     settings.max_concurrent_bidi_streams(1_u8.into());
     config.transport_config(Arc::new(settings));
     let trusting = Arc::new(QuicClientConfig::try_from(of_client).unwrap());
     let mut client_config = ClientConfig::new(trusting);
-    client_config
-        .transport_config(Arc::new(transport::client(1200, 1 << 17, 60_000_000_000).unwrap()));
+    client_config.transport_config(Arc::new(
+        transport::client(1200, Some(1 << 17), Some(60_000_000_000)).unwrap(),
+    ));
     let (here, there) = (([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into());
     let mut client = Endpoint::new(Arc::default(), None, false, None);
     let opened = client.connect(Instant::now(), client_config, there, NAME).unwrap();

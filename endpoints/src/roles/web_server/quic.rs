@@ -103,7 +103,12 @@ impl Server {
             let mut config = quic.config.clone();
             if let Some(cca) = &self.cca {
                 let transport = transport::server(
-                    cca.factory.reading(Pacing::Window, &Marks::default(), None),
+                    cca.factory.reading(
+                        Pacing::Window,
+                        &Marks::default(),
+                        None,
+                        self.description.options.idle_restart == Some(true),
+                    ),
                     payload_bytes,
                     self.description.buffer_bytes,
                     &quic.packets,

@@ -1,8 +1,6 @@
 //! Every congestion controller in a QUIC server, over loopback.
 
-mod common;
-
-use common::{file, free_port, Role, NEVER};
+use crate::common::{file, free_port, Role, NEVER};
 use serde_json::{json, Value};
 
 /// The names and settings of the controllers; what is not given has its default.
@@ -19,7 +17,7 @@ fn controllers() -> Vec<Value> {
 
 fn options() -> Value {
     json!({"initial_window_packets": 10, "receive_window_bytes": null, "ecn": false, "sack": true,
-        "pacing": true, "fast_open": false})
+        "pacing": true, "fast_open": false, "idle_restart": null})
 }
 
 #[test]

@@ -1,15 +1,13 @@
 //! The CPU monitor.
 
-mod common;
-
-use common::{now_ns, Role};
+use crate::common::{now_ns, Role};
 
 #[test]
 fn lines_come_at_the_epoch_and_at_multiples_of_the_period_until_sigterm() {
     const EVERY_NS: i64 = 20_000_000;
     let epoch_ns = now_ns() + 50_000_000;
     let role = Role::start_at("monitor", epoch_ns, &format!(r#"{{"every_ns": {EVERY_NS}}}"#));
-    common::wait_until(|| now_ns() > epoch_ns + 5 * EVERY_NS);
+    crate::common::wait_until(|| now_ns() > epoch_ns + 5 * EVERY_NS);
     role.signal(libc::SIGTERM);
     let ended = role.end();
     assert_eq!(ended.status, 0);

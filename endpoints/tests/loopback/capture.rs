@@ -1,8 +1,6 @@
 //! Captures of the loopback interface, in a network namespace of the test's own thread.
 
-mod common;
-
-use common::{now_ns, Ended, Role, NEVER};
+use crate::common::{now_ns, Ended, Role, NEVER};
 use serde_json::json;
 use std::ffi::CString;
 use std::net::UdpSocket;

@@ -1,8 +1,6 @@
 //! UDP server and client, over loopback.
 
-mod common;
-
-use common::{bulk, file, free_port, now_ns, options, wait_until, Ended, Role, NEVER};
+use crate::common::{bulk, file, free_port, now_ns, options, wait_until, Ended, Role, NEVER};
 use serde_json::{json, Value};
 use std::net::UdpSocket;
 
@@ -16,6 +14,7 @@ fn pair(port: u16, connections: usize, workload: &Value, rate_bps: Option<u64>) 
     }
     let mut client = server.clone();
     client["progress_every_ns"] = json!(NEVER);
+    client["poll_every_ns"] = json!(100_000_000);
     (server, client)
 }
 
@@ -66,6 +65,8 @@ fn a_file_arrives_at_its_rate() {
         assert!(number(&of(&client, "first-byte"), "t_ns") >= 100_000_000);
         assert!(number(&of(&client, "opened"), "t_ns") >= 100_000_000);
     }
+    let logged = client.one("logged");
+    assert_eq!((&logged["file"], number(logged, "records")), (&json!("u.client.transits"), 200));
 }
 
 #[test]

@@ -140,6 +140,26 @@ fn loads_begin_at_their_times() {
 }
 
 #[test]
+fn loads_begin_by_the_clock_unless_the_one_before_is_late() {
+    let (port, page) = (free_port(), one(1000, "text/html"));
+    let offering = Role::start_until("web-server", &server("clock", port, &page), "listening");
+    let mut description = client("clock", port, &page, &["h2", "h1", "h1", "h1"]);
+    description["starts_ns"] = json!([200_000_000]);
+    description["workload"]["idle_ns"] = json!([0, 0, 700_000_000, 0]);
+    description["workload"]["every_ns"] = json!(300_000_000);
+    let client = Role::start("web-client", &description).end();
+    let loads = client.all("load");
+    let begins: Vec<i64> = loads.iter().map(|load| number(load, "begin_ns")).collect();
+    let third_ns = number(loads[1], "t_ns") + 700_000_000;
+    let due = [200_000_000, 500_000_000, third_ns, number(loads[2], "t_ns")];
+    for (begin_ns, due_ns) in begins.iter().zip(due) {
+        // The third begins after its pause, after the time at which the fourth was due.
+        assert!((due_ns..due_ns + 250_000_000).contains(begin_ns), "{begins:?} {due:?}");
+    }
+    drop(offering);
+}
+
+#[test]
 fn many_connections_are_served_and_forgotten() {
     let mut page = one(2000, "text/html");
     page.extend((0..20).map(|number| object(&format!("/{number}"), 100, "image/png", Some(0))));

@@ -1,8 +1,8 @@
 //! Workloads over TCP, on loopback: video, on/off sources, requests; and options of connections.
 
-mod common;
-
-use common::{client, file, free_port, now_ns, options, server, wait_until, Ended, Role, NEVER};
+use crate::common::{
+    client, file, free_port, now_ns, options, server, wait_until, Ended, Role, NEVER,
+};
 use serde_json::{json, Value};
 
 /// Long enough that something happens on a machine whose cores are busy with something else, ns.

@@ -1,8 +1,8 @@
 //! Server and client together, over loopback.
 
-mod common;
-
-use common::{bulk, client, file, free_port, now_ns, server, wait_until, Ended, Role, NEVER};
+use crate::common::{
+    bulk, client, file, free_port, now_ns, server, wait_until, Ended, Role, NEVER,
+};
 use serde_json::{json, Value};
 
 /// Runs a server and a client to their ends.
@@ -88,6 +88,26 @@ fn buffers_are_fixed_to_twice_what_was_asked_for() {
     let (server, client) = run(&server(port, 1), &client(port, 1, &file(1)));
     assert_eq!(server.one("listening")["send_buffer_bytes"], 400_000);
     assert_eq!(client.one("connected")["receive_buffer_bytes"], 400_000);
+}
+
+#[test]
+fn without_a_size_buffers_are_as_large_as_the_system_allows() {
+    let port = free_port();
+    let (mut serving, mut asking) = (server(port, 1), client(port, 1, &file(1)));
+    (serving["buffer_bytes"], asking["buffer_bytes"]) = (Value::Null, Value::Null);
+    let (server, client) = run(&serving, &asking);
+    let limit = |name: &str| {
+        let path = format!("/proc/sys/net/core/{name}");
+        2 * std::fs::read_to_string(path).unwrap().trim().parse::<u64>().unwrap()
+    };
+    // Past the limit where that is permitted.
+    for (event, limit) in [
+        (&server.one("listening")["send_buffer_bytes"], limit("wmem_max")),
+        (&client.one("connected")["receive_buffer_bytes"], limit("rmem_max")),
+    ] {
+        let bytes = event.as_u64().unwrap();
+        assert!(bytes == 1 << 30 || bytes == limit.min(1 << 30), "{bytes}, limit {limit}");
+    }
 }
 
 #[test]

@@ -58,20 +58,45 @@ fn a_client_that_is_killed_does_not_take_the_server_along_nor_keep_it() {
 }
 
 #[test]
-fn a_server_that_is_killed_or_falls_silent_is_an_error_in_bounded_time() {
+fn a_server_that_falls_silent_ends_the_connection_after_the_idle_timeout_and_is_no_error() {
     let (server, client) = flowing(free_port(), Some(300_000_000));
     server.signal(libc::SIGSTOP);
     let ended = client.end();
-    assert!(ended.error().contains("nothing has come from the server for 0.3 s"));
-    assert!(ended.error().contains("after"), "it says how far it came");
+    assert_eq!(ended.status, 0, "{:?}", ended.events);
+    let stopped = ended.one("stopped");
+    assert_eq!(
+        stopped["reason"],
+        "nothing has come from the server for longer than the idle timeout of 0.3 s"
+    );
+    assert!(stopped["bytes"].as_u64() > Some(0), "it says how far it came");
     server.kill();
+}
 
+#[test]
+fn a_client_that_falls_silent_ends_the_connection_at_the_server_too() {
     let (server, client) = flowing(free_port(), Some(300_000_000));
-    server.kill();
+    client.signal(libc::SIGSTOP);
+    let ended = server.end();
+    assert_eq!(ended.status, 0, "{:?}", ended.events);
+    assert_eq!(
+        ended.one("stopped")["reason"],
+        "nothing has come from the client for longer than the idle timeout of 0.3 s"
+    );
+    client.kill();
+}
+
+#[test]
+fn without_an_idle_timeout_a_connection_lives_through_silence() {
+    let (server, client) = flowing(free_port(), None);
+    let before = client.ticks();
+    server.signal(libc::SIGSTOP);
+    std::thread::sleep(Duration::from_millis(700));
+    server.signal(libc::SIGCONT);
+    wait_until(|| client.ticks() > before + 4);
+    client.signal(libc::SIGTERM);
     let ended = client.end();
-    // Told by the kernel if the client says something to it, else by the silence.
-    let known = ["refused", "nothing has come"];
-    assert!(known.iter().any(|words| ended.error().contains(words)), "{}", ended.error());
+    assert_eq!((ended.status, ended.one("stopped").get("reason")), (0, None));
+    server.kill();
 }
 
 #[test]

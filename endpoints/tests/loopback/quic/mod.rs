@@ -1,12 +1,10 @@
 //! QUIC server and client together, over loopback.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod endings;
 mod files;
 mod transfers;
 
-use common::{bulk, file, free_port, now_ns, wait_until, Ended, Role, NEVER};
+use crate::common::{bulk, file, free_port, now_ns, wait_until, Ended, Role, NEVER};
 use serde_json::{json, Value};
 use std::fs;
 use std::net::UdpSocket;
@@ -35,7 +33,7 @@ fn client(port: u16, connections: u32, workload: &Value) -> Value {
 
 fn options() -> Value {
     json!({"initial_window_packets": 10, "receive_window_bytes": null, "ecn": false, "sack": true,
-        "pacing": true, "fast_open": false})
+        "pacing": true, "fast_open": false, "idle_restart": null})
 }
 
 fn serve(description: &Value) -> Role {

@@ -1,8 +1,6 @@
 //! Requests over QUIC, on loopback; and parts of a shared process of arrivals.
 
-mod common;
-
-use common::{free_port, now_ns, Ended, Role, NEVER};
+use crate::common::{free_port, now_ns, Ended, Role, NEVER};
 use serde_json::{json, Value};
 
 /// Long enough that a request whose data nobody lets through is still under way, ns.
@@ -18,7 +16,7 @@ fn requests(size: f64, every_s: f64) -> Value {
 
 fn options() -> Value {
     json!({"initial_window_packets": 2, "receive_window_bytes": null, "ecn": false, "sack": true,
-        "pacing": true, "fast_open": false})
+        "pacing": true, "fast_open": false, "idle_restart": null})
 }
 
 fn server(port: u16, connections: u32, workload: &Value) -> Value {
@@ -113,7 +111,7 @@ fn a_request_waits_for_a_server_that_is_not_there_yet() {
     let mut asking = client(port, 1, &workload);
     asking["stop_ns"] = Value::Null;
     let client = Role::start("quic-client", &asking);
-    common::wait_until(|| client.blocks_sigterm());
+    crate::common::wait_until(|| client.blocks_sigterm());
     let server = serve(&server(port, 1, &workload));
     let left = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("r{port}.keys"));
     // Long enough for an attempt after the first one, each 100 ms, also on a busy machine.

@@ -1,8 +1,6 @@
 //! What the program says to people: help, version, and what is wrong with a command line.
 
-mod common;
-
-use common::{client, file, now_ns, server, Role};
+use crate::common::{client, file, now_ns, server, Role};
 use serde_json::json;
 use std::process::{Command, Output};
 

@@ -1,5 +1,4 @@
 //! Starts the program under test, waits for it, and reads what it wrote.
-#![allow(dead_code)] // each test file uses a part
 
 use serde_json::{json, Value};
 use std::fs;
@@ -27,7 +26,7 @@ const PORTS: u16 = 25;
 /// test's client can get it.
 pub fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
-    let first = 10_000 + (process::id() % 9) as u16 * 2500;
+    let first = 10_000 + (process::id() % 4) as u16 * 5000;
     for _ in 0..100 {
         let port = first + NEXT.fetch_add(PORTS, Ordering::Relaxed);
         let here = (Ipv4Addr::LOCALHOST, port);
@@ -68,7 +67,7 @@ pub fn client(port: u16, connections: u32, workload: &Value) -> Value {
 /// The default options of TCP.
 pub fn options() -> Value {
     json!({"initial_window_packets": 10, "receive_window_bytes": null, "ecn": false, "sack": true,
-        "pacing": false, "fast_open": false})
+        "pacing": false, "fast_open": false, "idle_restart": null})
 }
 
 /// The workload `file`.
@@ -163,12 +162,17 @@ impl Role {
 
     /// Whether it has spent so much CPU time in its own code, ticks of 10 ms.
     pub fn has_worked(&self, ticks: u64) -> bool {
+        self.ticks() >= ticks
+    }
+
+    /// The CPU time that it has spent in its own code, ticks of 10 ms.
+    pub fn ticks(&self) -> u64 {
         let path = format!("/proc/{}/stat", self.id());
         let text = std::fs::read_to_string(path).expect("it runs");
         // After the name, which may hold anything: the twelfth is `utime` (proc(5)).
         let (_, fields) = text.rsplit_once(')').expect("a name");
         let field = fields.split_whitespace().nth(11).expect("enough fields");
-        field.parse::<u64>().expect("a number") >= ticks
+        field.parse::<u64>().expect("a number")
     }
 
     /// Waits for the end and reads the rest.

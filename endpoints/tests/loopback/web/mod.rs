@@ -1,11 +1,9 @@
 //! The web roles over loopback: all versions of HTTP, the graph of a page, and what fails.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod failures;
 mod loads;
 
-use common::{free_port, now_ns, options, wait_until, Ended, Role, NEVER};
+use crate::common::{free_port, now_ns, options, wait_until, Ended, Role, NEVER};
 use serde_json::{json, Value};
 use std::fs;
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream, UdpSocket};
@@ -15,6 +13,8 @@ const PROTOCOLS: [&str; 3] = ["h1", "h2", "h3"];
 /// Long enough for any load that works, ns.
 const LONG: i64 = 60_000_000_000;
 const SHORT: i64 = 300_000_000;
+/// What a load may take whose server goes away.
+const GONE: i64 = 10_000_000_000;
 
 fn object(path: &str, bytes: u64, mime: &str, parent: Option<usize>) -> Value {
     json!({"path": path, "bytes": bytes, "type": mime, "parent": parent})
@@ -42,7 +42,8 @@ fn one(bytes: u64, mime: &str) -> Vec<Value> {
 
 fn workload(page: &[Value], protocols: &[&str], timeout_ns: i64) -> Value {
     json!({"kind": "load", "page": page, "client": "plain", "protocols": protocols,
-        "idle_ns": vec![0; protocols.len()], "timeout_ns": timeout_ns, "quic_parameters": {}})
+        "idle_ns": vec![0; protocols.len()], "every_ns": 0, "timeout_ns": timeout_ns,
+        "quic_parameters": {}})
 }
 
 fn server(flow: &str, port: u16, page: &[Value]) -> Value {
