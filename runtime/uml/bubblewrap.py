@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import policy
-from .policy import Bind, Link, Memory, Policy
+from .policy import Bind, Link, Policy
 
 PROGRAM = "bwrap"
 INSTALL_COMMAND = "sudo apt-get install --no-install-recommends bubblewrap"
@@ -61,12 +61,10 @@ def _confined(within: Policy, arguments: list[str], filter_fd: int) -> list[str]
     ]
 
 
-def _words(each: Bind | Memory | Link) -> tuple[str, ...]:
+def _words(each: Bind | Link) -> tuple[str, ...]:
     match each:
         case Bind(at, source, writable, device):
             kind = "--dev-bind" if device else "--bind" if writable else "--ro-bind"
             return (kind, str(source), at)
-        case Memory(at, size):
-            return ("--size", str(size), "--tmpfs", at)
         case Link(at, target):
             return ("--symlink", target, at)

@@ -27,6 +27,9 @@ done < ../kernel.config
 # Nothing is compiled twice, so no file needs to know on which headers it depends.
 make --silent scripts_basic
 printf '#!/bin/sh\nprintf "savedcmd_%%s := %%s\\n" "$2" "$3"\n' > scripts/basic/fixdep
+# The image lies below 2 GB, so no address in it needs 64 bits; and the compiler may expand short
+# copies. Modules lie anywhere: they keep the flags of User-Mode Linux.
+export KCFLAGS="-mcmodel=small -fbuiltin"
 # The compiled headers, as the kernel compiles one of its own files.
 make --silent --jobs="$(nproc)" lib/ctype.o
 flags=$(sed -n 's/^savedcmd_[^ ]* := gcc \(.*\) -c -o .*/\1/p' lib/.ctype.o.cmd |
@@ -36,4 +39,5 @@ make --jobs="$(nproc)" CC="sh /build/cc.sh" linux modules
 make --silent kernelversion > ../version
 cp linux ../kernel
 cp .config ../config
+unset KCFLAGS
 exec sh ../modules.sh

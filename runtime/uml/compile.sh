@@ -1,6 +1,6 @@
 #!/bin/busybox sh
-# Compiles a kernel module, as the first program of a machine whose disk is a kernel's modules.ext2, or an image's
-# compiler.ext2. Reads /module: source.c, glue.c, and `names`, which sets FILE (the source's name), MODULE, REGISTERS and
+# Compiles a kernel module, as the first program of a machine whose disk is a kernel's modules.ext2.
+# Reads /module: source.c, glue.c, and `names`, which sets FILE (the source's name), MODULE, REGISTERS and
 # NAME. Leaves an archive on the exchange: what the compiler and modpost said and, if all went well, module.ko.
 b=/bin/busybox
 $b mount -t devtmpfs none /dev
@@ -8,7 +8,6 @@ $b mkdir /root
 $b mount -t ext2 -o ro /dev/image /root
 $b mount -t devtmpfs none /root/dev
 $b mount -t tmpfs none /root/tmp
-[ ! -d /root/proc ] || $b mount -t proc none /root/proc # objtool asks for its limits
 $b mkdir /root/tmp/out
 $b cp "$b" /module/* /root/tmp/
 $b cat > /root/tmp/make <<'END'
@@ -19,15 +18,11 @@ cd /tmp
 read -r compile < $tree/compile
 read -r link < $tree/link
 read -r modpost < $tree/modpost
-[ ! -f $tree/objtool ] || read -r objtool < $tree/objtool
 compiled() { # FILE OBJECT WORD...
     input=$1 object=$2
     shift 2
     gcc $compile -DKBUILD_BASENAME="\"$MODULE\"" -DKBUILD_MODNAME="\"$MODULE\"" -D__KBUILD_MODNAME="$MODULE" \
         "$@" -c -o "$object" "$input"
-}
-checked() { # OBJECT: what objtool adds to it, where the kernel patches its own code
-    [ ! -f $tree/objtool ] || $tree/scripts/objtool $objtool "$1" 2>> out/linker
 }
 /tmp/busybox mv source.c "$FILE"
 compiled "$FILE" own.o -fdiagnostics-format=json-stderr 2> out/compiler || exit
@@ -35,12 +30,10 @@ compiled glue.c glue.o -DREGISTERS="\"$REGISTERS\"" -DNAME="\"$NAME\"" 2> out/gl
 wrap=
 [ "$REGISTERS" = "$NAME" ] || wrap=--wrap=tcp_register_congestion_control
 ld -r -m elf_x86_64 $wrap -o "$MODULE.o" own.o ${wrap:+glue.o} 2> out/linker || exit
-checked "$MODULE.o" || exit
 echo "$MODULE.o" > modules.order
 echo ./own.o > "$MODULE.mod"
 $tree/scripts/modpost $modpost -e -i $tree/Module.symvers -T modules.order -o symvers 2> out/modpost || exit
 compiled "$MODULE.mod.c" "$MODULE.mod.o" 2> out/glue || exit
-checked "$MODULE.mod.o" || exit
 ld $link -o out/module.ko "$MODULE.o" "$MODULE.mod.o" $tree/module-common.o 2>> out/linker
 END
 $b chroot /root /tmp/busybox sh /tmp/make

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 import struct
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -39,6 +41,24 @@ FIRST_PIDS = 0xEFFFFFFC
 PROBE_S = 10.0
 # A program for x86-64 that ends at once: mov eax, 60; xor edi, edi; syscall.
 ENDS = bytes.fromhex("b83c000000 31ff 0f05")
+# Where the program is that sets limits, and its parts.
+LIMITS = "/limits"
+SET_LIMIT = (
+    bytes.fromhex("b82e010000 31ff be")  # mov eax, 302 (prlimit64); xor edi, edi; mov esi, ...
+    + b"NUMB"
+    + bytes.fromhex("488d15")  # lea rdx, [rip + ...]
+    + b"ADDR"
+    + bytes.fromhex("4531d2 0f05")  # xor r10d, r10d; syscall
+    + bytes.fromhex("85c0 7409 b83c000000 89c7 0f05")  # unless it returns 0: exit with 60
+)
+BECOME = bytes.fromhex(
+    "488b7c2410"  # mov rdi, [rsp + 16]: the first argument
+    "488d742410"  # lea rsi, [rsp + 16]: and all from there on
+    "488b0c24"  # mov rcx, [rsp]: how many there are
+    "488d54cc10"  # lea rdx, [rsp + rcx * 8 + 16]: the environment
+    "b83b000000 0f05"  # mov eax, 59 (execve); syscall
+    "b83c000000 89c7 0f05"  # it returned: exit with 60
+)
 
 
 def missing() -> str:
@@ -113,7 +133,7 @@ def _fault(way: ModuleType) -> str:
         written.touch()
         probed = policy.of_machine(program, {}, {"written": written}, 1)
         try:
-            with _confined(way, probed, []) as (words, files):
+            with _confined(way, probed, [], Path(folder)) as (words, files):
                 done = subprocess.run(
                     words,
                     check=False,
@@ -123,7 +143,7 @@ def _fault(way: ModuleType) -> str:
                     timeout=PROBE_S,
                     pass_fds=files,
                 )
-        except (OSError, subprocess.TimeoutExpired) as error:
+        except (OSError, EngineUnavailable, subprocess.TimeoutExpired) as error:
             return str(error)
     if done.returncode:
         return (done.stderr.strip().splitlines() or ["it ends with an error"])[-1]
@@ -142,7 +162,7 @@ def command(
     """
     way = None if missing() else _way()
     if way is not None:
-        with _confined(way, within, arguments) as confined:
+        with _confined(way, within, arguments, folder) as confined:
             yield confined
         return
     sources = {each.at: each.source for each in within.view if isinstance(each, policy.Bind)}
@@ -155,16 +175,57 @@ def command(
 
 @contextmanager
 def _confined(
-    way: ModuleType, within: policy.Policy, arguments: list[str]
+    way: ModuleType, within: policy.Policy, arguments: list[str], folder: Path
 ) -> Iterator[tuple[list[str], tuple[int, ...]]]:
     if within.user is not None:
         for each in within.view:
-            if isinstance(each, policy.Bind) and each.writable and not each.device:
-                os.chown(each.source, within.user, within.user)
+            if isinstance(each, policy.Bind) and not each.device:
+                _give(each, within.user)
+    limits = folder / Path(LIMITS).name
+    limits.write_bytes(_executable(_limiting(within.own_limits)))
+    limits.chmod(0o755)
     with tempfile.TemporaryFile() as calls:
         calls.write(seccomp.program(within.calls))
         calls.seek(0)
-        yield way.command(within, arguments, calls.fileno()), (calls.fileno(),)
+        own = policy.Bind(LIMITS, limits)
+        first = replace(within, program=LIMITS, view=(own, *within.view))
+        yield way.command(first, [within.program, *arguments], calls.fileno()), (calls.fileno(),)
+
+
+def _give(each: policy.Bind, user: int) -> None:
+    """Let another user read a file, or write it. What is only read is nobody's secret: a kernel, an
+    image, an initramfs; but root's umask may have kept it from others.
+    """
+    try:
+        if each.writable:
+            os.chown(each.source, user, user)
+            return
+        mode = each.source.stat().st_mode
+        for_all = mode | 0o444 | (0o111 if mode & 0o100 else 0)
+        if for_all != mode:
+            each.source.chmod(stat.S_IMODE(for_all))
+    except OSError as error:
+        why = (
+            f"{each.source} cannot be given to the user {user}, who root becomes in a machine:"
+            f" {error.strerror}"
+        )
+        raise EngineUnavailable((why,), f"chmod a+rX {each.source}") from None
+
+
+def _limiting(limits: Mapping[int, int]) -> bytes:
+    """Return a program for x86-64 that sets limits of resources, and then becomes the program that
+    its arguments name.
+
+    It is what runs first in the namespaces: bubblewrap has no option for limits.
+    """
+    code = b""
+    table = b"".join(struct.pack("<QQ", most, most) for most in limits.values())
+    size = len(limits) * len(SET_LIMIT) + len(BECOME)
+    for place, number in enumerate(limits):
+        step = SET_LIMIT.replace(b"NUMB", struct.pack("<I", number))
+        after = len(code) + step.index(b"ADDR") + 4
+        code += step.replace(b"ADDR", struct.pack("<i", size + 16 * place - after))
+    return code + BECOME + table
 
 
 def _executable(code: bytes) -> bytes:

@@ -47,6 +47,8 @@ STEPS = (
     ("applying", 0.25, "configuring"),
 )
 COMPILING, COMPILED = 0.3, 0.95
+# About how many files are compiled.
+FILES = 750
 
 
 @dataclass(frozen=True)
@@ -194,15 +196,14 @@ def in_debian(
     leaves: Sequence[str],
     what: str = "the kernel of the engine `uml`",
     remedy: str = OTHER_WAYS,
-    platform: source.Platform = source.UML,
     packages: Sequence[str] = (),
 ) -> None:
     """Run a script in a Debian root with a compiler.
 
     copy_in: the files that it finds in its folder, /build. fetch: hooks of mmdebstrap that bring
-    others. leaves: the files there that go to `work`. what, remedy: of the error. platform: what is
-    compiled for. packages: further ones in the root than its own; they are only unpacked, in half
-    the time of an installation. Raises EngineUnavailable.
+    others. leaves: the files there that go to `work`. what, remedy: of the error. packages: further
+    ones in the root than its own; they are only unpacked, in half the time of an installation.
+    Raises EngineUnavailable.
     """
     here = shlex.quote
     files = " ".join(f"/build/{name}" for name in leaves)
@@ -216,7 +217,7 @@ def in_debian(
     )
     command = [
         *("mmdebstrap", "--variant=extract", "--format=null"),
-        "--include=" + ",".join((*source.COMPILER_PACKAGES, *platform.packages, *packages)),
+        "--include=" + ",".join((*source.COMPILER_PACKAGES, *packages)),
         '--aptopt=Apt::Install-Recommends "false"',
         *(f"--extract-hook={hook}" for hook in hooks),
         *(recipe.SUITE, "/dev/null"),
@@ -229,17 +230,15 @@ def in_debian(
         image.building(command, locale, subprocess.PIPE, subprocess.STDOUT) as process,
     ):
         assert process.stdout is not None
-        _follow(process.stdout, kept, progress, platform.files)
+        _follow(process.stdout, kept, progress)
         process.wait()
     if process.returncode:
         why = _failure(log.read_text())
         raise EngineUnavailable((f"{what} could not be built: {why} ({log})",), remedy)
 
 
-def _follow(
-    lines: IO[bytes], kept: IO[str], progress: Callable[[str], None], expected: int
-) -> None:
-    """Keep the build's output, and report its progress; expected: how many files there are."""
+def _follow(lines: IO[bytes], kept: IO[str], progress: Callable[[str], None]) -> None:
+    """Keep the build's output, and report its progress."""
     files, reported_s, share = 0, time.monotonic(), -1.0
     for line in io.TextIOWrapper(lines, errors="replace"):
         kept.write(line)
@@ -250,9 +249,9 @@ def _follow(
                 share = begins
                 progress(bar("kernel", share, what))
         if time.monotonic() > reported_s + REPORT_EVERY_S and files:
-            part = min(1.0, files / expected)
+            part = min(1.0, files / FILES)
             share = COMPILING + part * (COMPILED - COMPILING)
-            said = f"compiling, {files} of about {expected} files"
+            said = f"compiling, {files} of about {FILES} files"
             progress(bar("kernel", share, said))
             reported_s = time.monotonic()
 

@@ -2,8 +2,9 @@
 bubblewrap is.
 
 Run by `namespaces.py` as `python -I -S launcher.py DOCUMENT`. The standard library has no mounts
-before Python 3.14, so they are system calls by ctypes. As an ordinary user it makes a user
-namespace first; root gives up everything instead.
+before Python 3.14, so they are system calls by ctypes. An ordinary user makes a user namespace
+first, with which the others come. Root makes it last and gives up everything in it: limits that
+Linux counts for a user are those of one namespace then.
 """
 
 import ctypes
@@ -59,16 +60,54 @@ def begin(user: "int | None") -> None:
         return
     here = os.geteuid(), os.getegid()
     must("user namespaces", libc.unshare(NEW_USER | NEW_MOUNTS | NEW_PIDS | NEW_OTHERS))
+    write_maps("/proc/self", *here)
+
+
+def write_maps(process: str, user: int, group: int) -> None:
+    """Let a process be the same user and group in its user namespace as outside of it.
+
+    process: its folder in /proc.
+    """
     for name, text in (
         ("setgroups", "deny"),
-        ("uid_map", f"{here[0]} {here[0]} 1"),
-        ("gid_map", f"{here[1]} {here[1]} 1"),
+        ("uid_map", f"{user} {user} 1"),
+        ("gid_map", f"{group} {group} 1"),
     ):
-        with open(f"/proc/self/{name}", "w") as file:
+        with open(f"{process}/{name}", "w") as file:
             file.write(text)
 
 
-def look(view: "list[dict[str, Any]]", user: "int | None") -> None:
+class Mapper:
+    """A child of root that stays outside of the namespaces that this process is about to make, and
+    says who is in its user namespace: only from outside may root name somebody else.
+    """
+
+    def __init__(self, user: int) -> None:
+        here = os.getpid()
+        waits, self._go = os.pipe()
+        self._child = os.fork()
+        if self._child:
+            os.close(waits)
+            return
+        status = 1
+        try:
+            os.close(self._go)
+            if os.read(waits, 1):
+                write_maps(f"/proc/{here}", user, user)
+            status = 0
+        finally:
+            os._exit(status)
+
+    def end(self, writes: bool) -> None:
+        """Let it write the maps, or not; it is gone afterwards."""
+        if writes:
+            os.write(self._go, b"!")
+        os.close(self._go)
+        if os.waitpid(self._child, 0)[1]:
+            raise OSError(EINVAL, "user namespaces: the map of users cannot be written")
+
+
+def look(view: "list[dict[str, Any]]") -> None:
     """Make the policy's view the only one."""
     # Before anything is mounted over them.
     sources = {
@@ -82,11 +121,6 @@ def look(view: "list[dict[str, Any]]", user: "int | None") -> None:
         os.makedirs(os.path.dirname(at), exist_ok=True)
         if each["kind"] == "link":
             os.symlink(each["target"], at)
-        elif each["kind"] == "memory":
-            os.mkdir(at)
-            mount("tmpfs", at, "tmpfs", NO_SUID | NO_DEVICES, f"mode=0755,size={each['size']}")
-            if user is not None:
-                os.chown(at, user, user)
         else:
             os.close(os.open(at, os.O_CREAT | os.O_WRONLY))
             mount(f"/proc/self/fd/{sources[each['at']]}", at, "", BIND)
@@ -110,7 +144,6 @@ def give_up(user: "int | None") -> None:
     if ctypes.get_errno() != EINVAL:
         must("capabilities", -1)
     if user is not None:
-        os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
     header = (ctypes.c_uint32 * 2)(CAPABILITIES_3, 0)
@@ -153,8 +186,14 @@ def main(document: "dict[str, Any]") -> int:
     user = document["user"]
     with open(document["filter"], "rb") as file:
         code = file.read()
+    os.umask(0o022)  # of the folders in the view
+    mapper = None if user is None else Mapper(user)
     begin(user)
-    look(document["view"], user)
+    look(document["view"])
+    if mapper is not None:
+        os.setgroups([])
+        # A host may allow none. Then root gives up as much, and limits are those of all machines.
+        mapper.end(writes=libc.unshare(NEW_USER) == 0)
     give_up(user)
     first = os.fork()  # process 1 of the namespace: when it ends, all of them end
     if first:

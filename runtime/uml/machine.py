@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import mmap
 import os
+import re
 import select
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairc.compiler.files import opened
 from fairc.runtime.host import bounds, supervisor
 from fairc.runtime.vm import initramfs, recipe
 from fairc.runtime.vm.image import Image
@@ -68,6 +70,8 @@ class Machine:
         memory_bytes: int,
     ) -> None:
         (folder / CLOCK).write_bytes(bytes(mmap.PAGESIZE))
+        # Read, never mapped: the guest can make the file shorter. Opened before it can do anything.
+        self._clock = os.open(folder / CLOCK, os.O_RDONLY)
         console = folder / "console"
         within = policy.of_machine(
             kernel.program,
@@ -75,31 +79,33 @@ class Machine:
             writes={EXCHANGE: folder / EXCHANGE, CLOCK: folder / CLOCK},
             largest_bytes=max(memory_bytes, (folder / EXCHANGE).stat().st_size),
         )
-        with (
-            console.open("wb") as out,
-            confinement.command(within, arguments, folder) as (command, files),
-        ):
-            self._process = supervisor.start(
-                command,
-                cwd=folder,
-                stdout=out,
-                stderr=out,
-                env={"PATH": "/usr/bin:/bin"},
-                pass_fds=files,
-                core=core,
-                limits=within.limits,
-            )
+        try:
+            with (
+                console.open("ab") as out,
+                confinement.command(within, arguments, folder) as (command, files),
+            ):
+                self._process = supervisor.start(
+                    command,
+                    cwd=folder,
+                    stdout=out,
+                    stderr=out,
+                    env={"PATH": "/usr/bin:/bin"},
+                    pass_fds=files,
+                    core=core,
+                    limits=within.limits,
+                )
+        except BaseException:
+            os.close(self._clock)
+            raise
         self._end = os.pidfd_open(self._process.pid)
         self._ends = select.poll()
         self._ends.register(self._end, select.POLLIN)
-        with (folder / CLOCK).open("rb") as clock:
-            self._clock = mmap.mmap(clock.fileno(), mmap.PAGESIZE, access=mmap.ACCESS_READ)
         self._watch = bounds.Watch(self._process.pid, console)
 
     @property
     def virtual_ns(self) -> int:
-        """The reading of its clock, ns after the boot."""
-        return int.from_bytes(self._clock[:8], "little")
+        """The reading of its clock, ns after the boot; 0 where the guest has emptied its file."""
+        return int.from_bytes(os.pread(self._clock, 8, 0), "little")
 
     def ends_within(self, seconds: float) -> bool:
         """Wait until it has ended by itself, at most for some time; return whether it has."""
@@ -107,15 +113,32 @@ class Machine:
         return self._process.poll() is not None
 
     def overrun(self, limits: bounds.Limits) -> str:
-        """Return why it must be stopped, or nothing. Cheap: checks once per second."""
-        return self._watch.overrun(limits, self.virtual_ns) if self._watch.due else ""
+        """Return why it must be stopped, or nothing. Cheap: most checks are made once per
+        second.
+        """
+        if self._watch.due:
+            return self._watch.overrun(limits, self.virtual_ns)
+        return self._watch.overprinted(limits)
+
+    def overprinted(self, limits: bounds.Limits) -> str:
+        """Return that it printed too much, or nothing; also of one that has ended."""
+        return self._watch.overprinted(limits)
 
     def close(self) -> None:
         """End it and everything that it started."""
         self._process.kill()
         self._process.wait()
-        self._clock.close()
+        os.close(self._clock)
         os.close(self._end)
+
+
+# What the kernel says because it finds no folder in which it could keep its process ID.
+_NO_FOLDER = re.compile(r"^.*(?:make_umid|umid \"cell\"|remove_umid_dir).*\n", re.MULTILINE)
+
+
+def said(folder: Path) -> str:
+    """Return the end of what the machine of a folder printed."""
+    return _NO_FOLDER.sub("", bounds.last_printed(folder / "console"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +181,13 @@ def run_script(
         guest = Machine(kernel, disk, folder, None, arguments, image.variant.memory_bytes)
         stopped = ""
         try:
-            while not guest.ends_within(LOOK_EVERY_S) and not stopped:
-                stopped = guest.overrun(limits)
+            while not stopped:
+                ended = guest.ends_within(LOOK_EVERY_S)
+                stopped = guest.overprinted(limits) if ended else guest.overrun(limits)
+                if ended:
+                    break
         finally:
             guest.close()
-        console = (folder / "console").read_text(errors="replace")
-        return ScriptRun(console, stopped, exchange.read_bytes())
+        console = said(folder)
+        with opened(exchange) as left:
+            return ScriptRun(console, stopped, left.read(room_bytes))

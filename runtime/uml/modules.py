@@ -1,9 +1,9 @@
 """Kernel modules of the user's own: compiled from C for the kernel that loads them, in a machine of
 the engine `uml`, cached.
 
-The machine's disk is what the build of that kernel left for this (modules.sh; of Debian's, which
-`vm` runs, the image's guest/compiler.sh): its headers and its compiler. So a module is the same
-bytes on every host, and what the compiler reads and does is confined as a cell is.
+The machine's disk is what the build of that kernel left for this (modules.sh): its headers and its
+compiler. So a module is the same bytes on every host, and what the compiler reads and does is
+confined as a cell is.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import io
 import json
 import re
 import tarfile
-import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,16 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from fairc.cell.model import KernelModule
-from fairc.compiler.files import content
 from fairc.dsl.core.cache import cache_directory
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 from fairc.dsl.core.source import Source, Span
 from fairc.runtime.host import bounds
 from fairc.runtime.host.faults import EngineUnavailable
-from fairc.runtime.vm import recipe
-from fairc.runtime.vm.image import COMPILER, Image
+from fairc.runtime.vm.image import Image
 
-from . import confinement, machine
+from . import confinement, kept, machine
 from .kernel import MODULES, Kernel
 
 HERE = Path(__file__).parent
@@ -44,9 +41,6 @@ LIMITS = bounds.Limits(virtual_s=3600.0, cpu_s=120.0)
 ROOM_BYTES = 16 << 20
 MOST_SAID, MOST_OBJECT = 1 << 20, 8 << 20
 MOST_ERRORS = 20
-SYSCALL_COST = "syscall-cost"
-"""The name of the module that charges for system calls, which no CCA can have."""
-_SYSCALL_COST = Path(recipe.__file__).with_name("syscall_cost.c")
 NO_MODULES = (
     "`fairc image rm`, then `fairc image build` here compiles this kernel together with what its"
     " modules need"
@@ -72,8 +66,7 @@ class Module:
 class Target:
     """A kernel that modules are compiled for.
 
-    disk: the file system with what compiles them. compiler: its hash. digest: of the kernel, or of
-    the kernel and the disk.
+    disk: the file system with what compiles them. compiler: its hash. digest: of the kernel.
     """
 
     disk: Path
@@ -82,7 +75,7 @@ class Target:
 
 
 def target_of(kernel: Kernel) -> Target:
-    """Return a kernel of the engine `uml` as a target. Raises EngineUnavailable."""
+    """Return a kernel as a target. Raises EngineUnavailable."""
     disk = kernel.folder / MODULES
     if not disk.is_file():
         raise EngineUnavailable(
@@ -92,18 +85,6 @@ def target_of(kernel: Kernel) -> Target:
     with disk.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     return Target(disk, sha256, kernel.digest)
-
-
-def target_of_image(built: Image) -> Target:
-    """Return the kernel of an image of the engine `vm` as a target."""
-    return Target(built.folder / COMPILER, built.compiler, f"{built.digest} {built.compiler}")
-
-
-def syscall_cost() -> KernelModule:
-    """Return the module with which `vm` charges for system calls; the cost is its parameter."""
-    packed = base64.b64encode(zlib.compress(_SYSCALL_COST.read_bytes())).decode()
-    name = SYSCALL_COST.replace("-", "_")
-    return KernelModule(file=_SYSCALL_COST.name, source=packed, registers=name)
 
 
 def versions(target: Target, loaded: Mapping[str, Module]) -> dict[str, str]:
@@ -140,14 +121,14 @@ def compiled(
     place in the user's file, and EngineUnavailable.
     """
     place = cache_directory() / FOLDER / f"{_key(target, name, wanted)}.ko"
-    if (found := _kept(place)) is not None:
+    if (found := kept.read(place)) is not None:
         return Module(found)
     progress(f"compiling {wanted.file}")
     source = zlib.decompress(base64.b64decode(wanted.source)).decode()
     answer = _compile(target, kernel, root, name, wanted, source)
     if OBJECT not in answer:
         raise CompileError(list(_faults(answer, Source(wanted.file, source))))
-    _keep(place, answer[OBJECT])
+    kept.write(place, answer[OBJECT])
     return Module(answer[OBJECT])
 
 
@@ -162,23 +143,6 @@ def _key(target: Target, name: str, wanted: KernelModule) -> str:
         "source": wanted.source,
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def _kept(place: Path) -> bytes | None:
-    """Return a module of the cache; None: it is not there, or damaged."""
-    try:
-        written = content(place)
-    except OSError:
-        return None
-    sha256, module = written[:32], written[32:]
-    return module if hashlib.sha256(module).digest() == sha256 else None
-
-
-def _keep(place: Path, module: bytes) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
-        file.write(hashlib.sha256(module).digest() + module)
-    Path(file.name).replace(place)
 
 
 def _compile(
@@ -348,5 +312,5 @@ def require_confined(names: Iterable[str]) -> None:
     if name and (why := confinement.missing()):
         raise EngineUnavailable(
             (f"the kernel module {name} would not be confined on this machine: {why}",),
-            f"`--engine vm`, whose kernel is QEMU's guest; or {confinement.remedy()}",
+            confinement.remedy(),
         )

@@ -6,7 +6,7 @@ import json
 import sys
 from pathlib import Path
 
-from .policy import Bind, Link, Memory, Policy
+from .policy import Bind, Link, Policy
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
 
@@ -32,7 +32,7 @@ def command(policy: Policy, arguments: list[str], filter_fd: int) -> list[str]:
     return [sys.executable, "-I", "-S", str(LAUNCHER), json.dumps(document)]
 
 
-def _entry(each: Bind | Memory | Link) -> dict[str, object]:
+def _entry(each: Bind | Link) -> dict[str, object]:
     match each:
         case Bind(at, source, writable, device):
             return {
@@ -42,7 +42,5 @@ def _entry(each: Bind | Memory | Link) -> dict[str, object]:
                 "writable": writable,
                 "device": device,
             }
-        case Memory(at, size):
-            return {"kind": "memory", "at": at, "size": size}
         case Link(at, target):
             return {"kind": "link", "at": at, "target": target}

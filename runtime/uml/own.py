@@ -1,5 +1,5 @@
-"""A custom kernel for the engine `uml` or `vm`: built as the standard one of `uml` is, asked what
-it has, and found by its name.
+"""A custom kernel for the engine `uml`: built as the standard one is, asked what it has, and found
+by its name.
 """
 
 from __future__ import annotations
@@ -12,15 +12,12 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from fairc.compiler.files import content
-from fairc.compiler.plan import Cell
 from fairc.runtime.host import supervisor
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.vm import image
-from fairc.runtime.vm import trial as emulated
 from fairc.words.ccas import own_kernels
 from fairc.words.ccas.own_kernels import INTEGER
 
@@ -55,36 +52,26 @@ NEEDED = {
     "CONFIG_NET_SCH_TBF": "rates",
     "CONFIG_NET_SCH_HTB": "rates",
     "CONFIG_PACKET": "captures",
-}
-# And what its machine is, by the engine.
-MACHINE = {
-    source.UML.engine: {"CONFIG_UML_TIME_TRAVEL_SUPPORT": "virtual time"},
-    source.VM.engine: {
-        "CONFIG_SERIAL_8250_CONSOLE": "its console",
-        "CONFIG_BLK_DEV_PMEM": "its files",
-        "CONFIG_ACPI_NFIT": "its files",
-        "CONFIG_EXT4_FS": "its files",
-        "CONFIG_X86_IOPL_IOPERM": "its end",
-    },
+    "CONFIG_UML_TIME_TRAVEL_SUPPORT": "virtual time",
 }
 
 
-def require(name: str, sha256: str = "", engine: str = source.UML.engine) -> Kernel:
-    """Return a custom kernel of an engine, verified.
+def require(name: str, sha256: str = "") -> Kernel:
+    """Return a custom kernel, verified.
 
     sha256: of its program; empty: whichever has this name here. Raises EngineUnavailable with the
     command that builds it.
     """
-    again = own_kernels.build_command(name, engine)
-    place = own_kernels.folder(engine) / name
-    known = own_kernels.find_build(name, engine)
+    again = own_kernels.build_command(name)
+    place = own_kernels.folder() / name
+    known = own_kernels.find(name)
     if known is None:
         damaged = place.exists()
         raise EngineUnavailable(
             (
                 f"the kernel `{name}` in {place} is damaged: its manifest.json does not describe it"
                 if damaged
-                else f"the kernel `{name}` of this experiment has not been built here for {engine}",
+                else f"the kernel `{name}` of this experiment has not been built here",
             ),
             again,
         )
@@ -133,8 +120,7 @@ def build(
     replaced. Raises EngineUnavailable as `build` does, and where the kernel does not boot or lacks
     what every cell needs.
     """
-    engine = own.platform.engine
-    place = own_kernels.folder(engine) / own.name
+    place = own_kernels.folder() / own.name
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(
         dir=place.parent, prefix=supervisor.temporary_prefix("source")
@@ -143,8 +129,8 @@ def build(
         with tree.open("rb") as file:
             tree_sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         wanted = own.recipe_hash(tree_sha256)
-        if own_kernels.find_build(own.name, engine) is not None:
-            existing = require(own.name, engine=engine)
+        if own_kernels.find(own.name) is not None:
+            existing = require(own.name)
             if existing.recipe == wanted:
                 return existing
             progress(f"the kernel `{own.name}` was built from something else: it is built anew")
@@ -154,7 +140,7 @@ def build(
             _describe(work, own, root, wanted, tree_sha256)
             if place.exists():
                 shutil.rmtree(place)
-    return require(own.name, engine=engine)
+    return require(own.name)
 
 
 def _describe(
@@ -177,7 +163,7 @@ def _describe(
         },
         "config": own.config.read_text() if own.config else "",
         "compiler": (work / "compiler").read_text().strip(),
-        **answers(described, root, own.platform.engine),
+        **answers(described, root),
     }
     image.write_manifest(work, manifest)
 
@@ -214,15 +200,16 @@ def _compile(work: Path, own: source.Own, tree: Path, progress: Callable[[str], 
     """
     (work / "kernel.config").write_text(own.configuration())
     (work / "patches").mkdir()
-    for patch in own.engine_patches():
+    for patch in source.patches():
         shutil.copy(patch, work / "patches")
     shutil.copy(source.PATCHES / "LICENSE", work / "patches")
     for number, patch in enumerate(own.patches):
         shutil.copy(patch, work / "patches" / f"{kernels.YOURS.format(number=number)}{patch.name}")
-    for path in own.platform.scripts:
+    scripts = (*source.BUILD, source.OWN)
+    for path in scripts:
         shutil.copy(path, work)
     copy_in = [work / name for name in ("kernel.config", "patches")]
-    copy_in += [work / path.name for path in own.platform.scripts]
+    copy_in += [work / path.name for path in scripts]
     fetch = f'cp {shlex.quote(str(tree))} "$1/build/source.tar"'
     kernels.in_debian(
         work,
@@ -233,33 +220,30 @@ def _compile(work: Path, own: source.Own, tree: Path, progress: Callable[[str], 
         (*kernels.PARTS, "compiler"),
         f"the kernel `{own.name}`",
         REMEDY,
-        own.platform,
     )
 
 
-def answers(
-    kernel: Kernel, root: image.Image, engine: str = source.UML.engine
-) -> Mapping[str, object]:
+def answers(kernel: Kernel, root: image.Image) -> Mapping[str, object]:
     """Boot a kernel once; return its CCAs with their parameters, and its queueing disciplines.
 
     Raises EngineUnavailable where it lacks what every cell needs, or does not boot.
     """
     configured = (kernel.folder / "config").read_text()
-    needed = NEEDED | MACHINE[engine]
     lacking = [
-        f"{option} ({what})" for option, what in needed.items() if f"{option}=y\n" not in configured
+        f"{option} ({what})" for option, what in NEEDED.items() if f"{option}=y\n" not in configured
     ]
     if lacking:
         raise EngineUnavailable(
             (f"this kernel lacks what every cell needs: {', '.join(lacking)}",),
             "leave these options of --config as they are",
         )
-    console, stopped = _ask(kernel, root, engine)
-    said = [line.split()[1:] for line in console.splitlines() if line.startswith(MARK)]
+    trial.boot(kernel, root)
+    ran = trial.ask(kernel, root, INIT)
+    said = [line.split()[1:] for line in ran.console.splitlines() if line.startswith(MARK)]
     if ["end"] not in said:
-        last = console[-200:].strip() or "it says nothing"
+        last = ran.console[-200:].strip() or "it says nothing"
         raise EngineUnavailable(
-            (f"this kernel does not run a shell: {stopped or last}",),
+            (f"this kernel does not run a shell: {ran.stopped or last}",),
             "fairc doctor",
         )
     ccas: dict[str, dict[str, int | bool]] = {
@@ -274,38 +258,6 @@ def answers(
             ccas[cca][parameter] = value
     qdiscs = {name.lower() for name in QDISC.findall(configured)}
     return {"ccas": ccas, "qdiscs": sorted({*qdiscs, *ALWAYS})}
-
-
-def require_options(kernel: Kernel, cell: Cell) -> None:
-    """Raise EngineUnavailable where a kernel of `vm` lacks what only some cells need."""
-    options = []
-    if any(flow.cca_object is not None for flow in cell.flows):
-        options.append(("CONFIG_DEBUG_INFO_BTF", "a CCA in BPF", "CONFIG_DEBUG_INFO_BTF=y"))
-    if cell.syscall_cost_ns is not None:
-        tracers = "CONFIG_FTRACE=y and CONFIG_ENABLE_DEFAULT_TRACERS=y"
-        options.append(("CONFIG_TRACEPOINTS", "`syscall_cost`", tracers))
-    configured = (kernel.folder / "config").read_text()
-    for option, what, remedy in options:
-        if f"{option}=y\n" not in configured:
-            raise EngineUnavailable(
-                (f"the kernel `{kernel.folder.name}` has no {option}, which {what} needs on vm",),
-                f"compile it with {remedy} in its --config",
-            )
-
-
-def _ask(kernel: Kernel, root: image.Image, engine: str) -> tuple[str, str]:
-    """Boot a kernel for INIT; return its console, and why it was stopped, or nothing."""
-    if engine == source.VM.engine:
-        return emulated.ask(with_kernel(root, kernel), INIT)
-    trial.boot(kernel, root)
-    ran = trial.ask(kernel, root, INIT)
-    return ran.console, ran.stopped
-
-
-def with_kernel(root: image.Image, kernel: Kernel) -> image.Image:
-    """Return an image of `vm` whose machine boots a custom kernel."""
-    custom = image.CustomKernel(kernel.program, kernel.sha256)
-    return replace(root, kernel=kernel.version, custom=custom)
 
 
 def _setting(text: str) -> int | bool | None:

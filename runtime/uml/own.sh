@@ -1,6 +1,6 @@
 #!/bin/sh
 # Prepares a kernel of one's own for build.sh, which then compiles it. Runs in the Debian root that `kernel.py` made for it, in
-# /build, which holds `source.tar`, an archive of a kernel's source in any compression; for the engine `vm` also make-x86.sh.
+# /build, which holds `source.tar`, an archive of a kernel's source in any compression.
 set -e
 cd /build
 gcc --version | head -n 1 > compiler
@@ -9,14 +9,6 @@ tar -xf source.tar -C unpacked
 rm source.tar
 if [ -e unpacked/Makefile ]; then mv unpacked linux-source-own; else mv unpacked/*/ linux-source-own; fi
 [ -e linux-source-own/arch/um/Kconfig ] || { echo "error: this is not a kernel's source: it has no arch/um/Kconfig"; exit 1; }
-if [ -e make-x86.sh ]; then
-    # build.sh would leave out what User-Mode Linux does not compile: it finds the whole source unpacked.
-    tar -cJf linux-source-own.tar.xz --files-from=/dev/null
-    mkdir bin
-    cp make-x86.sh bin/make
-    chmod +x bin/make
-    PATH=/build/bin:$PATH exec sh build.sh
-fi
 make --silent -C linux-source-own kernelversion | {
     IFS=. read -r major minor rest
     [ "$major" -gt 6 ] || { [ "$major" -eq 6 ] && [ "${minor%%-*}" -ge 16 ]; } ||

@@ -4,21 +4,28 @@ practice.
 
 from __future__ import annotations
 
+import itertools
 import os
 import resource
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairc.runtime.host import seccomp
+from fairc.runtime.host import bounds, seccomp
 
 from . import syscalls
 
 PROGRAM, FOLDER = "/kernel", "/cell"
-# In its folder the kernel makes one more, for a file with its process ID.
-FOLDER_BYTES = 64 << 10
-# Whom root becomes: one of the numbers that neither Debian nor systemd gives to anybody.
-NOBODYS_ID = 61_000
+# Whom root becomes: numbers that neither Debian nor systemd gives to anybody, another one for each
+# machine in turn. Some of what Linux counts for a user has no limit of its own and is not counted
+# for each namespace, such as open files on their way between processes.
+NOBODYS_IDS = range(61_000, 61_184)
+_TURN = itertools.count(secrets.randbelow(len(NOBODYS_IDS)))
+# Python has no names for these (asm-generic/resource.h).
+RLIMIT_SIGPENDING, RLIMIT_MSGQUEUE = 11, 12
+# Signals and timers, each of which takes one of its user's pending signals; its kernel has a timer.
+PENDING_SIGNALS = 256
 IDS = Path("/proc/self/uid_map")
 
 
@@ -30,14 +37,6 @@ class Bind:
     source: Path
     writable: bool = False
     device: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """An empty, writable folder in memory for at most `size` bytes."""
-
-    at: str
-    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +52,39 @@ class Policy:
     """What a program and its children may see, write and do.
 
     All of them have namespaces of their own for files, processes, network, IPC and the host's name;
-    no capability, no way to new privileges, no variable of the environment; and a root folder that
-    is read-only. They end with fairc.
+    no capability, no way to new privileges, no variable of the environment; and folders in which
+    nothing can be made. They end with fairc.
 
     program: a static program in the view. folder: where it starts. view: everything that it sees,
     in the order in which it is made. user: the user and group that it runs as on the host; None:
     those of this process.
-    file_bytes: the largest file that it can write. calls: the system calls that it can make.
+    file_bytes: the largest file that it can write. processes: how many it can be at once.
+    calls: the system calls that it can make.
     """
 
     program: str
     folder: str
-    view: tuple[Bind | Memory | Link, ...]
+    view: tuple[Bind | Link, ...]
     user: int | None
     file_bytes: int
+    processes: int
     calls: seccomp.Calls
+
+    @property
+    def own_limits(self) -> dict[int, int]:
+        """Its limits of what Linux counts for a user, by the numbers of setrlimit(2).
+
+        They are set in its user namespace, where Linux counts for that namespace alone (from 5.14
+        on): one machine cannot take what others of the same user need. Set before, they would hold
+        for all machines of the user together.
+        """
+        wanted = {
+            RLIMIT_SIGPENDING: PENDING_SIGNALS,
+            resource.RLIMIT_NPROC: self.processes,
+            RLIMIT_MSGQUEUE: 0,
+            resource.RLIMIT_MEMLOCK: 0,
+        }
+        return {number: _at_most(number, value) for number, value in wanted.items()}
 
     @property
     def limits(self) -> dict[int, int]:
@@ -83,7 +100,10 @@ class Policy:
 
 
 def of_machine(
-    kernel: Path, reads: Mapping[str, Path], writes: Mapping[str, Path], largest_bytes: int
+    kernel: Path,
+    reads: Mapping[str, Path],
+    writes: Mapping[str, Path],
+    largest_bytes: int,
 ) -> Policy:
     """Return the policy of User-Mode Linux.
 
@@ -98,27 +118,31 @@ def of_machine(
             # All that it wants of /proc: where addresses are random, it starts itself again.
             Link("/proc/self/exe", PROGRAM),
             Bind("/dev/null", Path("/dev/null"), writable=True, device=True),
-            Memory(FOLDER, FOLDER_BYTES),
             *(Bind(f"{FOLDER}/{name}", path) for name, path in reads.items()),
             *(Bind(f"{FOLDER}/{name}", path, writable=True) for name, path in writes.items()),
         ),
         user=unprivileged_id(),
         file_bytes=largest_bytes,
+        # One more than its watcher allows, who then says why it ends it.
+        processes=bounds.MOST_PROCESSES + 1,
         calls=syscalls.CALLS,
     )
 
 
 def unprivileged_id() -> int | None:
-    """Return the ID that a program gets in place of root's; None where this process is not the
+    """Return an ID that a program gets in place of root's; None where this process is not the
     host's root.
 
-    Root of a user namespace without that ID is somebody else outside, or cannot become anybody
+    Root of a user namespace without these IDs is somebody else outside, or cannot become anybody
     else.
     """
     if os.geteuid() != 0:
         return None
     spans = (map(int, line.split()) for line in IDS.read_text().splitlines())
-    return NOBODYS_ID if any(a <= NOBODYS_ID < a + many for a, _, many in spans) else None
+    first, last = NOBODYS_IDS[0], NOBODYS_IDS[-1]
+    if not any(a <= first and last < a + many for a, _, many in spans):
+        return None
+    return NOBODYS_IDS[next(_TURN) % len(NOBODYS_IDS)]
 
 
 def _at_most(limit: int, value: int) -> int:

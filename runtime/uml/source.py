@@ -1,5 +1,5 @@
-"""What the `uml` engine's kernel is built from, and custom kernels of `uml` and `vm`. A hash of it
-names the built kernel.
+"""What the `uml` engine's kernel is built from, and custom kernels. A hash of it names the built
+kernel.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ BUILD = (HERE / "build.sh", HERE / "cc.sh", HERE / "headers.h", HERE / "modules.
 
 # Prepares the source of a custom kernel for it.
 OWN = HERE / "own.sh"
-# For the engine `vm`: what is configured otherwise, and what then stands for `make`.
-X86_CONFIGURATION, X86_MAKE = HERE / "x86.config", HERE / "make-x86.sh"
 
 # Debian keeps only the newest version of a series: the recipe names the series, and the engine's
 # identity includes the hash of the built kernel.
@@ -67,39 +65,10 @@ def recipe_hash() -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-@dataclass(frozen=True)
-class Platform:
-    """What custom kernels of an engine are compiled for.
-
-    fragments: of the configuration; a later one decides. scripts: what builds. packages: Debian's,
-    in addition to the compiler's. oldest: the first version supported; empty: any. files: about how
-    many are compiled, for the progress of a build.
-    """
-
-    engine: str
-    fragments: tuple[Path, ...]
-    scripts: tuple[Path, ...]
-    packages: tuple[str, ...] = ()
-    oldest: tuple[int, ...] = ()
-    files: int = 750
-
-
-UML = Platform("uml", (CONFIGURATION,), (*BUILD, OWN), oldest=(6, 16))
-"""User-Mode Linux, which has seccomp mode from that version on: the engine's patches follow it."""
-
-VM = Platform(
-    "vm",
-    (CONFIGURATION, X86_CONFIGURATION),
-    (*BUILD, OWN, X86_MAKE),
-    # pahole and Python, for the types by which BPF is loaded; objtool's library.
-    packages=("dwarves", "libelf-dev", "python3", "zlib1g-dev"),
-    files=1500,
-)
-"""The machine of QEMU."""
-
-PLATFORMS = {platform.engine: platform for platform in (UML, VM)}
-
-RADIO = "CONFIG_NET_SCH_RADIO=y"
+OLDEST = (6, 16)
+"""The first version of a custom kernel: User-Mode Linux has seccomp mode from it on, which the
+engine's patches follow.
+"""
 
 
 @dataclass(frozen=True)
@@ -108,54 +77,40 @@ class Own:
 
     name: as `hosts { kernel = NAME }` has it. tree: a folder with its source, or an archive of one;
     None: the standard kernel's. patches: applied to it in this order, before those of the engine.
-    config: a fragment that goes before the engine's, or None. platform: what it is compiled for.
+    config: a fragment that goes before the engine's, or None.
     """
 
     name: str
     tree: Path | None = None
     patches: tuple[Path, ...] = ()
     config: Path | None = None
-    platform: Platform = UML
 
     def configuration(self) -> str:
         """Return the fragment to build with: the engine's, less what this one sets itself."""
-        first, *others = self.platform.fragments
-        if self.config is not None:
-            others.append(self.config)
-        merged = first.read_text()
-        for fragment in others:
-            own = fragment.read_text()
-            decided = set(_OPTION.findall(own))
-            usual = (
-                line
-                for line in merged.splitlines()
-                if not decided.intersection(_OPTION.findall(line))
-            )
-            merged = "\n".join((*usual, own))
-        return merged
-
-    def engine_patches(self) -> list[Path]:
-        """Return the engine's patches in their order: on `vm`, where no other is needed, that of
-        radio links, and not even that where this kernel goes without them.
-        """
-        if self.platform is UML:
-            return patches()
-        return [recipe.RADIO_PATCH] if RADIO in self.configuration().splitlines() else []
+        standard = CONFIGURATION.read_text()
+        if self.config is None:
+            return standard
+        own = self.config.read_text()
+        decided = set(_OPTION.findall(own))
+        usual = (
+            line
+            for line in standard.splitlines()
+            if not decided.intersection(_OPTION.findall(line))
+        )
+        return "\n".join((*usual, own))
 
     def recipe_hash(self, tree: str) -> str:
         """Return the hash of everything that determines the kernel, 16 hex digits.
 
         tree: the hash of its source.
         """
-        parts: dict[str, object] = {
+        parts = {
             "standard": recipe_hash(),
             "tree": tree,
             "script": OWN.read_text(),
             "configuration": self.configuration(),
             "patches": [patch.read_text(errors="replace") for patch in self.patches],
         }
-        if self.platform is not UML:
-            parts["platform"] = [self.platform.engine, X86_MAKE.read_text(), self.platform.packages]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -175,8 +130,8 @@ def config_fault(config: Path) -> str:
     return ""
 
 
-def source_fault(tree: Path, platform: Platform) -> str:
-    """Return why this is no kernel's source for a platform; empty where it may be."""
+def source_fault(tree: Path) -> str:
+    """Return why this is no source of a custom kernel; empty where it may be."""
     if tree.is_file():
         return "" if tarfile.is_tarfile(tree) else f"{tree} is not a tarball"
     if not tree.is_dir():
@@ -186,9 +141,9 @@ def source_fault(tree: Path, platform: Platform) -> str:
     makefile = (tree / "Makefile").read_text(errors="replace")
     found = re.findall(r"^(?:VERSION|PATCHLEVEL) = (\d+)$", makefile, re.MULTILINE)
     version = tuple(map(int, found))
-    if version < platform.oldest:
+    if version < OLDEST:
         return (
-            f"{tree} is Linux {'.'.join(found)}: the engine {platform.engine} runs kernels from"
-            f" {'.'.join(map(str, platform.oldest))} on"
+            f"{tree} is Linux {'.'.join(found)}: the engine uml runs kernels from"
+            f" {'.'.join(map(str, OLDEST))} on"
         )
     return ""

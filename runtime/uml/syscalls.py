@@ -30,8 +30,9 @@ TRACING = (0, 3, 6, 7, 8, 12, 13, 24, 25, 26, 31, 32, 0x4200, 0x4202, 0x4204, 0x
 DESCRIPTORS = (1, 2, 3, 4, 8, 10, 1033)
 # ioctl(2): TCGETS, TIOCGWINSZ: whether its output is a terminal.
 TERMINAL = (0x5401, 0x5413)
-# prlimit(2): RLIMIT_STACK, RLIMIT_CORE.
-LIMITS = (3, 4)
+# prlimit(2): RLIMIT_STACK, RLIMIT_CORE; and those that are lowered first of all and can then not be
+# raised: RLIMIT_NPROC, RLIMIT_MEMLOCK, RLIMIT_SIGPENDING, RLIMIT_MSGQUEUE.
+LIMITS = (3, 4, 6, 8, 11, 12)
 AF_UNIX = 1
 
 

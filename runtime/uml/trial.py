@@ -4,9 +4,10 @@ does.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from fairc.runtime.host import bounds
+from fairc.runtime.host import bounds, faults
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.vm.image import Image
 
@@ -15,6 +16,18 @@ from .kernel import Kernel
 
 BOOTED = "fairc: booted"
 INIT = f"#!/bin/busybox sh\necho {BOOTED}\n/bin/busybox poweroff -f\n"
+# Starts processes that stay until the end.
+SLEEPERS = """#!/bin/busybox sh
+n=0
+while [ $n -lt {number} ]; do
+    /bin/busybox sleep 1000 &
+    n=$((n + 1))
+done
+/bin/busybox poweroff -f
+"""
+# What the kernel prints when the host refuses it a process (EAGAIN, ENOMEM); the guest goes on with
+# a failed fork(2).
+NO_PROCESS = re.compile(r"clone failed, errno = -?(11|12)\b")
 NULL = Path("/dev/null")
 LIMITS = bounds.limits(latest_s=1.0, lasts_s=1.0)
 TELLING = ("panic", "errno", "not permitted", "cannot", "denied", "failed", "bwrap:")
@@ -57,6 +70,17 @@ def ask(kernel: Kernel, image: Image, script: str) -> machine.ScriptRun:
     return machine.run_script(
         kernel, image, script.encode(), LIMITS, arguments=talkative, disk=image.root, files={}
     )
+
+
+def require_processes(kernel: Kernel, image: Image, number: int) -> None:
+    """Raise MachineFault where a machine gets fewer processes of this host than `number`.
+
+    Asked where a cell's console says that the host refused one: a guest can print anything, and
+    what it prints is not believed about the other cells.
+    """
+    ran = ask(kernel, image, SLEEPERS.format(number=number))
+    if NO_PROCESS.search(ran.console):
+        raise faults.no_process()
 
 
 def is_open_to_all(device: Path) -> bool:

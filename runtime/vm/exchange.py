@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import mmap
 import os
+import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 MAGIC = b"fairc-exchange\n\0"
 DATA_OFFSET = 1 << 18
@@ -54,8 +55,20 @@ def create(path: Path, header: dict[str, Any], files: dict[str, bytes], size: in
 
 def read_header(path: Path) -> dict[str, Any]:
     """Return the header of an exchange file; ValueError when it is broken."""
-    with path.open("rb") as device:
+    with _opened(path) as device:
         return unpack_header(device.read(DATA_OFFSET))
+
+
+def _opened(path: Path) -> BinaryIO:
+    """Open what a guest has left: a regular file, at once, and no link. Raises OSError,
+    ValueError.
+    """
+    found = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    device = os.fdopen(found, "rb")
+    if not stat.S_ISREG(os.fstat(device.fileno()).st_mode):
+        device.close()
+        raise ValueError("the exchange is not a regular file")
+    return device
 
 
 def extract(path: Path, folder: Path) -> None:
@@ -65,7 +78,7 @@ def extract(path: Path, folder: Path) -> None:
     not hold, raise ValueError.
     """
     header = read_header(path)
-    with path.open("rb") as device:
+    with _opened(path) as device:
         room = os.fstat(device.fileno()).st_size - DATA_OFFSET
         device.seek(DATA_OFFSET)
         for name, size in header["files"]:
@@ -77,6 +90,8 @@ def extract(path: Path, folder: Path) -> None:
             with (folder / name).open("wb") as out:
                 while size:
                     chunk = device.read(min(size, CHUNK))
+                    if not chunk:
+                        raise ValueError(f"the exchange ends in the middle of the file {name}")
                     out.write(chunk)
                     size -= len(chunk)
 

@@ -10,7 +10,6 @@ import json
 import lzma
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import tarfile
@@ -36,10 +35,7 @@ GRACE_S = 20.0
 BUILD_COMMAND = "fairc image build"
 LOAD_COMMAND = "fairc image load FILE"
 NO_KERNEL = "none"
-COMPILER = "compiler.ext2"
-# As guest/compiler.sh leaves it.
-COMPILER_TAR = "compiler.tar"
-BLOCK, SPARE_BLOCKS, SPARE_INODES = 4096, 1024, 64
+BLOCK = 4096
 # How the line of mmdebstrap begins with which a step does, how much is done then, and what it does.
 STEPS = (
     ("I: running apt-get update", 0.0, "asking Debian's mirror"),
@@ -54,22 +50,12 @@ TOOLS = {"mmdebstrap": "mmdebstrap", "genext2fs": "genext2fs"}
 
 
 @dataclass(frozen=True)
-class CustomKernel:
-    """A kernel with everything built in. program: what QEMU boots; sha256: of it."""
-
-    program: Path
-    sha256: str
-
-
-@dataclass(frozen=True)
 class Image:
     """A built image.
 
     variant: the kind of image. folder: holds `root.ext2`, `busybox`, `packages.txt`,
-    `manifest.json`; unless it is bare also `vmlinuz`, `modules/*.ko`, COMPILER. recipe: hash of its
-    recipe. digest: SHA-256 over its files but COMPILER, which no cell sees: the disk of a machine
-    that compiles modules for this kernel. kernel: its release; of a bare image NO_KERNEL.
-    compiler: SHA-256 of COMPILER; of a bare image empty. custom: what boots in place of its kernel.
+    `manifest.json`; unless it is bare also `vmlinuz`, `modules/*.ko`. recipe: hash of its recipe.
+    digest: SHA-256 over its files. kernel: its release; of a bare image NO_KERNEL.
     """
 
     variant: recipe.Variant
@@ -77,8 +63,6 @@ class Image:
     recipe: str
     digest: str
     kernel: str
-    compiler: str = ""
-    custom: CustomKernel | None = None
 
     @property
     def root(self) -> Path:
@@ -88,7 +72,7 @@ class Image:
     @property
     def vmlinuz(self) -> Path:
         """The kernel."""
-        return self.custom.program if self.custom else self.folder / "vmlinuz"
+        return self.folder / "vmlinuz"
 
     @property
     def busybox(self) -> Path:
@@ -96,23 +80,21 @@ class Image:
         return self.folder / "busybox"
 
     def root_modules(self) -> list[tuple[str, bytes]]:
-        """Return (name, content) of the modules that find the root file system, in order: a custom
-        kernel has none.
-        """
+        """Return (name, content) of the modules that find the root file system, in order."""
         return [
             (name, (self.folder / "modules" / f"{name}.ko").read_bytes())
-            for name in (() if self.custom else recipe.ROOT_MODULES)
+            for name in recipe.ROOT_MODULES
         ]
 
     def verify(self, whole: bool = False) -> None:
         """Raise EngineUnavailable unless the files are those that were built.
 
-        They are read once (60 MB, that of `vm` 550 MB), and again when the size, inode or times of
+        They are read once (60 MB, that of `vm` 450 MB), and again when the size, inode or times of
         one changed; `whole`: read them now in any case.
         """
 
         def found_well() -> bool:
-            return intact(self.folder, self.digest, self.compiler)
+            return digest(self.folder) == self.digest
 
         note = self.folder.with_suffix(".verified")
         if not verified.known_or(note, self.folder.rglob("*"), found_well, whole=whole):
@@ -146,23 +128,13 @@ def find(variant: recipe.Variant = recipe.UML) -> Image | None:
             (f"the image in {place} is damaged: its manifest.json does not describe it",),
             f"fairc image rm; {build_command(variant)}",
         ) from None
-    return Image(
-        variant,
-        place,
-        manifest["recipe"],
-        manifest["digest"],
-        manifest["kernel"],
-        manifest.get(MODULES, ""),
-    )
+    return Image(variant, place, manifest["recipe"], manifest["digest"], manifest["kernel"])
 
 
-# The hash of COMPILER in the manifest of an image that has one.
-MODULES = "modules"
 _MANIFEST = {
     "recipe": re.compile("[0-9a-f]{16}"),
     "digest": re.compile("[0-9a-f]{64}"),
     "kernel": re.compile("[0-9A-Za-z][0-9A-Za-z.+~_-]{0,99}"),
-    MODULES: re.compile("[0-9a-f]{64}"),
 }
 
 
@@ -175,8 +147,6 @@ def described(content: bytes) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, pattern in _MANIFEST.items():
         value = document.get(name) if isinstance(document, dict) else None
-        if name == MODULES and value is None:
-            continue
         if not isinstance(value, str) or not pattern.fullmatch(value):
             raise ValueError(f"its `{name}` is none")
         found[name] = value
@@ -208,7 +178,7 @@ def build_command(variant: recipe.Variant) -> str:
 def remove() -> list[Path]:
     """Remove every image, kernel, module and snapshot from the cache; return what was removed."""
     removed = []
-    for name in ("images", "kernels", "modules", "snapshots"):
+    for name in ("bytecode", "images", "kernels", "modules", "snapshots"):
         path = cache_directory() / name
         if path.exists():
             shutil.rmtree(path)
@@ -236,9 +206,7 @@ def build(
         (work / "root.tar").unlink()
         manifest = {"recipe": variant.hash(), "kernel": NO_KERNEL}
         if not variant.bare:
-            _make_compiler(work)
             manifest["kernel"] = (work / "kernel-release").read_text().strip()
-            manifest[MODULES] = _sha256(work / COMPILER)
         write_manifest(work, manifest | {"digest": digest(work)})
     return require(variant)
 
@@ -273,8 +241,7 @@ def write_manifest(folder: Path, manifest: Mapping[str, object]) -> None:
 def make_root(
     variant: recipe.Variant, tarball: Path, progress: Callable[[str], None] = lambda _: None
 ) -> None:
-    """Write the root file system of a recipe as an archive, with `build.log` next to it, and
-    COMPILER_TAR unless it is bare.
+    """Write the root file system of a recipe as an archive, with `build.log` next to it.
 
     Raises EngineUnavailable when mmdebstrap is missing or fails.
     """
@@ -301,7 +268,6 @@ def _mmdebstrap(
         "--include=" + ",".join(variant.packages),
         '--aptopt=Apt::Install-Recommends "false"',
         *(f'--{when}-hook={recipe.GUEST / hook} "$1"' for hook in variant.hooks),
-        *([] if variant.bare else _fetched(tarball.parent)),
         recipe.SUITE,
         str(tarball),
         *variant.sources(),
@@ -309,7 +275,6 @@ def _mmdebstrap(
     environment = {
         "SOURCE_DATE_EPOCH": str(recipe.SOURCE_DATE_EPOCH),
         "FAIRC_KERNEL_SERIES": recipe.KERNEL_SERIES,
-        "FAIRC_PATCH": str(recipe.RADIO_PATCH),
         "LC_ALL": "C",
     }
     done = -1.0
@@ -332,14 +297,6 @@ def _mmdebstrap(
         raise EngineUnavailable(
             (f"mmdebstrap could not build the image: {why}",), build_command(variant)
         )
-
-
-def _fetched(folder: Path) -> list[str]:
-    """Return the hooks that move what compiles modules out of a root file system."""
-    return [
-        f"--customize-hook=copy-out /{COMPILER_TAR} {shlex.quote(str(folder))}",
-        f'--customize-hook=rm "$1/{COMPILER_TAR}"',
-    ]
 
 
 @contextmanager
@@ -400,16 +357,6 @@ def _unpack_boot_files(variant: recipe.Variant, tarball: Path, target: Path) -> 
         )
 
 
-def _make_compiler(work: Path) -> None:
-    """Turn what compiles modules into a file system that is as large as it has to be."""
-    tarball = work / COMPILER_TAR
-    with tarfile.open(tarball) as archive:
-        sizes = [member.size for member in archive]
-    blocks = sum(-(-size // BLOCK) for size in sizes) + len(sizes) // 4 + SPARE_BLOCKS
-    _make_file_system(tarball, work / COMPILER, blocks, len(sizes) + SPARE_INODES)
-    tarball.unlink()
-
-
 def _make_file_system(tarball: Path, target: Path, blocks: int, inodes: int) -> None:
     """Turn an archive into an ext2 file system, in the archive's order, with all times zero."""
     subprocess.run(
@@ -430,24 +377,13 @@ def _make_file_system(tarball: Path, target: Path, blocks: int, inodes: int) -> 
     )
 
 
-def intact(folder: Path, expected: str, compiler: str = "") -> bool:
-    """Whether the files of an image or a kernel are those of its manifest.
-
-    expected: their digest. compiler: the hash of COMPILER; empty: it has none.
-    """
-    if digest(folder) != expected:
-        return False
-    disk = folder / COMPILER
-    return _sha256(disk) == compiler if disk.is_file() else not compiler
-
-
 def digest(work: Path) -> str:
     """Return the SHA-256 over names and contents of the files that determine what an image or a
     kernel does.
     """
     total = hashlib.sha256()
     for path in sorted(p for p in work.rglob("*") if p.is_file()):
-        if path.name not in ("root.tar", "build.log", "manifest.json", COMPILER):
+        if path.name not in ("root.tar", "build.log", "manifest.json"):
             total.update(f"{path.relative_to(work)} {_sha256(path)}\n".encode())
     return total.hexdigest()
 

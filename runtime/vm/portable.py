@@ -137,6 +137,6 @@ def _manifest(file: Path, work: Path) -> dict[str, str]:
         expected = image.described((work / MANIFEST).read_bytes())
     except (ValueError, OSError):
         raise ImageFileError(_wrong(file)) from None
-    if not image.intact(work, expected["digest"], expected.get(image.MODULES, "")):
+    if image.digest(work) != expected["digest"]:
         raise ImageFileError(f"{file} is damaged: its content does not match its hash")
     return expected

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from fairc.words.queues import QUEUES
+from fairc.mechanisms.queues.registry import QUEUES
 
 SUITE = "trixie"
 MIRROR = "http://deb.debian.org/debian"
@@ -31,9 +31,9 @@ PACKAGES = (
     "tcpdump",
 )
 
-# What the conductor of a cell runs in User-Mode Linux; guest/customize-uml.sh leaves of them what
-# it needs.
-UML_PACKAGES = ("busybox-static", "iproute2", "python3")
+# What the conductor of a cell and a user's programs run in User-Mode Linux;
+# guest/customize-uml.sh leaves of them what these need.
+UML_PACKAGES = ("busybox-static", "iperf3", "iproute2", "python3")
 
 # Of Chromium, Debian keeps only the release's own version and the latest security update.
 BROWSER_PACKAGES = (
@@ -55,7 +55,6 @@ ROOT_MODULES = ("libnvdimm", "nd_btt", "nd_pmem", "nfit")
 MODULES = (
     "veth",
     *sorted({module for queue in QUEUES for module in queue.modules}),
-    "sch_radio",
     "sch_tbf",
     "sch_netem",
     "sch_htb",
@@ -63,11 +62,6 @@ MODULES = (
 )
 
 GUEST = Path(__file__).parent / "guest"
-
-# Adds net/sched/sch_radio.c to the kernel of `uml`; guest/customize.sh takes it from there.
-RADIO_PATCH = Path(__file__).parents[1] / "uml" / "patches" / "12-radio-links.patch"
-# What customize.sh calls, and reads.
-MODULE_SOURCES = (GUEST / "compiler.sh", RADIO_PATCH)
 
 
 @dataclass(frozen=True)
@@ -94,7 +88,7 @@ class Variant:
     kernel_arguments: str = ""
     syscall_cost_ns: int = 0
     bare: bool = False
-    size_mb: int = 305
+    size_mb: int = 208
 
     def sources(self) -> tuple[str, ...]:
         """Return apt's sources."""
@@ -118,8 +112,6 @@ class Variant:
         }
         if self.bare:
             recipe["bare"] = True
-        else:
-            recipe["modules"] = [path.read_text() for path in MODULE_SOURCES]
         if self.security:
             recipe["security"] = SECURITY
         return hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:16]
@@ -161,7 +153,7 @@ BROWSER = Variant(
     # QEMU translates code anew at every address where it meets it: a browser's second process and
     # second start cost as much as the first ones when their addresses are random.
     kernel_arguments="norandmaps",
-    size_mb=1050,
+    size_mb=956,
     # A browser takes a load for unfinished that ends at the instant at which it began.
     syscall_cost_ns=1000,
 )

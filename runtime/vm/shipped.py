@@ -17,7 +17,7 @@ from fairc.runtime.host.faults import EngineUnavailable
 from . import portable, recipe
 
 PACKAGE, FILE = "fairc_machine", "machine.tar.zst"
-INSTALL_COMMAND = "pip install --upgrade fairc fairc-machine"
+INSTALL_COMMAND = "pip install fairc-*.whl fairc_machine-*.whl"  # of one `make dist`
 UNPACKED_MB = 80
 
 

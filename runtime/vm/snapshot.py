@@ -40,6 +40,7 @@ TAKING = "taking-"  # how the names of unfinished ones begin
 PAUSE_MARKER = hashlib.sha256(b"fairc pause").digest()
 PAUSE_MARKER_OFFSET = 256
 INSTRUCTIONS_TO_PAUSE = 6
+MEMORY_STEP_BYTES = 4 << 20
 LATEST_PAUSE_NS = 10**12
 IGNORE_SHARED = [{"capability": "x-ignore-shared", "state": True}]
 
@@ -126,11 +127,7 @@ def boot_archive(
     """
     modules = foreign.modules if foreign else None
     files = initramfs.guest_files(image.variant, endpoints, "machine_qemu.py", runner, modules)
-    if image.custom:
-        files["machine_qemu.py"] = files["machine.py"]
-        files["machine.py"] = (recipe.GUEST / "machine_builtin.py").read_bytes()
-    else:
-        files["modules"] = ("\n".join(recipe.MODULES) + "\n").encode()
+    files["modules"] = ("\n".join(recipe.MODULES) + "\n").encode()
     if image.variant is recipe.BROWSER:
         files["warm_browser.py"] = (recipe.GUEST / "warm_browser.py").read_bytes()
     entries = initramfs.guest_entries(
@@ -216,8 +213,6 @@ def _identity(image: Image, archive: bytes, shift: int) -> str:
         ),
         "qemu": qemu.version(),
     }
-    if image.custom:
-        parts["custom kernel"] = image.custom.sha256
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
@@ -314,7 +309,7 @@ def _save_when_ready(process: supervisor.Child, work: Path) -> None:
     monitor = qemu.Monitor(work / "monitor", BOOT_LIMIT_S, lambda: process.poll() is None)
     monitor.wait_for_event("GUEST_PANICKED")
     monitor.command("stop")
-    if "fairc: ready" not in (work / "console").read_text(errors="replace"):
+    if "fairc: ready" not in bounds.last_printed(work / "console"):
         raise ConnectionError("the guest stopped before it was ready")
     monitor.command("migrate-set-capabilities", capabilities=IGNORE_SHARED)
     with (work / "state").open("wb") as state:
@@ -350,16 +345,16 @@ def pause_clock(memory: Path, shift: int = 0) -> int:
     The guest leaves it in its memory after a marker (`Pause` in guest/machine_qemu.py). Raises
     EngineUnavailable where there is none, or an impossible one.
     """
-    with (
-        memory.open("rb") as file,
-        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
-    ):
-        position = content.find(PAUSE_MARKER)
-        while position >= 0:
-            found = int.from_bytes(content[position + 32 : position + 40], "little")
-            if position % mmap.PAGESIZE == PAUSE_MARKER_OFFSET and 0 < found < LATEST_PAUSE_NS:
-                return found + (INSTRUCTIONS_TO_PAUSE << shift)
-            position = content.find(PAUSE_MARKER, position + 1)
+    with memory.open("rb") as file:
+        # Whole pages, and what is looked for is inside of one. Read, not mapped, as all that a
+        # guest writes.
+        while content := file.read(MEMORY_STEP_BYTES):
+            position = content.find(PAUSE_MARKER)
+            while position >= 0:
+                found = int.from_bytes(content[position + 32 : position + 40], "little")
+                if position % mmap.PAGESIZE == PAUSE_MARKER_OFFSET and 0 < found < LATEST_PAUSE_NS:
+                    return found + (INSTRUCTIONS_TO_PAUSE << shift)
+                position = content.find(PAUSE_MARKER, position + 1)
     raise EngineUnavailable(("the guest left no clock in its memory",), "fairc doctor")
 
 

@@ -8,14 +8,12 @@ which the host brings the right one (machine_qemu.py, machine_uml.py).
 import ctypes
 import fcntl
 import os
-import runpy
 import select
 import signal
 import socket
 import struct
 import sys
 import time
-import traceback
 
 HERE = "/run/fairc"
 OUT = "/tmp/out"
@@ -65,9 +63,11 @@ def prepare() -> None:
     write("/proc/sys/net/ipv4/tcp_congestion_control", "cubic")
     # All emulated hosts share this machine's memory. By default TCP gets a sixteenth of it, in
     # pages; 32 full send buffers exceed that, and then every receiver offers windows of four
-    # segments.
-    write("/proc/sys/net/ipv4/tcp_mem", "131072 131072 131072")
-    write("/proc/sys/net/ipv4/udp_mem", "65536 65536 65536")
+    # segments. A machine with more than 1 GiB has it for packets, too (runtime/uml/memory.py).
+    pages = os.sysconf("SC_PHYS_PAGES")
+    tcp, udp = max(131072, pages // 2), max(65536, pages // 4)
+    write("/proc/sys/net/ipv4/tcp_mem", f"{tcp} {tcp} {tcp}")
+    write("/proc/sys/net/ipv4/udp_mem", f"{udp} {udp} {udp}")
     loopback_up()
 
     import cell.netlink  # noqa: F401
@@ -92,12 +92,16 @@ def run_script(script: str, seconds: float) -> str:
             os.setsid()
             sys.argv = [script, OUT]
             try:
-                runpy.run_path(script, run_name="__main__")
+                with open(script) as file:
+                    program = compile(file.read(), script, "exec")
+                sys.modules["__main__"] = module = type(sys)("__main__")
+                module.__file__ = script
+                exec(program, vars(module))  # noqa: S102 - what the host has sent
                 status = 0
             except SystemExit as stop:
                 status = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
         except BaseException:
-            traceback.print_exc()
+            sys.excepthook(*sys.exc_info())
         finally:
             sys.stdout.flush()
             sys.stderr.flush()
@@ -140,7 +144,7 @@ if __name__ == "__main__":
     try:
         main()
     except BaseException:
-        traceback.print_exc()
+        sys.excepthook(*sys.exc_info())
         sys.stdout.flush()
         sys.stderr.flush()
     machine.end()

@@ -166,10 +166,10 @@ class Client:
     def run(self) -> None:
         """Do all loads, then the one beside; say what came of each."""
         workload = self.job["workload"]
-        end_ns = self.job["starts_ns"][0]
+        start_ns = end_ns = self.job["starts_ns"][0]
         protocols, idle_ns = workload["protocols"], (0, *workload["idle_ns"][1:])
         for number, (protocol, pause_ns) in enumerate(zip(protocols, idle_ns, strict=True), 1):
-            due_ns = end_ns + pause_ns
+            due_ns = max(end_ns + pause_ns, start_ns + (number - 1) * workload["every_ns"])
             self.sleep_until(due_ns - LEAD_NS)
             server = (self.job["address"], self.job["port"], self.flow + ".spki")
             result = self.load(f"load-{number}", protocol, due_ns, server)

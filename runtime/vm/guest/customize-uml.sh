@@ -1,10 +1,15 @@
 #!/bin/sh
 # Run by mmdebstrap with a folder as its argument into which packages have been unpacked, none of them installed: makes
-# a root file system of it, with what the conductor of a cell runs in User-Mode Linux and no more, and notes what is in it.
+# a root file system of it, with what the conductor of a cell and a user's programs run in User-Mode Linux and no more,
+# and notes what is in it.
 set -e
 root=$1
 library=usr/lib/x86_64-linux-gnu
-programs="usr/bin/busybox usr/bin/ip usr/bin/python3.13 usr/sbin/tc"
+programs="usr/bin/busybox usr/bin/ip usr/bin/iperf3 usr/bin/python3.13 usr/sbin/tc"
+# Of busybox, for the scripts of users (docs/learn/programs.md).
+applets="[ awk basename cat chmod cmp cp cut date dd dirname echo env expr false find grep head hexdump hostname httpd id
+    ln ls md5sum mkdir mktemp mv nc od printf ps pwd rm sed seq sh sha256sum sleep sort tail tee test timeout touch tr
+    true uname uniq wc wget xargs"
 
 # What nothing here runs: other programs, and modules of Python for tests, terminals and databases.
 cd "$root"
@@ -34,7 +39,9 @@ for folder in dev home mnt proc root run sys tmp var/tmp; do
     mkdir -p "$folder"
 done
 chmod 1777 tmp var/tmp
-ln -sf busybox usr/bin/sh
+for applet in $applets; do
+    ln -sf busybox "usr/bin/$applet"
+done
 printf 'root:x:0:0:root:/root:/bin/sh\n' > etc/passwd
 printf 'root:x:0:\n' > etc/group
 printf '127.0.0.1 localhost\n' > etc/hosts

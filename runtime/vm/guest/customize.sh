@@ -1,6 +1,6 @@
 #!/bin/sh
 # Run by mmdebstrap with the new root file system as its argument, before it is packed: adds the
-# kernel and its modules without the package's own initramfs machinery, compiles those that Debian
+# kernel and its modules without the package's own initramfs machinery, compiles one that Debian
 # leaves out, notes what is inside, and drops what no cell reads.
 set -e
 root=$1
@@ -27,11 +27,10 @@ mkdir -p "$root/usr/lib/modules"
 cp -a "$pool"/tree/usr/lib/modules/* "$root/usr/lib/modules/"
 mv "$root/usr/lib/modules/$release/vmlinuz" "$root/boot/vmlinuz"
 
-# Modules that Debian leaves out, from its source of this kernel, and one of fairc, from the patch that adds it to the kernel of
-# `uml`; with Debian's headers and its compiler, which do not stay: compiler.sh puts them into an archive of their own.
-beyond="net/sched/sch_dualpi2" added="net/sched/sch_radio"
+# A module that Debian leaves out, from its source of this kernel; with Debian's headers and its compiler, which do not stay.
+beyond=net/sched/sch_dualpi2
 common=${release%-cloud-amd64}
-mkdir -p "$pool/beyond" "$pool/net/sched" "$pool/compiler/partial"
+mkdir -p "$pool/beyond" "$pool/compiler/partial"
 (cd "$pool" && chroot "$root" sh -ec \
     "cd /tmp/kernel && apt-get download --quiet linux-headers-$release linux-headers-$common-common linux-kbuild-$common \
         linux-source-$series
@@ -46,24 +45,13 @@ for folder in src lib; do
     done
 done
 rm "$pool/tree/usr/src/linux-headers-$release/vmlinux" # no BTF, which would need pahole
-for module in $beyond; do
-    dpkg-deb --fsys-tarfile "$pool"/linux-source-*.deb | tar -xO "./usr/src/linux-source-$series.tar.xz" | xz -dc |
-        tar -x --occurrence=1 -C "$pool" --strip-components=1 "linux-source-$series/$module.c"
-done
-for module in $added; do
-    awk -v file="b/$module.c" '/^diff /{inside = 0} inside && /^[+]/{print substr($0, 2)} /^[+][+][+] /{inside = $2 == file}' \
-        "$FAIRC_PATCH" > "$pool/$module.c"
-done
-for module in $beyond $added; do
-    mv "$pool/$module.c" "$pool/beyond/"
-    echo "obj-m += $(basename "$module").o" >> "$pool/beyond/Makefile"
-done
-cp "$(dirname "$0")/compiler.sh" "$pool/"
+dpkg-deb --fsys-tarfile "$pool"/linux-source-*.deb | tar -xO "./usr/src/linux-source-$series.tar.xz" | xz -dc |
+    tar -x --occurrence=1 -C "$pool/beyond" --strip-components=3 "linux-source-$series/$beyond.c"
+echo "obj-m += $(basename "$beyond").o" > "$pool/beyond/Makefile"
 compiler=/tmp/kernel/tree/usr
 chroot "$root" env PATH="$compiler/bin:$PATH" LD_LIBRARY_PATH="$compiler/lib/x86_64-linux-gnu" sh -ec \
     "make --silent -C /usr/src/linux-headers-$release M=/tmp/kernel/beyond modules
-    strip --strip-debug /tmp/kernel/beyond/*.ko
-    sh /tmp/kernel/compiler.sh $release"
+    strip --strip-debug /tmp/kernel/beyond/*.ko"
 mkdir "$root/usr/lib/modules/$release/updates"
 cp "$pool"/beyond/*.ko "$root/usr/lib/modules/$release/updates/"
 rm "$root"/usr/src/linux-* "$root"/usr/lib/linux-*
