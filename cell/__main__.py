@@ -12,7 +12,7 @@ import os
 import sys
 import time
 
-from . import image, node
+from . import image, node_agent
 from .observation import write_json
 
 
@@ -20,7 +20,7 @@ def main() -> None:
     """Do what the arguments say, in the folder that the containers share."""
     what, *rest = sys.argv[1:] or [""]
     if what == "node":
-        node.serve(rest[0])
+        node_agent.serve(rest[0])
     elif what == "image":
         image.main(rest)
     elif what == "await":

@@ -110,11 +110,12 @@ def node_lines(node: Node) -> Iterator[str]:
     for peer in node["neighbours"]:
         device = f"dev {peer['interface']}"
         yield line(f"neighbour add {peer['address']} lladdr {peer['mac']} {device} nud permanent")
-    for rule in node["rules"]:
-        port = f"{rule['side']} {rule['port']}"
-        yield line(f"rule add iif {rule['interface']} ipproto tcp {port} lookup {rule['table']}")
     for address, table in node.get("sources", []):
         yield line(f"rule add from {address}/32 lookup {table}")
+    for rule in node["rules"]:  # a later rule comes before all earlier ones
+        source = f"from {rule['source']}/32 " if "source" in rule else ""
+        which = f"{source}iif {rule['interface']} ipproto tcp {rule['side']} {rule['port']}"
+        yield line(f"rule add {which} lookup {rule['table']}")
     for route in node["routes"]:
         verb = "replace" if "initrwnd" in route or route.get("local") else "add"
         yield line(f"route {verb}{_route(route)}")
@@ -134,4 +135,8 @@ def _route(route: Route) -> str:
     for key, name in (*keys, ("initcwnd", "initcwnd"), ("initrwnd", "initrwnd")):
         if key in given:
             words.append(f" {name} {given[key]}")
+    if route.get("ecn"):
+        words.append(" features ecn")
+    if "congctl" in route:
+        words.append(f" congctl {word(route['congctl'])}")
     return "".join(words)

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 
-from .agenda import Agenda, Iperf3, LinkChanges
 from .clock import RealTime, VirtualTime
 from .configuration import await_carriers
 from .kernel import (
@@ -24,44 +23,44 @@ from .kernel import (
 from .nodes import Failed
 from .observation import ping_all, seeds_in_force, write_json, write_queues
 from .processes import Processes
-from .programs import ENDPOINTS, Programs, find_program, last_words, names
+from .programs import ENDPOINTS, NotReady, Programs, find_program, last_words, names
+from .schedule import Iperf3, LinkChanges, Schedule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import FrameType
-    from typing import Any, TypeVar
+    from typing import Any
 
     from .document import Document, Forwarder
     from .kernel import Parameter
     from .nodes import Nodes
 
-    AnyNodes = TypeVar("AnyNodes", bound=Nodes)
-
 FORWARDER_PATIENCE_NS = 5_000_000_000
 GRACE_NS = 2_000_000_000
 """For a program to end on SIGTERM."""
+MOST_PATIENCE_NS = 300_000_000_000
+"""For proxies to open their connections."""
 
 
 def conduct(
     document: Document,
-    nodes: Callable[[], AnyNodes],
+    nodes: Callable[[], Nodes],
     place: str,
-    instead: Callable[[AnyNodes], None] | None = None,
+    begins: Callable[[], None] = lambda: None,
 ) -> int:
     """Run a cell in the current folder, whatever happens; return the exit status of this program.
 
-    nodes: makes them. place: where the endpoints are looked for. instead: what is done with the
-    network, once it is up, instead of running the flows. In the end cell.json says how it went.
+    nodes: makes them. place: where the endpoints are looked for. begins: is called when all is
+    ready and the flows are about to begin. In the end cell.json says how it went.
     """
     allow_open_files()
     clock = RealTime() if document["epoch_ns"] is None else VirtualTime(document["epoch_ns"])
-    cell = Cell(document, clock, place)
+    cell = Cell(document, clock, place, begins)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stopped)
     try:
-        made = nodes()
-        cell.run(made, None if instead is None else lambda: instead(made))
+        cell.run(nodes())
     except (Failed, OSError, subprocess.SubprocessError) as error:
         cell.outcome["ended_by"] = "failed"
         cell.outcome["notes"].append(str(error))
@@ -71,8 +70,7 @@ def conduct(
     cell.processes.kill()
     cell.outcome["notes"] += restore(cell.before)
     cell.outcome["processes"] = cell.processes.status
-    if instead is None or cell.outcome["ended_by"] == "failed":
-        write_json("cell.json", cell.outcome)
+    write_json("cell.json", cell.outcome)
     return 1 if cell.outcome["ended_by"] == "failed" else 0
 
 
@@ -99,8 +97,14 @@ class Cell:
     outcome: what cell.json says.
     """
 
-    def __init__(self, document: Document, clock: RealTime, place: str) -> None:
-        self.document, self.clock, self.place = document, clock, place
+    def __init__(
+        self,
+        document: Document,
+        clock: RealTime,
+        place: str,
+        begins: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.document, self.clock, self.place, self.begins = document, clock, place, begins
         self.processes = Processes(clock)
         self.before: list[Parameter] = []
         self.outcome: dict[str, Any] = {
@@ -112,17 +116,15 @@ class Cell:
             "notes": [],
         }
 
-    def run(self, nodes: Nodes, instead: Callable[[], None] | None = None) -> None:
+    def run(self, nodes: Nodes) -> None:
         """Configure, start, observe, change, end, collect. Raises Failed."""
         endpoints = find_program(ENDPOINTS, self.place)
         beyond = [n["name"] for n in self.document["network"]["nodes"] if n["beyond_tc"]]
         self._configure(nodes, endpoints)
-        if instead is not None:
-            instead()
-            return
+        proxied = self._open_proxies(nodes) if self.document["proxies"] else None
         queues = write_queues(nodes, "qdisc-before.json", endpoints, beyond)
         self.outcome["notes"] += seeds_in_force(queues, self.document["seeds"])
-        self._run_flows(nodes)
+        self._run_flows(nodes, proxied)
         write_queues(nodes, "qdisc-after.json", endpoints, beyond)
 
     def _configure(self, nodes: Nodes, endpoints: str) -> None:
@@ -154,33 +156,58 @@ class Cell:
         write_json("system.json", system)
         write_json("ping.json", ping_all(nodes, document["pings"]))
 
-    def _run_flows(self, nodes: Nodes) -> None:
+    def _open_proxies(self, nodes: Nodes) -> Programs:
+        """Start the proxies, and wait until their connections are open, however many packets of
+        these are lost; return what starts programs of this epoch.
+
+        In real time the epoch is as near as `patience_ns` allows: where that was not enough, the
+        proxies start once more, with twice the time. Raises Failed.
+        """
+        document, lead_ns = self.document, self.document["lead_ns"]
+        patience_ns, spent_ns = document["patience_ns"], 0
+        while True:
+            epoch_ns = self.clock.epoch_ns(lead_ns + patience_ns)
+            programs = Programs(nodes, self.processes, epoch_ns, self.place)
+            try:
+                programs.start_ready(document["proxies"], epoch_ns - lead_ns)
+            except NotReady:
+                spent_ns += patience_ns
+                if spent_ns >= MOST_PATIENCE_NS:
+                    raise
+                programs.discard(document["proxies"])
+                patience_ns *= 2
+            else:
+                self.clock.sleep_until(epoch_ns - lead_ns)
+                return programs
+
+    def _run_flows(self, nodes: Nodes, proxied: Programs | None) -> None:
         """Start captures and endpoints, wait for the end, let the network drain, end the
-        captures.
+        captures. proxied: what has started the proxies, where there are some.
         """
         document, processes = self.document, self.processes
-        epoch_ns = self.outcome["epoch_ns"] = self.clock.epoch_ns(document["lead_ns"])
-        programs = Programs(nodes, processes, epoch_ns, self.place)
+        programs = proxied or Programs(
+            nodes, processes, self.clock.epoch_ns(document["lead_ns"]), self.place
+        )
+        epoch_ns = self.outcome["epoch_ns"] = programs.epoch_ns
         programs.start_captures(document["captures"])
         programs.start(document["monitor"])
-        programs.start_ready(document["proxies"], document["patience_ns"])
         self._take_over(nodes, programs, document["policers"])
         for program in document["servers"] + document["clients"]:
             programs.start(program)
         changes = LinkChanges(nodes, self.clock, epoch_ns, document["changes"])
         tests = Iperf3(nodes, processes, epoch_ns, document["tests"])
-        agenda = Agenda(self.clock, *changes.due(), tests.due())
-        if tests.waiting and agenda.next and self.clock.now_ns() > agenda.next[0]:
-            raise Failed(
-                "this machine is too slow: iperf3's first client was due before it could start"
-            )
+        schedule = Schedule(self.clock, changes.due(), tests.due())
+        slow = "this machine is too slow"
+        if document["epoch_ns"] is not None:
+            slow = "there are too many flows for the 10 min before a cell of the virtual clock"
+        if tests.waiting and schedule.next and self.clock.now_ns() > schedule.next[0]:
+            raise Failed(f"{slow}: iperf3's first client was due before it could start")
         if self.clock.now_ns() > epoch_ns:
-            raise Failed(
-                "this machine is too slow: programs were still starting when the experiment began"
-            )
+            raise Failed(f"{slow}: programs were still starting when the experiment began")
 
         servers, clients = self._ends()
-        self.outcome["ended_by"] = self.wait_for_end(epoch_ns, agenda)
+        self.begins()
+        self.outcome["ended_by"] = self.wait_for_end(epoch_ns, schedule)
         self.outcome["ended_ns"] = self.clock.now_ns() - epoch_ns
 
         processes.signal(clients, signal.SIGTERM)
@@ -199,7 +226,7 @@ class Cell:
 
     def _take_over(self, nodes: Nodes, programs: Programs, several: Sequence[Forwarder]) -> None:
         """Start programs that forward packets, and have the kernel forward none of theirs."""
-        programs.start_ready(several, FORWARDER_PATIENCE_NS)
+        programs.start_ready(several, self.clock.now_ns() + FORWARDER_PATIENCE_NS)
         for one in several:
             nodes[one["node"]].run(["ip", "rule", "add", "iif", one["ingress"], "blackhole"])
 
@@ -213,7 +240,7 @@ class Cell:
         ]
         return servers, clients
 
-    def wait_for_end(self, epoch_ns: int, agenda: Agenda) -> str:
+    def wait_for_end(self, epoch_ns: int, schedule: Schedule) -> str:
         """Return what ended the cell. Raises Failed when a program fails before that."""
         document, processes = self.document, self.processes
         limit_ns, limit = document["deadline_ns"], "deadline"
@@ -226,8 +253,8 @@ class Cell:
         active = set(clients)
         end_ns = epoch_ns + limit_ns
         while self.clock.now_ns() < end_ns:
-            agenda.carry_out(end_ns)
-            for name in processes.wait_any([*others, *servers, *clients], agenda.wake_ns(end_ns)):
+            schedule.carry_out(end_ns)
+            for name in processes.wait_any([*others, *servers, *clients], schedule.wake_ns(end_ns)):
                 status = processes.status[name]
                 # iperf3 says in its JSON what failed, and the other flows go on.
                 if name not in iperf3 and (status != 0 or name in others):

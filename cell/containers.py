@@ -15,19 +15,20 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
-from .agenda import ByTc
 from .conductor import conduct
 from .configuration import configure
 from .document import InForce, Network
 from .expansion import expand
 from .kernel import versions
 from .model import Cell
-from .node import CALL_S, CONTROL, MESSAGE_BYTES, check_sysctls, name_interfaces
+from .node_agent import CALL_S, CONTROL, MESSAGE_BYTES, check_sysctls, name_interfaces
 from .nodes import Failed, explain
 from .observation import queues_by_tc
+from .schedule import ByTc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .clock import RealTime
     from .nodes import Changer
     from .observation import Queues
 
@@ -156,9 +157,9 @@ class Containers:
         """Return `tc -s -j qdisc show` of every node. Raises Failed."""
         return queues_by_tc(self, endpoints, beyond)
 
-    def changer(self, names: Iterable[str]) -> Changer:
+    def changer(self, clock: RealTime, names: Iterable[str]) -> Changer:
         """Return what changes links."""
-        return ByTc(self, names)
+        return ByTc(self, clock, names)
 
     def _lay_cables(self, network: Network) -> None:
         """Turn the networks that the containers share into the cables of the plan."""

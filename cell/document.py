@@ -36,7 +36,7 @@ class Route(TypedDict):
 
     local: packets to it stay on the node. initcwnd: initial congestion window of TCP, packets.
     initrwnd: first receive window, packets; such a route replaces one to the same destination, if
-    that is there.
+    that is there. ecn: TCP asks for ECN. congctl: the CCA of TCP.
     """
 
     destination: str
@@ -45,6 +45,8 @@ class Route(TypedDict):
     mtu: NotRequired[int]
     initcwnd: NotRequired[int]
     initrwnd: NotRequired[int]
+    ecn: NotRequired[bool]
+    congctl: NotRequired[str]
     local: NotRequired[bool]
     table: NotRequired[int]
 
@@ -54,9 +56,10 @@ Side = Literal["dport", "sport"]
 
 class Rule(TypedDict):
     """TCP packets that come in at an interface (`lo`: the node's own), to (`dport`) or from
-    (`sport`) a port, have a table.
+    (`sport`) a port, have a table. source: only those from this address.
     """
 
+    source: NotRequired[str]
     interface: str
     side: Side
     port: int
@@ -114,7 +117,7 @@ class InForce(TypedDict):
 
 
 class Program(TypedDict):
-    """A program in a node: a role of fairc-endpoints (or `browser`, `image`) and its
+    """A program in a node: a role of fairc-endpoints (or `browser`, `image`, `program`) and its
     description.
     """
 
@@ -183,8 +186,8 @@ class Document(TypedDict):
     """A cell. epoch_ns: on a virtual clock, ns after 1970; null: as soon as all has been started.
 
     lead_ns: from the start of the first program to the epoch. drain_ns: after the end, for what
-    still waits in queues. proxies have `patience_ns` to get ready. tunnels: their
-    ends, which run before anything is sent. modules: (module,
+    still waits in queues. patience_ns: how long before that proxies start, and have to open their
+    connections. tunnels: their ends, which run before anything is sent. modules: (module,
     parameter, value).
     window_bytes: the largest socket buffer that the kernel has to allow, 0: none beyond its own.
     slack_ns: how late timers may be. objects: CCAs as BPF struct_ops objects, compressed (zlib), in

@@ -20,12 +20,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from . import document, iperf3, roles
+from . import document, iperf3, own_program, roles
 from .batch import divided, node_lines, route_line, word
+from .conductor import MOST_PATIENCE_NS
 from .diffserv import marking_lines
 from .document import Document
 from .hosts import (
     SOURCE_TABLES,
+    connection_routes,
+    connection_rules,
     late_endpoints,
     modules,
     multipath,
@@ -34,8 +37,6 @@ from .hosts import (
     pep_rules,
     static_routes,
     sysctls,
-    window_routes,
-    window_rules,
 )
 from .links import (
     REAL_TIME_SLACK_NS,
@@ -50,9 +51,11 @@ from .links import (
     transmitter,
 )
 from .model import Capture, Cell, Flow, KernelModule, Node
-from .observation import PING_BYTES, PING_EVERY_NS
+from .observation import MOST_PINGING_NS, PING_BYTES, PING_EVERY_NS
 from .queues import queue_bytes
+from .reading import Reading, reading
 from .seeds import stream_seed
+from .workloads import PROGRAM
 
 PROCESSING_NS = 10_000
 """Bound of a host's time for a packet if computing takes none and the file sets none: uniform in
@@ -62,7 +65,7 @@ PROCESSING_NS = 10_000
 MAX_DRAIN_NS = 10_000_000_000
 LEAD_NS = 300_000_000
 LEAD_PER_PROGRAM_NS = 20_000_000
-PROXY_LEAD_NS = 1_000_000_000
+PROXY_LEAD_NS = 1_000_000_000  # with proxies, the queues' counters are read in it
 BROWSER_LEAD_NS = 5_000_000_000  # a browser runs before its first load begins
 IMAGE_LEAD_NS = 8_000_000_000  # its server listens before the first client begins
 MOST_SEGMENTS = 65_535
@@ -108,6 +111,7 @@ def expand(
     at = _lookup(cell)
     clock = slack_ns, epoch_ns
     qdiscs = {node.name: divided(list(_qdiscs(node, cell.flows, at, clock))) for node in cell.nodes}
+    read = reading(cell)
     made = Document(
         id=word(cell.id),
         epoch_ns=epoch_ns,
@@ -126,7 +130,10 @@ def expand(
                     interfaces=[_interface(node, each, at, cell) for each in node.interfaces],
                     neighbours=[_neighbour(node.name, each, at) for each in node.interfaces],
                     routes=list(_routes(node, cell, at)),
-                    rules=[*pep_rules(node, cell.peps), *window_rules(node, cell.flows)],
+                    rules=[
+                        *pep_rules(node, cell.peps),
+                        *connection_rules(node, cell.flows, cell.peps),
+                    ],
                     **multipath(node, cell.flows),
                     qdiscs=qdiscs[node.name][0],
                     beyond_tc=qdiscs[node.name][1],
@@ -140,18 +147,20 @@ def expand(
         objects=cell.objects,
         inserted=[_inserted(name, module) for name, module in cell.modules.items()],
         seeds=list(_seeds(at)),
-        changes=[*_changes(at, slack_ns), *_rerouting(cell)],
+        changes=[*_changes(at, slack_ns), *_rerouting(cell, at)],
         captures=[
-            roles.capture(_on_the_wire(capture, cell, at), cell) for capture in cell.captures
+            roles.capture(_on_the_wire(capture, cell, at), cell, read) for capture in cell.captures
         ],
         pings=list(_pings(cell, at)),
         monitor=roles.monitor(),
-        proxies=[program for pep in cell.peps for program in roles.proxies(pep)],
-        policers=list(_policers(cell, at)),
+        proxies=[
+            program for pep in cell.peps for program in roles.proxies(pep, _syn_retries(cell))
+        ],
+        policers=list(_policers(cell, at, read)),
         tunnels=list(_tunnels(cell, at)),
-        patience_ns=_proxy_lead_ns(cell),
+        patience_ns=_patience_ns(cell, epoch_ns),
         servers=[roles.server(flow, cell) for flow in cell.flows if not iperf3.uses(flow)],
-        clients=[roles.client(flow, cell) for flow in cell.flows if not iperf3.uses(flow)],
+        clients=[roles.client(flow, cell, read) for flow in cell.flows if not iperf3.uses(flow)],
         tests=list(iperf3.tests(cell.flows)),
     )
     _refuse(made)
@@ -183,9 +192,10 @@ def _lead_ns(cell: Cell) -> int:
     """Return how long before the epoch the first program starts, ns."""
     return (
         LEAD_NS
-        + _proxy_lead_ns(cell)
+        + PROXY_LEAD_NS * bool(cell.peps)
         + BROWSER_LEAD_NS * sum(flow.browser for flow in cell.flows)
         + IMAGE_LEAD_NS * any(flow.image is not None for flow in cell.flows)
+        + own_program.LEAD_NS * any(PROGRAM in flow.workload.programs for flow in cell.flows)
         + LEAD_PER_PROGRAM_NS * roles.count(cell)
         + iperf3.early_ns(cell.flows)
     )
@@ -221,14 +231,24 @@ def _changes(at: _Lookup, slack_ns: int) -> Iterator[document.Changes]:
         )
 
 
-def _rerouting(cell: Cell) -> Iterator[document.Changes]:
+def _rerouting(cell: Cell, at: _Lookup) -> Iterator[document.Changes]:
     """Yield the changes of routes."""
     for node in cell.nodes:
         by_time = groupby(node.route_changes, key=lambda change: change.at_ns)
-        lines = [
-            (at_ns, [route_line(each) for each in static_routes([c.route for c in changes])])
-            for at_ns, changes in by_time
-        ]
+        lines = []
+        routes = {route.destination: route for route in node.routes}
+        before = list(_connection_routes(node, cell, at))
+        for at_ns, changes in by_time:
+            new = {change.route.destination: change.route for change in changes}
+            routes |= new
+            # The routes of a proxy's connections lead where its others do.
+            now = replace(node, routes=tuple(routes.values()))
+            after = list(_connection_routes(now, cell, at))
+            moved = [route for route in after if route not in before]
+            before = after
+            lines.append(
+                (at_ns, [route_line(r) for r in (*static_routes([*new.values()]), *moved)])
+            )
         if lines:
             yield document.Changes(node=node.name, interface="", repeat_ns=None, lines=lines)
         late = list(late_endpoints(node, cell.flows))
@@ -254,12 +274,12 @@ def _pings(cell: Cell, at: _Lookup) -> Iterator[document.Ping]:
         )
 
 
-def _policers(cell: Cell, at: _Lookup) -> Iterator[document.Forwarder]:
+def _policers(cell: Cell, at: _Lookup, read: Reading) -> Iterator[document.Forwarder]:
     by_name = {flow.name: flow for flow in cell.flows}
     for policer in cell.policers:
         out = (policer.node, policer.egress)
         mtu = at.interfaces[policer.node, policer.ingress].mtu
-        yield roles.policer(policer, by_name, _macs(out, at), mtu)
+        yield roles.policer(policer, by_name, _macs(out, at), mtu, read)
 
 
 def _tunnels(cell: Cell, at: _Lookup) -> Iterator[document.Forwarder]:
@@ -364,15 +384,42 @@ def _routes(node: Node, cell: Cell, at: _Lookup) -> Iterator[document.Route]:
     for number, interface in enumerate(multipath_interfaces(node, cell.flows)):
         via = at.peers[node.name, interface.name].ip
         yield document.Route(destination="10.0.0.0/8", via=via, table=SOURCE_TABLES + number)
-    yield from window_routes(node, cell.flows)
+    yield from _connection_routes(node, cell, at)
     yield from pep_routes(node, cell.peps)
 
 
-def _proxy_lead_ns(cell: Cell) -> int:
-    """Return how long it may take until the connections between proxies are open, ns: two RTTs."""
+def _connection_routes(node: Node, cell: Cell, at: _Lookup) -> Iterator[document.Route]:
+    next_hops = {each.name: at.peers[node.name, each.name].ip for each in node.interfaces}
+    return connection_routes(node, cell.flows, cell.peps, next_hops)
+
+
+def _patience_ns(cell: Cell, epoch_ns: int | None) -> int:
+    """Return how long the connections between proxies may take until they are open, ns: in real
+    time about two RTTs at first; in virtual time waiting is free.
+    """
     if not cell.peps:
         return 0
+    if epoch_ns is not None:
+        return MOST_PATIENCE_NS
     return PROXY_LEAD_NS + 3 * _longest_rtt_ns(cell)
+
+
+def most_preparation_s(cell: Cell) -> float:
+    """Return how long losses may delay the epoch of a cell in real time, s: pings that do not come
+    back, and proxies that start again.
+    """
+    proxies_ns = 2 * (MOST_PATIENCE_NS + _patience_ns(cell, None)) if cell.peps else 0
+    return (MOST_PINGING_NS + proxies_ns) / 1e9
+
+
+def _syn_retries(cell: Cell) -> int:
+    """Return how often the SYN of a proxy is sent again, after 1, 3, 7, ... s, before it opens
+    another connection: until two RTTs have passed.
+    """
+    retries = 1
+    while ((2 << retries) - 1) * 10**9 < 2 * _longest_rtt_ns(cell):
+        retries += 1
+    return retries
 
 
 def _longest_rtt_ns(cell: Cell) -> int:

@@ -11,6 +11,8 @@ MTU = 1500
 ETHERNET_BYTES = 14
 """What Ethernet adds to an IP packet on the wire, without preamble and checksum, bytes."""
 
+SMALLEST_FRAME_BYTES = 64
+"""The smallest frame of Ethernet, with its checksum, bytes. Linux pads none of its own."""
 FRAME_BYTES = MTU + ETHERNET_BYTES  # a full Ethernet frame without preamble: 1514
 
 TCP_IP_BYTES = 20 + 20 + 12  # headers of IPv4 and TCP, with timestamps
@@ -47,3 +49,10 @@ def datagram_bytes(mtu: int) -> int:
 def memory_bytes(mtu: int) -> int:
     """Return what Linux accounts for a full TCP segment (its truesize), bytes; measured."""
     return mtu + SEGMENT_MEMORY_BYTES
+
+
+def datagram_memory_bytes(packet: int) -> int:
+    """Return the most that Linux accounts for a datagram that waits in a socket, bytes: its IP
+    packet in a power of two, and structures.
+    """
+    return 2 * packet + SEGMENT_MEMORY_BYTES

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from ipaddress import ip_address, ip_interface, ip_network
 
 from . import document, iperf3
 from .batch import line
 from .links import Interface
-from .model import Flow, Node, Pep, Route, TransportOptions
+from .model import LARGEST_BUFFER, Flow, Node, Pep, Route, TransportOptions
 from .numbers import Setting
-from .workloads import Iperf3Workload
+from .workloads import Iperf3Workload, ProgramWorkload
 
 # Linux's own maxima of the socket buffers that TCP tunes by itself; never lowered.
 DEFAULT_TCP_RMEM_MAX = 6_291_456
 DEFAULT_TCP_RMEM = 131_072  # with which it begins
 DEFAULT_TCP_WMEM_MAX = 4_194_304
+DEFAULT_TCP_WMEM_LEAST = 4_096
 
 # Kernel options of every node.
 EVERYWHERE = {
@@ -31,10 +33,14 @@ EVERYWHERE = {
     "net.core.txrehash": "0",
 }
 
-ACCURATE_ECN = "3"
-"""tcp_ecn: AccECN is offered and asked for (Linux, ip-sysctl.rst); other ends get what they
-know.
+ECN_IF_ASKED = "2"
+"""tcp_ecn: who is asked for ECN agrees, and asks for it itself by the routes of `connection_routes`
+only (Linux, ip-sysctl.rst).
 """
+ACCURATE_ECN = "3"
+"""tcp_ecn: AccECN is offered, and asked for by every connection; other ends get what they know."""
+ACCURATE_ECN_IF_ASKED = "5"
+"""tcp_ecn: the same, but no connection asks for it."""
 ECN_OPTION = "2"
 """tcp_ecn_option: its option, which counts bytes, goes with packets that have room for it."""
 
@@ -55,17 +61,29 @@ SOURCE_TABLES = 60
 """The first table of routes of the packets from one of a host's addresses."""
 MOST_SUBFLOWS = 8
 """As many further subflows as a connection has in Linux (MPTCP_SUBFLOWS_MAX)."""
-WINDOW_TABLES = 101
-"""The first table of routes with an initial window; each window has one."""
+CONNECTION_TABLES = 101
+"""The first table of `connection_routes`."""
 
 
 def is_tuned(flow: Flow) -> bool:
     """Whether a flow's client leaves its receive buffer to the kernel: browsers, iperf3 without a
-    window.
+    window, programs of the user's own.
     """
     if isinstance(flow.workload, Iperf3Workload):
         return flow.transport == "tcp" and flow.workload.window_bytes is None
-    return flow.browser
+    return flow.browser or isinstance(flow.workload, ProgramWorkload)
+
+
+def _least_send_buffer(senders: Sequence[Flow]) -> int:
+    """Return the first number of a host's tcp_wmem.
+
+    The buffer of a connection over MPTCP is this and those of its subflows (net/mptcp/protocol.h,
+    __mptcp_sync_sndbuf), which Linux tunes to the window of each. Together they hold too little
+    where paths differ: data of the fast one stays until that of the slow one has come.
+    """
+    if any(flow.subflows and not flow.workload.paced for flow in senders):
+        return LARGEST_BUFFER
+    return DEFAULT_TCP_WMEM_LEAST
 
 
 def sysctls(
@@ -83,27 +101,36 @@ def sysctls(
     here = [flow for flow in flows if name in (flow.server, flow.client)]
     if here:
         wanted = 2 * max(flow.buffer_bytes for flow in here)
+        senders = [f for f in here if name == f.server and f.transport in KERNEL]
         options = [flow.options for flow in here if flow.transport in KERNEL]
         # Other clients set their buffer themselves; these leave it to the kernel, whose tuning
         # would lag behind a large BDP.
-        receive = [2 * f.receiver_bytes for f in here if name == f.client and is_tuned(f)]
-        begins, most = max([DEFAULT_TCP_RMEM, *receive]), max(DEFAULT_TCP_RMEM_MAX, wanted)
+        receive = [
+            2 * (f.receive_buffer_bytes or f.waiting_bytes)
+            for f in here
+            if name == f.client and is_tuned(f)
+        ]
+        begins = max([DEFAULT_TCP_RMEM, *receive])
+        most = max(DEFAULT_TCP_RMEM_MAX, wanted, begins)
         settings |= {
             "net.ipv4.tcp_no_metrics_save": "0" if saves_metrics else "1",
-            "net.ipv4.tcp_ecn": "1" if any(o.ecn for o in options) else "2",
+            "net.ipv4.tcp_ecn": ECN_IF_ASKED,
             "net.ipv4.tcp_rmem": f"4096 {begins} {most}",
-            "net.ipv4.tcp_wmem": f"4096 16384 {max(DEFAULT_TCP_WMEM_MAX, wanted)}",
+            "net.ipv4.tcp_wmem": f"{_least_send_buffer(senders)} 16384"
+            f" {max(DEFAULT_TCP_WMEM_MAX, wanted)}",
         }
         if saves_metrics:
             settings["net.ipv4.tcp_no_ssthresh_metrics_save"] = "0"
-        if any(o.accurate_ecn for o in options):
-            settings |= {"net.ipv4.tcp_ecn": ACCURATE_ECN, "net.ipv4.tcp_ecn_option": ECN_OPTION}
+        settings |= _ecn(node, flows, peps)
         if not all(o.sack for o in options):
             settings["net.ipv4.tcp_sack"] = "0"
         if any(o.fast_open for o in options):
             settings["net.ipv4.tcp_fastopen"] = str(FAST_OPEN)
+        if any(f.options.idle_restart is False for f in senders):
+            settings["net.ipv4.tcp_slow_start_after_idle"] = "0"
     for pep in peps:
         if name in (pep.terminal, pep.gateway):
+            settings |= _ecn(node, flows, peps)
             settings["net.ipv4.tcp_slow_start_after_idle"] = "0"
             settings["net.ipv4.tcp_no_metrics_save"] = "1"
         if name == pep.gateway:
@@ -122,45 +149,160 @@ def static_routes(routes: Sequence[Route]) -> Iterator[document.Route]:
         yield made
 
 
-def window_routes(node: Node, flows: Sequence[Flow]) -> Iterator[document.Route]:
-    """Yield the routes that set the initial windows of a server's TCP connections.
+def opener(flow: Flow) -> str:
+    """Return the host that opens a flow's TCP connections, and so asks for ECN."""
+    return flow.server if iperf3.is_opened_by_its_sender(flow) else flow.client
 
-    Linux keeps it per route, so each window has a table of routes, and `window_rules` say whose
-    packets look there.
+
+def _opens(node: Node, flow: Flow, peps: Sequence[Pep]) -> bool:
+    """Whether a node opens TCP connections of a flow: its opener, or a gateway behind which they
+    are split.
     """
+    splits = (node.name == pep.gateway and flow.port in pep.ports for pep in peps)
+    return flow.transport in KERNEL and (node.name == opener(flow) or any(splits))
+
+
+def _ecn(node: Node, flows: Sequence[Flow], peps: Sequence[Pep]) -> dict[str, str]:
+    """Return the kernel options of a node beyond the usual ones: for AccECN, and so that a lost SYN
+    asks for ECN again where the CCA needs it.
+    """
+    opened = [flow.options for flow in flows if _opens(node, flow, peps)]
+    here = [flow.options for flow in flows if _has_ends(node, flow, peps)]
+    settings = dict[str, str]()
+    if any(options.accurate_ecn for options in here):
+        listens = node.kind == "host" and not opened  # a proxy opens connections to the other one
+        asks = listens or any(options.accurate_ecn for options in opened)
+        settings["net.ipv4.tcp_ecn"] = ACCURATE_ECN if asks else ACCURATE_ECN_IF_ASKED
+        settings["net.ipv4.tcp_ecn_option"] = ECN_OPTION
+    if any(options.cca_needs_ecn for options in opened):
+        settings["net.ipv4.tcp_ecn_fallback"] = "0"
+    return settings
+
+
+def _has_ends(node: Node, flow: Flow, peps: Sequence[Pep]) -> bool:
+    """Whether TCP connections of a flow end at a node: a host, or a proxy that splits them."""
+    splits = (node.name in (p.gateway, p.terminal) and flow.port in p.ports for p in peps)
+    return flow.transport in KERNEL and (node.name in (flow.server, flow.client) or any(splits))
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Table:
+    """A table of routes, and what TCP connections by them have.
+
+    source: only those from this address; empty: from any. initcwnd: initial window, packets; 0:
+    Linux's own. ecn: they ask for ECN. congctl: their CCA, where a socket has no other; empty: the
+    host's.
+    """
+
+    source: str
+    initcwnd: int
+    ecn: bool
+    congctl: str
+
+    def fill(self, route: document.Route, number: int) -> document.Route:
+        """Return a route of this table, which is that of a number."""
+        route["table"] = number
+        if self.initcwnd:
+            route["initcwnd"] = self.initcwnd
+        if self.ecn:
+            route["ecn"] = True
+        if self.congctl:
+            route["congctl"] = self.congctl
+        return route
+
+
+@dataclass(frozen=True, slots=True)
+class _Connections:
+    """The TCP connections of a flow at a node: their table, which port tells them, and where they
+    lead.
+    """
+
+    table: _Table
+    side: document.Side
+    port: int
+    peers: tuple[str, ...]
+
+
+def connection_routes(
+    node: Node, flows: Sequence[Flow], peps: Sequence[Pep], next_hops: Mapping[str, str]
+) -> Iterator[document.Route]:
+    """Yield the routes that set what Linux keeps per route for the TCP connections of a flow.
+
+    That is the initial window of its server, whether its opener asks for ECN, and the CCA of its
+    receiver. Each combination has a table of routes, and `connection_rules` say whose packets look
+    there. next_hops: the address at the other end of each interface's cable.
+    """
+    found = list(_connections(node, flows, peps))
+    tables = _numbers(found)
     limits = {route.destination: route.mtu for route in node.routes if route.mtu}
-    ways = {(table, flow.client_address): flow for flow, table in _window_tables(node, flows)}
-    for (table, address), flow in ways.items():
-        made = _way(node, address)
-        made["table"] = table
-        if limit := limits.get(f"{address}/32"):
-            made["mtu"] = limit
-        made["initcwnd"] = flow.options.initial_window_packets
-        yield made
+    interfaces = {each.ip: each.name for each in multipath_interfaces(node, flows)}
+    ways = {(each.table, peer): None for each in found for peer in each.peers}
+    for table, peer in ways:
+        if table.source:
+            via = next_hops[interfaces[table.source]]
+            way: document.Route | None = document.Route(destination=f"{peer}/32", via=via)
+        else:
+            way = _way(node, peer)
+        if way is None:
+            continue
+        if limit := limits.get(f"{peer}/32"):
+            way["mtu"] = limit
+        yield table.fill(way, tables[table])
 
 
-def window_rules(node: Node, flows: Sequence[Flow]) -> Iterator[document.Rule]:
-    """Yield the rules by which a server's own packets from (or to) a flow's port have its table."""
-    for flow, table in _window_tables(node, flows):
-        side: document.Side = "dport" if iperf3.is_opened_by_its_sender(flow) else "sport"
-        yield document.Rule(interface="lo", side=side, port=flow.port, table=table)
+def connection_rules(
+    node: Node, flows: Sequence[Flow], peps: Sequence[Pep]
+) -> Iterator[document.Rule]:
+    """Yield the rules by which a node's own packets to (or from) a flow's port have its table."""
+    found = list(_connections(node, flows, peps))
+    tables = _numbers(found)
+    for each in found:
+        rule = document.Rule(
+            interface="lo", side=each.side, port=each.port, table=tables[each.table]
+        )
+        if each.table.source:
+            rule["source"] = each.table.source
+        yield rule
 
 
-def _window_tables(node: Node, flows: Sequence[Flow]) -> list[tuple[Flow, int]]:
-    """Return the flows that a server sends over TCP with another window than Linux's, each with the
-    table of its window.
-    """
-    windows = [
-        (flow, flow.options.initial_window_packets)
-        for flow in flows
-        if flow.transport in KERNEL and flow.server == node.name
-    ]
-    others = sorted({packets for _, packets in windows} - {LINUX_INITIAL_WINDOW})
-    return [
-        (flow, WINDOW_TABLES + others.index(packets))
-        for flow, packets in windows
-        if packets != LINUX_INITIAL_WINDOW
-    ]
+def _numbers(found: Sequence[_Connections]) -> dict[_Table, int]:
+    return {
+        table: CONNECTION_TABLES + number
+        for number, table in enumerate(sorted({each.table for each in found}))
+    }
+
+
+def _connections(node: Node, flows: Sequence[Flow], peps: Sequence[Pep]) -> Iterator[_Connections]:
+    """Yield the connections of a node that need more than its own routes say."""
+    for flow in flows:
+        options = flow.options
+        opens = _opens(node, flow, peps)
+        initcwnd, congctl = 0, ""
+        if flow.transport in KERNEL and flow.server == node.name:
+            initcwnd = options.initial_window_packets
+        if initcwnd == LINUX_INITIAL_WINDOW:
+            initcwnd = 0
+        if opens and options.cca_needs_ecn and not options.accurate_ecn:
+            congctl = flow.cca or ""  # so the kernel asks for ECN
+        is_own = isinstance(flow.workload, ProgramWorkload) and flow.transport in KERNEL
+        if is_own and node.name in (flow.server, flow.client):
+            congctl = flow.cca or ""  # its sockets do not ask for a CCA
+        ecn = opens and options.ecn and not options.accurate_ecn and not congctl
+        if not (initcwnd or ecn or congctl):
+            continue
+        paths = [(flow.address, flow.client_address)]
+        paths += [(path.address, path.client_address) for path in flow.subflows]
+        peers = {client if node.name == flow.server else server for server, client in paths}
+        sources = [""]
+        if flow.subflows and (several := multipath_interfaces(node, flows)):
+            sources = [each.ip for each in several]
+        for source in sources:
+            yield _Connections(
+                _Table(source, initcwnd, ecn, congctl),
+                "dport" if opens else "sport",
+                flow.port,
+                tuple(sorted(peers)),
+            )
 
 
 def pep_routes(node: Node, peps: Sequence[Pep]) -> Iterator[document.Route]:
@@ -172,9 +314,9 @@ def pep_routes(node: Node, peps: Sequence[Pep]) -> Iterator[document.Route]:
     for pep, _, other, _ in _ends(node.name, peps):
         yield document.Route(destination="0.0.0.0/0", interface="lo", local=True, table=PEP_TABLE)
         packets = -(-pep.window_bytes // pep.mtu)
-        made = _way(node, other)
-        made["initcwnd"], made["initrwnd"] = packets, 2 * packets
-        yield made
+        if (made := _way(node, other)) is not None:
+            made["initcwnd"], made["initrwnd"] = packets, 2 * packets
+            yield made
 
 
 def pep_rules(node: Node, peps: Sequence[Pep]) -> Iterator[document.Rule]:
@@ -217,13 +359,17 @@ def modules(flows: Sequence[Flow], peps: Sequence[Pep]) -> list[tuple[str, str, 
     ]
 
 
-def _way(node: Node, address: str) -> document.Route:
-    """Return how a node reaches an address: by which next hop, or through which interface."""
+def _way(node: Node, address: str) -> document.Route | None:
+    """Return how a node reaches an address: by which next hop, or through which interface; None
+    where it does not.
+    """
     target = ip_address(address)
     for interface in node.interfaces:
         if target in ip_interface(interface.address).network:
             return document.Route(destination=f"{address}/32", interface=interface.name)
     fitting = [r for r in node.routes if target in ip_network(r.destination)]
+    if not fitting:
+        return None
     nearest = max(fitting, key=lambda route: ip_network(route.destination).prefixlen)
     return document.Route(destination=f"{address}/32", via=nearest.via)
 

@@ -9,8 +9,8 @@ from typing import Literal
 from .batch import duration, line, percent, word
 from .frames import ETHERNET_BYTES, MTU, frame_bytes
 from .numbers import Buffer, CodePoint, MtuBytes, Packets, Probability, Rate, Seed, SpanNs, TimeNs
-from .part import BY_KIND, UNLESS_ABSENT, UNLESS_OFF, UNLESS_USUAL, Part
-from .queues import Queue, queue_bytes, queue_lines
+from .part import UNLESS_ABSENT, UNLESS_OFF, UNLESS_USUAL, Part
+from .queues import AnyQueue, queue_bytes, queue_lines
 from .radio import Arq, Medium
 from .text import InterfaceAddress, InterfaceName, Line
 
@@ -241,7 +241,8 @@ class Interface(Part):
     address: IPv4 address with prefix length, `10.0.0.1/30`.
     mtu: the largest IP packet, the same at both ends of a cable; left out where it is 1500.
     shaper, queue: on its egress; impairment: instead of them, on a delay hop.
-    bottleneck: whether this egress is the slowest link of some flow's data path.
+    bottleneck: whether data can wait here: it is the slowest link of some flow's path, or one that
+    may become slower than what comes to it, or the file names its queue.
     changes: of shaper or impairment, in order of time; repeat_ns: the period with which they
     repeat. Before the first one, the shaper's rate and the impairment apply.
     arriving_bucket: what drops packets that arrive by it. arriving_ecn: what is done to their ECN:
@@ -255,7 +256,7 @@ class Interface(Part):
     address: InterfaceAddress
     mtu: MtuBytes = field(default=MTU, metadata=UNLESS_USUAL, kw_only=True)
     shaper: Shaper | None = None
-    queue: Queue | None = field(default=None, metadata=BY_KIND)
+    queue: AnyQueue | None = None
     impairment: Impairment | None = None
     bottleneck: bool = False
     changes: tuple[Change, ...] = ()

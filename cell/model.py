@@ -6,6 +6,7 @@ A plan holds it, an emitted program is written in it, and all that a conductor d
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated, Literal
 
@@ -52,7 +53,15 @@ from .text import (
     Text,
     Word,
 )
-from .workloads import LoadWorkload, VideoWorkload, Workload
+from .workloads import (
+    BulkWorkload,
+    Iperf3Workload,
+    LoadWorkload,
+    OnOffWorkload,
+    PingWorkload,
+    VideoWorkload,
+    Workload,
+)
 
 MAX_PROCESSING_NS = 4_000_000_000
 MAX_SYSCALL_COST_NS = 100_000
@@ -62,6 +71,10 @@ SAMPLE_EVERY_NS = 100_000_000
 19).
 """
 BUFFER_BYTES = 262_144
+LARGEST_BUFFER = 2**29
+"""A socket buffer that limits nothing, bytes: Linux keeps twice this in a signed number. It takes
+no memory before it is used.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +103,21 @@ class TransportOptions(Part):
 
     initial_window_packets: initial congestion window. receive_window_bytes: the largest window that
     the receiver advertises; None: as its buffer allows. accurate_ecn: the receiver counts marks for
-    the sender (AccECN, over TCP); left out where it does not. pacing: for TCP, by TCP itself.
+    the sender (AccECN, over TCP); left out where it does not. cca_needs_ecn: the kernel replaces
+    the CCA without ECN; then both ends have it, but where marks are counted. pacing: for TCP, by
+    TCP itself. idle_restart: whether an idle time reduces the congestion window; left out where the
+    transport decides (TCP does, QUIC does not).
     """
 
     initial_window_packets: InitialWindow = 10
     receive_window_bytes: Buffer | None = None
     ecn: bool = False
     accurate_ecn: bool = field(default=False, metadata=UNLESS_OFF)
+    cca_needs_ecn: bool = field(default=False, metadata=UNLESS_OFF)
     sack: bool = True
     pacing: bool = False
     fast_open: bool = False
+    idle_restart: bool | None = field(default=None, metadata=UNLESS_ABSENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +197,9 @@ class Flow(Part):
     mtu: the smallest MTU on the paths of its data and acknowledgements, less what tunnels add; left
     out where it is 1500. header_bytes: what tunnels add to each of its packets at its bottleneck;
     left out where there is none.
-    buffer_bytes: send and receive buffer of each connection.
+    buffer_bytes: what a connection may have under way, twice: sizes a send buffer that is part of
+    the workload. waiting_bytes: what may wait at a receiver behind lost packets: sizes TCP's
+    receive buffer, and estimates of memory.
     source: `file:line` of the statement that it comes from.
     declared: the name in the file, `name` unless it is one of several users' flows; users: their
     group. Neither is part of the cell's identity.
@@ -187,9 +207,11 @@ class Flow(Part):
     file sets, named as under /sys/module/tcp_<cca>/parameters, for the whole kernel; over QUIC all
     of them.
     rate_bps: limit of the sending rate at the source, bit/s of IP.
-    send_buffer_bytes, receive_buffer_bytes: instead of buffer_bytes, where the file sets them.
+    send_buffer_bytes, receive_buffer_bytes: where the file sets them, else None: see `sender_bytes`
+    and `receiver_bytes`.
     subflows: over Multipath TCP, the first one opens the connection; left out over one path.
     transport: `web`: HTTP over TCP, over QUIC, or over both, as the loads of a page require.
+    idle_timeout_ns: silence of the peer that ends a connection over QUIC; left out where none does.
     qlog: whether a QUIC server writes one. cca_object: the BPF struct_ops
     object that registers the CCA, compressed (zlib), in base64. cca_module: the kernel module that
     does; left out where there is none.
@@ -218,6 +240,7 @@ class Flow(Part):
     mtu: MtuBytes = field(default=MTU, metadata=UNLESS_USUAL)
     header_bytes: HeaderBytes = field(default=0, metadata=unless(0))
     buffer_bytes: Buffer = BUFFER_BYTES
+    waiting_bytes: Buffer = 4 * BUFFER_BYTES
     source: Line = ""
     declared: Word | Nothing = ""
     users: Word | None = None
@@ -228,6 +251,7 @@ class Flow(Part):
     rate_bps: Rate | None = None
     send_buffer_bytes: Buffer | None = None
     receive_buffer_bytes: Buffer | None = None
+    idle_timeout_ns: SpanNs | None = field(default=None, metadata=UNLESS_ABSENT)
     qlog: bool = False
     cca_object: Base64 | None = None
     cca_module: KernelModule | None = field(default=None, metadata=UNLESS_ABSENT)
@@ -245,22 +269,47 @@ class Flow(Part):
         return frame_bytes(self.mtu + self.header_bytes)
 
     @property
+    def packet_bytes(self) -> int:
+        """A packet of its data, bytes of IP: a datagram of the size that it has, else a full
+        packet.
+        """
+        sized = (BulkWorkload, Iperf3Workload, OnOffWorkload, PingWorkload)
+        own = self.workload.packet_bytes if isinstance(self.workload, sized) else None
+        return own or self.mtu
+
+    @property
+    def data_frame_bytes(self) -> int:
+        """A packet of its data in its Ethernet frame at its bottleneck, bytes."""
+        return frame_bytes(self.packet_bytes + self.header_bytes)
+
+    @property
     def start_ns(self) -> int:
         """When its first connection starts, ns after the cell's epoch."""
         return min(self.starts_ns)
 
     @property
-    def sender_bytes(self) -> int:
-        """The send buffer of each connection; a video server brings its own."""
+    def sender_bytes(self) -> int | None:
+        """The send buffer of each connection; None: it limits nothing.
+
+        A source that waits for its send buffer has one: a video server brings its own.
+        """
         if isinstance(self.workload, VideoWorkload):
             return self.workload.send_buffer_bytes
-        return self.buffer_bytes if self.send_buffer_bytes is None else self.send_buffer_bytes
+        if self.send_buffer_bytes is None and self.workload.paced:
+            return self.buffer_bytes
+        return self.send_buffer_bytes
 
     @property
-    def receiver_bytes(self) -> int:
-        """The receive buffer of each connection."""
-        wanted = self.receive_buffer_bytes
-        return self.buffer_bytes if wanted is None else wanted
+    def receiver_bytes(self) -> int | None:
+        """The receive buffer of each connection; None: it limits nothing.
+
+        Over TCP it is what waits behind lost packets. It is no larger, because Linux acknowledges
+        each segment for as long as the window still grows towards its buffer (net/ipv4/tcp_input.c,
+        tcp_grow_window), and not every second one.
+        """
+        if self.receive_buffer_bytes is None and self.transport == "tcp":
+            return self.waiting_bytes
+        return self.receive_buffer_bytes
 
     @property
     def browser(self) -> bool:
@@ -280,7 +329,8 @@ class Capture(Part):
     `delivered` (after the loss), `client` (arriving at the client of a page load; for a third-party
     image, also leaving it), `policer` (packets that a policer sees and no other point shows),
     `sender` (data and ACKs at the interface of a host that sends; each belongs to the queue of its
-    first flow).
+    first flow), `echo` (arriving at a host that pings over its own link, where that is the
+    bottleneck).
     queue: the (node, interface) of the bottleneck it belongs to.
     """
 
@@ -288,7 +338,7 @@ class Capture(Part):
     node: NodeName
     interface: InterfaceName
     direction: Literal["in", "out", "both"]
-    point: Literal["entry", "exit", "delivered", "client", "policer", "sender"]
+    point: Literal["entry", "exit", "delivered", "client", "policer", "sender", "echo"]
     queue: Place
 
     @property
@@ -451,6 +501,17 @@ class Cell(Part):
     baselines: dict[Text, Identity] = field(default_factory=dict, metadata=unless({}))
     saves_metrics: bool = field(default=False, metadata=UNLESS_OFF)
     offload: bool = field(default=False, metadata=UNLESS_OFF)
+
+    @property
+    def mechanisms(self) -> Iterator[Part]:
+        """Its parts of several kinds: the queues, those inside them, the workloads."""
+        for node in self.nodes:
+            for interface in node.interfaces:
+                if interface.queue is not None:
+                    yield interface.queue
+                    yield from interface.queue.inner
+        for flow in self.flows:
+            yield flow.workload
 
     @property
     def modules(self) -> dict[str, KernelModule]:

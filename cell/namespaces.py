@@ -9,18 +9,19 @@ import os
 import signal
 import subprocess
 
-from .agenda import ByTc
 from .batch import cable_lines
 from .configuration import configure
 from .kernel import versions
 from .nodes import Failed, Local, explain
 from .observation import queues_by_tc
+from .schedule import ByTc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from .clock import RealTime
     from .document import InForce, Network
     from .nodes import Changer
     from .observation import Queues
@@ -119,9 +120,9 @@ class Namespaces:
         """Return `tc -s -j qdisc show` of every node. Raises Failed."""
         return queues_by_tc(self, endpoints, beyond)
 
-    def changer(self, names: Iterable[str]) -> Changer:
+    def changer(self, clock: RealTime, names: Iterable[str]) -> Changer:
         """Return what changes links."""
-        return ByTc(self, names)
+        return ByTc(self, clock, names)
 
     def _lay_cables(self, network: Network) -> None:
         """Make all veth pairs by one `ip -batch`, between the nodes' namespaces."""

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
+    from .clock import RealTime
     from .document import InForce, Network
-    from .nodes import Changer
+    from .nodes import Changer, Lines, Span
     from .observation import Queues
 
 
@@ -95,14 +96,16 @@ class Role:
 
 
 class Changes:
-    """Changes links by orders to the role."""
+    """Changes links by orders to the role, which waits for the time itself."""
 
     def __init__(self, role: Role) -> None:
         self._role = role
 
-    def carry_out(self, node: str, lines: Sequence[str]) -> None:
-        """Carry out lines in a node; when this returns it is done. Raises Failed."""
-        self._role.ask({"order": "change", "node": node, "lines": [*lines]}, "changed")
+    def carry_out(self, at_ns: int, changes: Sequence[Lines]) -> list[Span]:
+        """Have changes carried out at a time; return when each was. Raises Failed."""
+        listed = [{"node": node, "lines": [*lines]} for node, lines in changes]
+        answer = self._role.ask({"order": "change", "at_ns": at_ns, "changes": listed}, "changed")
+        return [(begin_ns, end_ns) for begin_ns, end_ns in answer["spans_ns"]]
 
     def end(self) -> None:
         """Nothing has been started for it."""
@@ -152,7 +155,7 @@ class NetlinkNodes(Namespaces):
         assert self._role, "set_up comes first"
         return {name: found["left"] for name, found in self._role.nodes.items() if found["left"]}
 
-    def changer(self, names: Iterable[str]) -> Changer:
+    def changer(self, clock: RealTime, names: Iterable[str]) -> Changer:
         """Return what changes links."""
         assert self._role, "set_up comes first"
         return Changes(self._role)

@@ -13,8 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import IO, Any, Protocol
 
+    from .clock import RealTime
     from .document import InForce, Network
     from .observation import Queues
+
+    Lines = tuple[str, Sequence[str]]
+    """A change: the name of a node, and lines of `tc -batch` or `ip -batch` for it."""
+
+    Span = tuple[int, int]
+    """When a change began and when it was done, ns after 1970."""
 
     class Process(Protocol):
         """A program in a node."""
@@ -65,12 +72,11 @@ if TYPE_CHECKING:
             ...
 
     class Changer(Protocol):
-        """What changes links while the flows run."""
+        """What changes links and routes while the flows run."""
 
-        def carry_out(self, node: str, lines: Sequence[str]) -> None:
-            """Carry out lines of `tc -batch` in a node; when this returns it is done.
-
-            Raises Failed.
+        def carry_out(self, at_ns: int, changes: Sequence[Lines]) -> list[Span]:
+            """Carry out changes at a time (ns after 1970), one after the other; return when each
+            was. Raises Failed.
             """
             ...
 
@@ -100,7 +106,7 @@ if TYPE_CHECKING:
             """
             ...
 
-        def changer(self, names: Iterable[str]) -> Changer:
+        def changer(self, clock: RealTime, names: Iterable[str]) -> Changer:
             """Return what changes links of these nodes."""
             ...
 

@@ -83,6 +83,9 @@ TestBytes = Annotated[int, Range(1, 10**15)]
 TestBuffer = Annotated[int, Range(1, 2**29)]
 """The range of iperf3's `--window`, bytes (iperf.h, MAX_TCP_BUFFER)."""
 
+Percent = Annotated[int, Range(0, 100)]
+"""A whole number of percent."""
+
 CodePoint = Annotated[int, Range(0, 63)]
 Port = Annotated[int, Range(1, 65_535)]
 """A port of TCP or UDP."""

@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     """Node -> what `tc -s -j qdisc show` says."""
 
 SO_TIMESTAMPNS = 35
-PINGS = 10
+PINGS, MORE_PINGS = 10, 100
+"""How many are sent, and how many at a time after that where none has come back."""
 PING_EVERY_NS = 10_000_000
+PING_PATIENCE_NS, MOST_PINGING_NS = 20_000_000_000, 200_000_000_000
+"""How long to go on where none comes back, for a flow and for all: losses may come in bursts."""
 PING_BYTES = 14 + 20 + 8 + 16
 """Of a ping's frame: Ethernet, IP, ICMP, and what it carries."""
 
@@ -97,23 +100,43 @@ def seeds_in_force(queues: Queues, seeds: Iterable[Seed]) -> list[str]:
 def ping_all(nodes: Nodes, pings: Sequence[Ping]) -> list[dict[str, Any]]:
     """Measure the round trip of every flow on the idle network."""
     results = []
+    left_ns = MOST_PINGING_NS
     for number, wanted in enumerate(pings, 1):
-        rtts_ns = nodes[wanted["client"]].call(
-            ping, wanted["address"], number, wanted["expected_ns"], wanted["every_ns"]
+        patience_ns = min(left_ns, PING_PATIENCE_NS)
+        sent, rtts_ns = nodes[wanted["client"]].call(
+            ping, wanted["address"], number, wanted["expected_ns"], wanted["every_ns"], patience_ns
         )
+        left_ns -= patience_ns if sent > PINGS else 0
         result = {name: wanted[name] for name in ("flow", "client", "server")}
-        results.append({**result, "sent": PINGS, "rtts_ns": rtts_ns})
+        results.append({**result, "sent": sent, "rtts_ns": rtts_ns})
     return results
 
 
 def ping(
-    address: str, identifier: int, expected_ns: int, every_ns: int = PING_EVERY_NS
-) -> list[int]:
-    """Send small ICMP echo requests; return the round trips in ns (fewer than sent when some are
-    lost).
+    address: str,
+    identifier: int,
+    expected_ns: int,
+    every_ns: int = PING_EVERY_NS,
+    patience_ns: int = 0,
+) -> tuple[int, list[int]]:
+    """Send small ICMP echo requests; return how many, and the round trips in ns (fewer than sent
+    when some are lost).
 
-    The arrival is the kernel's timestamp.
+    The arrival is the kernel's timestamp. patience_ns: how long to go on where none comes back.
     """
+    last_ns = time.time_ns() + patience_ns
+    sent, rtts_ns = 0, list[int]()
+    while not sent or (not rtts_ns and time.time_ns() < last_ns):
+        count = MORE_PINGS if sent else PINGS
+        rtts_ns = _echoes(address, identifier, range(sent, sent + count), expected_ns, every_ns)
+        sent += count
+    return sent, rtts_ns
+
+
+def _echoes(
+    address: str, identifier: int, numbers: range, expected_ns: int, every_ns: int
+) -> list[int]:
+    """Send echo requests of these numbers; return the round trips, ns."""
     sent_ns: dict[int, int] = {}
     rtts_ns: list[int] = []
     with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as raw:
@@ -121,12 +144,13 @@ def ping(
         ready = select.poll()
         ready.register(raw, select.POLLIN)
         begin = time.time_ns()
-        give_up = begin + PINGS * every_ns + 2 * expected_ns + 1_000_000_000
-        while len(rtts_ns) < PINGS and time.time_ns() < give_up:
-            due = begin + len(sent_ns) * every_ns if len(sent_ns) < PINGS else give_up
+        give_up = begin + len(numbers) * every_ns + 2 * expected_ns + 1_000_000_000
+        while len(rtts_ns) < len(numbers) and time.time_ns() < give_up:
+            is_due = len(sent_ns) < len(numbers)
+            due = begin + len(sent_ns) * every_ns if is_due else give_up
             wait_ms = (due - time.time_ns()) / 1e6
-            if len(sent_ns) < PINGS and wait_ms <= 0:
-                number = len(sent_ns)
+            if is_due and wait_ms <= 0:
+                number = numbers[len(sent_ns)] & 0xFFFF
                 packet = struct.pack("!BBHHH16x", 8, 0, 0, identifier, number)
                 total = sum(struct.unpack("!12H", packet))
                 packet = struct.pack("!BBHHH16x", 8, 0, 0xFFFF - total % 0xFFFF, identifier, number)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Generic, TypeVar
 
 from .frames import MTU
 
@@ -21,6 +21,52 @@ class Part:
         "extra": "forbid",
         "revalidate_instances": "always",
     }
+
+
+P = TypeVar("P", bound=Part)
+Q = TypeVar("Q", bound=Part)
+
+
+class Kinds(Generic[P]):
+    """The kinds of a part: classes that their field `kind` tells apart. An annotation.
+
+    pydantic asks it where a part is read or written, and takes any of the kinds that have been
+    added until then.
+    """
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, type[Any]] = {}
+        self._whole: Kinds[P] = self
+        self._chosen: Callable[[type[P]], bool] = lambda kind: True
+
+    def add(self, kind: type[Q]) -> type[Q]:
+        """Add a kind, and return it. Raises ValueError if another one has its name."""
+        name = kind.__dataclass_fields__["kind"].default  # type: ignore[attr-defined]
+        if self._kinds.setdefault(name, kind) is not kind:
+            raise ValueError(f"two kinds of a part are called {name!r}")
+        return kind
+
+    def where(self, chosen: Callable[[type[P]], bool]) -> Kinds[P]:
+        """Return those of the kinds that are chosen, whenever they are added."""
+        some: Kinds[P] = Kinds()
+        some._whole, some._chosen = self, chosen
+        return some
+
+    def __iter__(self) -> Iterator[type[P]]:
+        return filter(self._chosen, self._whole._kinds.values())
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> dict[str, Any]:
+        """Return pydantic's description of one of the kinds."""
+        return {
+            "type": "tagged-union",
+            "discriminator": "kind",
+            "choices": {
+                name: handler.generate_schema(kind)
+                for name, kind in self._whole._kinds.items()
+                if self._chosen(kind)
+            },
+            "from_attributes": True,
+        }
 
 
 def absent(value: object) -> bool:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -22,16 +21,22 @@ if TYPE_CHECKING:
     from .processes import Processes
 
 ENDPOINTS, BROWSER = "fairc-endpoints", "fairc-browser"
-POLL_NS = 20_000_000
+OWN_PROGRAM = "program"
+"""The role of what runs beside a program of the user's own (own_program.py)."""
+POLL_NS, MOST_POLL_NS = 20_000_000, 500_000_000
+
+
+class NotReady(Failed):
+    """A program needs more time to get ready."""
 
 
 def find_program(name: str, place: str) -> str:
     """Return the path of a program: in a folder, else on PATH. Raises Failed."""
-    beside = os.path.join(place, name)
-    path = beside if os.access(beside, os.X_OK) else shutil.which(name)
-    if path is None:
-        raise Failed(f"{name} is neither in {place} nor on PATH")
-    return path
+    for folder in (place, *os.get_exec_path()):
+        path = os.path.join(folder, name)
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    raise Failed(f"{name} is neither in {place} nor on PATH")
 
 
 def last_words(name: str) -> str:
@@ -97,20 +102,32 @@ class Programs:
             if self.processes.status.get(name) != 0:
                 raise Failed(f"capture {name}: {last_words(name)}")
 
-    def start_ready(self, programs: Sequence[Program], patience_ns: int) -> None:
-        """Start programs, return when all of them have said that they are ready. Raises Failed."""
+    def start_ready(self, programs: Sequence[Program], until_ns: int) -> None:
+        """Start programs, return when all of them have said that they are ready.
+
+        Raises NotReady where one has not by a time of the clock, Failed where one ends.
+        """
+        clock, waiting = self.processes.clock, names(programs)
+        begin_ns, pause_ns = clock.now_ns(), POLL_NS
         for program in programs:
             self.start(program)
-        clock, waiting = self.processes.clock, names(programs)
-        until_ns = clock.now_ns() + patience_ns
         for name in waiting:
             with open(name + ".ndjson") as log:
                 while '"ready"' not in log.read():
                     log.seek(0)
-                    if clock.now_ns() > until_ns:
-                        raise Failed(f"{name} is not ready: {last_words(name)}")
-                    for ended in self.processes.wait_any(waiting, clock.now_ns() + POLL_NS):
+                    if clock.now_ns() >= until_ns:
+                        waited_s = (until_ns - begin_ns) / 1e9
+                        said = last_words(name).rpartition("\n")[2] or "it says nothing"
+                        raise NotReady(f"{name} is not ready after {waited_s:.3g} s: {said}")
+                    next_ns = min(until_ns, clock.now_ns() + pause_ns)
+                    pause_ns = min(MOST_POLL_NS, 2 * pause_ns)
+                    for ended in self.processes.wait_any(waiting, next_ns):
                         raise Failed(f"{ended} ended before it was ready: {last_words(ended)}")
+
+    def discard(self, programs: Sequence[Program]) -> None:
+        """End programs at once, whatever they do."""
+        self.processes.signal(names(programs), signal.SIGKILL)
+        self.processes.wait(names(programs), 2_000_000_000)
 
     def stop(self, programs: Sequence[Program]) -> None:
         """End programs that stand in the way of packets; they write what they still have to say.
@@ -137,6 +154,10 @@ class Programs:
             command = [find_program(BROWSER, self.place)]
         elif role == "image":
             command = [sys.executable, "-P", "-m", "cell", "image"]
+        elif role == OWN_PROGRAM:
+            from .own_program import command_of  # which no other cell needs
+
+            command = command_of(os.path.dirname(os.path.dirname(__file__)))
         description = self._describe(program["description"])
         # One argument of a program has at most 128 KiB.
         return [*command, "--epoch-ns", str(self.epoch_ns), description]

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from . import own_program
 from .document import Forwarder, Program
 from .frames import frame_bytes
 from .links import Interface
 from .model import SAMPLE_EVERY_NS, Capture, Cell, Flow, Pep, Policer, Tunnel
+from .reading import Reading
 from .seeds import stream_seed
-from .workloads import BulkWorkload, FileWorkload, LoadWorkload, OnOffWorkload, PingWorkload
+from .workloads import (
+    FileWorkload,
+    LoadWorkload,
+    OnOffWorkload,
+    PingWorkload,
+    ProgramWorkload,
+)
 
 SNAPLEN, MOST_SNAPLEN = 96, 9_216
-# Packets that a capture holds between two readings, of which one may come late: 250 ms of the
-# smallest frames that pass a bottleneck or that sources with a rate send, and the first windows,
-# within these bounds. A bottleneck's smallest frames are its full ones at 23 times its rate, as
-# bursts in front of it may come.
-RING_S, SMALLEST_FRAME_BYTES, RING_PACKETS = 0.25, 64, (5_000, 25_000)
-CONNECTIONS_OF_A_LOAD = 6  # of a page over HTTP/1.1
 
 WEB_NAME = "web.fairc"
 """The name of every web server, in its certificate and in what clients ask for."""
@@ -38,7 +40,7 @@ def monitor() -> Program:
     )
 
 
-def capture(capture: Capture, cell: Cell) -> Program:
+def capture(capture: Capture, cell: Cell, read: Reading) -> Program:
     """Return a capture."""
     return Program(
         name=capture.name,
@@ -50,8 +52,8 @@ def capture(capture: Capture, cell: Cell) -> Program:
             "file": f"{capture.name}.{capture.form}",
             "form": capture.form,
             "snaplen": snaplen(cell),
-            "ring_packets": ring_packets(cell),
-            "every_ns": SAMPLE_EVERY_NS,
+            "ring_packets": read.ring_packets,
+            "every_ns": read.every_ns,
         },
     )
 
@@ -61,33 +63,11 @@ def snaplen(cell: Cell) -> int:
     return min(MOST_SNAPLEN, SNAPLEN + sum(tunnel.header_bytes for tunnel in cell.tunnels))
 
 
-def ring_packets(cell: Cell) -> int:
-    """Return how many packets each capture holds between two readings."""
-    passing = [0]
-    for node in cell.nodes:
-        for egress in node.interfaces:
-            if egress.bottleneck and egress.shaper is not None:
-                passing.append(egress.shaper.rate_bps)
-                passing += [change.rate_bps or 0 for change in egress.changes]
-    sent = first = 0
-    for flow in cell.flows:
-        loads = isinstance(flow.workload, LoadWorkload)
-        at_once = flow.connections * (CONNECTIONS_OF_A_LOAD if loads else 1)
-        sent += at_once * (flow.rate_bps or _own_rate_bps(flow))
-        first += at_once * flow.options.initial_window_packets
-    least, most = RING_PACKETS
-    needed = first + RING_S * max(*passing, sent) / (8 * SMALLEST_FRAME_BYTES)
-    return min(most, max(least, round(needed)))
-
-
-def _own_rate_bps(flow: Flow) -> int:
-    """Return the rate at which a workload sends by itself, bit/s; 0: it has none."""
-    return flow.workload.rate_bps if isinstance(flow.workload, OnOffWorkload) else 0
-
-
 def server(flow: Flow, cell: Cell) -> Program:
     """Return a flow's server."""
     name = f"{flow.name}.server"
+    if isinstance(flow.workload, ProgramWorkload):
+        return own_program.described(flow, flow.workload, cell, "server")
     if flow.image is not None:
         return Program(name=name, node=flow.server, role=IMAGE, description=_image(flow, "server"))
     role, own = SERVERS[flow.transport]
@@ -95,13 +75,17 @@ def server(flow: Flow, cell: Cell) -> Program:
     return Program(name=name, node=flow.server, role=role, description=description)
 
 
-def client(flow: Flow, cell: Cell) -> Program:
+def client(flow: Flow, cell: Cell, read: Reading) -> Program:
     """Return a flow's client."""
     name = f"{flow.name}.client"
+    if isinstance(flow.workload, ProgramWorkload):
+        return own_program.described(flow, flow.workload, cell, "client")
     if flow.image is not None:
         return Program(name=name, node=flow.client, role=IMAGE, description=_image(flow, "client"))
     role, own = CLIENTS[flow.transport]
     description = _common(flow, cell) | own(flow, cell)
+    if flow.transport == "udp":
+        description["poll_every_ns"] = read.every_ns
     if flow.transport == "web":
         del description["connections"]
     if flow.browser:
@@ -111,10 +95,11 @@ def client(flow: Flow, cell: Cell) -> Program:
     return Program(name=name, node=flow.client, role=role, description=description)
 
 
-def proxies(pep: Pep) -> Iterator[Program]:
+def proxies(pep: Pep, syn_retries: int) -> Iterator[Program]:
     """Yield the two ends of a split connection.
 
-    The rate is that of the link on the wire; a proxy gets the part of it that is IP.
+    The rate is that of the link on the wire; a proxy gets the part of it that is IP. syn_retries:
+    how often a SYN is sent again before another connection is opened.
     """
     ends = (("terminal", pep.terminal, pep.rate_bps[1]), ("gateway", pep.gateway, pep.rate_bps[0]))
     for end, node, rate_bps in ends:
@@ -129,6 +114,7 @@ def proxies(pep: Pep) -> Iterator[Program]:
             "window_bytes": pep.window_bytes,
             "rate_bps": rate_bps * pep.mtu // frame_bytes(pep.mtu),
             "buffer_bytes": pep.buffer_bytes,
+            "syn_retries": syn_retries,
             "sample_every_ns": SAMPLE_EVERY_NS,
         }
         yield Program(
@@ -137,7 +123,7 @@ def proxies(pep: Pep) -> Iterator[Program]:
 
 
 def policer(
-    policer: Policer, flows: Mapping[str, Flow], macs: tuple[str, str], mtu: int
+    policer: Policer, flows: Mapping[str, Flow], macs: tuple[str, str], mtu: int, read: Reading
 ) -> Forwarder:
     """Return a policer.
 
@@ -167,7 +153,7 @@ def policer(
         "feedback": policer.feedback,
         "seed": policer.seed,
         "times": f"{policer.name}.policer.times",
-        "read_every_ns": SAMPLE_EVERY_NS,
+        "read_every_ns": read.every_ns,
     }
     return Forwarder(
         name=f"{policer.name}.policer",
@@ -239,6 +225,7 @@ def _common(flow: Flow, cell: Cell) -> Fields:
             "sack": options.sack,
             "pacing": options.pacing,
             "fast_open": options.fast_open,
+            "idle_restart": options.idle_restart,
         },
         "starts_ns": list(flow.starts_ns),
     }
@@ -285,12 +272,12 @@ def _quic_server(flow: Flow, cell: Cell) -> Fields:
         "cca": {"name": flow.cca, "parameters": dict(flow.cca_parameters)},
         "qlog": flow.qlog,
         "certificate_expires_ns": None,
-        "idle_timeout_ns": None,
+        "idle_timeout_ns": flow.idle_timeout_ns,
     }
 
 
 def _quic_client(flow: Flow, cell: Cell) -> Fields:
-    return _receiving(flow, cell) | {"idle_timeout_ns": None}
+    return _receiving(flow, cell) | {"idle_timeout_ns": flow.idle_timeout_ns}
 
 
 def _udp_server(flow: Flow, cell: Cell) -> Fields:
@@ -301,8 +288,7 @@ def _udp_server(flow: Flow, cell: Cell) -> Fields:
     }
     # Sources with times of their own bring the size of their packets.
     if not isinstance(flow.workload, OnOffWorkload | PingWorkload):
-        own = flow.workload.packet_bytes if isinstance(flow.workload, BulkWorkload) else None
-        fields["packet_bytes"] = own or flow.mtu
+        fields["packet_bytes"] = flow.packet_bytes
         if cell.processing_ns:  # at a constant rate it varies its gaps
             fields["gaps_seed"] = stream_seed(cell.seed, "gaps", flow.name)
     return fields

@@ -3,7 +3,7 @@
 A plan may come from a stranger, and its texts end up in programs that run as root, in file names
 and on terminals. Every type here is a pattern that pydantic checks in compiled code; no free text
 contains a control character or one that reorders what a reader sees (as in the language:
-dsl/text/slips.py).
+dsl/text/syntax_errors.py).
 """
 
 from __future__ import annotations
@@ -123,6 +123,14 @@ MimeType = Annotated[
 
 ImageName = Annotated[str, Pattern(f"^(?:{IMAGE})$", LONGEST_IMAGE)]
 """The name of a container image, as `docker images` shows it."""
+
+CommandWord = Annotated[str, Pattern(rf"^{VISIBLE}*$", 1000)]
+"""A word of the command of a user's own program."""
+
+ProgramPath = Annotated[
+    str, Pattern(r"^[A-Za-z0-9_][A-Za-z0-9_.+-]*(?:/[A-Za-z0-9_][A-Za-z0-9_.+-]*)*$", 200)
+]
+"""The path of a file of such a program, from the folder of its experiment."""
 
 DisciplineName = Annotated[str, Pattern(r"^[a-z][a-z0-9_]{0,14}$")]
 """The name of a queueing discipline in tc and the kernel, part of the name of its module."""

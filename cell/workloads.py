@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, ClassVar, Literal, Protocol
@@ -23,15 +24,18 @@ from .numbers import (
     TimeNs,
 )
 from .part import UNLESS_ABSENT, UNLESS_EMPTY, Part
-from .text import MimeType, ObjectPath, ParameterName
+from .text import CommandWord, MimeType, ObjectPath, ParameterName, ProgramPath, Sha256
 
-BROWSER, IPERF3 = "browser", "iperf3"
-"""Programs other than the endpoints that a workload may need."""
+BROWSER, IPERF3, PROGRAM = "browser", "iperf3", "program"
+"""Programs other than the endpoints that a workload may need; PROGRAM: the user's own."""
 
 NS = 10**9
 
 MOST_STREAMS = 128
 """The largest number of streams of one iperf3 (iperf.h, MAX_STREAMS)."""
+
+MOST_PROGRAM_BYTES = 64 << 20
+"""The largest size of the files of a flow's own programs, all together."""
 
 LEAST_PART = 0.99e-6
 """Least share of a flow in shared arrivals: the language's limit (words/workloads/requests.py) less
@@ -80,7 +84,8 @@ class Transfer(Part):
     greedy: whether a server always has data to send until everything has been sent. paced: whether
     waiting for the send buffer is part of the workload. transports: over which it can run.
     by_images: whether third-party images can move it. only_in_packets: whether it can be measured
-    only from captured packets.
+    only from captured packets. at_client: whether what its client sends and receives is captured,
+    because nothing else shows when it began and what arrived.
     """
 
     greedy: ClassVar[bool] = False
@@ -88,6 +93,7 @@ class Transfer(Part):
     transports: ClassVar[tuple[str, ...]] = ("tcp", "quic", "udp")
     by_images: ClassVar[bool] = False
     only_in_packets: ClassVar[bool] = False
+    at_client: ClassVar[bool] = False
 
     kind: str
 
@@ -363,7 +369,8 @@ class LoadWorkload(Transfer):
 
     client: `chromium`, or `plain`: a client without a browser. protocols: the HTTP version of each
     load. idle_ns: the pause before each load (none before the first), from the end of
-    the previous load. timeout_ns: a load that takes longer has failed.
+    the previous load. every_ns: the least time between the begins of two loads, on a grid that
+    begins with the first. timeout_ns: a load that takes longer has failed.
     quic_parameters: all parameters of the CCA over QUIC; empty where no load is over HTTP/3.
     """
 
@@ -374,6 +381,7 @@ class LoadWorkload(Transfer):
     client: Literal["chromium", "plain"]
     protocols: Annotated[tuple[Literal["h1", "h2", "h3"], ...], Range(1, 100)]
     idle_ns: tuple[TimeNs, ...]
+    every_ns: TimeNs = 0
     timeout_ns: SpanNs
     quic_parameters: dict[ParameterName, Setting] = field(default_factory=dict)
 
@@ -393,6 +401,16 @@ class LoadWorkload(Transfer):
     def programs(self) -> frozenset[str]:
         """A browser, unless a client without one loads the page."""
         return frozenset() if self.client == "plain" else frozenset({BROWSER})
+
+    def begin_ns(self, place: int, start_ns: int, before_ns: int) -> int:
+        """Return when a load begins, ns after the epoch.
+
+        place: how many are before it. start_ns: when the first is due. before_ns: when the one
+        before ended.
+        """
+        if not place:
+            return start_ns
+        return max(before_ns + self.idle_ns[place], start_ns + place * self.every_ns)
 
     def total_bytes(self, connections: int) -> int:
         """Return the bytes of all loads."""
@@ -455,6 +473,67 @@ class Iperf3Workload(Transfer):
         return (self.time_s or 0) * NS
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramFile(Part):
+    """A file that programs of the user's own get.
+
+    path: from the folder of the experiment. sha256, bytes: of its content, which is in the folder
+    `spec` of a plan.
+    """
+
+    path: ProgramPath
+    sha256: Sha256
+    bytes: Annotated[int, Range(0, MOST_PROGRAM_BYTES)]
+
+
+PLACEHOLDERS = ("client", "duration", "port", "seed", "server")
+"""What stands in braces in a command of a program (docs/learn/programs.md)."""
+
+BRACES = re.compile(r"\{\{|\}\}|\{(\w+)\}")
+"""A brace that is written twice, or a placeholder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramWorkload(Transfer):
+    """Two programs of the user's own (docs/learn/programs.md).
+
+    server, client: their commands; a word that begins with `./` is one of `files`, and what is in
+    braces is replaced when they start. ready: what the server prints once it is ready; empty: it
+    listens on its port. compute_ns: the longest time of the host's processor that one of them may
+    compute at one instant of the virtual clock.
+    """
+
+    transports = ("tcp", "udp")
+    only_in_packets = True
+    at_client = True
+    kind: Literal["program"] = "program"
+    server: Annotated[tuple[CommandWord, ...], Range(1, 100)]
+    client: Annotated[tuple[CommandWord, ...], Range(1, 100)]
+    files: Annotated[tuple[ProgramFile, ...], Range(0, 100)] = ()
+    ready: CommandWord = ""
+    compute_ns: SpanNs
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for a name in braces that stands for nothing."""
+        for word in (*self.server, *self.client):
+            for found in BRACES.finditer(word):
+                if found[1] and found[1] not in PLACEHOLDERS:
+                    raise ValueError(f"`{found[0]}` is no placeholder")
+
+    @property
+    def programs(self) -> frozenset[str]:
+        """Code of the user's own."""
+        return frozenset({PROGRAM})
+
+    def contradiction(self, flow: Carrier, intercepted: Collection[int]) -> str:
+        """Report what programs cannot have in a flow."""
+        if flow.client_address == "":
+            return f"the programs of `{flow.name}` have no address to send to"
+        if flow.connections != 1:
+            return f"the programs of `{flow.name}` open their connections themselves"
+        return ""
+
+
 Workload = (
     FileWorkload
     | BulkWorkload
@@ -464,6 +543,7 @@ Workload = (
     | PingWorkload
     | LoadWorkload
     | Iperf3Workload
+    | ProgramWorkload
 )
 """A workload, distinguished by `kind`."""
 

@@ -19,13 +19,14 @@ experiment    the result; its parts are described in model
 """
 
 from .core.diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
-from .core.render import render_concise, render_full, render_json, runnable
+from .core.render import render_concise, render_full, render_github, render_json, runnable
 from .core.source import Source, Span
 from .grid.conditions import Condition, condition
 from .loading import in_common, load, load_all
-from .text.reading import read
+from .text.reading import SIZE_LIMIT, decoded, read
 
 __all__ = [
+    "SIZE_LIMIT",
     "CompileError",
     "Condition",
     "Diagnostic",
@@ -35,12 +36,14 @@ __all__ = [
     "Source",
     "Span",
     "condition",
+    "decoded",
     "in_common",
     "load",
     "load_all",
     "read",
     "render_concise",
     "render_full",
+    "render_github",
     "render_json",
     "runnable",
 ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
@@ -18,6 +19,9 @@ from fairc.dsl.expressions.evaluate import Scope, evaluate_with
 from fairc.dsl.text import syntax
 
 T = TypeVar("T")
+
+_MISSING, _MEANT = re.compile(r"`(\w+)` is missing"), re.compile(r"did you mean `(\w+)`\?")
+"""Notes of a key that is missing, and of one that is misspelt."""
 
 
 def sort_settings(
@@ -37,14 +41,15 @@ def sort_settings(
                     help="for example `sample = 100 per (a, b)`",
                 )
             if name not in keys:
-                slip = keys.slip(name)
-                near = None if slip else suggest(name, keys.names())
+                misplaced = keys.misplaced(name)
+                near = None if misplaced else suggest(name, keys.names())
                 fail(
                     "unknown-key",
                     f"{block} has no key `{name}`",
                     setting.key.span,
                     note=f"did you mean `{near}`?" if near else "",
-                    help=slip or (f"known: {', '.join(keys.names())}" if keys.names() else None),
+                    help=misplaced
+                    or (f"known: {', '.join(keys.names())}" if keys.names() else None),
                 )
             if name in found and keys.get(name, setting.key.span).repeated:
                 found[name] = _together(found[name], setting)
@@ -59,6 +64,21 @@ def sort_settings(
                 )
             found[name] = setting
     return found, gather.found
+
+
+def misspelt(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """Yield those diagnostics of missing keys that are given after all, under a misspelt name which
+    is reported itself: of each such name the nearest one before it.
+    """
+    lacking: dict[tuple[str, str], list[Diagnostic]] = {}
+    for one in found:  # in the order of the file
+        block = one.message.split()[1]  # `a flow ...`, `an experiment ...`
+        if one.code == "nothing-measured":
+            lacking.setdefault((block, "measure"), []).append(one)
+        elif one.code == "missing-key" and (name := _MISSING.fullmatch(one.note)):
+            lacking.setdefault((block, name[1]), []).append(one)
+        elif one.code == "unknown-key" and (meant := _MEANT.fullmatch(one.note)):
+            yield from lacking.get((block, meant[1]), [])[-1:]
 
 
 def _together(first: syntax.Setting, second: syntax.Setting) -> syntax.Setting:

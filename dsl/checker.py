@@ -14,7 +14,7 @@ from fairc.words.blocks.hosts import HOSTS
 from fairc.words.repetitions import Repeat
 
 from . import model
-from .blocks import Block
+from .blocks import Block, misspelt
 from .core.diagnostics import CompileError, Diagnostic, Diagnostics, Label, Severity
 from .core.entries import Parameter
 from .core.problems import MOST_FOUND, Gather, fail
@@ -134,6 +134,7 @@ class Checker:
         found = {e.name.text: e for e in self._unique(syntax.Experiment, "experiment")}
         chosen = self._try(self._chosen, found)
         result = self._try(self._whole, chosen, found) if chosen else None
+        self.diagnostics.remove(misspelt(self.diagnostics))
         return None if self.diagnostics.errors else result
 
     def _chosen(self, declared: Mapping[str, syntax.Experiment]) -> syntax.Experiment:

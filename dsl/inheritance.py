@@ -21,7 +21,7 @@ from .text import syntax
 Repeated = TypeVar("Repeated", syntax.Flow, syntax.Users)
 
 DEPTH_LIMIT = 20
-"""A chain of more bases than this is a slip."""
+"""A chain of more bases than this is a mistake."""
 
 
 def whole(

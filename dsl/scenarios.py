@@ -46,7 +46,7 @@ from .network.groups import (
     pair_up,
     paired,
 )
-from .network.kernels import check_queues, custom_kernel
+from .network.kernels import check_queues
 from .network.networks import argument_scope, build_network
 from .network.paths import Trip, size_units
 from .network.policers import with_feedback
@@ -222,7 +222,7 @@ class Builder:
         processing_ns, syscall_ns, kernel, *tcp = self._machines(bound, scope)
         if kernel is not None:
             check_queues(whole, kernel)
-        planned = custom_kernel(kernel) if kernel else None
+        planned = kernel.planned if kernel else None
         return model.Scenario(whole, flat, *timing, processing_ns, syscall_ns, planned, *tcp)
 
     def _traffic(

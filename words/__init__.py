@@ -7,7 +7,7 @@ has a list in its `__init__`.
 
 blocks         the keys of `experiment`, `flow`, `link`, ...
 presets        the topologies that ship with fairc; policers, peps
-queues         queueing disciplines; sizes: amounts of data that may depend on the path
+sizes          amounts of data that may depend on the path; queues are in mechanisms/queues
 losses         loss models; jitter, trace: what else a link does; packet_sizes: its MTU and frames
 workloads      what connections move; pages: what a load loads
 transports     and ccas, by transport; distributions: of random values; draws: from them;

@@ -15,11 +15,12 @@ from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import DATA, NUMBER, PACKETS, RATE, SHARE, TIME
-from fairc.dsl.core.values import Applied, Quantity, Symbol, Text, Value
+from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
 from fairc.dsl.model import Distribution
 
 from . import draws
-from .empirical import sample
+from .empirical import Sample, sample
+from .tables import ColumnNames
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -32,6 +33,15 @@ HIGH = Parameter("high", SPREAD, "highest value", required=True)
 MEAN = Parameter("mean", SPREAD, "mean value", required=True)
 DEVIATION = Parameter("deviation", SPREAD, "standard deviation", required=True)
 FILE = Parameter("file", Texts(), "a file in the folder of the experiment", required=True)
+COLUMN = Parameter(
+    "column", ColumnNames(), "the column of the values", otherwise="the one that is not `cdf`"
+)
+UNIT = Parameter(
+    "unit",
+    Quantities((TIME, DATA, PACKETS, RATE, SHARE), open_low=True),
+    "what a 1 in the column is",
+    otherwise="as the file says",
+)
 VALUE = Parameter("value", SPREAD, "the value", required=True)
 _A_SHAPE = Quantities((NUMBER,), low=Fraction(1, 100), high=10**6)
 _ABOVE_ONE = Quantities((NUMBER,), low=1, high=10**6, open_low=True)
@@ -99,7 +109,7 @@ DISTRIBUTIONS: Registry[DistributionEntry] = Registry(
         DistributionEntry(
             name="empirical",
             summary="As in a file: values, or a distribution function",
-            parameters=(FILE,),
+            parameters=(FILE, COLUMN, UNIT),
             draw=None,
         ),
     ],
@@ -136,9 +146,8 @@ class Random:
         if not isinstance(value, Symbol | Applied):
             refuse(self, value, use, at)
         given = bind(DISTRIBUTIONS, value, use, at)
-        file = given.given(FILE)
-        if file is not None:
-            self._check_file(file, use)
+        if given.given(FILE) is not None:
+            self._check_file(given, use)
             return given
         gather = Gather()
         for parameter in given.entry.parameters:
@@ -159,9 +168,11 @@ class Random:
             )
         return given
 
-    def _check_file(self, name: Text, use: str) -> None:
-        """Raise CompileError unless the values of a file are such quantities."""
-        found = sample(name)
+    def _check_file(self, given: Use[DistributionEntry], use: str) -> None:
+        """Raise CompileError unless the values of a file are such quantities. A first one whose
+        share is zero is none: all values are above it.
+        """
+        name, found = given[FILE], _sampled(given)
         if found.dimension not in self.quantity.dimensions:
             fail(
                 "wrong-dimension",
@@ -169,8 +180,11 @@ class Random:
                 f" {found.dimension}",
                 name.span,
             )
-        for value in (found.points[0][0], found.points[-1][0]):
-            self.quantity.take(Quantity(value, found.dimension, name.span), use, name.span)
+        least, largest = found.points[0][0], found.points[-1][0]
+        at_least = max(share for value, share in found.points if value == least)
+        lowest = self.quantity if at_least else replace(self.quantity, open_low=False)
+        for kind, value in ((lowest, least), (self.quantity, largest)):
+            kind.take(Quantity(value, found.dimension, name.span), use, name.span)
 
 
 def _check_kinds(given: Use[DistributionEntry]) -> None:
@@ -208,13 +222,18 @@ def distribution(
     """
     if isinstance(given, Quantity):
         return Distribution(CONSTANT.name, {VALUE.name: given.number / unit})
-    if (name := given.given(FILE)) is not None:
-        found = sample(name)
+    if given.given(FILE) is not None:
+        found = _sampled(given)
         points = tuple((value / unit, share) for value, share in found.points)
         return Distribution(given.entry.name, {}, points, found.file)
     return Distribution(
         given.entry.name, {name: _number(value, unit) for name, value in quantities(given).items()}
     )
+
+
+def _sampled(given: Use[DistributionEntry]) -> Sample:
+    """Return what the file of a distribution says. Raises CompileError."""
+    return sample(given[FILE], given.given(COLUMN), given.given(UNIT))
 
 
 def _number(value: Quantity, unit: Fraction | int) -> Fraction:
@@ -224,7 +243,7 @@ def _number(value: Quantity, unit: Fraction | int) -> Fraction:
 def quantities(given: Use[DistributionEntry]) -> Mapping[str, Quantity]:
     """Return the arguments of a distribution; of one from a file, its least and largest value."""
     if (name := given.given(FILE)) is not None:
-        found = sample(name)
+        found = _sampled(given)
         ends = {"least": found.points[0][0], "largest": found.points[-1][0]}
         return {key: Quantity(end, found.dimension, name.span) for key, end in ends.items()}
     return cast(Mapping[str, Quantity], given.typed)

@@ -19,14 +19,16 @@ from fairc.dsl.core.kinds import (
     A_TIME,
     AnyName,
     Quantities,
+    Texts,
     Words,
 )
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.units import TIME
 from fairc.dsl.model import Flow, MetricRequest
 
-from .metric import FROM, TO, WINDOW, FlowTiming, MetricEntry, Need
-from .workloads import File, Load, Requests, Video
+from . import metric_lacks as lacks
+from .metric_entry import FROM, TO, WINDOW, FlowTiming, MetricEntry, Need
+from .workloads import File, Load, Program, Requests, Video
 
 __all__ = [
     "A_FLOW",
@@ -80,7 +82,14 @@ def _any(holds: Callable[[Flow], bool]) -> Callable[[Sequence[Flow]], bool]:
 
 
 _VIDEO = Need("plays a video", _any(lambda flow: isinstance(flow.workload, Video)))
-_LOAD = Need("loads a page", _any(lambda flow: isinstance(flow.workload, Load)))
+_PROGRAM = Need("runs a program", _any(lambda flow: isinstance(flow.workload, Program)))
+_LEFT_BEHIND = P("file", Texts(), 'its name, or `"client.stdout"`', required=True)
+_LOAD = Need(
+    "loads a page",
+    _any(lambda flow: isinstance(flow.workload, Load)),
+    instead="of a file, `fct` is the time until its last byte; `workload = load(page(html: 30kB,"
+    " objects: 40 of 20kB))` loads a page",
+)
 _BROWSER = Need(
     "loads a page in a browser",
     _any(lambda flow: isinstance(flow.workload, Load) and flow.workload.client == "chromium"),
@@ -137,7 +146,10 @@ def _check_recovery(request: MetricRequest, flows: Sequence[FlowTiming]) -> Iter
         )
 
 
-LATENCY = "the round trip of packets is `rtt`, their wait at the bottleneck is `queue_delay`"
+LATENCY = (
+    "the round trip of packets is `rtt`, their wait at the bottleneck is `queue_delay`, and the way"
+    " of UDP datagrams from end to end takes `one_way_delay`"
+)
 
 METRICS: Registry[MetricEntry] = Registry(
     "metric",
@@ -155,6 +167,7 @@ METRICS: Registry[MetricEntry] = Registry(
             is_level=True,
             from_packets=frozenset({"goodput.subflow"}),
             better="more",
+            lacks=lacks.any_of(lacks.groups, lacks.subflows),
         ),
         _metric(
             "share",
@@ -184,6 +197,7 @@ METRICS: Registry[MetricEntry] = Registry(
             is_level=True,
             packets="flow",
             better="more",
+            lacks=lacks.groups,
         ),
         _metric(
             "utilization",
@@ -207,6 +221,7 @@ METRICS: Registry[MetricEntry] = Registry(
             not_levels=frozenset({"rtt.min", "rtt.base"}),
             outside_windows=frozenset({"base"}),
             better="less",
+            lacks=lacks.any_of(lacks.subflows, lacks.round_trips),
         ),
         _metric(
             "srtt",
@@ -219,6 +234,7 @@ METRICS: Registry[MetricEntry] = Registry(
             outside_windows=frozenset({"min"}),
             over_time=True,
             course="mean",
+            lacks=lacks.own_stack,
         ),
         _metric(
             "cwnd",
@@ -233,6 +249,7 @@ METRICS: Registry[MetricEntry] = Registry(
             course="mean",
             every=_CWND_EVERY,
             is_level=True,
+            lacks=lacks.own_stack,
         ),
         _metric(
             "state",
@@ -248,6 +265,7 @@ METRICS: Registry[MetricEntry] = Registry(
             values_over_time=("alpha",),
             every=_CWND_EVERY,
             units=dict.fromkeys(_SHARES_OF_STATE, "1"),
+            lacks=lacks.own_stack,
         ),
         _metric(
             "loss_rate",
@@ -259,6 +277,7 @@ METRICS: Registry[MetricEntry] = Registry(
             is_level=True,
             packets="flow",
             better="less",
+            lacks=lacks.lost,
         ),
         _metric(
             "marks",
@@ -272,6 +291,7 @@ METRICS: Registry[MetricEntry] = Registry(
             not_levels=frozenset({"marks.count"}),
             packets="flow",
             need=_ECN,
+            lacks=lacks.at_queue,
         ),
         _metric(
             "retransmissions",
@@ -283,6 +303,7 @@ METRICS: Registry[MetricEntry] = Registry(
             need=_RESENDS,
             units={"share": "1"},
             from_packets=frozenset({"retransmissions.share"}),
+            lacks=lacks.own_stack,
         ),
         _metric(
             "acks",
@@ -294,6 +315,7 @@ METRICS: Registry[MetricEntry] = Registry(
             need=_ACKED,
             units={"count": "packets"},
             packets="flow",
+            lacks=lacks.at_sender,
         ),
         _metric(
             "bursts",
@@ -305,6 +327,7 @@ METRICS: Registry[MetricEntry] = Registry(
             values=("mean", *_PERCENTILES, "max", "count"),
             units={"count": "1"},
             packets="flow",
+            lacks=lacks.at_sender,
         ),
         _metric(
             "limited",
@@ -314,6 +337,7 @@ METRICS: Registry[MetricEntry] = Registry(
             *WINDOW,
             values=("window_cap", "receiver", "send_buffer", "application"),
             need=_WINDOW,
+            lacks=lacks.any_of(lacks.own_stack, lacks.not_quic),
         ),
         _metric(
             "queue_delay",
@@ -325,6 +349,7 @@ METRICS: Registry[MetricEntry] = Registry(
             is_level=True,
             packets="flow",
             better="less",
+            lacks=lacks.at_queue,
         ),
         _metric(
             "fairness",
@@ -342,6 +367,9 @@ METRICS: Registry[MetricEntry] = Registry(
             is_level=True,
             not_levels=frozenset({"fairness.floor", "fairness.competition_time"}),
             **_SHARED,
+            lacks=lacks.any_of(
+                lacks.sharing, lacks.of_two("F", "dominance", "floor"), lacks.fair_product
+            ),
         ),
         _metric(
             "jain",
@@ -355,6 +383,7 @@ METRICS: Registry[MetricEntry] = Registry(
             course="mean",
             is_level=True,
             **_SHARED,
+            lacks=lacks.sharing,
         ),
         _metric(
             "connection_fairness",
@@ -370,6 +399,7 @@ METRICS: Registry[MetricEntry] = Registry(
             from_packets=frozenset(
                 {"connection_fairness.jain_session", "connection_fairness.jain_slots"}
             ),
+            lacks=lacks.at_queue,
         ),
         _metric(
             "fmp",
@@ -389,6 +419,7 @@ METRICS: Registry[MetricEntry] = Registry(
             ),
             signed=frozenset({"fmp.K", "fmp.K_rel", "fmp.K_pair"}),
             **_SHARED,
+            lacks=lacks.any_of(lacks.of_pairs, lacks.fair_product),
         ),
         _metric(
             "unfairness",
@@ -414,6 +445,7 @@ METRICS: Registry[MetricEntry] = Registry(
                 **dict.fromkeys(("drops", "unexposed"), "packets"),
                 "level": "tokens",
             },
+            lacks=lacks.policed,
         ),
         _metric(
             "convergence_time",
@@ -427,6 +459,7 @@ METRICS: Registry[MetricEntry] = Registry(
             values=("reached", "held"),
             units=dict.fromkeys(("reached", "held"), "1"),
             **_SHARED,
+            lacks=lacks.sharing,
         ),
         _metric(
             "recovery_time",
@@ -500,6 +533,24 @@ METRICS: Registry[MetricEntry] = Registry(
         ),
         _metric("sequence", "B", "Bytes of a page load over time", FLOW, need=_LOAD, per_load=True),
         _metric(
+            "json",
+            "1",
+            "A number in a JSON file that a program of a flow left behind",
+            *(_LEFT_BEHIND, P("field", Texts(), 'where in it: `"timings.ttfb"`', required=True)),
+            FLOW,
+            need=_PROGRAM,
+            signed=frozenset({"json"}),
+        ),
+        _metric(
+            "number",
+            "1",
+            "A number that a program of a flow printed after a text",
+            *(_LEFT_BEHIND, P("after", Texts(), "the text before it", required=True)),
+            FLOW,
+            need=_PROGRAM,
+            signed=frozenset({"number"}),
+        ),
+        _metric(
             "cpu",
             "1",
             "Load of the machine's CPU during page loads",
@@ -517,6 +568,7 @@ METRICS: Registry[MetricEntry] = Registry(
             of_transfers=True,
             units=dict.fromkeys(("count", "unfinished", "group_count", "group_unfinished"), "1"),
             better="less",
+            lacks=lacks.groups,
         ),
         _metric(
             "qoe",
@@ -539,10 +591,14 @@ METRICS: Registry[MetricEntry] = Registry(
         _metric(
             "startup",
             "s",
-            "Time until a video first plays",
+            "Time until a video first plays; time, window and reason at which slow start ends",
             FLOW,
-            need=_VIDEO,
+            _CWND_EVERY,
+            values=("time", "cwnd", "by_loss", "by_mark", "by_itself"),
+            units={"cwnd": "packets", "by_loss": "1", "by_mark": "1", "by_itself": "1"},
+            every=_CWND_EVERY,
             better="less",
+            lacks=lacks.start_up,
         ),
         _metric(
             "datagrams",
@@ -553,8 +609,20 @@ METRICS: Registry[MetricEntry] = Registry(
             need=_UDP,
             units={"jitter": "s"},
         ),
+        _metric(
+            "one_way_delay",
+            "s",
+            "Time of UDP datagrams from the sending program to the receiver, over all hops",
+            FLOW,
+            *WINDOW,
+            values=("mean", *_PERCENTILES, "min", "max"),
+            need=_UDP,
+            is_level=True,
+            not_levels=frozenset({"one_way_delay.min"}),
+            better="less",
+        ),
     ],
-    slips={
+    misplaced={
         "latency": LATENCY,
         "delay": LATENCY,
         "jitter": (

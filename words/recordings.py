@@ -1,4 +1,4 @@
-"""Recordings of what a link did, as CSV: a column of times and columns of rates, delays, losses.
+"""Recordings of what a link did: a table with times and columns of rates, delays, losses.
 
     # of one dish, 2026
     time [s], rate [bit/s], delay [ms], loss [%]
@@ -11,50 +11,61 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal
-from typing import NoReturn
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
+from typing import Literal
 
 from fairc.dsl import model
-from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
 from fairc.dsl.core.problems import fail
-from fairc.dsl.core.registry import suggest
-from fairc.dsl.core.source import Source, Span
-from fairc.dsl.core.units import NUMBER, RATE, SHARE, SLIPS, TIME, UNITS, Dimension
-from fairc.dsl.core.values import Text
+from fairc.dsl.core.source import Span
+from fairc.dsl.core.units import RATE, SHARE, TIME, Dimension
+from fairc.dsl.core.values import Quantity, Text
 
-EXACT = Context(prec=40)
-ROW_LIMIT = 500_000
+from .tables import EXACT, MISSING, Column, ColumnName, Table, Times, number
+
 STEP_LIMIT = 100_000
+LEAST = {RATE: "0bit/s", TIME: "0ms", SHARE: "100%"}
+"""What a missing value may mean, in a message."""
 
-_NUMBER = re.compile(
-    r"[+-]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,2})?"
-)
-_COLUMN = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*(?:\[([^\]]*)\])?")
-_FORM = "a header such as `time [s], rate [Mbit/s]`, then a row of numbers per line"
+FORM = "a header such as `time [s], rate [Mbit/s]`, then a row of numbers per line"
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a recording is read: `column`, over bins of every_ns (None: as it is), as lines between
-    the rows or as steps, again and again or once.
+    """How a recording is read.
+
+    what: of a link follows it. column, time: which columns; None: those of the names `what` and
+    `time`. unit: of the values; None: as the file has it. missing: what a missing value is; `hold`:
+    that of the row before, or on the line between its neighbours. scale: of all values. every_ns:
+    bins; None: as it is. is_linear: as lines between the rows, or as steps. repeats: again and
+    again, or once.
     """
 
-    column: Text
+    what: str
     dimension: Dimension
-    every_ns: int | None
-    is_linear: bool
-    repeats: bool
-
-
-Refuse = Callable[[int, str], NoReturn]
-"""Refuses a line, by its index, with what is wrong about it."""
+    column: ColumnName | None = None
+    time: ColumnName | None = None
+    unit: Quantity | None = None
+    missing: Quantity | Literal["hold"] | None = None
+    scale: Fraction = Fraction(1)
+    every_ns: int | None = None
+    is_linear: bool = False
+    repeats: bool = True
 
 
 def is_table(data: bytes) -> bool:
-    """Whether a trace is a table with a header, and no list of times."""
-    return re.match(rb"[ \t\r\n]*[#A-Za-z_]", data.removeprefix(BOM_UTF8)) is not None
+    """Whether a trace is a table, and no list of times."""
+    lines = (line.strip() for line in data.removeprefix(BOM_UTF8).splitlines())
+    first = next((line for line in lines if line), b"")
+    return re.fullmatch(rb"[+-]?[0-9.]*", first) is None
+
+
+def table_of(name: Text, data: bytes) -> Table:
+    """Return the table that a recording is. Raises CompileError."""
+    return Table(name, data, noun="recording", word="trace", form=FORM, code="bad-trace")
 
 
 def recording(
@@ -64,26 +75,22 @@ def recording(
 
     Raises CompileError for whatever is wrong, with its place in the file.
     """
-    lines = data.decode("utf-8-sig", "replace").splitlines()
-
-    def refuse(number: int, what: str) -> NoReturn:
-        _refuse(data, number, name, f"line {number + 1} of the recording {what}")
-
+    table = table_of(name, data)
     averaged = reading.is_linear or reading.every_ns is not None
-    if not averaged and len(lines) > STEP_LIMIT:
+    if not averaged and len(table.rows) > STEP_LIMIT:
         fail(
             "too-many",
-            f"this makes about {len(lines)} changes; the limit is {STEP_LIMIT}",
+            f"this makes about {len(table.rows)} changes; the limit is {STEP_LIMIT}",
             span,
             help="average it over bins: `every: 100ms`",
         )
-    times, values = _columns(lines, name, reading, refuse)
+    times, values = columns(table, reading)
     per_unit = {TIME: 10**9}.get(reading.dimension, 1)
     segments = _segments(times, [value * per_unit for value in values], reading)
-    period_ns = segments[-1][1]
+    length_ns = segments[-1][1]
     if averaged:
         every_ns = reading.every_ns or 100_000_000
-        bins = -(-period_ns // every_ns)
+        bins = -(-length_ns // every_ns)
         if bins > STEP_LIMIT:
             fail("too-many", f"this makes {bins} bins; the limit is {STEP_LIMIT}", span)
         steps = _means(segments, every_ns)
@@ -94,98 +101,124 @@ def recording(
         file=file,
         span=span,
         steps=tuple(_without_equals(steps)),
-        period_ns=period_ns if reading.repeats else None,
-        mean=area / period_ns,
+        length_ns=length_ns,
+        period_ns=length_ns if reading.repeats else None,
+        mean=area / length_ns,
     )
 
 
-def _columns(
-    lines: Sequence[str], name: Text, reading: Reading, refuse: Refuse
-) -> tuple[list[int], list[Decimal]]:
-    """Return the times of a recording, ns after its first row, and the values of its column."""
-    header = next((n for n, line in enumerate(lines) if line.strip() and line[:1] != "#"), None)
-    if header is None:
-        fail("bad-trace", "this recording is empty", name.span, help=f"write {_FORM}")
-    rows = [n for n in range(header + 1, len(lines)) if lines[n].strip()]
-    if len(rows) > ROW_LIMIT:
-        fail(
-            "too-many", f"this recording has {len(rows)} rows; the limit is {ROW_LIMIT}", name.span
+def columns(table: Table, reading: Reading) -> tuple[list[int], list[Decimal]]:
+    """Return the times of a recording, ns after its first row, and the values of its column in base
+    units. Raises CompileError for all that is wrong with it.
+    """
+    times = Times(table, reading.time)
+    column = _column(table, reading)
+    factor = None
+    if column is not None:
+        wanted = f"`unit: 1{_UNITS[reading.dimension]}`"
+        factor = table.factor(column, (reading.dimension,), wanted, reading.unit)
+    if len(table.rows) < 2:
+        row = table.rows[0] if table.rows else table.top
+        table.fault(row, "is the last: a recording has two rows or more")
+    at_ns, values = list[int](), list[Decimal | None]()
+    first_s: Decimal | None = None
+    for row in table.rows:
+        cells = table.cells(row)
+        if cells is None:
+            continue
+        if times.column is not None:
+            at_s = times.of(cells[times.column.place], row)
+            if at_s is not None:
+                first_s = at_s if first_s is None else first_s
+                ns = int(EXACT.multiply(EXACT.subtract(at_s, first_s), 10**9).to_integral_value())
+                if at_ns and ns < at_ns[-1]:
+                    table.fault(row, "goes back in time", kind="order")
+                elif at_ns and ns == at_ns[-1]:
+                    table.fault(row, "has the time of the one before", kind="same")
+                at_ns.append(ns)
+        if column is not None:
+            values.append(_value(table, row, column, cells[column.place], reading, factor))
+    table.finish()
+    scale = _decimal(reading.scale)
+    return at_ns, [EXACT.multiply(value, scale) for value in _filled(at_ns, values, reading)]
+
+
+_UNITS = {RATE: "Mbit/s", TIME: "ms", SHARE: "%"}
+
+
+def _column(table: Table, reading: Reading) -> Column | None:
+    """Return the column of the values; None, and a fault, if there is none."""
+    if reading.column is not None:
+        return table.find(reading.column, dimension=reading.dimension)
+    named = [c for c in table.columns if c.stem.casefold() == reading.what]
+    if len(named) == 1:
+        return named[0]
+    if not table.has_header and len(table.columns) == 2:
+        return table.columns[1]
+    if named:
+        return table.find(ColumnName(reading.what, "", table.name.span))
+    table.no_column(reading.what, "column", reading.dimension)
+    return None
+
+
+def _value(
+    table: Table,
+    row: int,
+    column: Column,
+    text: str,
+    reading: Reading,
+    factor: Fraction | None,
+) -> Decimal | None:
+    """Return the value of a row in base units; None if it is missing, or wrong."""
+    found = number(text)
+    if found is None:
+        missing = text.casefold() in MISSING
+        if missing and isinstance(reading.missing, Quantity):
+            return _decimal(reading.missing.number)
+        if missing and reading.missing == "hold":
+            if row == table.rows[0]:
+                table.fault(
+                    row, f"has no value in `{column.label}`, and there is none before to hold"
+                )
+            return None
+        table.fault(
+            row,
+            f"has `{text[:40]}` in `{column.label}`, which is no number",
+            f"`missing: hold` (as the row before) or `missing: {LEAST[reading.dimension]}`"
+            if missing
+            else "",
+            kind="missing" if missing else "number",
         )
-    named: dict[str, tuple[int, str]] = {}
-    for place, text in enumerate(lines[header].split(",")):
-        match = _COLUMN.fullmatch(text.strip())
-        if match is None:
-            refuse(header, f"has no column name and unit in `{text.strip()[:40]}`")
-        if match[1] in named:
-            refuse(header, f"has two columns called `{match[1]}`")
-        named[match[1]] = (place, (match[2] or "").strip())
-    at, second = _unit(named, "time", TIME, header, refuse, name.span)
-    wanted = reading.column
-    where, unit = _unit(named, wanted.value, reading.dimension, header, refuse, wanted.span)
-    if len(rows) < 2:
-        refuse(rows[0] if rows else header, "is the last: a recording has two rows or more")
-    times, values = list[int](), list[Decimal]()
-    first: Decimal | None = None
-    for row in rows:
-        cells = lines[row].split(",")
-        if len(cells) != len(named):
-            refuse(row, f"has {len(cells)} columns, and the header has {len(named)}")
-        time, value = (_number(cells[place], row, refuse) for place in (at, where))
-        first = time if first is None else first
-        ns = int(EXACT.multiply(EXACT.subtract(time, first), second).to_integral_value())
-        if times and ns <= times[-1]:
-            refuse(row, "goes back in time" if ns < times[-1] else "has the time of the one before")
-        if value < 0:
-            refuse(row, f"has a negative value in `{wanted.value}`")
-        value = EXACT.multiply(value, unit)
-        if reading.dimension == SHARE and value > 1:
-            refuse(row, f"has more than 100 % in `{wanted.value}`")
-        times.append(ns)
-        values.append(value)
-    return times, values
+        return None
+    if found < 0:
+        table.fault(row, f"has a negative value in `{column.label}`", kind="negative")
+    if factor is not None:
+        found = EXACT.multiply(found, _decimal(factor))
+        if reading.dimension == SHARE and found * _decimal(reading.scale) > 1:
+            table.fault(row, f"has more than 100 % in `{column.label}`", kind="share")
+    return found
 
 
-def _unit(
-    named: dict[str, tuple[int, str]],
-    column: str,
-    dimension: Dimension,
-    header: int,
-    refuse: Refuse,
-    at: Span,
-) -> tuple[int, Decimal]:
-    """Return the place of a column and the factor of its unit; times in ns."""
-    if column not in named:
-        near = suggest(column, named)
-        fail(
-            "bad-trace",
-            f"this recording has no column `{column}`",
-            at,
-            note=f"did you mean `{near}`?" if near else "",
-            help=f"its columns: {', '.join(named)}; `column:` takes another one",
-        )
-    place, text = named[column]
-    unit = UNITS.get(text)
-    if unit is not None and dimension == SHARE and unit.dimension == NUMBER and text == "":
-        unit = None
-    if text == "1" and dimension == SHARE:
-        return place, Decimal(1)
-    if unit is None or unit.dimension != dimension:
-        example = {TIME: "ms", RATE: "Mbit/s", SHARE: "%"}[dimension]
-        meant = f", and `{SLIPS[text]}` is what `{text}` may mean" if text in SLIPS else ""
-        what = f"the unit `{text}`" if text else "no unit"
-        refuse(
-            header,
-            f"has {what} for `{column}`: write {dimension}, such as `{column} [{example}]`{meant}",
-        )
-    factor = unit.factor * (10**9 if column == "time" else 1)
-    return place, EXACT.divide(Decimal(factor.numerator), Decimal(factor.denominator))
+def _filled(
+    times: Sequence[int], values: Sequence[Decimal | None], reading: Reading
+) -> list[Decimal]:
+    """Return values without gaps: the one before goes on, or a line leads over the gap."""
+    known = [n for n, value in enumerate(values) if value is not None]
+    found: list[Decimal] = []
+    for value in values:
+        before = found[-1] if found else Decimal(0)
+        found.append(before if value is None else value)
+    if not reading.is_linear:
+        return found
+    for a, b in pairwise(known):
+        rise = EXACT.divide(found[b] - found[a], Decimal(times[b] - times[a]))
+        for n in range(a + 1, b):
+            found[n] = EXACT.add(found[a], EXACT.multiply(rise, Decimal(times[n] - times[a])))
+    return found
 
 
-def _number(text: str, row: int, refuse: Refuse) -> Decimal:
-    text = text.strip()
-    if not _NUMBER.fullmatch(text):
-        refuse(row, f"has `{text[:40]}`, which is no number")
-    return Decimal(text)
+def _decimal(value: Fraction) -> Decimal:
+    return EXACT.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
 Segment = tuple[int, int, Decimal, Decimal]
@@ -207,13 +240,13 @@ def _means(segments: Sequence[Segment], every_ns: int) -> list[tuple[int, float]
     areas = [0.0] * -(-end_ns // every_ns)
     for begin, end, a, b in segments:
         slope = float(b - a) / (end - begin)
-        for number in range(begin // every_ns, -(-end // every_ns)):
-            left, right = max(begin, number * every_ns), min(end, (number + 1) * every_ns)
+        for place in range(begin // every_ns, -(-end // every_ns)):
+            left, right = max(begin, place * every_ns), min(end, (place + 1) * every_ns)
             middle = float(a) + slope * ((left + right) / 2 - begin)
-            areas[number] += middle * (right - left)
+            areas[place] += middle * (right - left)
     return [
-        (number * every_ns, area / (min(end_ns, (number + 1) * every_ns) - number * every_ns))
-        for number, area in enumerate(areas)
+        (place * every_ns, area / (min(end_ns, (place + 1) * every_ns) - place * every_ns))
+        for place, area in enumerate(areas)
     ]
 
 
@@ -226,23 +259,4 @@ def _without_equals(steps: Sequence[tuple[int, float]]) -> list[tuple[int, float
     return kept
 
 
-def _refuse(data: bytes, number: int, name: Text, what: str) -> NoReturn:
-    """Refuse a line of a file, by its index."""
-    source = Source(name.value, data.decode("utf-8-sig", "replace"))
-    starts = [0, *(m.end() for m in re.finditer(r"\r\n|[\n\r]", source.text))]
-    start = min(starts[min(number, len(starts) - 1)], len(source.text))
-    end = start + len(source.line(source.position(start)[0]))
-    raise CompileError(
-        [
-            Diagnostic(
-                "bad-trace",
-                what,
-                Span(source, start, max(end, start)),
-                labels=(Label(name.span, "the recording is used here"),),
-                help=f"a recording has {_FORM}",
-            )
-        ]
-    )
-
-
-__all__ = ["Reading", "is_table", "recording"]
+__all__ = ["Reading", "is_table", "recording", "table_of"]

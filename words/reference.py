@@ -9,6 +9,7 @@ from typing import Any
 from fairc.dsl.core.entries import Entry, Parameter
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.units import PHRASES, UNITS
+from fairc.mechanisms.queues.registry import QUEUES
 
 from .blocks.change import CHANGE
 from .blocks.claim import CLAIM
@@ -31,7 +32,6 @@ from .pages.page import PAGES
 from .peps import PEPS
 from .policers import POLICERS
 from .presets import TOPOLOGIES
-from .queues import QUEUES
 from .trace import RATES
 from .transports import TRANSPORTS
 from .workloads import WORKLOADS

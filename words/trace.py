@@ -10,27 +10,47 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from fairc.dsl import model
 from fairc.dsl.core.attachments import Contents, attached
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
 from fairc.dsl.core.entries import Either, Entry, Parameter, Use, bind
-from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_RATE, Kind, Texts, Words
+from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_RATE, Kind, Quantities, Texts, Words
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Source, Span
-from fairc.dsl.core.units import RATE, SHARE, TIME, Dimension
-from fairc.dsl.core.values import Applied, Quantity, Text, Value
+from fairc.dsl.core.units import EXAMPLES, NUMBER, RATE, SHARE, TIME, Dimension
+from fairc.dsl.core.values import Applied, Argument, Quantity, Symbol, Text, Value
 
-from .recordings import Reading, is_table, recording
+from .recordings import Reading, is_table, recording, table_of
+from .tables import ColumnNames, Table
 
 SIZE_LIMIT_BYTES = 16_000_000
 BIN_LIMIT = 100_000
 FRAME_BITS = 8 * 1514
 """What a chance delivers on the wire, bits: a packet of 1500 bytes in its Ethernet frame."""
+
+
+@dataclass(frozen=True)
+class HoldOr:
+    """The word `hold`, or a quantity."""
+
+    quantity: Quantities
+
+    @property
+    def phrase(self) -> str:
+        """Describe both."""
+        return f"`hold`, {self.quantity.phrase}"
+
+    def take(self, value: Value, use: str, at: Span | None = None) -> Quantity | Literal["hold"]:
+        """Return either. Raises CompileError for other values."""
+        if isinstance(value, Symbol) and value.name == "hold":
+            return "hold"
+        return self.quantity.take(value, use, at)
+
 
 FILE = Parameter("file", Texts(), "a file in the folder of the experiment", required=True)
 EVERY = Parameter(
@@ -39,7 +59,33 @@ EVERY = Parameter(
     "length of the bins over which it is averaged; steps are as they are unless it is given",
     "100ms",
 )
-COLUMN = Parameter("column", Texts(), "of a recording", otherwise="the name of what it is for")
+COLUMN = Parameter(
+    "column", ColumnNames(), "the column of the values", otherwise="the name of what it is for"
+)
+TIME_COLUMN = Parameter(
+    "time",
+    ColumnNames(),
+    "the column of the times",
+    otherwise="`time`, or the first without a header",
+)
+UNIT = Parameter(
+    "unit",
+    Quantities((RATE, TIME, SHARE), open_low=True),
+    "what a 1 in the column is",
+    otherwise="as the file says",
+)
+MISSING = Parameter(
+    "missing",
+    HoldOr(Quantities((RATE, TIME, SHARE))),
+    "what a missing value (`-`, `NaN`, nothing) is; `hold`: as in the row before",
+    otherwise="an error",
+)
+SCALE = Parameter(
+    "scale",
+    Quantities((NUMBER, SHARE), high=1000, open_low=True),
+    "factor of all values; `trace(...) / 2` is the same as `scale: 0.5`",
+    "1",
+)
 INTERPOLATION: Parameter[Literal["steps", "linear"]] = Parameter(
     "interpolation", Words("interpolation", ("steps", "linear")), "between rows", "steps"
 )
@@ -57,7 +103,7 @@ RATES: Registry[Entry] = Registry(
         Entry(
             "trace",
             "A recording that a link follows: CSV, or a rate in Mahimahi's format",
-            (FILE, EVERY, COLUMN, INTERPOLATION, END),
+            (FILE, EVERY, COLUMN, INTERPOLATION, END, TIME_COLUMN, UNIT, MISSING, SCALE),
             runs=True,
         ),
     ],
@@ -105,22 +151,29 @@ def load_rate(use: Use[Entry]) -> tuple[model.Trace | model.Recording, Quantity]
         if not found.mean:
             fail("bad-trace", "the rate of this recording is always zero", name.span)
         return found, Quantity(Fraction(found.mean), RATE, use.span)
-    for parameter in (COLUMN.name, INTERPOLATION.name, END.name):
-        if parameter in use.arguments:
+    for parameter in (COLUMN, INTERPOLATION, END, TIME_COLUMN, UNIT, MISSING):
+        if parameter.name in use.arguments:
             fail(
                 "bad-trace",
-                f"a trace in Mahimahi's format has no `{parameter}`",
-                use.arguments[parameter].span,
+                f"a trace in Mahimahi's format has no `{parameter.name}`",
+                use.arguments[parameter.name].span,
                 help="leave it out: the file is a list of times",
             )
+    scale = use[SCALE].number
 
     def read(sha256: str) -> model.Trace:
         file = model.Input(path=name.value, sha256=sha256)
-        return _binned(file, _times_ms(data, name), every_ns, use.span)
+        return _binned(file, _times_ms(data, name), every_ns, scale, use.span)
 
-    trace = _TRACES.of(name, data, read, every_ns)
+    trace = _TRACES.of(name, data, read, every_ns, scale)
     mean = Fraction(sum(trace.chances) * FRAME_BITS * 10**9, trace.period_ns)
     return trace, Quantity(mean, RATE, use.span)
+
+
+def table(use: Use[Entry]) -> Table | None:
+    """Return the table that is followed; None if it is a list of times. Raises CompileError."""
+    data = attached(use[FILE], SIZE_LIMIT_BYTES)
+    return table_of(use[FILE], data) if is_table(data) else None
 
 
 def load_recording(use: Use[Entry], what: str, dimension: Dimension) -> model.Recording:
@@ -136,10 +189,18 @@ def load_recording(use: Use[Entry], what: str, dimension: Dimension) -> model.Re
             name.span,
             help=f"begin it with a line such as `time [s], {what} [{_EXAMPLES[dimension]}]`",
         )
-    column = use.given(COLUMN) or Text(what, use.span)
-    interpolation, end = use[INTERPOLATION], use[END]
-    every_ns = None if every is None else every.ns
-    reading = Reading(column, dimension, every_ns, interpolation == "linear", end == "repeat")
+    reading = Reading(
+        what,
+        dimension,
+        use.given(COLUMN),
+        use.given(TIME_COLUMN),
+        _of_dimension(use, UNIT, use.given(UNIT), what, dimension),
+        _of_dimension(use, MISSING, use.given(MISSING), what, dimension),
+        use[SCALE].number,
+        None if every is None else every.ns,
+        use[INTERPOLATION] == "linear",
+        use[END] == "repeat",
+    )
 
     def read(sha256: str) -> model.Recording:
         file = model.Input(path=name.value, sha256=sha256)
@@ -149,6 +210,44 @@ def load_recording(use: Use[Entry], what: str, dimension: Dimension) -> model.Re
 
 
 _EXAMPLES = {RATE: "Mbit/s", TIME: "ms", SHARE: "%"}
+
+G = TypeVar("G")
+
+
+def _of_dimension(
+    use: Use[Entry], parameter: Parameter[Any], given: G, what: str, dimension: Dimension
+) -> G:
+    """Return an argument. Raises CompileError for a quantity of another kind than the values."""
+    if isinstance(given, Quantity) and given.dimension != dimension:
+        fail(
+            "wrong-dimension",
+            f"`{parameter.name}` of a recording of a {what} must be {dimension}, not"
+            f" {given.phrase}",
+            given.span,
+            help=f"write for example `{EXAMPLES[dimension]}`",
+        )
+    if isinstance(given, Quantity) and dimension == SHARE and given.number > 1:
+        fail("out-of-range", f"`{parameter.name}` must be at most 100%", given.span)
+    return given
+
+
+def multiplied(trace: Applied, factor: Quantity, span: Span) -> Applied:
+    """Return a trace with all values multiplied. Raises CompileError unless that is by a number."""
+    if factor.dimension not in (NUMBER, SHARE):
+        fail(
+            "wrong-dimension",
+            f"a trace can be multiplied and divided by numbers, not by {factor.phrase}",
+            factor.span,
+            note=factor.phrase,
+        )
+    kept, number = [], factor.number
+    for argument in trace.arguments:
+        if argument.key == SCALE.name and isinstance(argument.value, Quantity):
+            number *= argument.value.number
+        else:
+            kept.append(argument)
+    scale = Argument(SCALE.name, Quantity(number, NUMBER, factor.span), factor.span)
+    return replace(trace, arguments=(*kept, scale), span=span)
 
 
 def peak(use: Use[Entry]) -> Quantity:
@@ -202,15 +301,21 @@ def _refuse(data: bytes, number: int, name: Text, what: str) -> None:
     )
 
 
-def _binned(file: model.Input, times_ms: list[int], every_ns: int, span: Span) -> model.Trace:
+def _binned(
+    file: model.Input, times_ms: list[int], every_ns: int, scale: Fraction, span: Span
+) -> model.Trace:
     """Count the chances of each bin; one at time t belongs to the bin that ends at t or after
-    it.
+    it. scale: how many there are for each in the file: of 1/2, every second one.
     """
     period_ns = times_ms[-1] * 10**6
     bins = -(-period_ns // every_ns)
     if bins > BIN_LIMIT:
         fail("too-many", f"this makes {bins} bins; the limit is {BIN_LIMIT}", span)
     chances = [0] * bins
-    for time_ms in times_ms:
-        chances[max(0, -(-time_ms * 10**6 // every_ns) - 1)] += 1
+    times, over = scale.numerator, scale.denominator
+    for number, time_ms in enumerate(times_ms):
+        count = (number + 1) * times // over - number * times // over
+        chances[max(0, -(-time_ms * 10**6 // every_ns) - 1)] += count
+    if not any(chances):
+        fail("bad-trace", "so scaled, this trace has no opportunity to send", span)
     return model.Trace(file, period_ns, every_ns, tuple(chances))

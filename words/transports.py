@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
 from fairc.cell import text
 from fairc.dsl.core.entries import Entry, Parameter, Use
-from fairc.dsl.core.kinds import A_SWITCH, AnyName, Texts, Words
+from fairc.dsl.core.kinds import A_SWITCH, AnyName, Quantities, Texts, Words
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.registry import Registry
+from fairc.dsl.core.units import TIME
 from fairc.dsl.core.values import Text
 
 STACK = Parameter("stack", Words("QUIC stack", ("quinn",)), "the implementation", "quinn")
 QLOG = Parameter("qlog", A_SWITCH, "write a qlog file", "off")
+# QUIC counts it in ms (RFC 9000, section 18.2).
+IDLE_TIMEOUT = Parameter(
+    "idle_timeout",
+    Quantities((TIME,), low=Fraction(1, 1000)),
+    "silence of the peer that ends a connection",
+    otherwise="none",
+)
 IMAGE = Parameter("image", Texts(), "a container image with another stack, instead of `stack`")
 
 PATHS = Parameter(
@@ -30,7 +39,9 @@ TRANSPORTS: Registry[Entry] = Registry(
         Entry("tcp", "TCP of the kernel", runs=True),
         Entry("mptcp", "Multipath TCP of the kernel (RFC 8684)", (PATHS, BACKUP), runs=True),
         Entry("udp", "UDP, without congestion control", runs=True),
-        Entry("quic", "QUIC (RFC 9000) in user space", (STACK, QLOG, IMAGE), runs=True),
+        Entry(
+            "quic", "QUIC (RFC 9000) in user space", (STACK, QLOG, IDLE_TIMEOUT, IMAGE), runs=True
+        ),
     ],
 )
 

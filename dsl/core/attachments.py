@@ -29,10 +29,11 @@ def inside(text: str, folder: Path, root: Path) -> Path | None:
     return folder / path if real.is_relative_to(root.resolve()) else None
 
 
-def attached(name: Text, limit_bytes: int) -> bytes:
+def attached(name: Text, limit_bytes: int, missing: str | None = None) -> bytes:
     """Return the content of a file in the folder of the source that names it, or below.
 
-    Raises CompileError for a file that lies elsewhere, cannot be read, or is too large.
+    missing: what to do where there is none. Raises CompileError for a file that lies elsewhere,
+    cannot be read, or is too large.
     """
     folder = Path(name.span.source.name).parent
     path = inside(name.value, folder, folder)
@@ -50,7 +51,8 @@ def attached(name: Text, limit_bytes: int) -> bytes:
             content = file.read(limit_bytes + 1)
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
-        fail("unreadable", f"`{name.value}` cannot be read: {reason}", name.span)
+        help = missing if isinstance(error, FileNotFoundError) else None
+        fail("unreadable", f"`{name.value}` cannot be read: {reason}", name.span, help=help)
     if len(content) > limit_bytes:
         message = f"`{name.value}` has more than {limit_bytes:,} bytes"
         fail("too-large", message, name.span, help="use a smaller file: fewer rows, or fewer parts")

@@ -95,6 +95,11 @@ class Diagnostics:
         if experiments != kept.experiments:
             self._items[added.key] = replace(kept, experiments=experiments)
 
+    def remove(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Forget diagnostics that are there."""
+        for diagnostic in list(diagnostics):
+            del self._items[diagnostic.key]
+
     def inherit(self, experiment: str, bases: Iterable[Span]) -> None:
         """From now on attribute what is found in the text of its bases to an experiment."""
         self._heir, self._inherited = experiment, tuple(bases)

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar, cast
 
-from .diagnostics import Label
-from .kinds import Kind, refuse, used
+from .diagnostics import CompileError, Label
+from .kinds import Kind, Texts, refuse, used
 from .literals import literal
 from .problems import Gather, fail, not_yet
 from .registry import Registry, suggest
 from .source import Span
-from .values import Applied, Argument, Quantity, Symbol, Value
+from .values import Applied, Argument, Quantity, Symbol, Text, Value
 
 A = TypeVar("A")
 T = TypeVar("T")
 Q = TypeVar("Q")
 
 
-Elsewhere = Callable[[str], str | None]
-"""Returns the help for a name that belongs elsewhere, None for any other."""
+Elsewhere = Callable[[str, str], str | None]
+"""Returns the help for a name that belongs elsewhere, given with a value as it is written; None for
+any other.
+"""
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ def bind(
     value: Value,
     use: str,
     at: Span | None = None,
-    elsewhere: Elsewhere = lambda name: None,
+    elsewhere: Elsewhere = lambda name, text: None,
 ) -> Use[E]:
     """Look a word up and check its arguments; elsewhere: help for those that belong elsewhere.
 
@@ -159,7 +161,7 @@ def assign(
     positional: Iterable[str] | None = None,
     repeated: Collection[str] = (),
     labels: tuple[Label, ...] = (),
-    elsewhere: Elsewhere = lambda name: None,
+    elsewhere: Elsewhere = lambda name, text: None,
 ) -> list[tuple[str, Span, A]]:
     """Return the arguments of a word by the names of their parameters, each with its place.
 
@@ -181,7 +183,7 @@ def assign(
                     takes = "takes no further argument without a name"
                 fail("too-many-arguments", f"`{word}` {takes}", at, help=signature(word, names))
             if name not in names:
-                other = elsewhere(name)
+                other = elsewhere(name, _written(argument))
                 near = None if other else suggest(name, names)
                 fail(
                     "unknown-argument",
@@ -201,12 +203,18 @@ def assign(
     return found
 
 
+def _written(argument: object) -> str:
+    """Return an argument as the file has it; an ellipsis where it does not say."""
+    span = getattr(argument, "span", None)
+    return span.text if isinstance(span, Span) else "..."
+
+
 def match(
     entry: E,
     given: tuple[Argument, ...],
     span: Span,
     at: Span | None = None,
-    elsewhere: Elsewhere = lambda name: None,
+    elsewhere: Elsewhere = lambda name, text: None,
 ) -> Use[E]:
     """Assign arguments to an entry's parameters and check each. Raises CompileError."""
     gather = Gather()
@@ -233,7 +241,13 @@ def match(
         parameter = parameters[name]
         values[name], places[name] = value, where
         with gather.attempt():
-            typed[name] = parameter.kind.take(value, f"`{name}` of `{entry.name}`", at)
+            try:
+                typed[name] = parameter.kind.take(value, f"`{name}` of `{entry.name}`", at)
+            except CompileError as error:
+                text = _text_meant(entry, given, parameter, value)
+                raise CompileError(
+                    replace(d, help=text or d.help) for d in error.diagnostics
+                ) from None
             if parameter.repeated:
                 repeated.append(typed[name])
             if not parameter.runs:
@@ -268,6 +282,23 @@ def match(
                 )
     gather.finish()
     return Use(entry, values, tuple(repeated), span, typed, places)
+
+
+def _text_meant(
+    entry: Entry, given: Iterable[Argument], parameter: Parameter[Any], value: Value
+) -> str:
+    """Return the help for a word or a text, given by position, that is not of the kind of the next
+    parameter where a later one takes a text; else empty.
+    """
+    named = {argument.key for argument in given}
+    later = [p for p in entry.parameters if isinstance(p.kind, Texts) and not p.required]
+    by_position = any(argument.key is None and argument.value is value for argument in given)
+    word = (
+        value.name if isinstance(value, Symbol) else value.value if isinstance(value, Text) else ""
+    )
+    if not word or not by_position or not later or later[0].name in named or parameter in later:
+        return ""
+    return f'give it by name, as a text: `{later[0].name}: "{word}"`'
 
 
 def signature(word: str, names: Iterable[str]) -> str:

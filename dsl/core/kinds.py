@@ -250,7 +250,8 @@ class Texts:
     def take(self, value: Value, use: str, at: Span | None = None) -> Text:
         """Return the string. Raises CompileError for any other value."""
         if not isinstance(value, Text):
-            refuse(self, value, use, at, 'write it in quotes, "like this"')
+            word = value.name if isinstance(value, Symbol) else "like this"
+            refuse(self, value, use, at, f'write it in quotes, "{word}"')
         return value
 
 

@@ -57,7 +57,9 @@ def offer(name: str) -> str | None:
     if not (folder := SEPARATE.get(name)):
         return None
     wheel, clone = f"pip install fairc_{folder}-*.whl", f".venv/bin/pip install ./plugins/{folder}"
-    return f"it comes with a package of its own: `{wheel}` of this release, or `{clone}` in a clone"
+    return (
+        f"install its package: `{wheel}` in the folder of the other wheels, or `{clone}` in a clone"
+    )
 
 
 def failed() -> list[Plugin]:

@@ -150,16 +150,16 @@ class Registry(Generic[T]):
     """Entries of one kind by name.
 
     word: what an entry is called in messages (`CCA`); code: errors have the code `unknown-<code>`.
-    slips: words that belong elsewhere, with the help that shows the right line.
+    misplaced: words that belong elsewhere, with the help that shows the right line.
     """
 
     def __init__(
-        self, word: str, code: str, entries: Iterable[T], slips: Mapping[str, str] | None = None
+        self, word: str, code: str, entries: Iterable[T], misplaced: Mapping[str, str] | None = None
     ) -> None:
         self.word = word
         self.code = code
         self._group = ""
-        self._slips = dict(slips or {})
+        self._misplaced = dict(misplaced or {})
         self._entries: dict[str, T] = {}
         for entry in entries:
             self.register(entry)
@@ -176,7 +176,7 @@ class Registry(Generic[T]):
 
     def extended(self, entries: Iterable[T]) -> Registry[T]:
         """Return a registry with more entries. Raises ValueError if one of their names is taken."""
-        return Registry(self.word, self.code, (*self, *entries), self._slips)
+        return Registry(self.word, self.code, (*self, *entries), self._misplaced)
 
     def _all(self) -> dict[str, T]:
         group, self._group = self._group, ""
@@ -210,12 +210,12 @@ class Registry(Generic[T]):
         if name in self._all():
             return self._entries[name]
         raise CompileError(
-            [unknown(self.word, self.code, name, self.names(), span, self.slip(name))]
+            [unknown(self.word, self.code, name, self.names(), span, self.misplaced(name))]
         )
 
-    def slip(self, name: str) -> str | None:
+    def misplaced(self, name: str) -> str | None:
         """Return the help for a word that belongs elsewhere, or None."""
-        return self._slips.get(name)
+        return self._misplaced.get(name)
 
 
 def unknown(

@@ -49,6 +49,34 @@ def render_concise(diagnostics: Iterable[Diagnostic]) -> str:
     return "".join(lines)
 
 
+def render_github(diagnostics: Iterable[Diagnostic]) -> str:
+    """Return one workflow command per diagnostic, which GitHub shows beside the line: `::error
+    file=...,line=...::message`.
+    """
+    lines = []
+    for d in diagnostics:
+        about = {"title": d.code}
+        if d.span:
+            place = _place(d.span)
+            about |= {
+                "file": d.span.source.name,
+                "line": str(d.span.line),
+                "col": str(d.span.column),
+            }
+            if place["end_line"] == d.span.line:
+                about["endColumn"] = str(place["end_column"])
+        parts = [d.message, d.note, *d.remarks, *([f"help: {d.help}"] if d.help else [])]
+        text = "\n".join(_safe(part) for part in parts if part)
+        keys = ",".join(f"{key}={_github(value, ',:')}" for key, value in about.items())
+        lines.append(f"::{d.severity.value} {keys}::{_github(text)}\n")
+    return "".join(lines)
+
+
+def _github(text: str, more: str = "") -> str:
+    """Escape what ends a part of a workflow command; more: further characters that do."""
+    return "".join(f"%{ord(c):02X}" if c in f"%\r\n{more}" else c for c in text)
+
+
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
     """Return a JSON array with one object per diagnostic; docs/reference/diagnostics.md has the
     schema.

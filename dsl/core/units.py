@@ -119,7 +119,7 @@ for _name, _unit in UNITS.items():
     if _unit.shown:
         SHOWN.setdefault(_unit.dimension, []).append((_name, _unit.factor))
 
-SLIPS = {
+MISSPELT = {
     "Mbps": "Mbit/s",
     "kbps": "kbit/s",
     "Kbps": "kbit/s",

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Literal
 
 from .source import Span
-from .units import SIZES, Dimension, canonical
+from .units import SIZES, TIME, Dimension, canonical
 
 
 @dataclass(frozen=True)
@@ -109,13 +109,17 @@ seconds at its link's rate; a threshold of a queue may also be a share of the qu
 """
 
 
+_UNITS = (*SIZES, TIME)
+"""Those of sizes; a time only between the queues of a link, at whose rate it is a size."""
+
+
 def added(a: Size, b: Size, span: Span) -> Size:
     """Return the sum of two sizes."""
     for one, other in ((a, b), (b, a)):
         if isinstance(one, Mixture) and one.operation != "sum":
             parts = (added(part, other, span) for part in one.parts)
             return extreme(one.operation, parts, span)
-    totals = dict.fromkeys(SIZES, Fraction(0))
+    totals = dict.fromkeys(_UNITS, Fraction(0))
     for part in (*_terms(a), *_terms(b)):
         totals[part.dimension] += part.number
     terms = [Quantity(number, dimension, span) for dimension, number in totals.items() if number]
@@ -158,10 +162,10 @@ def extreme(operation: Literal["max", "min"], sizes: Iterable[Size], span: Span)
 
 
 def _totals(size: Size) -> tuple[Fraction, ...] | None:
-    """Return the amounts of a sum by unit, in the order of SIZES; None for another mixture."""
+    """Return the amounts of a sum by unit, in the order of _UNITS; None for another mixture."""
     if isinstance(size, Mixture) and size.operation != "sum":
         return None
-    totals = dict.fromkeys(SIZES, Fraction(0))
+    totals = dict.fromkeys(_UNITS, Fraction(0))
     for part in _terms(size):
         totals[part.dimension] += part.number
     return tuple(totals.values())

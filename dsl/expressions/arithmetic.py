@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from operator import eq, ge, gt, le, lt, ne
 from typing import NoReturn
@@ -13,6 +14,7 @@ from fairc.dsl.core.registry import suggest
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import DATA, EXAMPLES, NUMBER, SHARE, SIZES, UNITS, Dimension
 from fairc.dsl.core.values import (
+    Applied,
     ListValue,
     Mixture,
     Quantity,
@@ -22,9 +24,10 @@ from fairc.dsl.core.values import (
     added,
     scaled,
 )
+from fairc.words.trace import RATES, multiplied
 
 NUMBER_BITS = 2048
-"""The most bits of a numerator or denominator: beyond this, a file is an attack or a slip."""
+"""The most bits of a numerator or denominator: beyond this, a file is an attack or a mistake."""
 
 MIXTURE_PARTS = 32
 """The most parts that the sum of two sizes may have, each with several: it has one for each pair.
@@ -48,9 +51,11 @@ def apply(operator: str, left: Value, right: Value, span: Span, names: Names) ->
             span,
             help="one side must be a quantity: `[1, 2] * 1pkt/s`",
         )
+    if isinstance(left, ListValue):
+        return ListValue(tuple(apply(operator, v, right, span, names) for v in left.items), span)
     if isinstance(right, ListValue):
-        return each(right, span, lambda q: _arithmetic(operator, left, q, span, names), names)
-    return each(left, span, lambda q: _arithmetic(operator, q, right, span, names), names)
+        return ListValue(tuple(apply(operator, left, v, span, names) for v in right.items), span)
+    return _arithmetic(operator, left, right, span, names)
 
 
 def each(value: Value, span: Span, function: Callable[[Size], Value], names: Names) -> Value:
@@ -72,9 +77,13 @@ def are_sizes(*values: Value) -> bool:
     )
 
 
-def _arithmetic(operator: str, left: Value, right: Value, span: Span, names: Names) -> Size:
+def _arithmetic(operator: str, left: Value, right: Value, span: Span, names: Names) -> Value:
     if isinstance(left, Mixture) or isinstance(right, Mixture):
         return _of_mixtures(operator, left, right, span, names)
+    for trace, factor in ((left, right), (right, left)):
+        fits = operator == "*" or (operator == "/" and trace is left)
+        if fits and isinstance(trace, Applied) and trace.name in RATES:
+            return _of_trace(operator, trace, quantity(factor, names), span)
     a, b = quantity(left, names), quantity(right, names)
     if operator in "+-":
         if a.dimension != b.dimension and are_sizes(a, b):
@@ -89,6 +98,14 @@ def _arithmetic(operator: str, left: Value, right: Value, span: Span, names: Nam
     if max(number.numerator.bit_length(), number.denominator.bit_length()) > NUMBER_BITS:
         fail("number-too-large", "this number is far outside any sensible range", span)
     return Quantity(number, a.dimension.times(b.dimension, 1 if operator == "*" else -1), span)
+
+
+def _of_trace(operator: str, trace: Applied, factor: Quantity, span: Span) -> Applied:
+    """Return a trace whose values are multiplied or divided by a number."""
+    if operator == "/" and factor.number == 0:
+        fail("division-by-zero", "division by zero", factor.span, note="this is zero")
+    number = 1 / factor.number if operator == "/" else factor.number
+    return multiplied(trace, replace(factor, number=number), span)
 
 
 def _of_mixtures(operator: str, left: Value, right: Value, span: Span, names: Names) -> Size:

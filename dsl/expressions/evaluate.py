@@ -44,7 +44,7 @@ WEIGHT_LIMIT = 1_000_000
 """How many parts a value may have: lists of lists of lists grow fast."""
 
 
-STEP_LIMIT = 1_500_000
+STEP_LIMIT = 1_000_000
 """How many expressions may be evaluated while a file is checked: seconds, where a study takes a few
 thousand.
 """
@@ -69,9 +69,11 @@ class Work:
         self.steps = 0
         self.most = sys.maxsize
 
-    def step(self, span: Span) -> None:
-        """Count one step. Raises StepLimitExceeded when there are too many."""
-        self.steps += 1
+    def step(self, span: Span, number: int = 1) -> None:
+        """Count a step, or what takes as long as a number of them. Raises StepLimitExceeded when
+        there are too many.
+        """
+        self.steps += number
         if self.steps > self.most:
             raise StepLimitExceeded(span)
 

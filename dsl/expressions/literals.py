@@ -7,7 +7,7 @@ from fractions import Fraction
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.registry import suggest
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.units import SLIPS, UNITS
+from fairc.dsl.core.units import MISSPELT, UNITS
 from fairc.dsl.core.values import Quantity
 from fairc.dsl.text import syntax
 
@@ -51,5 +51,5 @@ def _unit_hint(node: syntax.Number) -> str:
                 f"`{node.digits}{node.unit}/s` is a rate; sizes are in bytes:"
                 f" `{data / factor}{unit}`"
             )
-    near = SLIPS.get(node.unit) or suggest(node.unit, [name for name in UNITS if name])
+    near = MISSPELT.get(node.unit) or suggest(node.unit, [name for name in UNITS if name])
     return f"did you mean `{node.digits}{near}`?" if near else ""

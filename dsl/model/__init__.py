@@ -12,6 +12,7 @@ From the smallest part to the whole:
     network     nodes, links, proxies, tunnels
     workloads   what all workloads share; words/workloads defines each of them; web pages
     flows       who sends what to whom
+    expressions the tree that metrics of the file's own, claims, figures and goals are made of
     requests    axes, metrics, figures, precision; claims: what the run is to decide
     scenarios   scenarios, configurations
 """
@@ -31,13 +32,12 @@ from .links import (
 from .network import Link, Network, Node, Pep, Tunnel, TunnelEcn
 from .queues import Queue
 from .requests import Input, MetricRequest
-from .scenarios import Configuration, Count, CustomKernel, Scenario
+from .scenarios import Configuration, Count, Scenario
 from .workloads import Distribution, Page, Path, Refusal, Workload
 
 __all__ = [
     "Configuration",
     "Count",
-    "CustomKernel",
     "Direction",
     "Distribution",
     "Event",

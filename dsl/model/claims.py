@@ -3,85 +3,151 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from fairc.cell.numbers import Real
-from fairc.cell.text import Nothing, Text, Word
+from fairc.cell.part import unless
+from fairc.cell.text import Text, Word
 
 from .base import Model
-from .metric_names import ValueName
-from .names import FlowLabel
+from .expressions import Expression, Operation, Operator, Statistic
 
-Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False)]
-Load = Annotated[int, Field(ge=0, le=10_000)]
+Axes = Sequence[tuple[str, frozenset[str]]]
+"""The names of axes with their values."""
 
-Statistic = Literal["median", "mean", "percentile", "count"]
 Relation = Literal["<", "<=", ">", ">=", "in"]
 Over = Literal["each", "mean"]
 Least = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
 Combination = Literal["sum", "ratio", "trend"]
-Tested = Literal["", "<", "<=", ">", ">="]
-"""The comparison inside `count`; empty: no `count`."""
 
 
-class ClaimTerm(Model):
-    """A statistic of a metric over the repetitions of one configuration.
+@dataclass(frozen=True)
+class Contrast:
+    """How an expression of statistics is combined.
 
-    flow: the flow or group of users; empty: the cell. load: the page load, from 1; 0: the metric
-    has none. share: the quantile of `percentile`. relation, bound: for `count`, which is the share
-    of repetitions in which the metric meets the bound (SI unit). factor: of the statistic in its
-    sum; in a ratio, of the first term only.
-    cells: the configuration, by its value on each axis in canonical text.
+        sum    f1 s1 + f2 s2 + shift    ratio    f1 s1 / s2 + shift    trend    s1, s2, ...
+
+    of one or two statistics s; terms: these, factors: theirs.
     """
 
-    statistic: Statistic
-    metric: ValueName
-    flow: FlowLabel | Nothing = ""
-    load: Load = 0
-    share: Share = 0.5
-    relation: Tested = ""
-    bound: Real = 0.0
-    factor: Real = 1.0
-    cells: tuple[Text, ...] = ()
+    form: Combination
+    terms: tuple[Statistic, ...]
+    factors: tuple[float, ...]
+    shift: float = 0.0
+
+    @cached_property
+    def expression(self) -> Expression:
+        """The expression itself."""
+        parts = [
+            term if factor == 1 else Operation(operator="*", of=(factor, term))
+            for term, factor in zip(self.terms, self.factors, strict=True)
+        ]
+        operator: Operator = OPERATORS[self.form]
+        whole = parts[0] if len(parts) == 1 else Operation(operator=operator, of=tuple(parts))
+        return Operation(operator="+", of=(whole, self.shift)) if self.shift else whole
+
+
+OPERATORS: Mapping[Combination, Operator] = {"sum": "+", "ratio": "/", "trend": "trend"}
+
+
+def contrast_of(expression: Expression) -> Contrast:
+    """Return how the statistics of an expression are combined. Raises ValueError for any other."""
+    shift = 0.0
+    match expression:
+        case Operation(operator="+", of=(whole, float(shift))):
+            expression = whole
+    form: Combination = "sum"
+    parts: tuple[Expression, ...] = (expression,)
+    if isinstance(expression, Operation) and expression.operator in ("+", "/", "trend"):
+        form = next(known for known, sign in OPERATORS.items() if sign == expression.operator)
+        parts = expression.of
+    terms, factors = list[Statistic](), list[float]()
+    for part in parts:
+        match part:
+            case Statistic():
+                terms.append(part)
+                factors.append(1.0)
+            case Operation(operator="*", of=(float(factor), Statistic() as term)):
+                terms.append(term)
+                factors.append(factor)
+            case _:
+                raise ValueError("this is no sum, ratio or trend of statistics")
+    return Contrast(form, tuple(terms), tuple(factors), shift)
 
 
 class ClaimUnit(Model):
-    """A quantity and its bounds (SI unit, None: open): shift plus the sum of its terms, or their
-    ratio; or the trend of its terms in their order, from -1 to 1.
-    """
+    """An expression of statistics in one configuration, and its bounds (SI unit, None: open)."""
 
-    terms: Annotated[tuple[ClaimTerm, ...], Field(min_length=1, max_length=1000)]
-    shift: Real = 0.0
-    low: Real | None
-    high: Real | None
+    expression: Expression
+    low: Real | None = None
+    high: Real | None = None
+
+    @cached_property
+    def contrast(self) -> Contrast:
+        """How its statistics are combined."""
+        return contrast_of(self.expression)
+
+    @property
+    def terms(self) -> tuple[Statistic, ...]:
+        """Its statistics."""
+        return self.contrast.terms
+
+    @model_validator(mode="after")
+    def _is_of_statistics(self) -> Self:
+        assert self.contrast.terms
+        return self
 
 
-def _all(least: object) -> bool:
-    return least == 1
+class Quantity(Model):
+    """What claims and figures are about: an expression of statistics, which has a value for each
+    configuration that its statistics share.
 
-
-class Claim(Model):
-    """A hypothesis that the run decides.
-
-    text: the claim's title. over: whether it must hold in each unit, or for their mean. least: the
-    share of the units in which it must hold; left out where it is 1. condition, holds: as written.
-    form: how the terms of a unit are combined. relation: of the quantity to its bounds; `in`
-    includes both. unit: SI unit of the quantity. shared: the axes that distinguish units.
+    text: a claim's title; of a figure as written. unit: SI unit of its values. shared: the axes
+    that distinguish units.
     """
 
     text: Text
-    over: Over
-    condition: Text
-    holds: Text
-    form: Combination
-    relation: Relation
     unit: Text
     shared: tuple[Word, ...]
     units: Annotated[tuple[ClaimUnit, ...], Field(min_length=1, max_length=1000)]
-    least: Annotated[Least, Field(exclude_if=_all)] = 1.0
+
+    @property
+    def form(self) -> Combination:
+        """How the statistics of its units are combined."""
+        return self.units[0].contrast.form
+
+    @property
+    def terms(self) -> Iterator[Statistic]:
+        """The statistics of all units."""
+        return (term for unit in self.units for term in unit.terms)
+
+    def contradiction(self, axes: Axes) -> str:
+        """Return the first contradiction in it; axes: names with their values."""
+        if not set(self.shared) <= {name for name, _ in axes}:
+            return "is distinguished by something that is not an axis"
+        if len({unit.contrast.form for unit in self.units}) > 1:
+            return "has units of several forms"
+        return next(filter(None, (_of_unit(unit.contrast, axes) for unit in self.units)), "")
+
+
+class Claim(Quantity):
+    """A hypothesis that the run decides.
+
+    over: whether it must hold in each unit, or for their mean. least: the share of the units in
+    which it must hold; left out where it is 1. condition, holds: as written. relation: of the
+    quantity to its bounds; `in` includes both.
+    """
+
+    over: Over
+    condition: Text
+    holds: Text
+    relation: Relation
+    least: Annotated[Least, Field(**unless(1))] = 1.0
 
     @property
     def extent(self) -> str:
@@ -111,15 +177,13 @@ def distinct_flows(units: Sequence[ClaimUnit]) -> tuple[str, ...]:
     return ("",) * len(units)
 
 
-def contradiction(claim: Claim, axes: tuple[tuple[str, frozenset[str]], ...]) -> str:
+def contradiction(claim: Claim, axes: Axes) -> str:
     """Return the first contradiction in a claim; axes: names with their values."""
-    if not set(claim.shared) <= {name for name, _ in axes}:
-        return "is distinguished by something that is not an axis"
     if claim.least < 1 and claim.over == "mean":
         return "is about a share of the configurations and about their mean"
+    if why := claim.contradiction(axes):
+        return why
     for unit in claim.units:
-        if why := of_unit(claim.form, unit, axes):
-            return why
         if claim.form == "trend" and claim.over == "mean":
             return "is the mean of trends"
         if (unit.low is None, unit.high is None) != {
@@ -136,16 +200,19 @@ def contradiction(claim: Claim, axes: tuple[tuple[str, frozenset[str]], ...]) ->
     return ""
 
 
-def of_unit(
-    form: Combination, unit: ClaimUnit, axes: tuple[tuple[str, frozenset[str]], ...]
-) -> str:
-    """Return the first contradiction in the terms of a unit; axes: names with their values."""
+def _of_unit(unit: Contrast, axes: Axes) -> str:
+    """Return the first contradiction in the statistics of a unit."""
+    form = unit.form
     if form == "ratio" and len(unit.terms) != 2:
         return "is a ratio of other than two statistics"
+    if form == "ratio" and unit.factors[1] != 1:
+        return "has a factor in the denominator of its ratio"
     if form == "sum" and len(unit.terms) > 2:
         return "is a sum of more than two statistics"
     if form == "trend" and len(unit.terms) < 2:
         return "is a trend of fewer than two values"
+    if form == "trend" and (unit.shift or set(unit.factors) != {1.0}):
+        return "is a trend of something other than statistics"
     kinds = {term.statistic for term in unit.terms}
     if form == "trend" and kinds != {"median"}:
         return "is a trend of something other than medians"

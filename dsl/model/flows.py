@@ -65,6 +65,7 @@ class Flow:
     send_buffer_bytes, receive_buffer_bytes: of each connection; None: large enough never to be a
     limit.
     qlog: whether a QUIC server writes one.
+    idle_timeout_ns: silence of the peer that ends a connection over QUIC; None: it never does.
     rate_bps: limit of the sending rate at the generator, bit/s of IP, or None.
     extra_rtt_ns: RTT added for this flow alone, ns.
     random_rtt: instead of extra_rtt_ns, drawn in each repetition (s), or None.
@@ -95,6 +96,7 @@ class Flow:
     send_buffer_bytes: int | None = None
     receive_buffer_bytes: int | None = None
     qlog: bool = False
+    idle_timeout_ns: int | None = None
     rate_bps: int | None = None
     extra_rtt_ns: int = 0
     random_rtt: Distribution | None = None

@@ -41,13 +41,14 @@ class Recording:
     """A value of a link over time, in steps: (ns after the start of the cell, bit/s, ns or a
     probability).
 
-    period_ns: after which it begins again; None: the last value stays.
+    length_ns: of the recording. period_ns: after which it begins again; None: the last value stays.
     mean: over the recording, of time.
     """
 
     file: Input
     span: Span
     steps: tuple[tuple[int, float], ...]
+    length_ns: int
     period_ns: int | None
     mean: float
 

@@ -10,7 +10,7 @@ the file names: in `measure`, claims and figures.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Protocol
 
 from fairc.cell.text import VISIBLE, Pattern
@@ -22,6 +22,15 @@ FlowLabel = Annotated[str, Pattern(_LABEL, 200)]
 SEPARATOR = ", "
 _PLAIN = re.compile(r"[A-Za-z0-9]")
 _ESCAPED = re.compile(r"(?:_[0-9a-f]{2})+")
+
+
+class HasName(Protocol):
+    """A node of a network."""
+
+    @property
+    def name(self) -> str:
+        """The name on the machine."""
+        ...
 
 
 class Named(Protocol):
@@ -124,6 +133,38 @@ def group_of(flow: Named) -> str | None:
     if flow.users is not None or flow.declared in ("", flow.name):
         return None
     return flow.declared
+
+
+class Network(Protocol):
+    """The part of a scenario or of a cell that has names."""
+
+    @property
+    def nodes(self) -> Sequence[HasName]:
+        """Its nodes, by their names on the machine."""
+        ...
+
+    @property
+    def flows(self) -> Sequence[Named]:
+        """Its flows."""
+        ...
+
+
+def labels_of_nodes(network: Network) -> dict[str, str]:
+    """Return the name in the language of each node, `r[1]` of `r-1`.
+
+    Nodes that the compiler makes keep their names: those of a group's users, and of a flow without
+    `from` or `to`.
+    """
+    made = {base(name) for flow in network.flows if (name := flow.users)}
+    made |= {flow.name for flow in network.flows}
+    ends = {f"-{end}" for end in ("client", "server")}
+    labels = {}
+    for node in network.nodes:
+        name = node.name
+        declared, _, index = name.partition("-")
+        own = any(name == f"{flow}{end}" for flow in made for end in ends)
+        labels[name] = name if own or declared in made or not index else _label(name, declared)
+    return labels
 
 
 def _label(name: str, declared: str) -> str:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from fairc.cell.numbers import Above, Real, Repetition
-from fairc.cell.part import absent, empty, off
+from fairc.cell.part import unless
 from fairc.cell.text import Document, MetricName, Nothing, Sha256, Text, Word
 
 from .base import Model
-from .claims import ClaimUnit, Combination
+from .claims import Quantity
+from .expressions import Amount, CellValue, Expression, Selection, Statistic, nodes, values_in
 from .metric_names import Mark, ValueName
 from .names import FlowLabel
 
@@ -24,16 +25,8 @@ def _below(path: str) -> str:
     return path
 
 
-def _nothing(value: object) -> bool:
-    return not value
-
-
 Below = Annotated[Text, AfterValidator(_below)]
 """The path of a file in or below the folder of the experiment."""
-
-
-Operator = Literal["+", "-", "*", "/", "min", "max", "sqrt"]
-Index = Annotated[int, Field(ge=0, le=1000)]
 
 
 class Axis(Model):
@@ -49,39 +42,6 @@ class Axis(Model):
     unit: Text = ""
 
 
-class Amount(Model):
-    """A number that may depend on the configuration.
-
-    text: as written. names: the swept names that it depends on; rows: their values in canonical
-    text; numbers: one for each row.
-    """
-
-    text: Text
-    names: tuple[Word, ...] = ()
-    rows: Annotated[tuple[tuple[Text, ...], ...], Field(min_length=1)] = ((),)
-    numbers: Annotated[tuple[Real, ...], Field(min_length=1)]
-
-    @model_validator(mode="after")
-    def _is_consistent(self) -> Self:
-        if len(self.rows) != len(self.numbers) or {len(row) for row in self.rows} != {
-            len(self.names)
-        }:
-            raise ValueError("each row of an amount has a value for each name, and a number")
-        return self
-
-    def covers(self, bindings: Mapping[str, str]) -> bool:
-        """Whether it has a number for a configuration, given its swept values."""
-        return tuple(bindings.get(name, "") for name in self.names) in self._of
-
-    @cached_property
-    def _of(self) -> dict[tuple[str, ...], float]:
-        return dict(zip(self.rows, self.numbers, strict=True))
-
-    def of(self, bindings: Mapping[str, str]) -> float:
-        """Return the number of a configuration, given its swept values. Raises KeyError."""
-        return self._of[tuple(bindings[name] for name in self.names)]
-
-
 class Window(Model):
     """The part of a cell's time in which a metric is measured, s after the epoch; its end is no
     longer in it.
@@ -89,8 +49,8 @@ class Window(Model):
     begin: None: the end of the warm-up. end: None: that of the cell.
     """
 
-    begin: Annotated[Amount | None, Field(exclude_if=absent)] = None
-    end: Annotated[Amount | None, Field(exclude_if=absent)] = None
+    begin: Annotated[Amount | None, Field(**unless(None))] = None
+    end: Annotated[Amount | None, Field(**unless(None))] = None
 
 
 class MetricRequest(Model):
@@ -108,11 +68,11 @@ class MetricRequest(Model):
     name: MetricName
     sessions: tuple[FlowLabel, ...] = ()
     options: dict[Word, Real | Text] = {}
-    values: Annotated[tuple[MetricName, ...], Field(exclude_if=empty)] = ()
-    window: Annotated[Window | None, Field(exclude_if=absent)] = None
-    varied: Annotated[dict[Word, Amount], Field(exclude_if=_nothing)] = {}
-    mark: Annotated[Mark | Nothing, Field(exclude_if=_nothing)] = ""
-    is_drawn: Annotated[bool, Field(exclude_if=off)] = False
+    values: Annotated[tuple[MetricName, ...], Field(**unless(()))] = ()
+    window: Annotated[Window | None, Field(**unless(None))] = None
+    varied: Annotated[dict[Word, Amount], Field(**unless({}))] = {}
+    mark: Annotated[Mark | Nothing, Field(**unless(""))] = ""
+    is_drawn: Annotated[bool, Field(**unless(False))] = False
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -132,45 +92,32 @@ class MetricRequest(Model):
         return self.model_copy(update={"options": {**self.options, **varied}, "varied": {}})
 
 
-class Operand(Model):
-    """A value of a metric in a formula.
-
-    flows: whose; empty: each flow's. is_each: whether it is that of the flow which the result is
-    of; else the only one there is.
-    """
-
-    metric: ValueName
-    flows: tuple[FlowLabel, ...] = ()
-    is_each: Annotated[bool, Field(exclude_if=off)] = False
-
-
 class Formula(Model):
     """A custom metric: what each cell has of it follows from other values of that cell.
 
     unit: SI unit of its values. flows: whose values it has; empty: each flow's; None: the cell's.
-    steps: in reverse Polish notation: the number of an operand, an amount, or an operator, which
-    takes the two values before it, `sqrt` one. All are in base units: bit, s, packets.
+    expression: of values of the cell, in base units: bit, s, packets.
     """
 
     name: Word
     text: Text
     unit: Text
     flows: tuple[FlowLabel, ...] | None = None
-    operands: Annotated[tuple[Operand, ...], Field(min_length=1)]
-    steps: Annotated[tuple[Index | Amount | Operator, ...], Field(min_length=1)]
+    expression: Expression
+
+    @cached_property
+    def operands(self) -> tuple[CellValue, ...]:
+        """The values that it is made of, from left to right."""
+        return values_in(self.expression)
 
     @model_validator(mode="after")
-    def _is_consistent(self) -> Self:
-        depth = 0
-        for step in self.steps:
-            if isinstance(step, int) and step >= len(self.operands):
-                raise ValueError("a formula refers to an operand that it lacks")
-            taken = (1 if step == "sqrt" else 2) if isinstance(step, str) else 0
-            if depth < taken:
-                raise ValueError("an operator of a formula lacks the values before it")
-            depth += 1 - taken
-        if depth != 1:
-            raise ValueError("the steps of a formula give more than one value")
+    def _is_of_values(self) -> Self:
+        parts = list(nodes(self.expression))
+        other = any(
+            isinstance(p, Statistic) or getattr(p, "operator", "") == "trend" for p in parts
+        )
+        if other or not self.operands:
+            raise ValueError("a formula is made of no value, or of something other than values")
         return self
 
 
@@ -199,7 +146,7 @@ class Requests(Model):
     measure: tuple[MetricRequest, ...] = ()
     implied: tuple[MetricRequest, ...] = ()
     formulas: tuple[Formula, ...] = ()
-    comparisons: Annotated[tuple[Comparison, ...], Field(exclude_if=empty)] = ()
+    comparisons: Annotated[tuple[Comparison, ...], Field(**unless(()))] = ()
 
     @property
     def metrics(self) -> tuple[MetricRequest, ...]:
@@ -213,8 +160,8 @@ class Requests(Model):
         windows = (request.window for request in self.metrics if request.window is not None)
         found = [end for window in windows for end in (window.begin, window.end) if end is not None]
         found += (amount for request in self.metrics for amount in request.varied.values())
-        steps = (step for formula in self.formulas for step in formula.steps)
-        return (*found, *(step for step in steps if isinstance(step, Amount)))
+        parts = (part for formula in self.formulas for part in nodes(formula.expression))
+        return (*found, *(part for part in parts if isinstance(part, Amount)))
 
     def behind(self, name: str) -> tuple[Formula, ...]:
         """Return the formula of a name, and those that it needs; none for a built-in metric."""
@@ -268,54 +215,23 @@ class Precision(Model):
     least: Repetition
     goals: tuple[Goal, ...]
     per: tuple[Word, ...] = ()
-    claims: Annotated[bool, Field(exclude_if=off)] = False
+    claims: Annotated[bool, Field(**unless(False))] = False
 
 
-class Selection(Model):
-    """The cells for which a condition holds, listed so that readers need no syntax.
+class ShownQuantity(Quantity):
+    """An expression of statistics that a figure shows; its units have no bounds.
 
-    text: the condition as written. names: the swept names (and `repetition`, `load`, `flow`) that
-    it depends on; rows: their values for which it holds, in canonical text.
-    """
-
-    text: Text
-    names: tuple[Word, ...]
-    rows: tuple[tuple[Text, ...], ...]
-
-    def values_of(self, name: str) -> dict[str, None]:
-        """Return the values that a name has in some row, as keys; none if it is not chosen by."""
-        places = [place for place, known in enumerate(self.names) if known == name]
-        return {row[place]: None for place in places for row in self.rows}
-
-    def without(self, name: str) -> Selection:
-        """Return the cells that it chooses, whatever a name has for value."""
-        kept = [place for place, known in enumerate(self.names) if known != name]
-        rows = dict.fromkeys(tuple(row[place] for place in kept) for row in self.rows)
-        names = tuple(self.names[place] for place in kept)
-        return Selection(text=self.text, names=names, rows=tuple(rows))
-
-
-class Expression(Model):
-    """An expression of statistics, as a claim has it: a value for each configuration that they
-    share.
-
-    name: of the `let` that holds it; empty: it is written in the figure. text: as written. form,
-    unit, shared, units: as of a claim; the units have no bounds.
+    name: of the `let` that holds it; empty: it is written in the figure.
     """
 
     name: Word | Nothing = ""
-    text: Text
-    form: Combination
-    unit: Text
-    shared: tuple[Word, ...]
-    units: Annotated[tuple[ClaimUnit, ...], Field(min_length=1, max_length=1000)]
 
 
 class Shown(Model):
     """A metric that a figure shows beside its first one; flow: whose, empty for all."""
 
     metric: ValueName
-    flow: Annotated[FlowLabel | Nothing, Field(exclude_if=_nothing)] = ""
+    flow: Annotated[FlowLabel | Nothing, Field(**unless(""))] = ""
 
 
 class FigureRequest(Model):
@@ -330,9 +246,9 @@ class FigureRequest(Model):
 
     kind: Word
     metric: ValueName | None = None
-    flow: Annotated[FlowLabel | Nothing, Field(exclude_if=_nothing)] = ""
-    second: Annotated[Shown | None, Field(exclude_if=absent)] = None
-    expression: Annotated[Expression | None, Field(exclude_if=absent)] = None
+    flow: Annotated[FlowLabel | Nothing, Field(**unless(""))] = ""
+    second: Annotated[Shown | None, Field(**unless(None))] = None
+    expression: Annotated[ShownQuantity | None, Field(**unless(None))] = None
     options: dict[Word, Text | Real | tuple[Text, ...]] = {}
     where: Selection | None = None
 

@@ -7,22 +7,10 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from fairc.cell.model import OwnKernel
-from fairc.dsl.core.source import Span
 
 from .flows import Flow
 from .network import Network
 from .requests import Input
-
-
-@dataclass(frozen=True, slots=True)
-class CustomKernel:
-    """A custom kernel. builds: what a plan has of it, by the engine. span: where the file names
-    it.
-    """
-
-    name: str
-    builds: Mapping[str, OwnKernel]
-    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +36,7 @@ class Scenario:
     captures: Literal["full", "none"] = "full"
     processing_ns: int | None = None
     syscall_cost_ns: int | None = None
-    kernel: CustomKernel | None = None
+    kernel: OwnKernel | None = None
     saves_metrics: bool = False
     offload: bool = False
 

@@ -122,6 +122,11 @@ class Workload(ABC):
         return frozenset()
 
     @property
+    def opened_by_sender(self) -> bool:
+        """Whether the server, which sends, opens the connections."""
+        return False
+
+    @property
     def is_drawn(self) -> bool:
         """Whether what it transfers differs between repetitions."""
         return False

@@ -1,20 +1,14 @@
-"""A custom kernel in a scenario, and what the links of a network need of it."""
+"""What the links of a network need of a custom kernel."""
 
 from __future__ import annotations
 
 from fairc.dsl import model
 from fairc.dsl.core.problems import Gather, fail
+from fairc.mechanisms.queues.registry import QUEUES
 from fairc.words.ccas.own_kernels import KernelWords
-from fairc.words.queues import QUEUES
 
 RADIO = "radio"
 """The kernel's discipline of media and of repeated losses."""
-
-
-def custom_kernel(kernel: KernelWords) -> model.CustomKernel:
-    """Return a kernel that a file names as a scenario has it."""
-    assert kernel.span is not None, "it was taken from a file"
-    return model.CustomKernel(kernel.name, kernel.planned, kernel.span)
 
 
 def check_queues(network: model.Network, kernel: KernelWords) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal, NamedTuple, NoReturn, cast
+from typing import NamedTuple, NoReturn, cast
 
 from fairc.cell.links import Impairment
 from fairc.dsl import model
@@ -21,12 +21,12 @@ from fairc.dsl.expressions.instances import label, scopes
 from fairc.dsl.model.links import Ecn
 from fairc.dsl.model.names import base, indexed
 from fairc.dsl.text import syntax
+from fairc.mechanisms.queues.discipline import queue_of
 from fairc.words.batch import release_of
 from fairc.words.blocks import link as keys
 from fairc.words.losses import Loss, LossModel, loss_of
 from fairc.words.packet_sizes import mtu_of, warn_small
 from fairc.words.policers import policer_of
-from fairc.words.queues.discipline import queue_of
 from fairc.words.thin import thinned
 from fairc.words.trace import RATES, load_rate, load_recording
 
@@ -212,25 +212,41 @@ def _nodes(body: syntax.Body, scope: Scope, nodes: dict[str, model.Node], gather
                     break
                 for reference in element.names:
                     with gather.attempt():
-                        _node(reference, element.kind, inner, nodes)
+                        _node(reference, element, inner, nodes)
 
 
 def _node(
     reference: syntax.Reference,
-    kind: Literal["host", "router"],
+    element: syntax.Nodes,
     scope: Scope,
     nodes: dict[str, model.Node],
 ) -> None:
     name = label(reference, scope)
     if name in nodes:
         first = nodes[name].span
+        again = first == reference.span
         fail(
             "duplicate-node",
             f"two nodes are called `{name}`",
             reference.span,
-            labels=() if first == reference.span else (Label(first, "the first one"),),
+            note="the loop repeats it" if again else "",
+            labels=() if again else (Label(first, "the first one"),),
+            help=_out_of_loop(reference, element) if again else None,
         )
-    nodes[name] = model.Node(name, kind, reference.span)
+    nodes[name] = model.Node(name, element.kind, reference.span)
+
+
+def _out_of_loop(reference: syntax.Reference, element: syntax.Nodes) -> str:
+    """Return how to declare a node that a loop is not meant for: it is over all names of its
+    statement.
+    """
+    word = element.span.text.split()[0]
+    others = [each.span.text for each in element.names if each is not reference]
+    loop = " ".join(element.span.text[element.names[-1].span.end - element.span.start :].split())
+    if not others:
+        return f"an index tells them apart: `{word} {reference.name.text}[i] {loop}`, say"
+    alone = f"`{word} {reference.span.text}` and `{word} {', '.join(others)} {loop}`"
+    return f"the loop is of every name before it; write {alone}"
 
 
 def _link(

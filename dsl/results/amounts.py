@@ -11,7 +11,7 @@ from fairc.dsl.core.problems import fail
 from fairc.dsl.expressions.names import used_names
 from fairc.dsl.grid.sampling import Bindings
 from fairc.dsl.grid.sweeps import Grid
-from fairc.dsl.model.requests import Amount
+from fairc.dsl.model.expressions import Amount
 from fairc.dsl.text import syntax
 
 T = TypeVar("T")

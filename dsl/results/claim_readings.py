@@ -12,13 +12,14 @@ from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, Dimension
 from fairc.dsl.expressions.evaluate import Scope, evaluate
-from fairc.dsl.model.claims import Statistic, Tested
+from fairc.dsl.model.expressions import StatisticName, Tested
 from fairc.dsl.model.names import base
 from fairc.dsl.text import syntax
 from fairc.words import claims as words
 from fairc.words.figures import LOAD
 from fairc.words.metrics import MetricEntry
 
+from .claim_forms import is_statistic
 from .facts import Facts, condition
 from .measures import dimension_of
 from .metric_uses import MetricUse, flow_named, flows_with, metric_use
@@ -38,7 +39,7 @@ class Reading:
     where: chooses configurations.
     """
 
-    statistic: Statistic
+    statistic: StatisticName
     metric: str
     flow: str
     load: int
@@ -58,6 +59,16 @@ class Reading:
     def of_metric(self) -> Dimension:
         """The dimension of the metric's values."""
         return dimension_of(self.unit) or NUMBER
+
+
+def readings_in(node: syntax.Expr, facts: Facts, gather: Gather) -> dict[int, Reading]:
+    """Return the checked statistics of an expression by where they are written."""
+    found: dict[int, Reading] = {}
+    for part in node.walk():
+        if isinstance(part, syntax.Call) and is_statistic(part):
+            with gather.attempt():
+                found[part.span.start] = read(part, facts)
+    return found
 
 
 def read(call: syntax.Call, facts: Facts) -> Reading:
@@ -81,7 +92,7 @@ def read(call: syntax.Call, facts: Facts) -> Reading:
             check_where(where, facts)
     gather.finish()
     return Reading(
-        cast(Statistic, entry.name),
+        cast(StatisticName, entry.name),
         use.name,
         flow,
         load,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.registry import refuse_unknown
-from fairc.dsl.model.claims import ClaimUnit
+from fairc.dsl.model.claims import ClaimUnit, Contrast
 from fairc.dsl.model.requests import Axis
 from fairc.dsl.text import syntax
 from fairc.words import claims as words
@@ -60,7 +59,7 @@ class Trends(ClaimUnits):
         super().__init__(facts, call, readings, where, apart=[self._axis.name])
         self._common = common
         self._rises = call.name.text == words.INCREASING.name
-        self.form, self.relation = "trend", ">" if self._rises else "<"
+        self.relation = ">" if self._rises else "<"
 
     def _unit(self, group: Sequence[Point]) -> ClaimUnit | None:
         place = self._reading.span.start
@@ -91,9 +90,10 @@ class Trends(ClaimUnits):
         self.kinds |= {("trend", 0.5), ("median" if self._common else "independent", 0.5)}
         shared = {name: group[0].bound[name] for name in self.shared}
         scope = self._facts.grid.scope(shared)
-        terms = tuple(self._term(place, Fraction(1), point, scope) for point in ordered)
+        terms = tuple(self._statistic(place, point, scope) for point in ordered)
         low, high = (0.0, None) if self._rises else (None, 0.0)
-        return ClaimUnit(terms=terms, low=low, high=high)
+        expression = Contrast("trend", terms, (1.0,) * len(terms)).expression
+        return ClaimUnit(expression=expression, low=low, high=high)
 
 
 def _median(node: syntax.Expr, readings: Mapping[int, Reading]) -> Reading:

@@ -17,7 +17,8 @@ from fairc.dsl.expressions import arithmetic
 from fairc.dsl.expressions.evaluate import Scope, evaluate, truth
 from fairc.dsl.expressions.names import used_names
 from fairc.dsl.grid.sampling import Bindings
-from fairc.dsl.model.claims import ClaimTerm, ClaimUnit, Combination, Over, Relation, Tested
+from fairc.dsl.model.claims import ClaimUnit, Contrast, Over, Relation
+from fairc.dsl.model.expressions import Expression, Statistic, Tested
 from fairc.dsl.text import syntax
 from fairc.words.claims import P
 
@@ -27,6 +28,9 @@ from .facts import Facts
 
 WALK_LIMIT = 100_000
 """At most this many configurations are examined to find those that a claim is about."""
+
+UNIT_STEPS = 40
+"""Steps that resolving a unit counts as; evaluating an expression is one."""
 
 PAIR_LIMIT = 1000
 """At most this many pairs of claim and configuration: more would need 17 repetitions, and nobody
@@ -55,7 +59,6 @@ class ClaimUnits(ABC):
 
     subject, aim: what they are the units of, and what it does.
     code: of the diagnostic for one that is about nothing.
-    form: how the terms of a unit are combined.
     relation: of the quantity to its bounds.
     least: the fewest repetitions of any configuration.
     kinds: the intervals that decide, each with its quantile.
@@ -63,7 +66,6 @@ class ClaimUnits(ABC):
 
     subject, aim = "claim", "claim"
     code: ClassVar[str] = "empty-claim"
-    form: Combination
     relation: Relation
 
     def __init__(
@@ -117,6 +119,7 @@ class ClaimUnits(ABC):
         units: list[ClaimUnit] = []
         for group in groups.values():
             for readings in self._each:
+                self._facts.grid.work.step(self._holds.span, UNIT_STEPS)
                 self._readings = readings
                 if (unit := self._unit(group)) is not None:
                     units.append(unit)
@@ -237,7 +240,27 @@ class ClaimUnits(ABC):
     def _share(self, node: syntax.Expr, scope: Scope) -> Fraction:
         return P.kind.take(evaluate(node, scope), "`p` of `percentile`", node.span).number / 100
 
-    def _term(self, place: int, factor: Fraction, point: Point, scope: Scope) -> ClaimTerm:
+    def _expression(self, form: Form, group: Sequence[Point], scope: Scope) -> Expression | None:
+        """Return an expression for a group; None if a flow of it is absent there."""
+        factors = form.factors
+        chosen = {place: self._chosen(place, group) for place in factors}
+        if any(self._is_absent(place, point) for place, point in chosen.items()):
+            return None
+        self._note(chosen)
+        first = self._readings[next(iter(factors))]
+        self.unit = "1" if form.below is not None or first.test else first.unit
+        (shift,), _ = in_si([form.shift], form.dimension)
+        return Contrast(
+            "sum" if form.below is None else "ratio",
+            tuple(self._statistic(place, chosen[place], scope) for place in factors),
+            tuple(map(float, factors.values())),
+            shift,
+        ).expression
+
+    def _note(self, chosen: Mapping[int, Point]) -> None:  # noqa: B027
+        """Remember what decides a unit, whose statistics are about these configurations."""
+
+    def _statistic(self, place: int, point: Point, scope: Scope) -> Statistic:
         reading = self._readings[place]
         relation: Tested = ""
         bound, share = 0.0, 0.5
@@ -259,7 +282,7 @@ class ClaimUnits(ABC):
                     node.span,
                 )
             bound = _si(value)
-        return ClaimTerm(
+        return Statistic(
             statistic=reading.statistic,
             metric=reading.metric,
             flow=reading.flow,
@@ -267,7 +290,6 @@ class ClaimUnits(ABC):
             share=share,
             relation=relation,
             bound=bound,
-            factor=float(factor),
             cells=point.row,
         )
 
@@ -290,7 +312,7 @@ class Comparisons(ClaimUnits):
         self._common = common
         self._written: Relation
         self._left, self._written, self._right = _compared(holds)
-        self.form, self.relation = "sum", self._written
+        self.relation = self._written
 
     def _unit(self, group: Sequence[Point]) -> ClaimUnit | None:
         shared = {name: group[0].bound[name] for name in self.shared}
@@ -298,17 +320,8 @@ class Comparisons(ClaimUnits):
 
         found, low, high = self._bounds(scope)
         self._require_shape(found)
-        factors = found.factors
-        chosen = {place: self._chosen(place, group) for place in factors}
-        if any(self._is_absent(place, point) for place, point in chosen.items()):
-            return None
-        self._note(chosen)
-        self.form = "sum" if found.below is None else "ratio"
-        terms = tuple(self._term(p, factors[p], chosen[p], scope) for p in factors)
-        (shift,), _ = in_si([found.shift], found.dimension)
-        first = self._readings[next(iter(factors))]
-        self.unit = "1" if self.form == "ratio" or first.test else first.unit
-        return ClaimUnit(terms=terms, shift=shift, low=low, high=high)
+        expression = self._expression(found, group, scope)
+        return None if expression is None else ClaimUnit(expression=expression, low=low, high=high)
 
     def _bounds(self, scope: Scope) -> tuple[Form, float | None, float | None]:
         """Return what is compared, and its bounds in SI units."""

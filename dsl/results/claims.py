@@ -16,8 +16,8 @@ from fairc.dsl.model.claims import Claim, Over
 from fairc.dsl.text import syntax
 from fairc.words.blocks.claim import CLAIM, FOR, HOLDS, OVER, WHERE
 
-from .claim_forms import expanded, is_statistic
-from .claim_readings import Reading, check_where, read
+from .claim_forms import expanded
+from .claim_readings import Reading, check_where, readings_in
 from .claim_trends import Trends, trend_of
 from .claim_units import PAIR_LIMIT, ClaimUnits, Comparisons, written
 from .facts import Facts, of_a_part
@@ -64,8 +64,8 @@ def check_claims(
         except CompileError as error:
             for diagnostic in error.diagnostics:
                 diagnostics.add(diagnostic)
-        if checker.pairs > PAIR_LIMIT:
-            break  # which is said once
+            if any(each.code == "too-many" for each in error.diagnostics):
+                break  # which is said once: the others would be about as many
     if is_range:
         for diagnostic in checker.without_interval(is_end):
             diagnostics.add(diagnostic)
@@ -115,12 +115,7 @@ class ClaimChecker:
         holds = block.settings.get(HOLDS.name)
         readings: dict[int, Reading] = {}
         if holds is not None:
-            calls = [
-                n for n in holds.value.walk() if isinstance(n, syntax.Call) and is_statistic(n)
-            ]
-            for call in calls:
-                with gather.attempt():
-                    readings[call.span.start] = read(call, self._facts)
+            readings = readings_in(holds.value, self._facts, gather)
         gather.finish()
         assert holds is not None
         chosen = where.value if where else None
@@ -133,7 +128,6 @@ class ClaimChecker:
                     over=over,
                     condition=written(where.value) if where else "",
                     holds=written(holds.value),
-                    form=resolved.form,
                     relation=resolved.relation,
                     unit=resolved.unit,
                     shared=resolved.shared,
@@ -248,7 +242,8 @@ def _needed(kind: str, share: float, pairs: int, is_range: bool = False) -> int:
     pairs.
 
     Order statistics: minimum and maximum enclose a quantile q with probability 1 - q^n - (1 - q)^n;
-    two independent samples: the least p of the Mann-Whitney test is 2 / C(2n, n). For a range the
+    the difference of two independent medians has an interval where 2 / 2^n - 1 / 4^n is at most the
+    tail (medians.py, `values_needed`). For a range the
     confidence sequence of a quantile is finite when (n + 1) max(q, 1 - q)^n is at most 0.05/m
     (sequential.py, `kept_counts`).
     """
@@ -259,10 +254,7 @@ def _needed(kind: str, share: float, pairs: int, is_range: bool = False) -> int:
         return n
     tail = LEVEL / (2 * pairs)
     if kind == "independent":
-        n = 1
-        while 1 / math.comb(2 * n, n) > tail:
-            n += 1
-        return n
+        return math.ceil(round(-math.log2(1 - math.sqrt(1 - tail)), 9))
     if kind == "mean":
         return 2
     if kind in ("count", "trend"):  # each step of a trend has an interval, which needs more

@@ -4,20 +4,19 @@ another.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import ClassVar
 
 from fairc.dsl.core.problems import Gather, fail
 from fairc.dsl.core.source import Span
-from fairc.dsl.core.units import in_si
 from fairc.dsl.core.values import Symbol
 from fairc.dsl.model.claims import ClaimUnit, distinct_flows
-from fairc.dsl.model.requests import Expression
+from fairc.dsl.model.requests import ShownQuantity
 from fairc.dsl.text import syntax
 from fairc.words.figures import ALWAYS, FIGURES, FLOW, FigureEntry
 
 from .claim_forms import expanded, form_of, is_statistic, statistical
-from .claim_readings import Reading, check_where, read
+from .claim_readings import check_where, readings_in
 from .claim_units import ClaimUnits, Point, check_joined, written
 from .facts import Facts
 
@@ -33,7 +32,7 @@ def is_expression(node: syntax.Expr, facts: Facts) -> bool:
 
 def expression(
     entry: FigureEntry, node: syntax.Expr, where: syntax.Expr | None, facts: Facts
-) -> Expression:
+) -> ShownQuantity:
     """Return what a figure of an expression shows. Raises CompileError with everything wrong.
 
     where: of the figure.
@@ -52,19 +51,14 @@ def expression(
     if where is not None:
         with gather.attempt():
             check_where(where, facts)
-    readings: dict[int, Reading] = {}
-    for part in whole.walk():
-        if isinstance(part, syntax.Call) and is_statistic(part):
-            with gather.attempt():
-                readings[part.span.start] = read(part, facts)
+    readings = readings_in(whole, facts, gather)
     gather.finish()
     resolved = Quantities(facts, whole, readings, where)
     units = tuple(resolved.units())
     name = node.text if isinstance(node, syntax.Name) else ""
-    return Expression(
+    return ShownQuantity(
         name=name,
         text=written(whole.inner if isinstance(whole, syntax.Group) and name else whole),
-        form=resolved.form,
         unit=resolved.unit,
         shared=resolved.shared,
         units=units,
@@ -77,35 +71,16 @@ class Quantities(ClaimUnits):
     subject, aim = "figure", "show"
     code: ClassVar[str] = "empty-figure"
 
-    def __init__(
-        self,
-        facts: Facts,
-        whole: syntax.Expr,
-        readings: Mapping[int, Reading],
-        where: syntax.Expr | None,
-    ) -> None:
-        """Prepare for the configurations where `where` holds."""
-        super().__init__(facts, whole, readings, where)
-        self.form = "sum"
-
     def _unit(self, group: Sequence[Point]) -> ClaimUnit | None:
         shared = {name: group[0].bound[name] for name in self.shared}
         scope = self._facts.grid.scope(shared)
         form = form_of(self._holds, scope, lambda c: self._readings[c.span.start].dimension)
         check_joined(form, self._readings, self._holds)
-        factors = form.factors
-        chosen = {place: self._chosen(place, group) for place in factors}
-        if any(self._is_absent(place, point) for place, point in chosen.items()):
-            return None
-        self.form = "sum" if form.below is None else "ratio"
-        first = self._readings[next(iter(factors))]
-        self.unit = "1" if self.form == "ratio" or first.test else first.unit
-        (shift,), _ = in_si([form.shift], form.dimension)
-        terms = tuple(self._term(p, factors[p], chosen[p], scope) for p in factors)
-        return ClaimUnit(terms=terms, shift=shift, low=None, high=None)
+        expression = self._expression(form, group, scope)
+        return None if expression is None else ClaimUnit(expression=expression)
 
 
-def check_axes(shown: Expression, named: Collection[Symbol], facts: Facts, at: Span) -> None:
+def check_axes(shown: ShownQuantity, named: Collection[Symbol], facts: Facts, at: Span) -> None:
     """Raise CompileError unless the names of a figure tell the values of its expression apart.
 
     named: what its axes, groups and panels are.

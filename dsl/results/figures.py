@@ -29,9 +29,10 @@ from fairc.dsl.expressions.evaluate import Scope, evaluate, truth
 from fairc.dsl.expressions.names import mentioned
 from fairc.dsl.grid.conditions import FlowWord, check_flows
 from fairc.dsl.grid.sampling import Bindings
+from fairc.dsl.model.expressions import Selection
 from fairc.dsl.model.metric_names import metric_of, unmarked
 from fairc.dsl.model.names import base
-from fairc.dsl.model.requests import Axis, Expression, FigureRequest, Selection, Shown
+from fairc.dsl.model.requests import Axis, FigureRequest, Shown, ShownQuantity
 from fairc.dsl.text import syntax
 from fairc.words.figures import A_METRIC, FIGURES, FLOW, LOAD, FigureEntry, takes_names
 from fairc.words.metrics import METRICS
@@ -207,7 +208,7 @@ class FigureChecker:
         arguments: Mapping[str, Value],
         where: syntax.Expr | None,
         at: Span,
-    ) -> Expression | None:
+    ) -> ShownQuantity | None:
         """Return the expression that a figure shows; None if it shows a metric."""
         if self._expression is None:
             return None

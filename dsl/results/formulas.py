@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import NoReturn
@@ -15,7 +15,9 @@ from fairc.dsl.core.values import Mixture
 from fairc.dsl.expressions import arithmetic, functions
 from fairc.dsl.expressions.evaluate import evaluate
 from fairc.dsl.grid.sampling import Bindings
-from fairc.dsl.model.requests import Amount, Formula, Operand, Operator
+from fairc.dsl.model.expressions import DEEPEST as MOST_LEVELS
+from fairc.dsl.model.expressions import Amount, CellValue, Expression, Operator, applied
+from fairc.dsl.model.requests import Formula
 from fairc.dsl.text import syntax
 from fairc.words.metrics import FLOW, METRICS, MetricEntry
 
@@ -26,10 +28,14 @@ from .measures import dimension_of
 OPERATORS: Mapping[str, Operator] = {"+": "+", "-": "-", "*": "*", "/": "/"}
 EXTREMES: Mapping[str, Operator] = {"min": "min", "max": "max"}
 ROOT: Operator = "sqrt"
+ZERO, EIGHT = (Amount(text=f"{number:g}", numbers=(number,)) for number in (0.0, 8.0))
+
 DEEPEST = 100
 """How deep a formula may be nested, through every metric of the file that it names."""
 
 MOST_OPERANDS = 100
+MOST_PARTS = 200
+"""How many metrics and numbers one may be made of."""
 
 
 @dataclass(frozen=True)
@@ -51,16 +57,34 @@ MIXED = Whose(None, False, is_mixed=True)
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a formula: its dimension, whose values it has, and its steps.
+    """A part of a formula: its dimension, whose values it has, and its expression.
 
+    build: returns its expression, whose metrics are computed from then on.
     is_number: whether it has no metric in it.
+    operator, levels, size: the operator of its expression, how deep that is nested, and how many
+    metrics and numbers it has.
     """
 
     dimension: Dimension
     whose: Whose
-    steps: tuple[int | Amount | Operator, ...]
+    build: Callable[[], Expression]
     span: Span
     is_number: bool = False
+    operator: Operator | None = None
+    levels: int = 0
+    size: int = 1
+
+    def __post_init__(self) -> None:
+        if self.levels > MOST_LEVELS - 2:  # beside what converts from bytes and into them
+            fail(
+                "too-deep",
+                f"a metric is nested more than {MOST_LEVELS - 2} levels deep",
+                self.span,
+                help="give a part of it a name: `metric NAME = ...`",
+            )
+        if self.size > MOST_PARTS:
+            message = f"a metric is made of at most {MOST_PARTS} metrics and numbers"
+            fail("too-many", message, self.span)
 
 
 @dataclass
@@ -216,8 +240,8 @@ class Formulas:
             return self._number(node)
         if isinstance(node, syntax.Prefix) and node.operator == "-":
             inner = self._part(node.inner, draft)
-            zero = Amount(text="0", numbers=(0.0,))
-            return Part(inner.dimension, inner.whose, (zero, *inner.steps, "-"), node.span)
+            zero = Part(inner.dimension, OF_CELL, lambda: ZERO, node.span, is_number=True)
+            return _joined("-", zero, inner, node.span)
         if isinstance(node, syntax.Chain):
             gather, parts = Gather(), list[Part]()
             for operand in node.operands:
@@ -309,7 +333,7 @@ class Formulas:
 
         numbers = sweep.each([node], number)
         step = amount(_text(node), sweep.used([node]), numbers)
-        return Part(_plain(dimensions[0]), OF_CELL, (step,), node.span, is_number=True)
+        return Part(_plain(dimensions[0]), OF_CELL, lambda: step, node.span, is_number=True)
 
     def _operand(self, node: syntax.Name | syntax.Call, draft: Draft) -> Part:
         """Return the value of a metric, as one operand more."""
@@ -347,10 +371,14 @@ class Formulas:
         if len(draft.operands) >= MOST_OPERANDS:
             fail("too-many", f"a metric is made of at most {MOST_OPERANDS} others", span)
         draft.operands.append((of, whose))
-        steps: tuple[int | Amount | Operator, ...] = (len(draft.operands) - 1,)
-        if dimension == DATA:  # a plan holds bytes, and dimensions count bits
-            steps = (*steps, Amount(text="8", numbers=(8.0,)), "*")
-        return Part(dimension, whose, steps, span)
+
+        def build() -> Expression:
+            name = of if isinstance(of, str) else self._namer.name(of)
+            value = CellValue(metric=name, flows=whose.flows or (), is_each=whose.is_each)
+            # A plan holds bytes, and dimensions count bits.
+            return applied("*", value, EIGHT) if dimension == DATA else value
+
+        return Part(dimension, whose, build, span)
 
     def _whose(self, instance: Instance, value: str) -> Whose:
         """Return whose values an instance has."""
@@ -365,23 +393,15 @@ class Formulas:
         """Return a metric as the plan holds it. Raises CompileError."""
         part = draft.part
         assert part is not None
-        steps = part.steps
+        expression = part.build()
         if part.dimension == DATA:
-            steps = (*steps, Amount(text="8", numbers=(8.0,)), "/")
+            expression = applied("/", expression, EIGHT)
         return Formula(
             name=draft.node.name.text,
             text=_text(draft.node.value),
             unit=_unit(part.dimension),
             flows=part.whose.flows,
-            operands=tuple(
-                Operand(
-                    metric=of if isinstance(of, str) else self._namer.name(of),
-                    flows=whose.flows or (),
-                    is_each=whose.is_each,
-                )
-                for of, whose in draft.operands
-            ),
-            steps=steps,
+            expression=expression,
         )
 
 
@@ -401,12 +421,16 @@ def _joined(operator: Operator, left: Part, right: Part, span: Span) -> Part:
             )
     else:
         dimension = left.dimension.times(right.dimension, 1 if operator == "*" else -1)
+    levels = max(left.levels + (left.operator != operator), right.levels + 1)
     return Part(
         _plain(dimension),
         _shared(left, right, span),
-        (*left.steps, *right.steps, operator),
+        lambda: applied(operator, left.build(), right.build()),
         span,
         left.is_number and right.is_number,
+        operator,
+        levels,
+        left.size + right.size,
     )
 
 
@@ -421,7 +445,14 @@ def _root(part: Part, span: Span) -> Part:
             note=str(part.dimension),
         )
     dimension = Dimension(data // 2, time // 2, packet // 2, bdp // 2)
-    return replace(part, dimension=dimension, steps=(*part.steps, ROOT), span=span)
+    return replace(
+        part,
+        dimension=dimension,
+        build=lambda: applied(ROOT, part.build()),
+        span=span,
+        operator=ROOT,
+        levels=part.levels + 1,
+    )
 
 
 def _shared(left: Part, right: Part, span: Span) -> Whose:

@@ -21,12 +21,13 @@ from fairc.dsl.core.units import in_si
 from fairc.dsl.core.values import Applied, Quantity, Symbol, Value
 from fairc.dsl.expressions.evaluate import Scope, evaluate
 from fairc.dsl.grid.sampling import Bindings
+from fairc.dsl.model.expressions import Amount
 from fairc.dsl.model.metric_names import metric_of, request_label
 from fairc.dsl.model.names import base
-from fairc.dsl.model.requests import Amount, Comparison, MetricRequest, Window
+from fairc.dsl.model.requests import Comparison, MetricRequest, Window
 from fairc.dsl.text import syntax
 from fairc.words.blocks.experiment import DURATION, WARMUP
-from fairc.words.metrics import FLOW, FROM, METRICS, TO, WINDOW, MetricEntry
+from fairc.words.metrics import FROM, METRICS, TO, WINDOW, MetricEntry
 
 from .amounts import Row, Sweep, amount
 
@@ -51,8 +52,16 @@ class Instance:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What two instances with values of equal names have in common."""
-        return (self.entry.name, self.sessions if self.entry.of_cell else (), self.given)
+        """What two instances have in common that are computed together."""
+        entry, flows = self.entry, self.sessions
+        if not entry.of_cell:  # a single flow is compared with all others
+            flows = () if entry.of_each or len(flows) < 2 else tuple(sorted(flows))
+        return (entry.name, flows, self.given)
+
+    @property
+    def is_bare_value(self) -> bool:
+        """Whether it is a sub-value that is named without arguments."""
+        return "." in self.value and not self.given and not self.sessions
 
     @property
     def is_plain(self) -> bool:
@@ -304,31 +313,31 @@ class Namer:
     # what is computed
 
     def measure(self, found: Sequence[Instance]) -> tuple[MetricRequest, ...]:
-        """Return the requests of `measure`; instances of one identity are one request.
+        """Return the requests of `measure`, whatever the order of its items; instances of one
+        identity are one request.
 
         Raises CompileError with everything wrong.
         """
         gather = Gather()
-        requests: dict[tuple[object, ...], tuple[Instance, MetricRequest]] = {}
+        together: dict[tuple[object, ...], list[Instance]] = {}
         for instance in found:
             with gather.attempt():
-                identity: tuple[object, ...] = instance.identity
-                if instance.is_plain:  # a value more of what came first
-                    before = (k for k, (i, _) in requests.items() if _may_be_meant(i, instance))
-                    identity = next(before, identity)
-                first = requests.get(identity)
-                request = instance.request(marked=False)
-                if first is not None:
-                    request = _merged(first[1], request, first[0].span, instance.span)
-                requests[identity] = (first or (instance,))[0], request
+                meant = _meant(instance, found)
+                together.setdefault(meant.identity, []).append(meant)
+        requests = []
+        for instances in together.values():
+            with gather.attempt():
+                requests.append((instances[0], _one_request(instances)))
+        with gather.attempt():
+            _check_marks([instance for instance, _ in requests])
         gather.finish()
-        plain: dict[str, list[Instance]] = {}
-        for instance, _ in requests.values():
+        windowless: dict[str, int] = {}
+        for instance, _ in requests:
             if instance.window is None:
-                plain.setdefault(instance.entry.name, []).append(instance)
-        for instance, request in requests.values():
-            alike = plain.get(instance.entry.name, [])
-            own = len(alike) == 1 and instance in alike
+                name = instance.entry.name
+                windowless[name] = windowless.get(name, 0) + 1
+        for instance, request in requests:
+            own = instance.window is None and windowless[instance.entry.name] == 1
             mark = "" if own else instance.mark
             values = () if request.values == (request.name,) else request.values
             request = request.model_copy(update={"values": values, "mark": mark})
@@ -367,12 +376,24 @@ class Namer:
         return f"{tail}{instance.mark}"
 
     def _of(self, instance: Instance, request: MetricRequest) -> str:
-        """Return the name of a value of a request; flows that it leaves out are implied."""
+        """Return the name of a value of a request; flows that it leaves out are implied.
+
+        Raises CompileError where their values would be of something else.
+        """
         self._named.append((instance, request))
-        left_out = set(instance.sessions or self.flows) - set(request.sessions)
-        entry = instance.entry
-        if request.sessions and left_out and not (entry.of_cell or entry.is_own):
-            self._imply(instance, request)
+        known, entry = set(request.sessions), instance.entry
+        left_out = [f for f in instance.sessions or self.flows if known.isdisjoint({f, base(f)})]
+        if known and left_out and not (entry.of_cell or entry.is_own):
+            if entry.of_each or len(request.sessions) < 2:
+                self._imply(instance, request)
+            elif instance.sessions:
+                fail(
+                    "unknown-flow",
+                    f"`{entry.name}` is measured of {', '.join(request.sessions)} together, without"
+                    f" `{left_out[0]}`",
+                    instance.span,
+                    help=f"name one of these, or add `{left_out[0]}` in `measure`",
+                )
         return f"{instance.value}{request.mark}"
 
     def _imply(
@@ -502,9 +523,95 @@ def check_sub_values(metric: Entry, rest: Sequence[str], at: Span) -> None:
             )
 
 
-def _may_be_meant(instance: Instance, by: Instance) -> bool:
-    """Return whether a name without arguments may mean an instance: it has no window."""
-    return instance.entry.name == by.entry.name and instance.window is None
+def _meant(instance: Instance, among: Sequence[Instance]) -> Instance:
+    """Return an item of `measure`; a sub-value without arguments (`fairness.jain_slots`) is one
+    value more of the item with arguments, if there is one of its metric.
+
+    Raises CompileError where there are several.
+    """
+    entry = instance.entry
+    if not instance.is_bare_value:
+        return instance
+    others = [o for o in among if o.entry.name == entry.name and not o.is_bare_value]
+    found = {o.identity: o for o in others if o.window is None}
+    again = any(o.value == instance.value for o in others if o.window is None)
+    if not found or again or instance.identity in found:
+        return instance
+    if len(found) > 1:
+        first, *more = found.values()
+        fail(
+            "several-metrics",
+            f"`{entry.name}` is measured more than once, and `{instance.value}` could be of any"
+            " of them",
+            instance.span,
+            labels=tuple(Label(o.span, "this one?") for o in (first, *more)),
+            help=f"write which: `{instance.value}{first.mark}`",
+        )
+    (one,) = found.values()
+    sessions = () if entry.of_each else one.sessions
+    return replace(instance, sessions=sessions, options=one.options, given=one.given)
+
+
+def _one_request(instances: Sequence[Instance]) -> MetricRequest:
+    """Return one request for all instances of one identity. Raises CompileError for one that is
+    there twice.
+    """
+    met: dict[tuple[str, frozenset[str]], Instance] = {}
+    for instance in instances:
+        first = met.setdefault((instance.value, frozenset(instance.sessions)), instance)
+        if first is not instance:
+            fail(
+                "duplicate-metric",
+                f"`{instance.value}` is measured twice",
+                instance.span,
+                labels=(Label(first.span, "first occurrence"),),
+                help="request each metric once, so that its values have one name; list any number"
+                " of its sub-values",
+            )
+    named = tuple(dict.fromkeys(name for instance in instances for name in instance.sessions))
+    entry = instances[0].entry
+    sessions = named if all(instance.sessions for instance in instances) else ()
+    if (
+        len(sessions) > 1
+        and not entry.of_cell
+        and not entry.of_each
+        and not instances[0].identity[1]
+    ):
+        sessions = ()  # of one flow among all, and of another
+    if not sessions and entry.is_beside:
+        # Whose baselines these are: everybody's of a statement together, and some by themselves.
+        apart = [name for name in named if base(name) != name]
+        sessions = (*apart, *dict.fromkeys(map(base, apart)))
+    request = instances[0].request(marked=False)
+    values = tuple(dict.fromkeys(instance.value for instance in instances))
+    return request.model_copy(update={"sessions": sessions, "values": values})
+
+
+def _check_marks(instances: Sequence[Instance]) -> None:
+    """Raise CompileError for values that would have one name and mean different things: those of
+    flows that count together with different others.
+    """
+    gather = Gather()
+    met: dict[tuple[str, str], Instance] = {}
+    for instance in instances:
+        first = met.setdefault((instance.entry.name, instance.mark), instance)
+        if first is not instance:
+            with gather.attempt():
+                _refuse_others(instance, first)
+    gather.finish()
+
+
+def _refuse_others(instance: Instance, first: Instance) -> NoReturn:
+    whose = ", ".join(first.sessions) or "all flows"
+    fail(
+        "duplicate-metric",
+        f"`{instance.value}` is measured twice",
+        instance.span,
+        labels=(Label(first.span, "first occurrence"),),
+        help=f"all values of `{instance.entry.name}` are of the same flows, here of {whose}; for"
+        " others write a metric of your own, such as `metric part = goodput(a) / (goodput(a) +"
+        " goodput(b))`",
+    )
 
 
 def refuse_flow(name: str, span: Span, known: Collection[str]) -> NoReturn:
@@ -518,40 +625,6 @@ def refuse_flow(name: str, span: Span, known: Collection[str]) -> NoReturn:
             help=f"there are {listed(group)}",
         )
     refuse_unknown("flow", "flow", name, known, span)
-
-
-def _merged(first: MetricRequest, second: MetricRequest, at: Span, here: Span) -> MetricRequest:
-    """Return one request for two values of a metric. Raises CompileError if they do not combine."""
-    metric = METRICS[first.name]
-    alike = (first.options, first.varied, first.window) == (
-        second.options,
-        second.varied,
-        second.window,
-    )
-    same_flows = first.sessions == second.sessions
-    if alike and first.values == second.values and not same_flows:
-        named = sorted(len(r.sessions) for r in (first, second))
-        if not metric.of_cell and named == [0, 1]:
-            return first.model_copy(update={"sessions": ()})  # of one flow, and of all
-        apart = set(first.sessions).isdisjoint(second.sessions)
-        if apart and min(named) and FLOW in metric.parameters:
-            sessions = (*first.sessions, *second.sessions)
-            return first.model_copy(update={"sessions": sessions})  # of each of these
-    plain = not (second.sessions or second.options or second.varied)
-    if not set(first.values).isdisjoint(second.values) or not (plain or (alike and same_flows)):
-        whose = ", ".join(first.sessions) or "all flows"
-        fail(
-            "duplicate-metric",
-            f"`{second.values[0]}` is measured twice",
-            here,
-            labels=(Label(at, "first occurrence"),),
-            help="request each metric once, so that its values have one name; list any number of"
-            " its sub-values"
-            if same_flows or metric.of_cell
-            else f"all values of `{first.name}` are of the same flows, here of {whose}; for others:"
-            " `metric NAME = ...`",
-        )
-    return first.model_copy(update={"values": (*first.values, *second.values)})
 
 
 def _plain(value: Value) -> float | str:

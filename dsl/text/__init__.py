@@ -1,1 +1,1 @@
-"""Text of experiments: reading, parsing, slips, the canonical layout."""
+"""Text of experiments: reading, parsing, syntax errors, the canonical layout."""

@@ -16,7 +16,7 @@ _SERVICE = re.compile(r"=\s*([A-Za-z_]\w*)")
 
 
 def equals(source: Source, borders: Borders, start: int, is_condition: bool) -> Diagnostic | None:
-    """Return what is wrong with the `=` at an offset; None if it is no such slip.
+    """Return what is wrong with the `=` at an offset; None if it is no such mistake.
 
     is_condition: whether a comparison may follow.
     """

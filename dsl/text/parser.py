@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from importlib import resources
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -16,7 +15,7 @@ from fairc.dsl.core.units import UNITS
 
 from . import syntax
 from .expectations import start_of
-from .slips import SyntaxErrors, refuse_characters
+from .syntax_errors import SyntaxErrors, refuse_characters
 
 if TYPE_CHECKING:
     from lark import Lark, Token, Tree
@@ -40,7 +39,7 @@ _WORDS = re.compile(
 
 
 def parse(source: Source) -> syntax.File:
-    """Return the tree of a whole file. Raises CompileError with every slip that was found."""
+    """Return the tree of a whole file. Raises CompileError with every syntax error."""
     return cast(syntax.File, Builder(source).build(_whole(source, "start")))
 
 
@@ -130,22 +129,10 @@ def _end(node: Tree[Token] | Token) -> int:
 
 @cache
 def grammar() -> Lark:
-    """Return the parser that grammar.lark describes; importing lark takes a while.
+    """Return the parser that grammar.lark describes; importing lark takes a while."""
+    from .tables import load
 
-    Trees keep all tokens, so the extent of a node is that of its tokens: having lark record it
-    takes half the time of a parse.
-    """
-    from lark import Lark
-
-    text = resources.files("fairc").joinpath("grammar.lark").read_text(encoding="utf-8")
-    return Lark(
-        text,
-        parser="lalr",
-        lexer="contextual",
-        start=["start", "expression"],
-        keep_all_tokens=True,
-        maybe_placeholders=False,
-    )
+    return load()
 
 
 def _refuse_many_words(source: Source) -> None:

@@ -19,7 +19,14 @@ def read(path: str | os.PathLike[str]) -> Source:
     not a regular file, empty, over 1 MB or not UTF-8 text.
     """
     name = os.fspath(path)
-    data = _bytes(name)
+    return decoded(_bytes(name), name)
+
+
+def decoded(data: bytes, name: str) -> Source:
+    """Return the text of a file, of which the first SIZE_LIMIT + 1 bytes have been read.
+
+    Raises CompileError as `read` does.
+    """
     if len(data) > SIZE_LIMIT:
         fail(
             "too-large",

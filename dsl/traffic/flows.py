@@ -183,6 +183,7 @@ def _built(
         send_buffer_bytes=send,
         receive_buffer_bytes=receive,
         qlog=control.qlog,
+        idle_timeout_ns=control.idle_timeout_ns,
         rate_bps=None if rate is None else max(1, round(rate.number)),
         extra_rtt_ns=rtt.ns if isinstance(rtt, Quantity) else 0,
         random_rtt=distribution(rtt) if isinstance(rtt, Use) else None,

@@ -49,11 +49,11 @@ PROGRAM = Shared(
     "a kernel has one CCA of each name",
     lambda _: _CONFIGURATIONS,
 )
-ECN = Shared(
+ACCURATE_ECN = Shared(
     "conflicting-options",
-    lambda place: f"`ecn` of {_host(place)}",
-    _ONE_HOST,
-    lambda _: f"write `ecn = on` in both flows, or give them {_HOSTS}",
+    lambda place: f"`ecn = accurate` of {_host(place)}, which opens their connections",
+    "Linux asks for AccECN in all connections of a host, or in none (net.ipv4.tcp_ecn = 3)",
+    lambda _: f"write `ecn = accurate` in both flows or in none, or give them {_HOSTS}",
 )
 SACK = Shared(
     "conflicting-options",
@@ -61,8 +61,12 @@ SACK = Shared(
     _ONE_HOST,
     lambda _: f"give both the same value, or {_HOSTS}",
 )
-
-
+IDLE_RESTART = Shared(
+    "conflicting-options",
+    lambda place: f"`idle_restart` of {_host(place)}",
+    _ONE_HOST,
+    lambda _: f"give both the same value, or {_HOSTS}",
+)
 PATHS = Shared(
     "conflicting-options",
     lambda place: f"the paths of {_host(place)}",
@@ -106,10 +110,13 @@ def _claims(flow: Flow | Pep) -> Iterator[Claim]:
     elif flow.cca is not None:
         known = TCP_CCAS[flow.cca].complete if flow.cca in TCP_CCAS else dict
         yield PARAMETERS, (flow.cca,), known(flow.cca_parameters)
-    for host in (flow.server, flow.client):
-        yield ECN, (flow.users, host), (flow.options.ecn, flow.options.accurate_ecn)
+    opener = flow.server if flow.workload.opened_by_sender else flow.client
+    yield ACCURATE_ECN, (flow.users, opener), flow.options.accurate_ecn
     for host in (flow.server, flow.client):
         yield SACK, (flow.users, host), flow.options.sack
+    # A window belongs to the end that sends; where it is not given, Linux reduces it.
+    restarts = flow.options.idle_restart is not False
+    yield IDLE_RESTART, (flow.users, flow.server), restarts
     if flow.multipath is not None:
         how = (flow.multipath.on_failure, flow.multipath.backup)
         yield PATHS, (flow.users, flow.client), (flow.server, *how)

@@ -27,9 +27,10 @@ from fairc.words.ccas.module import own_module
 from fairc.words.ccas.own_kernels import KernelWords, with_cca
 from fairc.words.ccas.resume import RESUME, window_of
 from fairc.words.sizes import whole_bytes
-from fairc.words.transports import BACKUP, PATHS, QLOG, image_of
+from fairc.words.transports import BACKUP, IDLE_TIMEOUT, PATHS, QLOG, image_of
 from fairc.words.workloads import WORKLOADS, WorkloadEntry
 
+MS = 10**6  # ns
 SWITCHES = (keys.SACK, keys.PACING, keys.FAST_OPEN)
 """Switches of a flow; `hosts` has keys of the same names."""
 
@@ -50,7 +51,9 @@ class Control:
     """A transport with its CCA, written at `span`.
 
     qlog: whether QUIC writes one.
+    idle_timeout_ns: silence after which a connection over QUIC ends; None: it does not.
     own: a CCA of the user's own.
+    needs_ecn: whether its CCA is one of the kernel that asks for ECN by itself.
     image: of another QUIC stack.
     multipath: over Multipath TCP.
     resumed: the window that an earlier connection had (Careful Resume).
@@ -61,7 +64,9 @@ class Control:
     parameters: Mapping[str, Setting]
     span: Span
     qlog: bool = False
+    idle_timeout_ns: int | None = None
     own: model.OwnCca | None = None
+    needs_ecn: bool = False
     image: str | None = None
     multipath: model.Multipath | None = None
     resumed: Size | None = None
@@ -86,7 +91,7 @@ def control_of(
         if cca is not None:
             _impossible("an image brings its own congestion control", cca.span, "leave `cca` out")
         return Control("quic", None, {}, image.span, image=image.value)
-    transport, qlog = _transport(over, cca, kernel)
+    transport = _transport(over, cca, kernel)
     if transport == "udp":
         if cca is not None:
             _impossible("UDP has no congestion control", cca.span, "leave out `cca` or `over`")
@@ -96,7 +101,20 @@ def control_of(
         return replace(control, multipath=_multipath(over))
     given = _given(cca, "quic", flow)
     settings, resumed = _over_quic(given, None)
-    return Control("quic", given.name, settings, given.span, qlog, resumed=resumed)
+    return Control(
+        "quic",
+        given.name,
+        settings,
+        given.span,
+        qlog=over is not None and over[QLOG],
+        idle_timeout_ns=None if over is None else _whole_ms(over.given(IDLE_TIMEOUT)),
+        resumed=resumed,
+    )
+
+
+def _whole_ms(time: Quantity | None) -> int | None:
+    """Return an idle timeout, ns, as QUIC counts it: in whole milliseconds."""
+    return None if time is None else MS * round(time.number * 1000)
 
 
 def kernel_control(
@@ -119,7 +137,8 @@ def kernel_control(
     if use.entry is MODULE:
         own = own_module(use, given.span)
         return Control(transport, own.name, {}, given.span, own=own)
-    return Control(transport, given.name, use.entry.given(use), given.span)
+    settings, needs_ecn = use.entry.given(use), use.entry.needs_ecn
+    return Control(transport, given.name, settings, given.span, needs_ecn=needs_ecn)
 
 
 def quic_settings(cca: Cca | None, needed: str | None) -> dict[str, Setting]:
@@ -222,6 +241,7 @@ def options_of(
         return TransportOptions()  # `check_image` has refused what is given
     sack, pacing, fast_open = (_switch(key, control, own, hosts) for key in SWITCHES)
     ecn, accurate_ecn = _ecn(control, own, hosts)
+    restart = _given_switch(keys.IDLE_RESTART, control, own, hosts)
     packets = own.given(keys.INITIAL_WINDOW) or hosts.given(keys.INITIAL_WINDOW)
     initial = workload.initial_window_packets if packets is None else packets.whole
     cap = control.parameters.get("max_window_packets", initial)
@@ -239,9 +259,11 @@ def options_of(
         receive_window_bytes=bytes_of(window or own.given(keys.WINDOW)),
         ecn=ecn,
         accurate_ecn=accurate_ecn,
+        cca_needs_ecn=control.needs_ecn,
         sack=sack,
         pacing=pacing,
         fast_open=fast_open,
+        idle_restart=restart,
     )
 
 
@@ -330,14 +352,14 @@ def check_image(workload: Use[WorkloadEntry], settings: Settings) -> None:
 
 def _transport(
     over: Use[Entry] | None, cca: Cca | None, kernel: KernelWords | None
-) -> tuple[model.Transport, bool]:
-    """Return the transport, and whether it writes a qlog."""
+) -> model.Transport:
+    """Return the transport."""
     if over is not None:
-        return _NAMES[over.entry.name], over[QLOG] if QLOG in over.entry.parameters else False
+        return _NAMES[over.entry.name]
     if cca is not None and cca.name in CCAS_OVER["quic"]:
         over_tcp = cca.name in CCAS_OVER["tcp"] or cca.name in _registry("tcp", kernel)
-        return ("tcp" if over_tcp else "quic"), False
-    return "tcp", False
+        return "tcp" if over_tcp else "quic"
+    return "tcp"
 
 
 _NAMES: Mapping[str, model.Transport] = {
@@ -421,8 +443,15 @@ def _ecn(control: Control, own: Settings, hosts: Settings) -> tuple[bool, bool]:
     fixed = _FIXED.get((control.transport, keys.ECN.name))
     settings = own if keys.ECN in own or fixed else hosts
     value = settings.given(keys.ECN) or "off"
+    if control.needs_ecn and own.given(keys.ECN) == "off":
+        _impossible(
+            f"`{control.cca}` asks for ECN by itself, also with `ecn = off`",
+            own.values[keys.ECN.name].span,
+            f"leave `ecn` out: without ECN, Linux replaces `{control.cca}` by Reno; for that,"
+            " write `cca = reno`",
+        )
     if value == "off":
-        return False, False
+        return control.needs_ecn, False
     over, span = control.transport.upper(), settings.values[keys.ECN.name].span
     if fixed:
         _impossible(
@@ -436,12 +465,23 @@ def _switch(key: Parameter[bool], control: Control, own: Settings, hosts: Settin
     """Return one switch. If the transport leaves no choice, any other value is refused."""
     if key is keys.PACING and control.paces:
         return True  # `pacing_stays` has warned of `off`
+    value = _given_switch(key, control, own, hosts)
+    if value is None:
+        fixed = _FIXED.get((control.transport, key.name))
+        return fixed[0] if fixed else key is keys.SACK
+    return value
+
+
+def _given_switch(
+    key: Parameter[bool], control: Control, own: Settings, hosts: Settings
+) -> bool | None:
+    """Return one switch if it is given. If the transport leaves no choice, any other value is
+    refused.
+    """
     fixed = _FIXED.get((control.transport, key.name))
     settings = own if key in own or fixed else hosts
     value = settings.given(key)
-    if value is None:
-        return fixed[0] if fixed else key is keys.SACK
-    if fixed and value != fixed[0]:
+    if fixed and value is not None and value != fixed[0]:
         over = control.transport.upper()
         _impossible(
             f"`{key.name} = {'on' if value else 'off'}` is not available over {over}",
@@ -459,6 +499,7 @@ _FIXED: Mapping[tuple[str, str], tuple[bool, str]] = {
     ("udp", "sack"): (False, "there are no acknowledgements"),
     ("udp", "pacing"): (False, "packets are sent at the rate of the workload"),
     ("udp", "fast_open"): (False, "TCP Fast Open is for TCP only"),
+    ("udp", "idle_restart"): (False, "there is no congestion window"),
 }
 """(transport, switch) -> the value it always has, and why. Defaults of `hosts` do not touch it."""
 

@@ -41,7 +41,7 @@ DEADLINE = Parameter(
     "deadline",
     A_POSITIVE_TIME,
     "the latest end of a cell",
-    otherwise="10 times the time at the fair share",
+    otherwise="10 times the time at the fair share, or at the rate that random losses allow",
 )
 CAPTURES = Parameter(
     "captures",
@@ -98,7 +98,7 @@ EXPERIMENT: Registry[Parameter[Any]] = Registry(
         SAMPLE,
         MEASURE,
     ],
-    slips={
+    misplaced={
         "engine": "a file does not say where it runs: `fairc run FILE --engine uml`",
         "extends": "it follows the name: `experiment NAME extends BASE { ... }`",
         "figures": _FIGURES,

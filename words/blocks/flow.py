@@ -62,6 +62,12 @@ PACING = Parameter(
     "pacing", A_SWITCH, "spread packets over the round trip", otherwise="off; on for bbr and quic"
 )
 FAST_OPEN = Parameter("fast_open", A_SWITCH, "TCP Fast Open", "off")
+IDLE_RESTART = Parameter(
+    "idle_restart",
+    A_SWITCH,
+    "reduce the congestion window after an idle time",
+    otherwise="on over tcp, off over quic",
+)
 
 DSCP = Parameter("dscp", A_CODE_POINT, "Diffserv code point of its packets, both ways", "cs0")
 
@@ -88,9 +94,10 @@ FLOW: Registry[Parameter[Any]] = Registry(
         SACK,
         PACING,
         FAST_OPEN,
+        IDLE_RESTART,
         DSCP,
     ],
-    slips={
+    misplaced={
         "bytes": _SIZE,
         "direction": "an upload is `from = client  to = server`; downloads need neither",
         "scheduler": "Linux's own scheduler of paths is used; `over = mptcp(...)` has its options",

@@ -28,7 +28,10 @@ SEND_BUFFER = Parameter(
     "send_buffer", A_BUFFER, "send buffer of each connection", otherwise="limits nothing"
 )
 RECEIVE_BUFFER = Parameter(
-    "receive_buffer", A_BUFFER, "receive buffer of each connection", otherwise="limits nothing"
+    "receive_buffer",
+    A_BUFFER,
+    "receive buffer of each connection",
+    otherwise="over TCP at least eight times the BDP and the queue, else limits nothing",
 )
 OVER = Parameter(
     "over", Entries(TRANSPORTS), "default of the flows", otherwise="the CCA's, tcp first"
@@ -40,6 +43,9 @@ ECN = Parameter("ecn", AN_ECN, "default of the flows", "off")
 SACK = Parameter("sack", A_SWITCH, "default of the flows", "on")
 PACING = Parameter("pacing", A_SWITCH, "default of the flows", otherwise="off; on for bbr and quic")
 FAST_OPEN = Parameter("fast_open", A_SWITCH, "default of the flows", "off")
+IDLE_RESTART = Parameter(
+    "idle_restart", A_SWITCH, "default of the flows", otherwise="on over tcp, off over quic"
+)
 PROCESSING = Parameter(
     "processing",
     A_PROCESSING,
@@ -49,13 +55,13 @@ PROCESSING = Parameter(
 SYSCALL_COST = Parameter(
     "syscall_cost",
     A_SYSCALL_COST,
-    "virtual time of each system call; where computing takes time, in addition (uml, vm)",
-    otherwise="1us for page loads in Chromium, else nothing",
+    "virtual time of each system call (uml)",
+    otherwise="1us with Chromium, iperf3 or programs, else nothing",
 )
 KERNEL = Parameter(
     "kernel",
     AnyKernel(),
-    "kernel of the hosts: one that `fairc image build --name NAME` has built (uml, vm)",
+    "kernel of the hosts: one that `fairc image build --name NAME` has built (uml)",
     otherwise="the engine's",
 )
 
@@ -73,6 +79,7 @@ HOSTS: Registry[Parameter[Any]] = Registry(
         SACK,
         PACING,
         FAST_OPEN,
+        IDLE_RESTART,
         PROCESSING,
         SYSCALL_COST,
         KERNEL,

@@ -8,6 +8,7 @@ from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import A_PROBABILITY, A_TIME, Words
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.model.links import Ecn
+from fairc.mechanisms.queues.registry import A_QUEUE
 from fairc.words.arq import A_REPAIR
 from fairc.words.batch import A_RELEASE
 from fairc.words.dscp import A_CODE_POINT
@@ -15,7 +16,6 @@ from fairc.words.jitter import A_JITTER
 from fairc.words.losses import A_LOSS
 from fairc.words.packet_sizes import A_MTU, A_TRANSMISSION
 from fairc.words.policers import A_POLICER
-from fairc.words.queues import A_QUEUE
 from fairc.words.thin import A_THINNING
 from fairc.words.trace import A_LINK_RATE, Traced
 

@@ -21,6 +21,8 @@ LIMIT_BYTES = 256 << 10
 EM_BPF = 247  # a value of e_machine (elf.h)
 CCA_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")  # the kernel keeps 16 bytes, with the last one zero
 
+COMPILE = "compile it with `clang -target bpf -O2 -g -c`: docs/learn/congestion.md"
+
 OBJECT = Parameter("object", Texts(), "its file, in the experiment's folder", required=True)
 NAME = Parameter("name", Texts(), "its own name", otherwise="the file's name up to the first dot")
 
@@ -37,13 +39,15 @@ def own_cca(name: Text, called: Text | None, cca: Span) -> OwnCca:
     called: its name in the kernel; without one, the file's name up to its first dot. Raises
     CompileError.
     """
-    content = attached(name, LIMIT_BYTES)
+    content = attached(
+        name, LIMIT_BYTES, f"{COMPILE}; for that of an example: `make -C examples/bpf`"
+    )
     if len(content) < 20 or content[:4] != b"\x7fELF" or _machine(content) != EM_BPF:
         fail(
             "bad-object",
             f"`{name.value}` is not a BPF object",
             name.span,
-            help="compile it with `clang -target bpf -O2 -g -c`: docs/learn/congestion.md",
+            help=COMPILE,
         )
     if b".struct_ops" not in content:
         fail(

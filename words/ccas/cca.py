@@ -55,16 +55,22 @@ class Cca(Entry):
     paces: whether it always paces.
     is_scalable: whether its window is inversely proportional to the share of marks (RFC 9332,
     section 1.2).
-    needs_ecn: whether it is another CCA without ECN.
+    needs_ecn: whether it is another CCA without ECN; one of the kernel asks for it by itself
+    (TCP_CONG_NEEDS_ECN).
+    restarts: whether `idle_restart` reduces its window after an idle time: not where it follows a
+    model of the path.
     lowered: parameters of a plan that the language has in another form.
     growth: what its window grows with between losses: round trips, by a packet in each (`rounds`),
     or `time`, by its cube; `model`: it follows a model of the path; empty: in another way.
+    own_window: whether it chooses the initial window by itself.
     """
 
     paces: bool = False
     is_scalable: bool = False
     needs_ecn: bool = False
+    restarts: bool = True
     growth: Literal["rounds", "time", "model", ""] = ""
+    own_window: bool = False
     runs: bool = True
     lowered: tuple[CcaParameter, ...] = ()
 

@@ -30,6 +30,7 @@ KERNEL = [
         "bbr",
         "Bottleneck Bandwidth and Round-trip time, version 1",
         paces=True,
+        restarts=False,
         growth="model",
     ),
     _cca(
@@ -66,7 +67,7 @@ KERNEL = [
     ),
     _cca(
         "dctcp",
-        "Data Center TCP; needs `ecn = accurate`; without ECN it is Reno",
+        "Data Center TCP (RFC 8257), at both ends; asks for ECN by itself",
         whole(
             "dctcp_shift_g", "gain of the mark estimator is 2 to the power of minus this", 4, 0, 10
         ),
@@ -92,6 +93,7 @@ KERNEL = [
             field="rtt0",
             convert=lambda q: round(float(q.number) * 1000),
         ),
+        own_window=True,  # RTT / rtt0, at least 1 (hybla_init)
     ),
     _cca("illinois", "TCP Illinois"),
     _cca("lp", "TCP Low Priority"),

@@ -1,9 +1,7 @@
 """Custom kernels, as their builds describe them: `hosts { kernel = NAME }`.
 
 `fairc image build --name NAME` asks the kernel that it has built for its CCAs, their parameters
-and its queueing disciplines, and writes them into the kernel's manifest. A name has up to one
-build for each engine that boots such kernels; which of them a cell boots follows from the engine
-of its experiment.
+and its queueing disciplines, and writes them into the kernel's manifest.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -30,9 +28,7 @@ from .module import MODULE
 
 STANDARD = "standard"
 NAME = re.compile(r"[a-z][a-z0-9_]{0,30}")
-BUILD = "fairc image build{engine} --name {name} [--kernel SOURCE] [--patch FILE] [--config FILE]"
-FOLDERS = {"uml": "own", "vm": "own-vm"}
-"""The engines that boot custom kernels, the usual one first, and where these are."""
+BUILD = "fairc image build --name {name} [--kernel SOURCE] [--patch FILE] [--config FILE]"
 INTEGER = (-(2**31), 2**32 - 1)
 
 _CCA = re.compile(r"[a-z][a-z0-9_]{0,14}")
@@ -42,53 +38,23 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
-class Build:
-    """A custom kernel for one engine.
+class KernelWords:
+    """What a custom kernel knows.
 
     sha256: of its program. qdiscs: its queueing disciplines. parameters: CCA -> parameter -> its
     default: of those that can be set.
     """
 
+    name: str
     sha256: str
     version: str
     qdiscs: frozenset[str]
     parameters: Mapping[str, Mapping[str, int | bool]]
 
-
-@dataclass(frozen=True)
-class KernelWords:
-    """What a custom kernel knows.
-
-    builds: by the engine; at least one. span: where a file names it.
-    """
-
-    name: str
-    builds: Mapping[str, Build]
-    span: Span | None = field(default=None, compare=False)
-
     @property
-    def planned(self) -> Mapping[str, OwnKernel]:
-        """What a plan has of it, by the engine."""
-        return {engine: OwnKernel(self.name, b.sha256) for engine, b in self.builds.items()}
-
-    @property
-    def qdiscs(self) -> frozenset[str]:
-        """The queueing disciplines that every build has."""
-        return frozenset.intersection(*(build.qdiscs for build in self.builds.values()))
-
-    @property
-    def parameters(self) -> Mapping[str, Mapping[str, int | bool]]:
-        """CCA -> parameter -> its default: of those that every build has."""
-        first, *others = (build.parameters for build in self.builds.values())
-        return {
-            cca: {
-                name: initial
-                for name, initial in parameters.items()
-                if all(type(other[cca].get(name)) is type(initial) for other in others)
-            }
-            for cca, parameters in first.items()
-            if all(cca in other for other in others)
-        }
+    def planned(self) -> OwnKernel:
+        """What a plan has of it."""
+        return OwnKernel(self.name, self.sha256)
 
     @cached_property
     def ccas(self) -> Registry[Cca]:
@@ -111,37 +77,29 @@ class KernelWords:
         )
 
 
-def folder(engine: str) -> Path:
-    """Return where the custom kernels of an engine are, each in a folder of its name."""
-    return cache_directory() / "kernels" / FOLDERS[engine]
+def folder() -> Path:
+    """Return where the custom kernels are, each in a folder of its name."""
+    return cache_directory() / "kernels" / "own"
 
 
-def build_command(name: str, engine: str = next(iter(FOLDERS))) -> str:
-    """Return the command that builds a kernel for an engine."""
-    usual = next(iter(FOLDERS))
-    return BUILD.format(name=name, engine="" if engine == usual else f" --engine {engine}")
+def build_command(name: str) -> str:
+    """Return the command that builds a kernel."""
+    return BUILD.format(name=name)
 
 
 def find(name: str) -> KernelWords | None:
     """Return a kernel that has been built here; None: there is none, or a damaged one."""
-    builds = {engine: build for engine in FOLDERS if (build := find_build(name, engine))}
-    return KernelWords(name, builds) if builds else None
-
-
-def find_build(name: str, engine: str) -> Build | None:
-    """Return what has been built here for an engine; None: nothing, or something damaged."""
     if not NAME.fullmatch(name):
         return None
     try:
-        return _checked(json.loads((folder(engine) / name / "manifest.json").read_bytes()))
+        return _checked(name, json.loads((folder() / name / "manifest.json").read_bytes()))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
 def built() -> Iterator[KernelWords]:
     """Yield the kernels that have been built here, by name."""
-    places = (folder(engine) for engine in FOLDERS)
-    for name in sorted({path.name for at in places if at.is_dir() for path in at.iterdir()}):
+    for name in sorted(path.name for path in folder().iterdir()) if folder().is_dir() else ():
         if (kernel := find(name)) is not None:
             yield kernel
 
@@ -151,7 +109,7 @@ def with_cca(name: str) -> list[str]:
     return [kernel.name for kernel in built() if name in kernel.parameters]
 
 
-def _checked(document: dict[str, object]) -> Build:
+def _checked(name: str, document: dict[str, object]) -> KernelWords:
     sha256, version = document["sha256"], document["kernel"]
     qdiscs, ccas = document["qdiscs"], document["ccas"]
     if not (isinstance(sha256, str) and _SHA256.fullmatch(sha256) and isinstance(version, str)):
@@ -166,7 +124,7 @@ def _checked(document: dict[str, object]) -> Build:
             raise ValueError("a CCA without a name")
         if not all(isinstance(value, int) for value in parameters.values()):
             raise TypeError("a parameter that is no number")
-    return Build(sha256, version, frozenset(qdiscs), ccas)
+    return KernelWords(name, sha256, version, frozenset(qdiscs), ccas)
 
 
 @dataclass(frozen=True)
@@ -190,12 +148,9 @@ class AnyKernel:
                 f"no kernel `{value.name}` has been built here",
                 value.span,
                 note=f"did you mean `{near}`?" if near else "",
-                notes=(
-                    "`fairc image info` lists those that have been",
-                    "beside what only `vm` runs (`iperf3`, `bpf`) build it with `--engine vm`",
-                ),
+                notes=("`fairc image info` lists those that have been",),
                 help=build_command(value.name)
                 if NAME.fullmatch(value.name)
                 else "names of kernels are words in lower case: `l4s`",
             )
-        return replace(found, span=value.span)
+        return found

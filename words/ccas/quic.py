@@ -71,6 +71,7 @@ def _cca(exported: Mapping[str, Any]) -> Cca:
         parameters=tuple(parameters),
         is_scalable=exported["l4s"],
         needs_ecn=exported["l4s"],
+        restarts=exported["restarts"],
         lowered=lowered,
     )
 

@@ -1,4 +1,4 @@
-"""`page(har: "x.har")`: from a recorded page to the sizes, types and order of its objects.
+"""`page(har: "x.har", page: 2)`: from a recorded page to the sizes, types and order of its objects.
 
 The format is HAR 1.2 (w3c.github.io/web-performance/specs/HAR/Overview.html) as browsers write it.
 Only numbers, types and what requested what are used, neither names nor content.
@@ -19,7 +19,7 @@ from fairc.dsl.core.attachments import Contents, attached
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
 from fairc.dsl.core.problems import fail
 from fairc.dsl.core.source import Source, Span
-from fairc.dsl.core.values import Text
+from fairc.dsl.core.values import Quantity, Text
 
 from .web_objects import (
     DOCUMENT,
@@ -61,20 +61,22 @@ class _BadRecording(Exception):
     """The file is not a recording; the message says why, without its name."""
 
 
-def recorded(name: Text) -> model.Page:
-    """Return the page of a recording.
+def recorded(name: Text, number: Quantity | None = None) -> model.Page:
+    """Return a page of a recording; number: which of several, from 1 in order of time; None: the
+    first.
 
     Raises CompileError for a file that cannot be read or is not a HAR (with the place where it
-    breaks off, or the number of the faulty entry), for one with local files, or without a document.
+    breaks off, or the number of the faulty entry), for one with local files, or without a document
+    or a page of this number.
     """
     data = attached(name, SIZE_LIMIT_BYTES)
 
     def read(sha256: str) -> model.Page:
         file = model.Input(path=name.value, sha256=sha256)
-        return replace(_page(_entries(data, name), name.span), file=file)
+        return replace(_page(_entries(data, name), name.span, number), file=file)
 
     try:
-        return _CONTENTS.of(name, data, read, str(name.span))
+        return _CONTENTS.of(name, data, read, str(name.span), number)
     except _BadRecording as problem:
         fail(
             "bad-har",
@@ -124,8 +126,8 @@ def _refuse(text: str, position: int, name: Text, what: str) -> NoReturn:
     )
 
 
-def _page(listed: Sequence[object], at: Span) -> model.Page:
-    """Return the page that the entries make, its objects in the order of their requests."""
+def _page(listed: Sequence[object], at: Span, wanted: Quantity | None) -> model.Page:
+    """Return a page that the entries make, its objects in the order of their requests."""
     kept: list[_Entry] = []
     moved: dict[str, str] = {}
     for number, item in enumerate(listed, 1):
@@ -133,9 +135,21 @@ def _page(listed: Sequence[object], at: Span) -> model.Page:
         if entry is not None:
             kept.append(entry)
     kept.sort(key=lambda entry: entry.began)
-    first = next((e for e in kept if e.type == DOCUMENT), None)
-    if first is None:
+    pages: dict[str, _Entry] = {}
+    for entry in kept:
+        if entry.type == DOCUMENT:
+            pages.setdefault(entry.page, entry)
+    if not pages:
         raise _BadRecording(f"none of its {len(listed)} entries is a document that was answered")
+    number = 1 if wanted is None else wanted.whole
+    if wanted is not None and number > len(pages):
+        fail(
+            "bad-har",
+            f"this recording has {len(pages)} page{'s' * (len(pages) > 1)}, and no page {number}",
+            wanted.span,
+            help=f"its documents: {', '.join(e.url[:60] for e in pages.values())}",
+        )
+    first = [*pages.values()][number - 1]
     kept = [e for e in kept if e.page == first.page and e.began >= first.began and e is not first]
     entries = [first, *kept]
     if len(entries) > OBJECT_LIMIT:
@@ -150,7 +164,10 @@ def _page(listed: Sequence[object], at: Span) -> model.Page:
         objects.append(
             PageObject(path=path, bytes=entry.size_bytes, type=entry.type, parent=parent)
         )
-    return model.Page(tuple(objects), at, remarks=tuple(_remarks(listed, entries)))
+    remarks = [*_remarks(listed, entries)]
+    if wanted is None and len(pages) > 1:
+        remarks.insert(0, f"the first of {len(pages)} pages is loaded; `page: 2` is the second")
+    return model.Page(tuple(objects), at, remarks=tuple(remarks))
 
 
 def _parent(

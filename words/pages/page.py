@@ -39,6 +39,12 @@ OBJECTS = Parameter(
 )
 DEPTH = Parameter("depth", A_COUNT, "number of levels; scripts of each level name the next", "1")
 HAR = Parameter("har", Texts(), "a recording (HAR) in the folder of the experiment")
+PAGE = Parameter(
+    "page",
+    A_COUNT,
+    "which page of a recording with several, in order of time",
+    otherwise="the first",
+)
 
 PAGES: Registry[Entry] = Registry(
     "page",
@@ -47,7 +53,7 @@ PAGES: Registry[Entry] = Registry(
         Entry(
             "page",
             "A web page: by the sizes of its objects, by its levels, or as it was recorded",
-            (SIZES, HTML, OBJECTS, DEPTH, HAR),
+            (SIZES, HTML, OBJECTS, DEPTH, HAR, PAGE),
             runs=True,
         ),
     ],
@@ -69,7 +75,7 @@ def page_of(use: Use[Entry]) -> model.Page:
     _one_way(use)
     recording, document = use.given(HAR), use.given(HTML)
     if recording is not None:
-        page = recorded(recording)
+        page = recorded(recording, use.given(PAGE))
         places = [page.span] * len(page.objects)
     else:
         sizes = [_bytes(size) for size in use.repeated]
@@ -91,15 +97,18 @@ def _one_way(use: Use[Entry]) -> None:
             use.arguments[ways[1]].span,
             help=help,
         )
-    for name in ("objects", "depth"):
+    for name, needs, example in (
+        ("objects", "html", "page(html: 30kB, objects: 40 of 20kB, depth: 3)"),
+        ("depth", "objects", "page(html: 30kB, objects: 40 of 20kB, depth: 3)"),
+        ("page", "har", 'page(har: "x.har", page: 2)'),
+    ):
         given = use.arguments.get(name)
-        needs = "html" if name == "objects" else "objects"
         if given is not None and needs not in use.arguments:
             fail(
                 "missing-argument",
                 f"`{name}` of `page` needs `{needs}`",
                 given.span,
-                help="for example `page(html: 30kB, objects: 40 of 20kB, depth: 3)`",
+                help=f"for example `{example}`",
             )
     if not ways:
         fail("missing-argument", "a page has at least one object", use.span, help=help)

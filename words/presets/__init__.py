@@ -20,11 +20,11 @@ from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.source import Source
 from fairc.dsl.text import syntax
 from fairc.dsl.text.parser import parse
+from fairc.mechanisms.queues.registry import A_QUEUE
 from fairc.words.losses import A_LOSS
 from fairc.words.packet_sizes import A_MTU, A_TRANSMISSION
 from fairc.words.peps import A_PEP
 from fairc.words.policers import A_POLICER
-from fairc.words.queues import A_QUEUE
 from fairc.words.trace import A_LINK_RATE, Traced
 
 KINDS: Mapping[str, Kind[Any]] = {

@@ -20,6 +20,7 @@ from .iperf3 import Iperf3
 from .load import Load
 from .onoff import OnOff
 from .ping import Ping
+from .program import Program
 from .requests import Requests
 from .video import Video
 from .workload import WorkloadEntry
@@ -36,16 +37,19 @@ _CONSTANT = (
     " bulk(packet: 200B)`"
 )
 
+_VIDEO = "a video is `workload = video(bitrate: 3Mbit/s, length: 60s)`"
+
 WORKLOADS: Registry[WorkloadEntry] = Registry(
     "workload",
     "workload",
     _entries(),
-    slips={
+    misplaced={
         "cbr": _CONSTANT,
         "page": (
             "a page is what `load` loads: `workload = load(page(html: 30kB, objects: 40 of 20kB))`"
         ),
         "voip": _CONSTANT,
+        **dict.fromkeys(("youtube", "netflix", "dash", "streaming"), _VIDEO),
     },
 )
 
@@ -57,6 +61,7 @@ __all__ = [
     "Load",
     "OnOff",
     "Ping",
+    "Program",
     "Requests",
     "Video",
     "WorkloadEntry",

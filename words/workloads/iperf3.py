@@ -59,6 +59,11 @@ class Iperf3(Workload):
         """Whether it ends by itself."""
         return self.plan.time_s is not None or self.plan.bytes is not None
 
+    @property
+    def opened_by_sender(self) -> bool:
+        """Whether the server, which sends, opens the connections."""
+        return not self.plan.reverse
+
     def total_bytes(self, connections: int) -> int | None:
         """Return the bytes of all streams together."""
         return self.plan.bytes

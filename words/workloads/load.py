@@ -57,6 +57,12 @@ LOADS = Parameter(
     "1",
 )
 IDLE = Parameter("idle", A_RANDOM_TIME, "pause between loads", "0s")
+EVERY = Parameter(
+    "every",
+    A_POSITIVE_TIME,
+    "time from the begin of a load to that of the next; one that takes longer delays the next",
+    otherwise="as soon as the last has ended and `idle` is over",
+)
 TIMEOUT = Parameter(
     "timeout",
     A_POSITIVE_TIME,
@@ -70,6 +76,7 @@ class Load(Workload):
     """The workload `load`: a page, loaded repeatedly, with pauses (s).
 
     http: h3: the first load is over h2, and learns of h3.
+    every_ns: least time between the begins of two loads.
     timeout_ns: None: by the page's size.
     """
 
@@ -79,6 +86,7 @@ class Load(Workload):
     loads: int
     idle: Distribution
     timeout_ns: int | None
+    every_ns: int = 0
     kind = "load"
     noun = "page loads"
     adapts = True
@@ -156,8 +164,9 @@ class Load(Workload):
 
     def own_time_ns(self, flow: Flow, path: Path) -> int:
         """Return the time of all loads and (on average) their pauses, one after the other, ns."""
+        load_ns = self.load_ns(path)
         pauses_ns = int((self.loads - 1) * mean(self.idle) * NS)
-        return pauses_ns + self.loads * self.load_ns(path)
+        return max(pauses_ns + self.loads * load_ns, (self.loads - 1) * self.every_ns + load_ns)
 
     def load_ns(self, path: Path) -> int:
         """Return what one load needs alone: its bytes at the bottleneck's rate, its round trips,
@@ -176,7 +185,7 @@ class Load(Workload):
 
     def patience_ns(self, path: Path) -> int:
         """Return how long all loads take at most, without their pauses, ns."""
-        return self.loads * (self.latest_ns(path) + OWN_NS)
+        return self.loads * (max(self.latest_ns(path), self.every_ns) + OWN_NS)
 
     def pauses_ns(self, flow: Flow, seed: int) -> tuple[int, ...]:
         """Return the pause before each load, ns: the first has none, each other draws its own."""
@@ -190,6 +199,7 @@ class Load(Workload):
             client=self.client,
             protocols=self.protocols,
             idle_ns=self.pauses_ns(flow, seed),
+            every_ns=self.every_ns,
             timeout_ns=self.latest_ns(path),
             quic_parameters=dict(flow.quic_parameters),
         )
@@ -205,7 +215,7 @@ def _build(use: Use[WorkloadEntry]) -> Load:
             labels=(Label(use.span_of(CLIENT), "given here, too"),),
             help="keep `client`: `chromium` is a browser, `plain` a client without one",
         )
-    timeout = use.given(TIMEOUT)
+    timeout, every = use.given(TIMEOUT), use.given(EVERY)
     return Load(
         page=page_of(use[PAGE]),
         client=client or browser or CLIENT.fallback,
@@ -213,13 +223,14 @@ def _build(use: Use[WorkloadEntry]) -> Load:
         loads=use[LOADS].whole,
         idle=distribution(use[IDLE]),
         timeout_ns=(timeout.ns or None) if timeout is not None else None,
+        every_ns=every.ns if every is not None else 0,
     )
 
 
 WORKLOAD = WorkloadEntry(
     name="load",
     summary="A client loads a page, each time over a new connection",
-    parameters=(PAGE, CLIENT, BROWSER, HTTP, LOADS, IDLE, TIMEOUT),
+    parameters=(PAGE, CLIENT, BROWSER, HTTP, LOADS, IDLE, TIMEOUT, EVERY),
     build=_build,
     needs_tcp="a page needs a CCA over TCP; every page starts over TCP: with `http: h3`, the first"
     " load learns of QUIC",

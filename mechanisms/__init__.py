@@ -1,0 +1,45 @@
+"""Mechanisms: a folder each, and the one list of them.
+
+    FAMILY/NAME/declaration.py  `DECLARATION`: parameters, defaults, help, lowering to the plan
+    FAMILY/NAME/cell.py         the part of the plan that a cell runs, and what `tc` takes for it;
+                                it imports the standard library and `fairc.cell` alone
+
+The rest of the program names none of them: it goes through the registry of a family. A file is
+imported when the stage that needs it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+MECHANISMS: dict[str, tuple[str, ...]] = {
+    "queues": (
+        "fifo",
+        "red",
+        "codel",
+        "fq_codel",
+        "pie",
+        "fq_pie",
+        "fq",
+        "sfq",
+        "cake",
+        "dualpi2",
+        "prio",
+    ),
+}
+"""Family -> its mechanisms, in the order in which pages list them."""
+
+
+def register() -> None:
+    """Import what the plan has of every mechanism, so that plans can hold it."""
+    for family in MECHANISMS:
+        for _ in load(family, "cell"):
+            pass
+
+
+def load(family: str, stage: str) -> Iterator[Any]:
+    """Yield the modules of a family's mechanisms for a stage, such as `declaration`."""
+    for name in MECHANISMS[family]:
+        yield import_module(f"{__name__}.{family}.{name}.{stage}")

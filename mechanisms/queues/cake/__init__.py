@@ -1,0 +1,1 @@
+"""`cake`: Common Applications Kept Enhanced."""

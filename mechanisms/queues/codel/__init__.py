@@ -1,0 +1,1 @@
+"""`codel`: Controlled Delay (RFC 8289)."""

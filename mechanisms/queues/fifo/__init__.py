@@ -1,0 +1,1 @@
+"""`fifo`: first in, first out."""

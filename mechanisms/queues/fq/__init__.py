@@ -1,0 +1,1 @@
+"""`fq`: fair queueing with one queue per flow."""

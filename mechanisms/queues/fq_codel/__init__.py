@@ -1,0 +1,1 @@
+"""`fq_codel`: fair queueing, CoDel in each queue (RFC 8290)."""

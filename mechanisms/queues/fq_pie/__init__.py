@@ -1,0 +1,1 @@
+"""`fq_pie`: fair queueing, PIE in each queue."""

@@ -1,0 +1,1 @@
+"""`pie`: Proportional Integral controller Enhanced (RFC 8033)."""

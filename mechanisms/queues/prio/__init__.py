@@ -1,0 +1,1 @@
+"""`prio`: strict priority between queues, by the code points of packets."""

@@ -1,0 +1,1 @@
+"""`red`: Random Early Detection (Floyd and Jacobson, 1993)."""

@@ -1,0 +1,28 @@
+"""The queues of the language, from their folders."""
+
+from __future__ import annotations
+
+from fairc.dsl.core.entries import Entries
+from fairc.dsl.core.registry import Registry
+from fairc.mechanisms import load
+
+from .discipline import Discipline
+
+QUEUES: Registry[Discipline] = Registry(
+    "queue", "queue", (found.DECLARATION for found in load("queues", "declaration"))
+)
+
+
+def _fill() -> None:
+    """Fill what can be inside a queue."""
+    entries = list(QUEUES)
+    for outer in (entry.inner for entry in entries if entry.inner is not None):
+        for entry in entries:
+            if entry.part.can_be_inner:
+                outer.register(entry)
+
+
+_fill()
+QUEUES.accept("fairc.queues")
+
+A_QUEUE = Entries(QUEUES)

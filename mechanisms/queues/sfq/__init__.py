@@ -1,0 +1,1 @@
+"""`sfq`: stochastic fair queueing."""
