@@ -34,7 +34,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Return what the room offers; on demand, since the plan in it is what the words are lowered
+    """Return what the package offers; on demand, since the plan in it is what the words are lowered
     to.
     """
     if name not in _HOMES:

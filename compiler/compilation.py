@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 
@@ -25,6 +26,14 @@ from .plan import Cell, Input, Plan
 
 PART_LIMIT = 20_000
 """How many flows, nodes and links representatives have together."""
+
+OF_CONFIGURATIONS = frozenset({"idle-link", "nothing-to-mark", "small-queue", "unused-link"})
+"""Warnings that name the configurations in which they arise, where these are not all."""
+
+SHOWN = 3
+"""How many of them are named."""
+
+Bindings = tuple[tuple[str, str], ...]
 
 KEPT_CONFIGURATIONS = 2000  # about 30 kB each; those beyond are lowered again per repetition
 
@@ -52,7 +61,10 @@ class Compilation:
         self._processing_ns: set[int] = set()
         self._seen_all = False
         self._found: dict[tuple[str, str, int], Diagnostic] = {}
-        self._lowering = Lowering(experiment, Report(self._report), lambda: self.choice.engine)
+        self._where: dict[tuple[str, str, int], dict[Bindings, None]] = {}
+        self._lowered: set[Bindings] = set()
+        self._current: Bindings = ()
+        self._lowering = Lowering(experiment, Report(self._report))
         self._measured = MetricCoverage(
             experiment.requests.metrics, experiment.measured_at, experiment.unasked
         )
@@ -69,8 +81,22 @@ class Compilation:
         except CompileError:
             engine = ""  # no engine can
         concern = engine_choice.CONCERN
-        found = (d for d in self._found.values() if concern.get(d.code, engine) == engine)
+        found = (
+            self._placed(key, d)
+            for key, d in self._found.items()
+            if concern.get(d.code, engine) == engine
+        )
         return self._experiment.diagnostics.extended(found)
+
+    def _placed(self, key: tuple[str, str, int], diagnostic: Diagnostic) -> Diagnostic:
+        """Return a finding with the configurations that it is about, where it is of some alone."""
+        those = [*self._where.get(key, ())]
+        if len(those) in (0, len(self._lowered)):
+            return diagnostic
+        named = [", ".join(f"{name} = {value}" for name, value in where) for where in those[:SHOWN]]
+        more = f" and {len(those) - SHOWN} more" if len(those) > SHOWN else ""
+        note = f"in {len(those)} of {len(self._lowered)} configurations: {'; '.join(named)}{more}"
+        return replace(diagnostic, notes=(note, *diagnostic.notes))
 
     @property
     def beside(self) -> tuple[str, ...]:
@@ -265,14 +291,23 @@ class Compilation:
         """Lower one configuration, unless there are errors already; None if it has errors."""
         self._note(configuration)
         self._measured.note(configuration.scenario)
+        self._current = tuple(configuration.bindings.items())
+        self._lowered.add(self._current)
         with within_bounds():
-            return self._lowering(configuration, repetition)
+            ready = self._lowering(configuration, repetition)
+        self._current = ()
+        if ready is not None:
+            self._measured.note_paths(ready)
+        return ready
 
     def _report(self, diagnostic: Diagnostic) -> None:
         """Keep the first finding of each kind at each place: a sweep repeats the rest."""
         span = diagnostic.about or diagnostic.span
         name, start = (span.source.name, span.start) if span else ("", -1)
-        self._found.setdefault((diagnostic.code, name, start), diagnostic)
+        key = diagnostic.code, name, start
+        self._found.setdefault(key, diagnostic)
+        if diagnostic.code in OF_CONFIGURATIONS and self._current:
+            self._where.setdefault(key, {})[self._current] = None
 
     def _varied(self) -> tuple[str, ...]:
         """Return as text what the seeds vary in any configuration."""

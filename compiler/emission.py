@@ -6,6 +6,7 @@ import json
 import shutil
 import tempfile
 from collections.abc import Collection, Iterable
+from contextlib import ExitStack
 from pathlib import Path
 
 from .compilation import Compilation
@@ -13,7 +14,8 @@ from .engine_choice import refuse_target
 from .estimate import Estimate
 from .plan import cell_json
 from .record import FILES, Record, recorded
-from .targets import Target, find, in_one_file
+from .targets import TARGETS, Names, Target, find
+from .targets.index import Index
 
 # What cells run on a cluster left in a compiled plan (runtime/run/cluster.py).
 RESULTS = "results"
@@ -27,13 +29,14 @@ PLAN = "plan.json"
 def emit(
     compilation: Compilation,
     directory: Path,
-    targets: Iterable[str] = ("mininet",),
-    single_file: bool = False,
-) -> None:
-    """Write `plan.json`, `cells.jsonl`, `spec/`, what each target adds, and `files.json`;
-    byte-identical each time.
+    targets: Iterable[str] | None = None,
+) -> tuple[str, ...]:
+    """Write `plan.json`, `cells.jsonl`, `spec/`, what each target adds, the index, and
+    `files.json`; byte-identical each time. Return what runs the first cell in the folder, for each
+    target that writes one.
 
-    single_file: write each Mininet program and everything that runs it into one file.
+    targets: None: what the plan's engine runs (`usual_target`).
+
     directory: is empty, or holds an earlier plan of this experiment, whose files are replaced; its
     parent is created. Whatever else is there stays: the user's files, and results of cells, which
     are stored by the cells' content, so those of unchanged cells also count for the new plan.
@@ -43,14 +46,14 @@ def emit(
     ForeignFileError for a file that the user wrote or changed, FileExistsError when the folder
     holds something else (a run directory, another experiment), OSError.
     """
-    found = [in_one_file(target) if single_file else target for target in find(targets)]
+    found = find((usual_target(compilation.plan.engine),) if targets is None else targets)
     _refuse_other(directory, compilation.experiment.name)
     directory.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=f".{directory.name}.", dir=directory.parent))
     try:
         new = scratch / "new"
         new.mkdir()
-        _write(compilation, new, found)
+        commands = _write(compilation, new, found)
         names = sorted(p.relative_to(new).as_posix() for p in new.rglob("*") if p.is_file())
         Record(new, scratch).end(names)
         if directory.exists() and any(directory.iterdir()):
@@ -59,6 +62,12 @@ def emit(
             new.rename(directory)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+    return commands
+
+
+def usual_target(engine: str) -> str:
+    """Return the target whose programs an engine runs; where it runs none, Mininet's."""
+    return next((each.name for each in TARGETS if each.engine == engine), "mininet")
 
 
 def _replace(directory: Path, new: Path, names: Collection[str], scratch: Path) -> None:
@@ -75,24 +84,34 @@ def _replace(directory: Path, new: Path, names: Collection[str], scratch: Path) 
     record.move(new, [PLAN], names)
 
 
-def _write(compilation: Compilation, directory: Path, targets: Collection[Target]) -> None:
-    """Write everything into an empty folder, one cell at a time."""
-    writers = [target.begin(directory) for target in targets if target.begin]
+def _write(
+    compilation: Compilation, directory: Path, targets: Collection[Target]
+) -> tuple[str, ...]:
+    """Write everything into an empty folder, one cell at a time; return the index's commands."""
     finishers = [target.finish for target in targets if target.finish]
     # The choice examines every configuration once more; only the finishers need it this early.
     estimate = Estimate(jobs=1, engine=compilation.choice.engine) if finishers else None
     examined: set[str] = set()  # configurations, whose repetitions need the same of an engine
-    with (directory / "cells.jsonl").open("w", encoding="utf-8") as lines:
+    names = Names()
+    index = Index({target.name: target.emitted for target in targets if target.emitted})
+    with (
+        ExitStack() as stack,
+        (directory / "cells.jsonl").open("w", encoding="utf-8") as lines,
+    ):
+        writers = [stack.enter_context(each.begin(directory)) for each in targets if each.begin]
         for cell in compilation.cells():
             if cell.configuration not in examined:
                 examined.add(cell.configuration)
                 for target in targets:
                     refuse_target(target.name, target.engine, cell)
             lines.write(cell_json(cell) + "\n")
+            name = names(cell)
+            index.add(cell, name)
             for write in writers:
-                write(cell)
+                write(cell, name)
             if estimate is not None:
                 estimate.add(cell)
+    index.write(directory, compilation.plan)
     (directory / PLAN).write_text(
         compilation.plan.model_dump_json(indent=2) + "\n", encoding="utf-8"
     )
@@ -103,6 +122,7 @@ def _write(compilation: Compilation, directory: Path, targets: Collection[Target
     for finish in finishers:
         assert estimate is not None
         finish(directory, compilation.plan, estimate)
+    return index.commands
 
 
 def _refuse_other(directory: Path, experiment: str) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from fairc.cell.radio import Medium
 from fairc.cell.workloads import BROWSER as BROWSER_PROGRAM
-from fairc.cell.workloads import IPERF3 as IPERF3_PROGRAM
+from fairc.cell.workloads import PROGRAM as OWN_PROGRAM
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 
@@ -25,11 +25,11 @@ from .engines import (
     BPF,
     BROWSER,
     IMAGE,
-    IPERF3,
     MODULE,
     MPTCP,
     OWN_KERNEL,
     PARAMETERS,
+    PROGRAM,
     REPAIR,
     SYSCALL_COST,
     THINNING,
@@ -147,8 +147,8 @@ def _of_flow(flow: Flow | model.Flow, line: int, own: Feature | None) -> Iterato
         yield Requirement(who, line, BROWSER)
     if flow.transport in KERNEL and flow.cca_parameters:
         yield Requirement(who, line, PARAMETERS)
-    if IPERF3_PROGRAM in programs:
-        yield Requirement(who, line, IPERF3)
+    if OWN_PROGRAM in programs:
+        yield Requirement(who, line, PROGRAM)
     if flow.subflows if isinstance(flow, Flow) else flow.multipath is not None:
         yield Requirement(who, line, MPTCP)
 

@@ -25,12 +25,12 @@ class Feature:
     instead: str
 
 
-IPERF3 = Feature(
-    "iperf3",
-    "iperf3",
-    "runs iperf3",
-    "run (its threads wait for a clock that stands still while they compute)",
-    "with `bulk` or `file` in place of `iperf3`",
+PROGRAM = Feature(
+    "programs of your own",
+    "program",
+    "runs programs of your own",
+    "run (only uml does)",
+    "with another workload in place of `program`",
 )
 BPF = Feature(
     "CCAs in BPF",
@@ -43,7 +43,7 @@ MODULE = Feature(
     "CCAs as kernel modules",
     "module",
     "has a kernel module as its CCA",
-    "load (only uml and vm compile it)",
+    "load (only uml compiles it)",
     "with another CCA in place of `module`",
 )
 IMAGE = Feature(
@@ -68,17 +68,17 @@ SYSCALL_COST = Feature(
     "`syscall_cost`",
     "syscall_cost",
     "set `syscall_cost`",
-    "do (only in virtual time can it)",
+    "do (only uml can)",
     "without `syscall_cost`",
 )
 OWN_KERNEL = Feature(
     "custom kernels",
     "kernel",
     "have a kernel of their own",
-    "boot (only uml and vm do)",
+    "boot (only uml does)",
     "with `kernel = standard`",
 )
-_PATCHED = "offer (only the kernels of uml and vm can)"
+_PATCHED = "offer (only the kernel of uml can)"
 AGGREGATES = Feature(
     "aggregates and slots", "batch", "sends in aggregates", _PATCHED, "without `batch`"
 )
@@ -86,7 +86,7 @@ REPAIR = Feature("repaired losses", "arq", "repairs losses", _PATCHED, "without 
 THINNING = Feature(
     "thinned acknowledgements", "thin", "thins acknowledgements", _PATCHED, "without `thin`"
 )
-RADIO = (AGGREGATES, REPAIR, THINNING)
+ONLY_UML = (MODULE, PROGRAM, SYSCALL_COST, OWN_KERNEL, AGGREGATES, REPAIR, THINNING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +153,10 @@ DOCKER = Costs(2.7, 1.0, image_s=8.0, parallel=False)
 MININET = Costs(2.7, 1.0, parallel=False)
 
 PROFILES: dict[str, Profile] = {
-    "uml": Profile((BPF, IMAGE, IPERF3), UML),
-    "vm": Profile((IMAGE,), VM),
-    "mininet": Profile((BPF, MODULE, IMAGE, SYSCALL_COST, MPTCP, OWN_KERNEL, *RADIO), MININET),
-    "docker": Profile(
-        (BPF, MODULE, BROWSER, PARAMETERS, SYSCALL_COST, MPTCP, OWN_KERNEL, *RADIO), DOCKER
-    ),
+    "uml": Profile((BPF, IMAGE), UML),
+    "vm": Profile((IMAGE, *ONLY_UML), VM),
+    "mininet": Profile((BPF, IMAGE, MPTCP, *ONLY_UML), MININET),
+    "docker": Profile((BPF, BROWSER, PARAMETERS, MPTCP, *ONLY_UML), DOCKER),
 }
 
 

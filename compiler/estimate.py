@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 import os
+import statistics
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 
-from fairc.cell.frames import segment_bytes
+from fairc.cell.frames import UDP_IP_BYTES, segment_bytes
+from fairc.cell.text import Place
+from fairc.cell.workloads import PROGRAM
 
 from .engines import Costs, profile
+from .loss_rate import LONGEST_S, moving_s
 from .plan import (
     SAMPLE_EVERY_NS,
     Cell,
@@ -44,6 +48,7 @@ class Estimate:
 
     jobs: cells that run at once; None: one per core. engine: the engine that runs them. longest_s:
     wall seconds of the slowest cell, on its own core. browsers: whether any cell starts one.
+    modules, programs: whether any cell loads a kernel module, or runs a program, of the user's.
     largest_bytes: the largest output of a cell, before compression.
     """
 
@@ -54,6 +59,8 @@ class Estimate:
         self.virtual_s = 0.0
         self.longest_s = 0.0
         self.browsers = False
+        self.modules = False
+        self.programs = False
         self.largest_bytes = 0.0
         self.disk_bytes = 0.0
         self._wall_s = 0.0
@@ -65,13 +72,16 @@ class Estimate:
         self.cells += times
         self.virtual_s += times * length_s
         kept_bytes = CAPTURED_BYTES + OF_QUIC_BYTES * quic_share(cell, length_s)
-        self.disk_bytes += times * mean_captured(cell) * kept_bytes * sent
+        self.disk_bytes += times * kept_bytes * recorded(cell, length_s)
         samples = sum(SAMPLE_EVERY_NS / flow.sample_every_ns for flow in cell.flows)
         self.disk_bytes += times * LOGGED_BYTES_PER_S * length_s * samples
         wall_s = cell_s(self.costs, cell, length_s, sent)
         first_s = beside_s(self.costs, cell)
         self.longest_s = max(self.longest_s, wall_s + first_s)
         self.browsers = self.browsers or bool(in_browsers(cell))
+        self.modules = self.modules or bool(cell.modules)
+        own = (PROGRAM in flow.workload.programs for flow in cell.flows)
+        self.programs = self.programs or any(own)
         self.largest_bytes = max(self.largest_bytes, results_bytes(cell))
         self._wall_s += times * wall_s + first_s
 
@@ -175,7 +185,7 @@ def length(cell: Cell) -> float:
 
     A flow's file needs its frames' time at the rate times the flows that share the bottleneck; the
     last of several equal flows ends when all of their bytes have passed. A video lasts as long as
-    it plays.
+    it plays. Random losses may let a flow take longer (loss_rate.py).
     """
     limits = [ns for ns in (cell.duration_ns, cell.deadline_ns) if ns is not None]
     if cell.duration_ns is not None:
@@ -185,7 +195,7 @@ def length(cell: Cell) -> float:
     for flow in cell.flows:
         waiting[flow.bottleneck] += work_s(flow, rates[flow.bottleneck])
     sharing = Counter(flow.bottleneck for flow in cell.flows)
-    ends = []
+    ends, lossy = [], lossy_links(cell)
     for flow in cell.flows:
         start_s = flow.start_ns / 1e9
         if flow.stop_ns is not None:
@@ -194,15 +204,65 @@ def length(cell: Cell) -> float:
             ends.append(start_s + flow.workload.time_s)
         elif wanted_bytes(flow) is not None:
             alone_s = work_s(flow, rates[flow.bottleneck]) * sharing[flow.bottleneck]
-            moving_s = min(alone_s, waiting[flow.bottleneck])
+            shared_s = min(alone_s, waiting[flow.bottleneck])
+            busy_s = max(shared_s, losing_s(cell, flow, lossy))
             waits = isinstance(flow.workload, LoadWorkload)  # for replies, in addition to its bytes
-            ends.append(start_s + (moving_s + own_s(flow) if waits else max(moving_s, own_s(flow))))
+            ends.append(start_s + (busy_s + own_s(flow) if waits else max(busy_s, own_s(flow))))
         else:
             ends.append(cell.deadline_ns / 1e9)
     if not ends:
         return 0.0
     chosen = min(ends) if cell.stop == "first" else max(ends)
     return min(chosen, min(limits) / 1e9)
+
+
+def losing_s(cell: Cell, flow: Flow, lossy: Mapping[Place, float]) -> float:
+    """Return how long a flow takes because packets are lost at random, s; 0 across proxies, whose
+    losses are on a part of the round trip, and of page loads, most of which begin anew.
+
+    lossy: of `lossy_links`.
+    """
+    if not lossy or flow.transport == "udp" or cell.peps or isinstance(flow.workload, LoadWorkload):
+        return 0.0
+    packets = (wanted_bytes(flow) or 0) / segment_bytes(flow.mtu)
+    loss, rtt_s = random_loss(cell, flow, lossy), flow.base_rtt_ns / 1e9
+    return min(LONGEST_S, moving_s(flow.cca, packets, flow.connections, loss, rtt_s))
+
+
+def lossy_links(cell: Cell) -> dict[Place, float]:
+    """Return the probability that a packet is lost at random, of each egress that loses some: the
+    median of its states.
+    """
+    found = {}
+    for node in cell.nodes:
+        for interface in node.interfaces:
+            states = (interface.impairment, *(change.impairment for change in interface.changes))
+            losses = [state.lost for state in states if state is not None]
+            if losses and (loss := statistics.median(losses)):
+                found[node.name, interface.name] = loss
+    return found
+
+
+def random_loss(cell: Cell, flow: Flow, lossy: Mapping[Place, float]) -> float:
+    """Return the probability that a data packet is lost at random on the way with the fewest
+    cables; lossy: of `lossy_links`.
+    """
+    ways: dict[str, list[tuple[Place, str]]] = defaultdict(list)
+    for cable in cell.cables:
+        for here, there in ((cable.a, cable.b), (cable.b, cable.a)):
+            ways[here[0]].append((here, there[0]))
+    came: dict[str, Place | None] = {flow.server: None}
+    waiting = [flow.server]
+    for node in waiting:
+        for place, other in ways[node]:
+            if other not in came:
+                came[other] = place
+                waiting.append(other)
+    passed, at = 1.0, came.get(flow.client)
+    while at is not None:
+        passed *= 1 - lossy.get(at, 0.0)
+        at = came[at[0]]
+    return 1 - passed
 
 
 def wanted_bytes(flow: Flow) -> int | None:
@@ -222,7 +282,8 @@ def pages_s(flow: Flow, workload: LoadWorkload) -> float:
     each_s = PAGE_RTTS * flow.base_rtt_ns / 1e9
     if workload.client != "plain":
         each_s += BROWSER_VIRTUAL_S
-    return sum(workload.idle_ns) / 1e9 + len(workload.protocols) * each_s
+    loads, every_s = len(workload.protocols), workload.every_ns / 1e9
+    return max(sum(workload.idle_ns) / 1e9 + loads * each_s, (loads - 1) * every_s + each_s)
 
 
 def browsers_s(costs: Costs, cell: Cell) -> float:
@@ -266,38 +327,57 @@ def work_s(flow: Flow, rate_bps: int) -> float:
 
 def packets(cell: Cell, length_s: float) -> float:
     """Return how many data packets pass the bottlenecks of a cell."""
-    frames = {flow.bottleneck: flow.frame_bytes for flow in cell.flows}
+    return sum(sent for _, sent in alike(cell, length_s))
+
+
+def alike(cell: Cell, length_s: float) -> Iterator[tuple[list[Flow], float]]:
+    """Yield the flows of each bottleneck, those over UDP and the others, with their data packets.
+
+    A flow that sends as much as the network carries fills its bottleneck, and datagrams come in
+    addition: they may be so small that they take little of it.
+    """
+    flows: dict[tuple[str, str], list[Flow]] = defaultdict(list)
+    for flow in cell.flows:
+        flows[flow.bottleneck].append(flow)
     rates = passing_bps(cell)
-    possible = sum(rates[place] * length_s / (8 * size) for place, size in frames.items())
-    wanted = [sent_by(flow, length_s) for flow in cell.flows]
+    for place, here in flows.items():
+        bits = rates[place] * length_s
+        for over_udp in (True, False):
+            if found := [flow for flow in here if (flow.transport == "udp") == over_udp]:
+                yield found, _bounded(found, bits, length_s)
+
+
+def _bounded(flows: Sequence[Flow], bits: float, length_s: float) -> float:
+    """Return how many packets flows send over a link; bits: what it can carry in that time."""
+    possible = bits / (8 * min(flow.data_frame_bytes for flow in flows))
+    wanted = [sent_by(flow, length_s) for flow in flows]
     known = [sent for sent in wanted if sent is not None]
     return min(possible, sum(known)) if len(known) == len(wanted) else possible
 
 
-def captured(cell: Cell) -> float:
-    """Return how often a data packet is captured at most, in whole captures: all senders together
-    capture its headers once.
-    """
-    senders = sum(capture.point == "sender" for capture in cell.captures)
-    return len(cell.captures) - senders + bool(senders) * HEADERS_BYTES / RECORD_BYTES
+def recorded(cell: Cell, length_s: float) -> float:
+    """Return how many packets all captures of a cell record, in records of whole captures.
 
-
-def mean_captured(cell: Cell) -> float:
-    """Return how often a data packet is captured on average, in whole captures, with its share of
-    an ACK.
-
-    Captures of one point of a queue (those in front of it, one for each interface) see different
-    packets. A flow passes its bottlenecks; its ACKs, one for two packets, any other queue.
+    A flow passes the points of its bottlenecks and of those that are no flow's own, at each of them
+    one of the captures (those in front of a queue, one for each interface, see different packets);
+    its ACKs, one for two packets, pass those of any other queue; and all senders together capture
+    its headers once.
     """
     seen = {(capture.point, capture.queue) for capture in cell.captures}
     points = Counter(queue for point, queue in seen if point != "sender")
-    senders = len(seen) > points.total()
-    passed = 0.0
-    for flow in cell.flows:
-        own = {flow.bottleneck, *flow.further_bottlenecks}
-        passed += sum(points[queue] for queue in own)
-        passed += 0.5 * max((n for queue, n in points.items() if queue not in own), default=0)
-    return passed / max(1, len(cell.flows)) + senders * HEADERS_BYTES / RECORD_BYTES
+    at_senders = HEADERS_BYTES / RECORD_BYTES if len(seen) > points.total() else 0.0
+    others = {
+        (node.name, each.name) for node in cell.nodes for each in node.interfaces if each.bottleneck
+    } - {place for flow in cell.flows for place in (flow.bottleneck, *flow.further_bottlenecks)}
+    total = 0.0
+    for flows, sent in alike(cell, length_s):
+        passed = 0.0
+        for flow in flows:
+            own = {flow.bottleneck, *flow.further_bottlenecks} | others
+            passed += sum(points[queue] for queue in own)
+            passed += 0.5 * max((n for queue, n in points.items() if queue not in own), default=0)
+        total += sent * (passed / len(flows) + at_senders)
+    return total
 
 
 def results_bytes(cell: Cell) -> float:
@@ -305,14 +385,17 @@ def results_bytes(cell: Cell) -> float:
     length_s = length(cell)
     sent = packets(cell, length_s)
     lines = sum(flow.connections * length_s * 1e9 / flow.sample_every_ns for flow in cell.flows)
-    each = RECORD_BYTES * captured(cell) + POLICED_BYTES * len(cell.policers)
-    each += LOGGED_PACKET_BYTES * quic_share(cell, length_s)
-    return each * sent + LINE_BYTES * lines
+    each = POLICED_BYTES * len(cell.policers) + LOGGED_PACKET_BYTES * quic_share(cell, length_s)
+    return RECORD_BYTES * recorded(cell, length_s) + each * sent + LINE_BYTES * lines
 
 
 def sent_by(flow: Flow, length_s: float) -> float | None:
     """Return how many data packets a flow offers; None: as many as the network carries."""
     total, offered = wanted_bytes(flow), offered_bps(flow)
+    if flow.transport == "udp":
+        if total is not None:
+            return total / max(1, flow.packet_bytes - UDP_IP_BYTES)
+        return None if offered is None else offered * length_s / (8 * flow.packet_bytes)
     if total is None and offered is None:
         return None
     return ((offered or 0) * length_s / 8 if total is None else total) / segment_bytes(flow.mtu)

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 LARGEST_BYTES = 256 << 20
 """Largest document that is read as a whole; a genuine one with 100,000 cells is a tenth of it."""
@@ -30,6 +32,19 @@ def content(path: Path) -> bytes:
     if len(found) > LARGEST_BYTES:
         raise IrregularError(errno.EINVAL, "it is too large for a document", str(path))
     return found
+
+
+def opened(path: Path) -> BinaryIO:
+    """Open a file that others may have put in place: a regular one, at once, and no link.
+
+    Raises OSError.
+    """
+    found = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    file = os.fdopen(found, "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise IrregularError(errno.EINVAL, "it is not a regular file", str(path))
+    return file
 
 
 @contextmanager

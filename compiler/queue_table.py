@@ -5,13 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 from fairc.cell.frames import FRAME_BYTES
-from fairc.compiler import plan
 from fairc.dsl.core import units
 from fairc.dsl.core.source import Source, Span
 from fairc.dsl.core.values import Quantity, Size
 from fairc.dsl.model import Queue
-from fairc.words.queues import QUEUES
-from fairc.words.queues.discipline import LinkQueue
+from fairc.mechanisms.queues.discipline import Limit, LinkQueue
+from fairc.mechanisms.queues.registry import QUEUES
 
 RATE_BPS = 10_000_000
 PACKETS = 100
@@ -25,12 +24,12 @@ def queue_table() -> str:
         written = Queue(entry.name, Quantity(Fraction(PACKETS), units.PACKETS, nowhere), nowhere)
         queues = [
             entry.lower(LinkQueue(written, limit, RATE_BPS, _bytes))
-            for limit in (plan.Fifo(limit_packets=PACKETS), plan.Fifo(limit_bytes=PACKETS))
+            for limit in (Limit(limit_packets=PACKETS), Limit(limit_bytes=PACKETS))
         ]
         queue = queues[0]
         counted = {"packets" if made.limit_bytes is None else "bytes" for made in queues}
         holds = " or ".join(sorted(counted))
-        command = f"{queue.discipline} {queue.words(RATE_BPS)}"
+        command = f"{queue.tc_name} {queue.words(RATE_BPS)}"
         rows.append(f"| `{entry.name}({PACKETS}pkt)` | {holds} | `{command}` |")
     return "\n".join(rows)
 

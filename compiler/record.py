@@ -57,11 +57,13 @@ class Recorded(Model):
 
     files: by their names below the folder; None: it is being written. ran: only of a cell that an
     engine ran to its end. packs: hashes of the packs made of a run; the next one may replace them.
+    report: the hash of what the report of a run was made of (runtime/report/place.py).
     """
 
     files: dict[Name, File | None]
     ran: RunRecord | None = None
     packs: tuple[Sha256, ...] = ()
+    report: Annotated[str, Field(pattern=r"^([0-9a-f]{64})?$")] = ""
 
     def text(self) -> str:
         """Return the document."""
@@ -102,6 +104,7 @@ class Record:
         self._scratch = scratch
         self.files = dict(known.files)
         self.packs = known.packs
+        self.report = known.report
 
     def require_free(self, names: Iterable[str]) -> None:
         """Raise ForeignFileError unless each name is free, or that of a file that fairc wrote."""
@@ -216,7 +219,8 @@ class Record:
     def save(self) -> None:
         """Store it. Raises OSError."""
         files = dict(sorted(self.files.items()))
-        Recorded(files=files, packs=self.packs).write(self._folder, self._scratch)
+        stored = Recorded(files=files, packs=self.packs, report=self.report)
+        stored.write(self._folder, self._scratch)
 
 
 FOREIGN = File(bytes=0, sha256="0" * 64, user=True)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.source import Span
 from fairc.dsl.model import Flow, MetricRequest, Scenario
 from fairc.dsl.model.names import called
+from fairc.words.metric_entry import FlowPath
 from fairc.words.metrics import METRICS, Need
+
+from .grid import Blueprint
 
 
 class MetricCoverage:
@@ -19,16 +22,40 @@ class MetricCoverage:
 
     def __init__(
         self,
-        requests: Iterable[MetricRequest],
+        requests: Sequence[MetricRequest],
         places: Mapping[str, Span],
         unasked: Collection[tuple[str, tuple[str, ...]]] = (),
     ) -> None:
         self._places = places
+        self._lacking = {
+            (request.label, request.sessions, value): (request, value, "")
+            for request in requests
+            if METRICS[request.name].lacks and (request.label, request.sessions) not in unasked
+            for value in request.values or (request.name,)
+        }
         self._open = [
             request
             for request in requests
             if METRICS[request.name].need and (request.label, request.sessions) not in unasked
         ]
+
+    def note_paths(self, blueprint: Blueprint) -> None:
+        """Examine the paths of the flows of one configuration."""
+        paths = _paths(blueprint) if self._lacking else ()
+        for key, (request, value, _) in [*self._lacking.items()]:
+            named = [
+                path
+                for path in paths
+                if not request.sessions or not called(path.flow).isdisjoint(request.sessions)
+            ]
+            lacks = METRICS[request.name].lacks
+            assert lacks is not None
+            if not named:
+                continue
+            if why := lacks(value.partition(".")[2], named):
+                self._lacking[key] = request, value, why
+            else:
+                del self._lacking[key]
 
     def note(self, scenario: Scenario) -> None:
         """Examine the flows of one configuration."""
@@ -50,9 +77,44 @@ class MetricCoverage:
                 code="nothing-to-measure",
                 message=f"no flow{of} {need.activity}, so `{request.name}` {need.otherwise}",
                 span=self._places[request.label],
-                help=f"remove `{request.name}` from `measure`, or add a flow that it can measure",
+                help=need.instead
+                or f"remove `{request.name}` from `measure`, or add a flow that it can measure",
                 severity=Severity.WARNING,
             )
+        said = {request.label for request in self._open}
+        lacking: dict[str, dict[str, str]] = {}
+        for request, value, why in self._lacking.values():
+            if why and request.label not in said:
+                lacking.setdefault(request.label, {})[value] = why
+        for label, reasons in lacking.items():
+            names = " and ".join(f"`{value}`" for value in reasons)
+            yield Diagnostic(
+                code="nothing-to-measure",
+                message=f"{names} {'has' if len(reasons) == 1 else 'have'} no value in any"
+                " configuration",
+                span=self._places[label],
+                notes=tuple(dict.fromkeys(reasons.values())),
+                help="leave it out, or change what it is of",
+                severity=Severity.WARNING,
+            )
+
+
+def _paths(blueprint: Blueprint) -> list[FlowPath]:
+    """Return the flows of a configuration with their paths."""
+    shared = blueprint.shared
+    hosts = {node.name for node in shared.nodes if node.kind == "host"}
+    congestion = {policed.flow for policer in shared.policers for policed in policer.policed}
+    return [
+        FlowPath(
+            flow,
+            path.bottleneck.place if path.bottleneck else None,
+            tuple(egress.place for egress in path.data),
+            path.bottleneck is not None and path.bottleneck.node in hosts,
+            any(egress.way.policer is not None for egress in path.data),
+            flow.name in congestion,
+        )
+        for flow, path in blueprint.traffic
+    ]
 
 
 def _need(request: MetricRequest) -> Need:

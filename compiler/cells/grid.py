@@ -19,6 +19,7 @@ from fairc.compiler import plan
 from fairc.compiler.passes.flows import deadline_ns, start_range_ns
 from fairc.compiler.passes.routing import RoutedPath, Traffic
 from fairc.compiler.passes.unrolling import draws as draws_links
+from fairc.compiler.passes.wiring import Place
 from fairc.dsl.experiment import Experiment
 from fairc.dsl.model import Configuration, Distribution, Flow
 from fairc.words.distributions import draw
@@ -70,6 +71,11 @@ class Blueprint:
         self._is_checked = False
         self.baselines: Mapping[str, Blueprint] = {}
 
+    @property
+    def traffic(self) -> Traffic:
+        """Its flows with their paths."""
+        return self._traffic
+
     def compare_with(self, baselines: Mapping[str, str]) -> None:
         """Name the baselines in its cells: configurations, by what their flows are called."""
         self.shared = replace(self.shared, baselines=dict(baselines))
@@ -92,7 +98,11 @@ class Blueprint:
         found._traffic = [pair for pair in self._traffic if pair[0].name in names]
         found._is_checked = False
         shared = replace(
-            without_others(self.shared, names),
+            without_others(
+                self.shared,
+                names,
+                {egress.place for _, path in found._traffic for egress in path.data},
+            ),
             baseline=True,
             configuration=NOBODY,
             deadline_ns=deadline_ns(self.scenario, found._traffic),
@@ -157,15 +167,19 @@ class Blueprint:
         )
 
 
-def without_others(cell: plan.Cell, names: Collection[str]) -> plan.Cell:
+def without_others(cell: plan.Cell, names: Collection[str], passed: Collection[Place]) -> plan.Cell:
     """Return a cell with some of its flows alone, by their names on the machine: the others are
-    gone, with the captures at their ends.
+    gone, with the captures at their ends, and at their bottlenecks but those that these flows pass.
 
     The network stays: hosts that have nothing to send are quiet.
     """
     flows = tuple(flow for flow in cell.flows if flow.name in names)
     ports = {flow.port for flow in flows}
-    queues = {place for flow in flows for place in (flow.bottleneck, *flow.further_bottlenecks)}
+    own, every = (
+        {place for flow in some for place in (flow.bottleneck, *flow.further_bottlenecks)}
+        for some in (flows, cell.flows)
+    )
+    gone = every - own - set(passed)
     ends = {end for flow in flows for end in (flow.server, flow.client)}
     others = {end for flow in cell.flows for end in (flow.server, flow.client)} - ends
     return replace(
@@ -174,7 +188,8 @@ def without_others(cell: plan.Cell, names: Collection[str]) -> plan.Cell:
         captures=tuple(
             capture
             for capture in cell.captures
-            if capture.node not in others and capture.queue in queues
+            if capture.node not in others and capture.queue not in gone
+            if capture.queue[0] not in others
         ),
         peps=tuple(
             replace(pep, ports=tuple(port for port in pep.ports if port in ports))

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
 from fairc.cell.frames import ETHERNET_BYTES, UDP_IP_BYTES, datagram_bytes
-from fairc.cell.model import OwnKernel
 from fairc.cell.seeds import canonical, identity
 from fairc.compiler import plan
+from fairc.compiler.passes.bottlenecks import find_bottlenecks
 from fairc.compiler.passes.captures import place_captures
 from fairc.compiler.passes.extra_rtts import lengthen
-from fairc.compiler.passes.flows import check_bottlenecks, deadline_ns, size_buffers
+from fairc.compiler.passes.flows import (
+    check_bottlenecks,
+    deadline_ns,
+    size_buffers,
+    waiting_bytes,
+)
 from fairc.compiler.passes.multipath import Subflows, find_subflows, lowered
 from fairc.compiler.passes.nodes import nodes
 from fairc.compiler.passes.offload import check_offload
@@ -44,10 +49,9 @@ from fairc.compiler.passes.tunnels import tunnels
 from fairc.compiler.passes.unrolling import draws, repeating, unrolled
 from fairc.compiler.passes.wiring import Egress, Wiring
 from fairc.dsl.experiment import Experiment
-from fairc.dsl.model import Configuration, CustomKernel, Flow, Multipath, Network, OwnCca, Scenario
+from fairc.dsl.model import Configuration, Flow, Multipath, Network, OwnCca, Scenario
 from fairc.words.ccas import Setting
 from fairc.words.ccas.module import variant
-from fairc.words.ccas.own_kernels import build_command
 from fairc.words.ccas.resume import settings
 
 from .grid import NOBODY, Blueprint, seed_of_draws, with_rtts
@@ -86,14 +90,12 @@ class RoutedNetwork:
 class Lowering:
     """Lowers configurations; those that differ only in their traffic share the network's part.
 
-    report: receives each diagnostic; the passes continue as far as they can. engine: returns the
-    experiment's; is called only where a custom kernel is booted.
+    report: receives each diagnostic; the passes continue as far as they can.
     """
 
-    def __init__(self, experiment: Experiment, report: Report, engine: Callable[[], str]) -> None:
+    def __init__(self, experiment: Experiment, report: Report) -> None:
         self._experiment = experiment
         self._report = report
-        self._engine = engine
         self._known: dict[Talks, list[tuple[Network, bool, RoutedNetwork]]] = {}
         self._count = 0
         self._variants: list[tuple[tuple[int, int], Network, Network]] = []
@@ -120,7 +122,6 @@ class Lowering:
         metrics = [request.at(bindings) for request in experiment.requests.metrics]
         check_requests(scenario, traffic, metrics, experiment.measured_at, report)
         check_transfers(scenario, traffic, metrics, experiment.measured_at, report)
-        kernel = self._planned(scenario.kernel) if scenario.kernel is not None else None
         if report.failed:
             return None
         shared = plan.Cell(
@@ -147,25 +148,11 @@ class Lowering:
             stop=scenario.stop,
             processing_ns=scenario.processing_ns,
             syscall_cost_ns=scenario.syscall_cost_ns,
-            kernel=kernel,
+            kernel=scenario.kernel,
             saves_metrics=scenario.saves_metrics,
             offload=scenario.offload,
         )
         return Blueprint(experiment, replace(configuration, scenario=scenario), shared, traffic)
-
-    def _planned(self, kernel: CustomKernel) -> OwnKernel | None:
-        """Return the build of a kernel for the engine; None after reporting that there is none."""
-        engine = self._engine()
-        planned = kernel.builds.get(engine)
-        if planned is None:
-            others = " and ".join(kernel.builds)
-            message = (
-                f"the kernel `{kernel.name}` has been built here for {others}, and this experiment"
-                f" runs on {engine}"
-            )
-            remedy = f"{build_command(kernel.name, engine)}, from the same source"
-            self._report.reject("unknown-kernel", message, kernel.span, help=remedy)
-        return planned
 
     def _unrolled(self, scenario: Scenario, seed: int) -> Scenario:
         """Return a scenario with the changes of its links, equal networks as one.
@@ -239,6 +226,9 @@ class Lowering:
             mtu=path.mtu,
             header_bytes=path.header_bytes,
             buffer_bytes=routed.buffers[flow.name],
+            waiting_bytes=waiting_bytes(
+                flow, (path, *routed.further[flow.name]), routed.buffers[flow.name]
+            ),
             source=str(flow.span),
             declared=flow.declared or flow.name,
             users=flow.users,
@@ -250,6 +240,7 @@ class Lowering:
             send_buffer_bytes=flow.send_buffer_bytes,
             receive_buffer_bytes=flow.receive_buffer_bytes,
             qlog=flow.qlog,
+            idle_timeout_ns=flow.idle_timeout_ns,
             cca_object=_text(own.content) if own and not own.is_module else None,
             cca_module=plan.KernelModule(
                 file=own.file,
@@ -319,8 +310,8 @@ def _route(
         check_offload(everything, report)
     queues = size_queues(wiring, paths.values(), (way for _, way in everything), report)
     buffers = size_buffers(everything, queues, report)
-    captures = place_captures(wiring, everything, report)
-    bottlenecks = {path.bottleneck for _, path in everything if path.bottleneck}
+    bottlenecks = find_bottlenecks(wiring, everything)
+    captures = place_captures(wiring, everything, bottlenecks, report)
     changes = route_changes(routing, detours, traffic)
     built = nodes(wiring, queues, routes(routing, traffic), changes, bottlenecks)
     carried = tunnels(wiring, traffic, everything, report)

@@ -13,7 +13,7 @@ from fairc.compiler.passes.routing import Traffic
 from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.source import Span
-from fairc.dsl.model.names import called, users_of
+from fairc.dsl.model.names import called, group_of, users_of
 from fairc.words.distributions import mean
 from fairc.words.metrics import METRICS
 from fairc.words.workloads.file import File
@@ -62,13 +62,20 @@ def report_few(
     report: Callable[[Diagnostic], None],
 ) -> None:
     """Report a percentile that flows, or groups of users, have too few transfers for."""
-    counts: dict[str, Fraction] = defaultdict(Fraction)
+    each: dict[str, Fraction] = defaultdict(Fraction)
+    together: dict[str, Fraction] = defaultdict(Fraction)
+    groups: dict[str, str] = {}
     for flow, _ in traffic:
         if request.sessions and called(flow).isdisjoint(request.sessions):
             continue
-        count, name = expected(scenario, flow), users_of(flow) if grouped else flow.label
-        if count is not None and name is not None:
-            counts[name] += count
+        count, group = expected(scenario, flow), users_of(flow) or group_of(flow)
+        if count is None:
+            continue
+        each[flow.label] += count
+        if group is not None:
+            together[group] += count
+            groups[flow.label] = group
+    counts = together if grouped else each
     least = needed(percent)
     few = {name: count for name, count in counts.items() if count < least}
     if not few:
@@ -78,6 +85,13 @@ def report_few(
     lower = [p for p in (95, 90, 75, 50) if p < percent and needed(p) <= count]
     measure = "add transfers, with a larger `count`, more requests or a longer duration"
     instead = f", or name `{value.removesuffix(str(percent))}{lower[0]}`" if lower else ""
+    group = None if grouped else groups.get(name)
+    pooled = [
+        p for p in (99, 95, 90, 75, 50) if p <= percent and needed(p) <= together[group or ""]
+    ]
+    if group is not None and pooled:
+        name_of_all = f"{request.name}.group_p{pooled[0]}"
+        instead = f", or name `{name_of_all}`, which is that of all flows of `{group}` together"
     report(
         Diagnostic(
             "few-transfers",

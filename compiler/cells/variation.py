@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from fairc.compiler.passes.unrolling import draws
 from fairc.dsl.model import Flow, Scenario
+from fairc.mechanisms.queues.registry import QUEUES
 from fairc.words.distributions import is_drawn
-from fairc.words.queues import QUEUES
 from fairc.words.workloads import Load
 
 

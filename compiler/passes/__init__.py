@@ -9,6 +9,7 @@ wiring      nodes, cables, interface names, addresses; hops: loss and delay as a
 routing     static routes with path MTUs; the path, base RTT and bottleneck of every flow
 queues      limits in bytes or packets; each queue as a part of the plan (words/queues)
 flows       socket buffers, the deadline
+bottlenecks where data can wait and be dropped
 captures    where packets are captured
 nodes       nodes as parts of the plan: shapers, and where frames are transmitted
 

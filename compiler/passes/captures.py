@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from fairc.compiler import plan
 from fairc.dsl.model import Policer
-from fairc.words.workloads import Ping
+from fairc.words.workloads import Ping, Program
 
 from .policers import policed_egresses, policer_at
 from .report import Report
 from .routing import Traffic
 from .wiring import Egress, Wiring
 
-Point = Literal["entry", "exit", "delivered", "client", "policer", "sender"]
+Point = Literal["entry", "exit", "delivered", "client", "policer", "sender", "echo"]
 
 
-def place_captures(wiring: Wiring, traffic: Traffic, report: Report) -> tuple[plan.Capture, ...]:
+def place_captures(
+    wiring: Wiring, traffic: Traffic, bottlenecks: Mapping[Egress, None], report: Report
+) -> tuple[plan.Capture, ...]:
     """Capture `entry`, `exit` and `delivered` of each bottleneck (measurement.md, rule 14), and of
     each radio link that a flow crosses either way: only packets show what it does.
 
     Also capture data and ACKs where their senders transmit the former and receive the latter;
-    datagrams of UDP have none but the echoes of pings. And capture arrivals at the client of each
-    page load and of each third-party image, and what the latter's client sends: nothing else shows
-    when it began.
+    datagrams of UDP have none but the echoes of pings, which are captured also where their sender's
+    own link is the bottleneck. And capture arrivals at the client of each
+    page load, of each third-party image and of each program of the user's own, and what the latter
+    two's clients send: nothing else shows when they began.
     """
     captures = _Captures()
-    bottlenecks = dict.fromkeys(path.bottleneck for _, path in traffic if path.bottleneck)
-    for egress in bottlenecks | dict.fromkeys(_radios(traffic)):
+    for egress in {**bottlenecks, **dict.fromkeys(_radios(traffic))}:
         heard = report if egress in bottlenecks else Report(lambda _: None)
         for ingress in _ingresses(wiring, traffic, egress, heard):
             captures.add(egress, ingress, "in", "entry")
@@ -48,10 +50,13 @@ def place_captures(wiring: Wiring, traffic: Traffic, report: Report) -> tuple[pl
         if answered and behind:
             for end in dict.fromkeys((path.data[0], wiring.peer(path.acks[-1]))):
                 captures.add(path.bottleneck, end, "both", "sender")
+        elif isinstance(flow.workload, Ping):  # echoes say when their pings were sent
+            captures.add(path.bottleneck, wiring.peer(path.acks[-1]), "in", "echo")
         own = wiring.peer(path.data[-1])
-        if flow.transport == "web" or flow.image is not None:
+        both_ways = flow.image is not None or isinstance(flow.workload, Program)
+        if flow.transport == "web" or both_ways:
             captures.add(path.bottleneck, own, "in", "client")
-        if flow.image is not None:
+        if both_ways:
             captures.add(path.bottleneck, own, "out", "client")
     return tuple(captures)
 
@@ -83,7 +88,7 @@ class _Captures:
         name = f"{point}.{queue.node}.{queue.name}"
         if point == "entry":
             name += f".{end.name}"
-        if point in ("client", "policer", "sender"):
+        if point in ("client", "policer", "sender", "echo"):
             name = f"{point}.{end.node}.{end.name}" + (".out" if direction == "out" else "")
         self._by_name.setdefault(
             name, plan.Capture(name, end.node, end.name, direction, point, queue.place)

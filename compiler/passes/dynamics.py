@@ -62,6 +62,12 @@ def most_bps(way: Direction) -> int:
     return max([way.rate_bps or 0, *(change.rate_bps or 0 for change in changes)])
 
 
+def least_bps(way: Direction) -> int:
+    """Return the lowest rate that a link ever has, bit/s; 0 when it is not shaped."""
+    changes, _ = rate_changes(way)
+    return min([way.rate_bps or 0, *(change.rate_bps for change in changes if change.rate_bps)])
+
+
 def most_delay_ns(way: Direction) -> int:
     """Return the longest delay that a link ever has, ns, without jitter."""
     return max([state.delay_ns for state in way.impairments])

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from fairc.cell.frames import frame_bytes, memory_bytes, segment_bytes
 from fairc.cell.queues import queue_bytes
 from fairc.compiler import plan
+from fairc.compiler.loss_rate import LONGEST_S, moving_s
 from fairc.dsl.core.diagnostics import Diagnostic
-from fairc.dsl.model import Flow, Scenario
+from fairc.dsl.model import Direction, Flow, Scenario
 
+from .dynamics import most_loss
 from .policers import policed_bps
 from .queues import bdp_bytes
 from .report import Report
@@ -102,6 +106,21 @@ def size_buffers(
     return buffers
 
 
+def waiting_bytes(flow: Flow, paths: Iterable[RoutedPath], buffer_bytes: int) -> int:
+    """Return what may wait at a receiver behind lost packets, bytes.
+
+    buffer_bytes: of `size_buffers`.
+
+    Four times as much: behind a packet that is lost four times in a row. Sixteen times without
+    SACK, where one loss is repaired in a round trip (RFC 6582), and where packets are lost at
+    random: a handshake that is lost is taken for a round trip of seconds, for which BBR fills its
+    window.
+    """
+    ways = (egress.way for path in paths for egress in (*path.data, *path.acks))
+    repeated = not flow.options.sack or any(most_loss(way) for way in ways)
+    return min((16 if repeated else 4) * buffer_bytes, MAX_BUFFER_BYTES)
+
+
 def _of_all_paths(flow: Flow, traffic: Traffic, queues: Mapping[Egress, plan.Queue]) -> int:
     """Return what a flow over Multipath TCP may have under way, bytes: what all of its paths carry
     in the longest round trip of any, queues included (RFC 6182, section 5.3).
@@ -126,7 +145,8 @@ def _overhead(mtu: int) -> float:
 
 
 def deadline_ns(scenario: Scenario, traffic: Traffic) -> int:
-    """Return the deadline, ns: as written, or 10 times the time at the fair share.
+    """Return the deadline, ns: as written, or 10 times the time at the fair share, or that which
+    random losses let the flows take, if that is longer.
 
     Starts and pauses that are drawn are added in each cell.
     """
@@ -138,7 +158,7 @@ def deadline_ns(scenario: Scenario, traffic: Traffic) -> int:
     stops_ns = max((flow.stop_ns or 0 for flow, _ in traffic), default=0)
     longest_rtt_ns = max((path.base_rtt_ns for _, path in traffic), default=0)
     # Handshake, request and slow start take some round trips, however fast the link is.
-    moving_ns = max(fair_share_ns(traffic).values(), default=0)
+    moving_ns = max(*fair_share_ns(traffic).values(), *losing_ns(scenario, traffic), 0, 0)
     needed_ns = (
         max(moving_ns, *(flow.workload.own_time_ns(flow, path) for flow, path in traffic), 0)
         + 4 * longest_rtt_ns
@@ -158,6 +178,28 @@ def _latest_start_ns(flow: Flow, path: RoutedPath) -> int:
 def start_range_ns(path: RoutedPath) -> int:
     """Return the range of a flow's random start offset, ns: one base RTT, at least 10 ms."""
     return max(path.base_rtt_ns, 10_000_000)
+
+
+def losing_ns(scenario: Scenario, traffic: Traffic) -> Iterator[int]:
+    """Yield the times that flows take because packets are lost at random behind queues, ns. Flows
+    across proxies are left out: their losses are on a part of the round trip.
+    """
+    for flow, path in traffic:
+        total = flow.workload.total_bytes(flow.connections)
+        if total is None or flow.transport == "udp" or scenario.network.peps:
+            continue
+        passed = math.prod(1 - usual_loss(e.way) for e in path.data if e.part == "hop")
+        packets = total / segment_bytes(path.mtu)
+        rtt_s = path.base_rtt_ns / NS
+        seconds = moving_s(flow.cca, packets, flow.connections, 1 - passed, rtt_s)
+        yield round(min(seconds, LONGEST_S) * NS)
+
+
+def usual_loss(way: Direction) -> float:
+    """Return the probability that a packet is lost on a direction of a link, in most of its
+    states.
+    """
+    return statistics.median(state.lost for state in way.impairments)
 
 
 def fair_share_ns(traffic: Traffic) -> dict[Egress, int]:

@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from fairc.cell.frames import FRAME_BYTES, MTU, frame_bytes
+from fairc.cell.frames import SMALLEST_FRAME_BYTES
+from fairc.cell.links import TRANSMITTER_PACKETS
 from fairc.compiler import plan
-from fairc.dsl.model import Direction, Network
+from fairc.dsl.model import Direction
 
-from .dynamics import is_steady, most_bps, most_delay_ns
+from .dynamics import is_steady, most_bps
 
 MIN_NETEM_PACKETS = 1000
 JITTER_REACH = 4  # netem's tables end at four times the jitter
 
 
-@dataclass(frozen=True, slots=True)
-class Densest:
-    """The capacity that a hop needs: the fastest link of the network, in frames of the smallest
-    MTU.
+def netem_packets(rate_bps: int, delay_ns: int) -> int:
+    """Return netem's limit, which must never be reached (measurement.md, rule 2): 2 x rate x delay
+    in the smallest frames, at least 1000.
 
-    A path's smallest MTU may be that of another link, and its packets are no larger on this one.
+    netem allocates nothing for its limit. rate_bps: 0 where the link has none, and sources alone
+    bound what is on the way.
     """
-
-    rate_bps: int
-    frame_bytes: int
-
-    @classmethod
-    def of(cls, network: Network) -> Densest:
-        """Return that of a network, which may have no link at all."""
-        directions = [way for link in network.links for way in (link.forward, link.backward)]
-        mtu = min((way.mtu for way in directions), default=MTU)
-        return cls(max(map(most_bps, directions), default=0), frame_bytes(mtu))
-
-
-def netem_packets(rate_bps: int, delay_ns: int, frame: int = FRAME_BYTES) -> int:
-    """Return netem's limit: 2 x rate x delay in frames, at least 1000 (measurement.md, rule 2)."""
-    return max(MIN_NETEM_PACKETS, -(-2 * rate_bps * delay_ns // (8 * frame * 10**9)))
+    if not rate_bps:
+        return TRANSMITTER_PACKETS
+    frame_bits = 8 * SMALLEST_FRAME_BYTES
+    return max(MIN_NETEM_PACKETS, -(-2 * rate_bps * delay_ns // (frame_bits * 10**9)))
 
 
 def is_impaired(way: Direction) -> bool:
@@ -62,19 +52,19 @@ def _held_ns(way: Direction) -> int:
     return waits_ns + (repair.tries * repair.wait_ns if repair else 0)
 
 
-def hop(way: Direction, densest: Densest) -> tuple[plan.Impairment | None, tuple[plan.Change, ...]]:
+def hop(way: Direction) -> tuple[plan.Impairment | None, tuple[plan.Change, ...]]:
     """Return what a hop does to the packets of a link at first (None: nothing), and its changes,
     still without seeds.
 
-    Its limit never changes. An unshaped link is assumed to be as fast as the fastest one.
+    Its limit never changes.
     """
     rate_bps = way.rate_bps if transmits(way) else None
     if rate_bps is None and not is_impaired(way):
         return None, ()
     limit_packets = netem_packets(
-        most_bps(way) or densest.rate_bps,
-        most_delay_ns(way) + way.impairment.jitter_ns * JITTER_REACH + _held_ns(way),
-        densest.frame_bytes,
+        most_bps(way),
+        max(state.delay_ns + state.jitter_ns * JITTER_REACH for state in way.impairments)
+        + _held_ns(way),
     )
     first, *later = [replace(state, limit_packets=limit_packets) for state in way.impairments]
     return replace(first, rate_bps=rate_bps), tuple(

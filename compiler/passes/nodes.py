@@ -80,7 +80,7 @@ def _transmitter(
     )
     if is_before_hop and transmits(way):
         return "hop"
-    counts_packets = isinstance(queue, plan.Fifo) and queue.limit_packets is not None
+    counts_packets = queue is not None and queue.is_drop_tail and queue.limit_packets is not None
     is_router = wiring.kinds[egress.node] == "router"
     if is_router and counts_packets and is_steady(way) and not is_bottleneck:
         return "here"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -67,6 +67,7 @@ def split(
                 _report_iperf3(report, pep, flow)
             if flow.dscp:
                 _report_code_point(report, pep, flow)
+        _check_accurate_ecn(report, pep, crossing)
         if not all(link.rates_bps):
             _report_unshaped(report, pep)
         elif not crossing:
@@ -117,6 +118,21 @@ def _report_iperf3(report: Report, pep: Pep, flow: Flow) -> None:
         "they would also split its control connection, so its data could not be identified",
         "use `bulk` or `file`, or check the link without its `pep`",
     )
+
+
+def _check_accurate_ecn(report: Report, pep: Pep, crossing: Sequence[Flow]) -> None:
+    """Report flows that disagree on what a gateway asks for in all connections that it opens."""
+    accurate = [flow for flow in crossing if flow.options.accurate_ecn]
+    others = [flow for flow in crossing if not flow.options.accurate_ecn]
+    if accurate and others:
+        report.reject(
+            "conflicting-options",
+            f"`{accurate[0].label}` and `{others[0].label}` disagree on `ecn = accurate` of the"
+            f" gateway of `{pep.name}`, which opens their connections to servers",
+            others[0].span,
+            "Linux asks for AccECN in all connections of a node, or in none",
+            "write `ecn = accurate` in all flows whose connections are split, or in none",
+        )
 
 
 def _report_code_point(report: Report, pep: Pep, flow: Flow) -> None:

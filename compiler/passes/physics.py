@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
+from fairc.cell.frames import ETHERNET_BYTES, UDP_IP_BYTES
 from fairc.compiler import plan
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.model import Direction, Flow, Scenario
+from fairc.mechanisms.queues.registry import QUEUES
 from fairc.words.blocks import link as keys
 from fairc.words.ccas import CCAS
-from fairc.words.queues import QUEUES, marks
 from fairc.words.workloads import Video
 
 from .queues import bdp_bytes
@@ -49,7 +50,7 @@ def warn(
                 "watch the validity verdicts, or scale the rate down and the RTT up",
             )
     _warn_late(report, scenario)
-    _warn_overload(report, traffic)
+    _warn_overload(report, traffic, queues)
     _warn_unmarked(report, wiring, traffic)
     _warn_misused(report, wiring, traffic)
 
@@ -116,7 +117,7 @@ def _warn_without_marks(
     if flow.transport != "tcp" or not flow.options.ecn or cca not in CCAS:
         return
     if CCAS[cca].needs_ecn and not any(
-        each.way.ecn == "mark" or (each in queues and marks(queues[each])) for each in path.data
+        each.way.ecn == "mark" or (each in queues and queues[each].marks) for each in path.data
     ):
         report.warn(
             "dctcp-without-ecn",
@@ -172,10 +173,8 @@ def _warn_limits(report: Report, flow: Flow, path: RoutedPath, buffer_bytes: int
             "dctcp-without-ecn",
             f"without ECN, `{cca}` in `{flow.label}` behaves as Reno",
             flow.span,
-            "Linux falls back where the other end has not agreed to ECN"
-            if flow.transport == "tcp"
-            else "only marks tell it more than losses do",
-            "write `ecn = accurate`, and give the queue `ecn: on`",
+            "only marks tell it more than losses do",
+            "write `ecn = on`, and give the queue `ecn: on`",
         )
     window = min(
         flow.options.receive_window_bytes or buffer_bytes,
@@ -197,16 +196,19 @@ def _warn_limits(report: Report, flow: Flow, path: RoutedPath, buffer_bytes: int
         )
 
 
-def _warn_overload(report: Report, traffic: Traffic) -> None:
+def _warn_overload(report: Report, traffic: Traffic, queues: Mapping[Egress, plan.Queue]) -> None:
     """Report the flow that sends most of the UDP of each bottleneck that gets too much of it."""
     offered: dict[Egress, list[tuple[int, Flow, RoutedPath]]] = defaultdict(list)
     for flow, path in traffic:
         if flow.transport == "udp" and path.bottleneck is not None:
             offered[path.bottleneck].append((_offered_bps(flow, path), flow, path))
-    for sent in offered.values():
+    for bottleneck, sent in offered.items():
         total_bps = sum(bps for bps, _, _ in sent)
         _, flow, path = max(sent, key=lambda each: each[0])
         if total_bps > path.rate_bps:
+            late = 1 - path.rate_bps / total_bps  # of what is sent, what has to wait
+            if _fits(queues.get(bottleneck), [(f, p) for _, f, p in sent], late):
+                continue
             report.warn(
                 "udp-overload",
                 f"with `{flow.label}`, UDP sends more than its bottleneck carries",
@@ -215,6 +217,25 @@ def _warn_overload(report: Report, traffic: Traffic) -> None:
                 f" {path.rate_bps / 1e6:g} Mbit/s",
                 "what does not fit is lost, and nothing is left for other flows",
             )
+
+
+def _fits(queue: plan.Queue | None, sending: Traffic, late: float) -> bool:
+    """Return whether flows over UDP all have an end, and what of them has to wait fits into a
+    queue that drops only what does not. late: which part has to wait.
+    """
+    if queue is None or not queue.is_drop_tail:
+        return False
+    waiting_bytes, packets = 0, 0
+    for flow, path in sending:
+        total = flow.workload.total_bytes(flow.connections)
+        if total is None:
+            return False
+        count = -(-total // (path.mtu - UDP_IP_BYTES))
+        packets += count
+        waiting_bytes += total + count * (UDP_IP_BYTES + ETHERNET_BYTES)
+    if queue.limit_bytes is not None:
+        return late * waiting_bytes <= queue.limit_bytes
+    return queue.limit_packets is not None and late * packets <= queue.limit_packets
 
 
 def _offered_bps(flow: Flow, path: RoutedPath) -> int:

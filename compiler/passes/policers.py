@@ -9,7 +9,6 @@ from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.model import Policer, TokenBucket
 from fairc.dsl.network.groups import user_of
 from fairc.dsl.network.policers import may_be_policed
-from fairc.words.queues import marks
 from fairc.words.workloads import Load
 
 from .dynamics import most_loss
@@ -158,7 +157,7 @@ def _check_marks(
     nothing after it marks or loses packets.
     """
     queue = queues.get(egress)
-    if queue is None or not marks(queue):
+    if queue is None or not queue.marks:
         report.reject(
             "policed-without-ecn",
             f"`{policer.feedback}` feedback needs a queue that marks",
@@ -172,7 +171,7 @@ def _check_marks(
     for flow, path in ours:
         behind = path.data[path.data.index(egress) + 1 :]
         lossy = any(each.part == "hop" and most_loss(each.way) for each in behind)
-        marking = any(each in queues and marks(queues[each]) for each in behind)
+        marking = any(each in queues and queues[each].marks for each in behind)
         if lossy or marking or path.bottleneck in behind:
             why = "packets are lost at random behind it" if lossy else "another queue is behind it"
             report.reject(

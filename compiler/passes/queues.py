@@ -6,16 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import partial
-from typing import cast
 
-from fairc.cell.queues import together
 from fairc.compiler import plan
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import BDP, DATA, PACKETS, TIME
 from fairc.dsl.core.values import Mixture, Quantity, Size
 from fairc.dsl.model import Direction, Queue
-from fairc.words.queues import QUEUES
-from fairc.words.queues.discipline import SIZE, LinkQueue
+from fairc.mechanisms.queues.discipline import SIZE, Limit, LinkQueue, together
+from fairc.mechanisms.queues.registry import QUEUES
 
 from .report import Report
 from .routing import RoutedPath
@@ -74,7 +72,7 @@ def _built(
     made = {
         point: _built(report, way, band, rate_bps, rtts_ns) for point, band in written.bands.items()
     }
-    bands = {point: cast(plan.BandQueue, queue) for point, queue in made.items() if queue}
+    bands = {point: queue for point, queue in made.items() if queue}
     if len(bands) < len(made):
         return None
     if bands:
@@ -106,16 +104,16 @@ def _lowered(report: Report, given: LinkQueue) -> plan.Queue:
     return queue
 
 
-def _limit(report: Report, way: Direction, size: Size, rate_bps: int, rtt_ns: int) -> plan.Fifo:
+def _limit(report: Report, way: Direction, size: Size, rate_bps: int, rtt_ns: int) -> Limit:
     """Return the size of a queue in bytes or packets; rtt_ns: of a BDP, 0 where no flow crosses."""
     if isinstance(size, Quantity) and size.dimension == PACKETS:
         _check(report, way, size, size.whole * way.frame_bytes)
-        return plan.Fifo(limit_packets=size.whole)
+        return Limit(limit_packets=size.whole)
     if BDP in size.dimensions and not rtt_ns:
         return _of_idle_link(report, size)
     limit = _bytes(size, way, rate_bps, rtt_ns)
     _check(report, way, size, limit)
-    return plan.Fifo(limit_bytes=limit)
+    return Limit(limit_bytes=limit)
 
 
 def _bytes(size: Size, way: Direction, rate_bps: int, rtt_ns: int = 0) -> int:
@@ -129,13 +127,13 @@ def _bytes(size: Size, way: Direction, rate_bps: int, rtt_ns: int = 0) -> int:
     return int(size.bits(units) / 8)
 
 
-def _of_idle_link(report: Report, size: Size) -> plan.Fifo:
+def _of_idle_link(report: Report, size: Size) -> Limit:
     """Return the default queue for a link that no flow crosses, where `bdp` means nothing."""
     default = SIZE.fallback
     assert isinstance(default, Quantity)
     idle_packets = default.whole
     _warn_idle(report, size.span, f"{idle_packets} packets are used")
-    return plan.Fifo(limit_packets=idle_packets)
+    return Limit(limit_packets=idle_packets)
 
 
 def _warn_idle(report: Report, at: Span, note: str) -> None:

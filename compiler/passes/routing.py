@@ -407,7 +407,8 @@ def warn_of_unused_links(
             "unused-link",
             f"no packet crosses {', '.join(names[:4])}{' and more' if len(names) > 4 else ''}",
             idle[0].span,
-            "a route prefers the fewest links, then the least delay, then the link declared first",
+            "a route prefers the fewest links, then the least delay, then the link declared first;"
+            " of two equal ways one is taken, never both",
             "give a flow an end that only this link reaches, or leave the link out",
         )
 

@@ -32,7 +32,7 @@ from fairc.compiler import plan
 from fairc.dsl.model import Direction, Link, Network, TokenBucket, Tunnel
 
 from .dynamics import rate_changes
-from .hops import Densest, hop, is_changed
+from .hops import hop, is_changed
 
 NETWORK = int(IPv4Address("10.0.0.0"))
 INTERFACE_NAME_MAX = 15  # IFNAMSIZ less its terminator
@@ -119,7 +119,6 @@ class Wiring:
         self.egresses: dict[str, list[Egress]] = {node.name: [] for node in network.nodes}
         self.cables: list[plan.Cable] = []
         self._peers: dict[Egress, Egress] = {}
-        self._densest = Densest.of(network)
         proxied = {frozenset((pep.terminal, pep.gateway)) for pep in network.peps}
         for index, link in enumerate(network.links):
             self._add_link(index, link, frozenset((link.a, link.b)) in proxied)
@@ -243,7 +242,7 @@ class Wiring:
             if way.rate_bps:
                 changes, repeat_ns = rate_changes(way)
         elif part == "hop":
-            impairment, changes = hop(way, self._densest)
+            impairment, changes = hop(way)
             ecn = None if arriving.ecn == "none" else arriving.ecn
             dscp = arriving.dscp
         elif self.kinds[node] == "hop" and isinstance(arriving.policer, TokenBucket):

@@ -6,7 +6,8 @@ language nor the header. Integers carry their unit in the name: ns, bit/s, bytes
 
 A cell and all parts of it are the classes that it runs with (fairc.cell: model, links, queues,
 workloads; numbers, text: the types of their fields). What an experiment asks, such as its metrics,
-figures and claims, are the classes of the checked experiment (fairc.dsl.model: requests, claims).
+figures and claims, are the classes of the checked experiment (fairc.dsl.model: requests, claims,
+expressions).
 The rest:
 
     consistency  contradictions that a cell must not contain
@@ -33,22 +34,7 @@ from fairc.cell.model import (
     TransportOptions,
     Tunnel,
 )
-from fairc.cell.queues import (
-    BandQueue,
-    Cake,
-    CoDel,
-    DualPi2,
-    Fifo,
-    Fq,
-    FqCoDel,
-    FqPie,
-    Pie,
-    Prio,
-    Qdisc,
-    Queue,
-    Red,
-    Sfq,
-)
+from fairc.cell.queues import Qdisc, Queue
 from fairc.cell.workloads import (
     BulkWorkload,
     Distribution,
@@ -58,18 +44,26 @@ from fairc.cell.workloads import (
     OnOffWorkload,
     PageObject,
     PingWorkload,
+    ProgramFile,
+    ProgramWorkload,
     RequestsWorkload,
     SharedArrivals,
     VideoWorkload,
     Workload,
 )
 from fairc.dsl.model.base import Model
-from fairc.dsl.model.claims import Claim, ClaimTerm, ClaimUnit
-from fairc.dsl.model.requests import (
+from fairc.dsl.model.claims import Claim, ClaimUnit, Contrast, Quantity
+from fairc.dsl.model.expressions import (
     Amount,
+    CellValue,
+    Expression,
+    Operation,
+    Selection,
+    Statistic,
+)
+from fairc.dsl.model.requests import (
     Axis,
     Comparison,
-    Expression,
     FigureRequest,
     Formula,
     Goal,
@@ -77,9 +71,9 @@ from fairc.dsl.model.requests import (
     MetricRequest,
     Precision,
     Requests,
-    Selection,
     Setting,
     Shown,
+    ShownQuantity,
 )
 
 from .cells import CheckedCell, cell_json, check, check_drawn, parse_cell
@@ -91,30 +85,23 @@ __all__ = [
     "SAMPLE_EVERY_NS",
     "Amount",
     "Axis",
-    "BandQueue",
     "BulkWorkload",
     "Cable",
-    "Cake",
     "Capture",
     "Cell",
+    "CellValue",
     "Change",
     "CheckedCell",
     "Claim",
-    "ClaimTerm",
     "ClaimUnit",
-    "CoDel",
     "Comparison",
+    "Contrast",
     "Distribution",
-    "DualPi2",
     "Expression",
-    "Fifo",
     "FigureRequest",
     "FileWorkload",
     "Flow",
     "Formula",
-    "Fq",
-    "FqCoDel",
-    "FqPie",
     "GilbertElliott",
     "Goal",
     "Impairment",
@@ -127,28 +114,30 @@ __all__ = [
     "Model",
     "Node",
     "OnOffWorkload",
+    "Operation",
     "PageObject",
     "Pep",
-    "Pie",
     "PingWorkload",
     "Plan",
     "Policed",
     "Policer",
     "Precision",
-    "Prio",
+    "ProgramFile",
+    "ProgramWorkload",
     "Qdisc",
+    "Quantity",
     "Queue",
-    "Red",
     "Requests",
     "RequestsWorkload",
     "Route",
     "RouteChange",
     "Selection",
     "Setting",
-    "Sfq",
     "Shaper",
     "SharedArrivals",
     "Shown",
+    "ShownQuantity",
+    "Statistic",
     "Subflow",
     "TokenBucket",
     "TransportOptions",

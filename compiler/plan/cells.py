@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, TypeAdapter
 
 from fairc.cell.model import Cell
+from fairc.mechanisms import register
 
 from .consistency import contradiction
 
@@ -21,6 +22,7 @@ def _consistent(cell: Cell) -> Cell:
 CheckedCell = Annotated[Cell, AfterValidator(_consistent)]
 """A cell of which every field is in its bounds, and which contradicts itself nowhere."""
 
+register()
 _CELLS: TypeAdapter[Cell] = TypeAdapter(CheckedCell)
 _PARTS: TypeAdapter[Cell] = TypeAdapter(Cell)
 

@@ -9,12 +9,12 @@ from pydantic import Field, model_validator
 
 from fairc.cell.model import MAX_PROCESSING_NS
 from fairc.cell.numbers import Number, Repetition, Seed
-from fairc.cell.part import absent, empty, off
+from fairc.cell.part import unless
 from fairc.cell.text import Document, EngineName, FileName, Sha256, Text, Word
 from fairc.dsl.model.base import Model
 from fairc.dsl.model.claims import Claim
+from fairc.dsl.model.expressions import Amount
 from fairc.dsl.model.requests import (
-    Amount,
     Axis,
     Comparison,
     FigureRequest,
@@ -29,11 +29,6 @@ from fairc.dsl.model.requests import (
 from .requests import contradiction
 
 PLAN_VERSION: Final = 1
-
-
-def none(value: object) -> bool:
-    """Whether a number is left out of the JSON because it is 0."""
-    return value == 0
 
 
 OUTDATED = "links without transmission time: run again"
@@ -90,27 +85,27 @@ class Plan(Model):
     excluded: Number
     unsampled: Number = 0
     cells: Number
-    baselines: Annotated[Number, Field(exclude_if=none)] = 0
+    baselines: Annotated[Number, Field(**unless(0))] = 0
     measure: tuple[MetricRequest, ...]
-    implied: Annotated[tuple[MetricRequest, ...], Field(exclude_if=empty)] = ()
-    formulas: Annotated[tuple[Formula, ...], Field(exclude_if=empty)] = ()
-    comparisons: Annotated[tuple[Comparison, ...], Field(exclude_if=empty)] = ()
+    implied: Annotated[tuple[MetricRequest, ...], Field(**unless(()))] = ()
+    formulas: Annotated[tuple[Formula, ...], Field(**unless(()))] = ()
+    comparisons: Annotated[tuple[Comparison, ...], Field(**unless(()))] = ()
     figures: tuple[FigureRequest, ...]
     varied: tuple[Text, ...]
     inputs: tuple[Input, ...] = ()
     engine: EngineName = "vm"
     engine_reasons: tuple[Text, ...] = ()
-    engine_asked: Annotated[bool, Field(exclude_if=off)] = False
-    settings: Annotated[tuple[Setting, ...], Field(exclude_if=empty)] = ()
+    engine_asked: Annotated[bool, Field(**unless(False))] = False
+    settings: Annotated[tuple[Setting, ...], Field(**unless(()))] = ()
     processing_ns: Annotated[
-        tuple[Annotated[int, Field(ge=0, le=MAX_PROCESSING_NS)], ...], Field(exclude_if=empty)
+        tuple[Annotated[int, Field(ge=0, le=MAX_PROCESSING_NS)], ...], Field(**unless(()))
     ] = ()
-    common: Annotated[tuple[Text, ...], Field(exclude_if=empty)] = ()
-    claims: Annotated[tuple[Claim, ...], Field(exclude_if=empty)] = ()
-    deviates: Annotated[tuple[Text, ...], Field(exclude_if=empty)] = ()
-    precision: Annotated[Precision | None, Field(exclude_if=absent)] = None
-    experiments: Annotated[tuple[Word, ...], Field(exclude_if=empty)] = ()
-    transmission: Annotated[Literal["frames"] | None, Field(exclude_if=absent)] = None
+    common: Annotated[tuple[Text, ...], Field(**unless(()))] = ()
+    claims: Annotated[tuple[Claim, ...], Field(**unless(()))] = ()
+    deviates: Annotated[tuple[Text, ...], Field(**unless(()))] = ()
+    precision: Annotated[Precision | None, Field(**unless(None))] = None
+    experiments: Annotated[tuple[Word, ...], Field(**unless(()))] = ()
+    transmission: Annotated[Literal["frames"] | None, Field(**unless(None))] = None
 
     @property
     def compared(self) -> int:

@@ -32,7 +32,8 @@ def contradiction(plan: Plan) -> str:
         if why := _comparison(comparison):
             return f"the value `{comparison.name}` {why}"
     for figure in plan.figures:
-        if why := _figure(figure, names | set(ALWAYS)) or _expression(figure, points):
+        why = _figure(figure, names | set(ALWAYS))
+        if why := why or (figure.expression.contradiction(points) if figure.expression else ""):
             return f"the figure `{figure.kind}` {why}"
     for claim in plan.claims:
         if why := claims.contradiction(claim, points):
@@ -110,17 +111,6 @@ def _figure(figure: FigureRequest, names: set[str]) -> str:
     ):
         return "has a condition whose rows are not values of axes"
     return ""
-
-
-def _expression(figure: FigureRequest, axes: tuple[tuple[str, frozenset[str]], ...]) -> str:
-    """Report what is wrong with the expression that a figure shows."""
-    shown = figure.expression
-    if shown is None:
-        return ""
-    if not set(shown.shared) <= {name for name, _ in axes}:
-        return "is distinguished by something that is not an axis"
-    every = (claims.of_unit(shown.form, unit, axes) for unit in shown.units)
-    return next(filter(None, every), "")
 
 
 def _several(value: Option) -> tuple[str, ...]:

@@ -1,14 +1,14 @@
 """What can be emitted from a plan: one module per target, `TARGETS` is the set of their names.
 
 A target writes something for every cell (`begin`), something for the whole plan (`finish`), or
-both.
+both. `index` lists what is emitted for cells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from fairc.compiler.estimate import Estimate
@@ -18,11 +18,14 @@ from fairc.dsl.core.registry import Registry, suggest
 
 from . import containers, images, kubernetes, mininet, slurm
 from .binary import EndpointsMissing, find_endpoints
+from .index import Emitted
+from .naming import Names
 
-__all__ = ["TARGETS", "EndpointsMissing", "Target", "find", "find_endpoints", "in_one_file"]
+__all__ = ["TARGETS", "Emitted", "EndpointsMissing", "Names", "Target", "find", "find_endpoints"]
 
-Writer = Callable[[Cell], None]
-Begin = Callable[[Path], Writer]
+Writer = Callable[[Cell, str], None]
+"""Writes a cell; the text is the name of its configuration (`naming`)."""
+Begin = Callable[[Path], AbstractContextManager[Writer]]
 Finish = Callable[[Path, Plan, Estimate], None]
 
 
@@ -30,28 +33,35 @@ Finish = Callable[[Path, Plan, Estimate], None]
 class Target:
     """A target by name.
 
-    begin: prepares a folder and returns a function that writes one cell into it. finish: writes the
-    parts for the whole plan into the folder, after its cells have been estimated one by one.
-    begin_alone: as begin, but with each program and everything that runs it in one file. engine:
-    what can run what its programs can; empty: whatever the plan's engine can.
+    begin: prepares a folder, gives a function that writes one cell into it, and writes what is left
+    at its exit. finish: writes the parts for the whole plan into the folder, after its cells have
+    been estimated one by one.
+    engine: what can run what its programs can; empty: whatever the plan's engine can. emitted: what
+    it writes for a cell, for the index.
     """
 
     name: str
     about: str
     begin: Begin | None = None
     finish: Finish | None = None
-    begin_alone: Begin | None = None
     engine: str = ""
+    emitted: Emitted | None = None
 
 
-def _begin_json(directory: Path) -> Writer:
+@contextmanager
+def _begin_json(directory: Path) -> Iterator[Writer]:
     """Write nothing more: the plan and its cells are there for every target."""
-    return lambda cell: None
+    yield lambda cell, name: None
 
 
-def _without_images(name: str) -> Begin:
+def _without_images(target: str) -> Begin:
     """Return what refuses third-party images, and writes nothing for a cell."""
-    return lambda directory: lambda cell: images.refuse(cell, name)
+
+    @contextmanager
+    def begin(directory: Path) -> Iterator[Writer]:
+        yield lambda cell, name: images.refuse(cell, target)
+
+    return begin
 
 
 TARGETS: Registry[Target] = Registry(
@@ -60,13 +70,19 @@ TARGETS: Registry[Target] = Registry(
     (
         Target(
             "mininet",
-            "a standalone Mininet program per cell",
+            "a Mininet program per configuration",
             mininet.begin,
-            begin_alone=partial(mininet.begin, alone=True),
             engine="mininet",
+            emitted=mininet.EMITTED,
         ),
         Target("json", "plan.json and cells.jsonl only", _begin_json),
-        Target("containers", "a Compose file per cell", containers.begin, engine="docker"),
+        Target(
+            "containers",
+            "a Compose file per cell",
+            containers.begin,
+            engine="docker",
+            emitted=containers.EMITTED,
+        ),
         Target(
             "kubernetes",
             "an Indexed Job: a pod per cell",
@@ -78,13 +94,6 @@ TARGETS: Registry[Target] = Registry(
 )
 
 TARGETS.accept("fairc.targets")
-
-
-def in_one_file(target: Target) -> Target:
-    """Return the target with each program and everything that runs it in one file, if it supports
-    that.
-    """
-    return target if target.begin_alone is None else replace(target, begin=target.begin_alone)
 
 
 def find(names: Iterable[str]) -> list[Target]:

@@ -34,7 +34,7 @@ def find_endpoints() -> Path:
             f"{program} is damaged: its hash differs from the one in {_record(program)}; to"
             " get it again:"
             + (
-                " `pip install --force-reinstall --no-deps fairc`"
+                " `pip install --force-reinstall --no-deps fairc-*.whl`, its wheel"
                 if program == PACKAGED
                 else f" `cd endpoints && cargo clean --release -p {NAME}`, and `make setup`"
             )

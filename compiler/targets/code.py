@@ -6,14 +6,15 @@ import dataclasses
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, cast
 
-from fairc.cell import links, model, queues, radio, workloads
 from fairc.cell.batch import word
 from fairc.cell.expansion import expand
 from fairc.cell.links import Interface
 from fairc.cell.model import Capture, Cell, Flow, Pep, Policer
 
+from . import runner
 from .rendering import comment
 
 COLUMNS = 100
@@ -40,6 +41,7 @@ ORIGIN = frozenset({"source", "declared", "users", "baseline", "baselines"})
 MEANINGS = {
     "client": "client of page loads",
     "policer": "what a policer sees",
+    "echo": "echoes of pings",
     "sender": "data and ACKs at a sender",
 }
 """What captures away from a queue show, by their point."""
@@ -50,8 +52,7 @@ class Code:
     """A value as an expression that makes it.
 
     value: what it makes. flat: on one line. opening, parts, closing: on several; parts: (comment,
-    what precedes it, part). A value that has no parts has no opening. classes: the names of the
-    classes in it.
+    what precedes it, part). A value that has no parts has no opening. classes: those in it.
     """
 
     value: object
@@ -59,7 +60,7 @@ class Code:
     opening: str = ""
     parts: Sequence[tuple[str, str, Code]] = ()
     closing: str = ""
-    classes: frozenset[str] = frozenset()
+    classes: frozenset[type] = frozenset()
     _at: tuple[int, int] = (-1, -1)
     _text: str = ""
 
@@ -147,21 +148,11 @@ class CellWriter:
 KEPT_CONFIGURATIONS = 2000  # as many as `compilation` keeps
 
 
-MODULES_OF_A_CELL = (model, links, queues, radio, workloads)
-MODULES = {
-    name: module.__name__.rpartition(".")[2]
-    for module in MODULES_OF_A_CELL
-    for name, kind in vars(module).items()
-    if getattr(kind, "__module__", "") == module.__name__
-}
-"""Class of a cell -> its module of `cell`."""
-
-
-def _imports(used: frozenset[str], runs: str) -> str:
+def _imports(used: frozenset[type], runs: str) -> str:
     """Return the lines that import these classes, and `run` of the module that runs a cell."""
     wanted: dict[str, list[str]] = defaultdict(list)
-    for name in sorted(used):
-        wanted[MODULES[name]].append(name)
+    for kind in sorted(used, key=lambda kind: kind.__name__):
+        wanted[runner.module_name(kind.__module__)].append(kind.__name__)
     wanted[runs] = ["run"]
     return "\n".join(_import(module, found) for module, found in sorted(wanted.items()))
 
@@ -181,28 +172,28 @@ def code(value: object, last: Code | None = None) -> Code:
     parts: Sequence[tuple[str, Any]]
     kind = type(value)
     if kind in _PLAIN:
-        return Code(value, _scalar(value))
+        return Code(value, scalar(value))
     if last is not None and last.value == value:
         return last
     if kind is str:
-        flat = _scalar(value)
+        flat = scalar(value)
         if len(text := cast(str, value)) <= PIECE:
             return Code(value, flat)
         pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)]
-        written = [("", "", Code(piece, _scalar(piece))) for piece in pieces]
+        written = [("", "", Code(piece, scalar(piece))) for piece in pieces]
         return Code(value, flat, "(", written, ")")
-    named: tuple[str, ...] = ()
+    named: tuple[type, ...] = ()
     if kind is tuple or kind is list:
         opening, closing = "()" if kind is tuple else "[]"
         parts = [("", item) for item in cast(Sequence[object], value)]
     elif isinstance(value, Mapping):
         opening, closing = "{", "}"
-        parts = [(f"{_scalar(name)}: ", item) for name, item in value.items()]
+        parts = [(f"{scalar(name)}: ", item) for name, item in value.items()]
     elif dataclasses.is_dataclass(value):
-        opening, closing, named = f"{kind.__name__}(", ")", (kind.__name__,)
+        opening, closing, named = f"{kind.__name__}(", ")", (kind,)
         parts = _arguments(value)
     else:
-        return Code(value, _scalar(value))
+        return Code(value, scalar(value))
     written = []
     before = last.parts if last is not None else ()
     for number, (prefix, part) in enumerate(parts):
@@ -222,7 +213,7 @@ def code(value: object, last: Code | None = None) -> Code:
 _PLAIN = frozenset((int, bool, float, type(None)))
 
 
-def _scalar(value: object) -> str:
+def scalar(value: object) -> str:
     """Return a value that has no parts."""
     if type(value) is int:
         return f"{value:_}" if abs(value) >= 10_000 else str(value)
@@ -237,7 +228,7 @@ def _arguments(value: object) -> list[tuple[str, Any]]:
     kind: type = type(value)
     positional = POSITIONAL.get(kind.__name__, 0)
     found = []
-    for number, (name, may_be_empty, default) in enumerate(_FIELDS[kind]):
+    for number, (name, may_be_empty, default) in enumerate(_fields(kind)):
         given = getattr(value, name)
         if not given if may_be_empty else type(given) is type(default) and given == default:
             positional = min(positional, number)  # from here on by name
@@ -246,6 +237,7 @@ def _arguments(value: object) -> list[tuple[str, Any]]:
     return found
 
 
+@cache
 def _fields(kind: type) -> tuple[tuple[str, bool, object], ...]:
     """Return (name, whether its default is empty, the default) of the fields of a dataclass."""
     ordered = sorted(dataclasses.fields(kind), key=lambda field: field.kw_only is True)
@@ -258,11 +250,3 @@ def _fields(kind: type) -> tuple[tuple[str, bool, object], ...]:
         for field in ordered
         if field.name not in ORIGIN
     )
-
-
-_FIELDS = {
-    kind: _fields(kind)
-    for module in MODULES_OF_A_CELL
-    for kind in vars(module).values()
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind)
-}

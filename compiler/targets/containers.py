@@ -10,6 +10,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
@@ -25,6 +26,7 @@ from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 from . import images, runner
 from .binary import NAME, find_endpoints
 from .code import CellWriter, code
+from .index import Emitted
 from .rendering import header, template
 
 # Addresses reserved for network tests (RFC 2544, RFC 6890) are not used otherwise on a machine.
@@ -50,6 +52,11 @@ BRIDGE_MTU = "com.docker.network.driver.mtu"
 CAPABILITIES = ("NET_ADMIN", "NET_RAW")
 MEMORY_BYTES = 1 << 30
 PIDS = 1024
+
+FOLDER = "{name}_repetition={repetition}"
+"""Of a cell, below `cells`; no name of a configuration ends so and is `image`."""
+EMITTED = Emitted(f"cells/{FOLDER}/compose.yaml", "docker compose --file {file} up")
+README = "README.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +98,9 @@ class Job:
     containers: tuple[Container, ...]
 
 
-def begin(directory: Path) -> Callable[[Cell], None]:
-    """Write the sources of images; return the function that writes `cells/<id>/`.
+@contextmanager
+def begin(directory: Path) -> Iterator[Callable[[Cell, str], None]]:
+    """Write the sources of images; give the function that writes the folder of a cell.
 
     Raises EndpointsMissing.
     """
@@ -102,14 +110,16 @@ def begin(directory: Path) -> Callable[[Cell], None]:
     shutil.copy(find_endpoints(), context / NAME)
     runner.copy(context)
     shutil.copyfile(DOCKERFILE, context / "Dockerfile")
+    shutil.copyfile(DOCKERFILE.with_name("containers.md"), cells / README)
     image = image_name(context / NAME)
 
-    def write(cell: Cell) -> None:
+    def write(cell: Cell, name: str) -> None:
         found = list(obstacles(cell))
         if found:
             raise CompileError(found)
         job = describe(cell)
-        results = cells / cell.id / "results"
+        folder = FOLDER.format(name=name, repetition=cell.repetition)
+        results = cells / folder / "results"
         results.mkdir(parents=True)
         results.chmod(0o777)  # root in a container is not the root that owns it
         for container in images.containers(cell.flows):
@@ -118,7 +128,7 @@ def begin(directory: Path) -> Callable[[Cell], None]:
         compose = render_compose(cell, job, image)
         (results.parent / "compose.yaml").write_bytes(compose.encode())
 
-    return write
+    yield write
 
 
 def obstacles(cell: Cell) -> Iterator[Diagnostic]:

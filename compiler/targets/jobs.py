@@ -27,7 +27,8 @@ class Jobs:
 
     limit_s: wall seconds after which a job is taken to hang, whole minutes. at_once: how many jobs
     may run at the same time. memory_mib: what a job needs, MiB. browsers: whether any cell needs
-    the machine with a browser.
+    the machine with a browser; modules: whether any loads a kernel module, which is code;
+    programs: the same of programs of the user's own.
     """
 
     count: int
@@ -35,11 +36,19 @@ class Jobs:
     limit_s: int
     memory_mib: int
     browsers: bool
+    modules: bool = False
+    programs: bool = False
 
     @property
     def at_once(self) -> int:
         """Return how many may run at the same time."""
         return min(self.count, AT_ONCE)
+
+    @property
+    def options(self) -> str:
+        """Return the options that let the code of the plan run, a space before each."""
+        wanted = {" --allow-module": self.modules, " --allow-program": self.programs}
+        return "".join(option for option, is_wanted in wanted.items() if is_wanted)
 
     @property
     def each(self) -> str:
@@ -55,7 +64,10 @@ def deal(plan: Plan, estimate: Estimate, most: int) -> Jobs:
     memory_mib = costs.memory_mib + (costs.browser_memory_mib if estimate.browsers else 0)
     memory_mib += BEYOND_FACTOR * max(0, math.ceil(estimate.largest_bytes / 2**20) - RESULTS_MIB)
     count = math.ceil(plan.cells / chunk)
-    return Jobs(count, chunk, 60 * math.ceil(limit_s / 60), memory_mib, estimate.browsers)
+    limit_s = 60 * math.ceil(limit_s / 60)
+    return Jobs(
+        count, chunk, limit_s, memory_mib, estimate.browsers, estimate.modules, estimate.programs
+    )
 
 
 def job_name(plan: Plan) -> str:

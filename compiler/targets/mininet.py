@@ -1,58 +1,97 @@
-"""Target `mininet`: one Mininet program per cell (template: `mininet.py.j2`), and `cell/`, which
-runs it.
+"""Target `mininet`: a Mininet program per configuration (`program`, template: `mininet.py.j2`), and
+`cell/`, which runs its flows.
 """
 
 from __future__ import annotations
 
+import filecmp
+import json
 import shutil
-from collections.abc import Callable
+import tempfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from fairc.cell import iperf3
 from fairc.compiler.plan import Cell
 
-from . import images, runner
+from . import images, program, runner
 from .binary import NAME, find_endpoints
-from .code import CellCode, CellWriter
-from .rendering import template
-from .single import single_file
+from .index import Emitted
+from .naming import Names
+
+FOLDER = "cells"
+EMITTED = Emitted(f"{FOLDER}/{{name}}.py", "sudo python3 {file}", " --repetition {repetition}")
 
 
-def begin(directory: Path, alone: bool = False) -> Callable[[Cell], None]:
-    """Copy `cell/` next to the programs; return the function that writes `cells/<id>.py`.
+@contextmanager
+def begin(directory: Path) -> Iterator[Callable[[Cell, str], None]]:
+    """Copy `cell/` next to the programs; give the function that takes a cell of one of them. In the
+    end all are written, `cells/<name>.py`.
 
-    alone: write `cell/` into each program instead. Raises EndpointsMissing.
+    Raises EndpointsMissing.
     """
-    cells = directory / "cells"
+    cells = directory / FOLDER
     cells.mkdir(exist_ok=True)
     shutil.copy(find_endpoints(), cells / NAME)
-    if not alone:
-        runner.copy(cells)
+    runner.copy(cells)
+    # All repetitions of a configuration are there only in the end. As compressed JSON a cell takes
+    # about 3 kB.
+    first: dict[str, Cell] = {}
+    views: dict[str, dict[int, bytes]] = {}
 
-    writer = CellWriter("topology")
-
-    def write(cell: Cell) -> None:
+    def take(cell: Cell, name: str) -> None:
         images.refuse(cell, "mininet")
-        program = _program(cell, writer(cell))
-        script = cells / f"{cell.id}.py"
-        script.write_bytes((single_file(program) if alone else program).encode())
+        first.setdefault(name, cell)
+        packed = zlib.compress(json.dumps(program.view(cell)).encode(), 1)
+        views.setdefault(name, {})[cell.repetition] = packed
+
+    yield take
+    for name, cell in first.items():
+        several = {n: json.loads(zlib.decompress(packed)) for n, packed in views[name].items()}
+        script = cells / f"{name}.py"
+        script.write_bytes(program.render(cell, several, script.name).encode())
         script.chmod(0o755)
 
-    return write
+
+def programs(
+    directory: Path, cells: Iterable[Cell]
+) -> tuple[dict[str, tuple[str, bytes]], list[Path]]:
+    """Return name and content of the programs of a plan by the ids of their cells, as they are
+    written now, and what differs from that in the plan's folder: edited programs, those of another
+    version, and what they run.
+
+    cells: all of the plan. No programs: the folder has none.
+    """
+    folder = directory / FOLDER
+    with tempfile.TemporaryDirectory() as scratch:
+        names, called = Names(), dict[str, str]()
+        with begin(Path(scratch)) as take:
+            for cell in cells:
+                name = names(cell)
+                take(cell, name)
+                called[cell.id] = f"{name}.py"
+        files = {*called.values()}
+        if not any((folder / file).exists() for file in files):
+            return {}, []
+        content = {file: (Path(scratch) / FOLDER / file).read_bytes() for file in files}
+        found = {cell: (file, content[file]) for cell, file in called.items()}
+        written = [path for path in (Path(scratch) / FOLDER).rglob("*") if path.is_file()]
+        places = [(folder / path.relative_to(Path(scratch) / FOLDER), path) for path in written]
+        return found, sorted(place for place, path in places if not _equal(place, path))
 
 
-def render(cell: Cell) -> str:
-    """Write the Mininet program of a cell: equal text for equal cells.
+def _equal(one: Path, other: Path) -> bool:
+    try:
+        return filecmp.cmp(one, other, shallow=False)
+    except OSError:
+        return False
+
+
+def render(*cells: Cell, filename: str = "experiment.py") -> str:
+    """Write the Mininet program of the cells of a configuration: equal text for equal cells.
 
     Raises ValueError for an unchecked cell whose texts could contain code.
     """
-    return _program(cell, CellWriter("topology")(cell))
-
-
-def _program(cell: Cell, code: CellCode) -> str:
-    return template("mininet.py.j2").render(
-        iperf3=any(map(iperf3.uses, cell.flows)),
-        browsers=any(flow.browser for flow in cell.flows),
-        imports=code.imports,
-        arguments=code.arguments,
-    )
+    views = {cell.repetition: program.view(cell) for cell in cells}
+    return program.render(cells[0], views, filename)

@@ -6,19 +6,54 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
 import fairc.cell
+import fairc.mechanisms
+from fairc.cell.model import Cell
 
 PACKAGE = "cell"
 
 
-def files() -> dict[str, bytes]:
+def core() -> dict[str, bytes]:
     """Return the modules of `cell/` by their path, in order."""
     assert fairc.cell.__file__ is not None
     folder = Path(fairc.cell.__file__).parent
     return {f"{PACKAGE}/{path.name}": path.read_bytes() for path in sorted(folder.glob("*.py"))}
+
+
+@cache
+def mechanisms() -> Mapping[str, bytes]:
+    """Return the `cell.py` of each mechanism, by its path beside the modules of `cell/`.
+
+    There it imports these by `from .links import ...` instead of `from fairc.cell.links ...`.
+    """
+    assert fairc.mechanisms.__file__ is not None
+    folder = Path(fairc.mechanisms.__file__).parent
+    found = {}
+    for family, names in fairc.mechanisms.MECHANISMS.items():
+        for name in names:
+            source = (folder / family / name / "cell.py").read_bytes()
+            module = module_name(f"fairc.mechanisms.{family}.{name}.cell")
+            found[f"{PACKAGE}/{module}.py"] = _IMPORT.sub(b"from .", source)
+    return found
+
+
+_IMPORT = re.compile(rb"^from fairc\.cell\.", re.MULTILINE)
+
+
+def module_name(module: str) -> str:
+    """Return what a module of `cell/`, or that of a mechanism, is called beside programs."""
+    *_, family, name = module.removesuffix(".cell").split(".")
+    return name if family == PACKAGE else f"{family}_{name}"
+
+
+def files() -> dict[str, bytes]:
+    """Return all modules that run cells, by their path."""
+    return core() | dict(mechanisms())
 
 
 def copy(folder: Path) -> None:
@@ -30,13 +65,36 @@ def copy(folder: Path) -> None:
 
 @cache
 def identity() -> str:
-    """Hash what the package does: its syntax trees without docstrings; comments do not count.
+    """Hash what `cell/` does: its syntax trees without docstrings; comments do not count.
+
+    Mechanisms are not in it: `digest` has those of a cell.
 
     The same under every version of Python that can run fairc: what is empty or absent is left out,
     so that fields which newer versions have do not count either.
     """
+    return _digest(core().items())
+
+
+def digest(text: str, cell: Cell) -> str:
+    """Hash what an engine emits for a cell, and the mechanisms that occur in the cell.
+
+    `identity` leaves mechanisms out: another one makes no result stale that is without it.
+    """
+    of = (type(part).__module__ for part in cell.mechanisms)
+    used = frozenset(module for module in of if module.startswith(f"{fairc.mechanisms.__name__}."))
+    return hashlib.sha256(f"{text}\n{_used(used)}".encode()).hexdigest()
+
+
+@cache
+def _used(modules: frozenset[str]) -> str:
+    files = mechanisms()
+    paths = sorted(f"{PACKAGE}/{module_name(module)}.py" for module in modules)
+    return _digest((path, files[path]) for path in paths)
+
+
+def _digest(files: Iterable[tuple[str, bytes]]) -> str:
     total = hashlib.sha256()
-    for name, content in files().items():
+    for name, content in files:
         total.update(f"{name}\n{meaning(content)}\n".encode())
     return total.hexdigest()
 
