@@ -26,8 +26,9 @@ from fairc.cli.failures import guarded
 from fairc.cli.options import quiet
 
 ORDER = (
-    *("demo", "check", "fmt", "show", "plan", "compile", "run", "cell", "table", "report"),
-    *("verdict", "compare", "pack", "verify", "doctor", "calibrate", "image", "clean"),
+    *("demo", "check", "fmt", "show", "trace", "plan", "compile", "run", "cell", "table", "report"),
+    *("verdict", "methods", "compare", "pack", "verify", "doctor", "calibrate", "image", "clean"),
+    "lsp",
 )
 """The commands in the order of their use; one that is not named here comes after these."""
 

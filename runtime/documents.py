@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from textwrap import fill
 
 from fairc.compiler.engines import profile
 from fairc.compiler.queue_table import queue_table
@@ -34,7 +35,7 @@ def current(page: str) -> str:
 
 def _tables() -> Iterator[str]:
     for table in TABLES.values():
-        yield from (f"## {table.name}", "", f"One row: {table.row}.", "")
+        yield from (f"## {table.name}", "", fill(f"One row: {table.row}.", 100), "")
         yield from ("| column | type | unit | meaning |", "|---|---|---|---|")
         for column in table.columns:
             unit = column.unit or "-"

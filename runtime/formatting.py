@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 MINUS = "\N{MINUS SIGN}"
+INFINITE = "\N{INFINITY}"
 # Lists of values that a sentence may carry before it says "and N more".
 MAX_LISTED = 12
 MAX_DECIMALS = 9
@@ -33,7 +34,10 @@ Interval = tuple[Number, Number]
 Cell = str | Number | Interval
 """What a column of a table has in a row."""
 
+SHARE = "share"
+"""The unit of what is printed in percent."""
 _PREFIXED = {
+    SHARE: ((0.01, "%"),),
     "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
     "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")),
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")),
@@ -60,6 +64,8 @@ def scale_for(unit: str, values: Iterable[float]) -> Scale:
 
     >>> scale_for("bit/s^2", [85_839_066.0])
     Scale(factor=1000000.0, unit='Mbit/s^2')
+    >>> quantity(0.0015, SHARE)
+    '0.15 %'
     """
     steps = _PREFIXED.get(unit)
     if steps is None and unit.startswith("bit"):

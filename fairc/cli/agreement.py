@@ -17,8 +17,8 @@ from fairc.runtime.statistics.agreement import AGREE
 from fairc.runtime.store.folder import Store
 
 from . import console
-from .failures import Status, UsageError
-from .results import aligned, fresh_tables
+from .failures import UsageError
+from .results import Compared, Side, aligned, fresh_tables
 
 DEFAULT_MARGIN = "5%"
 
@@ -51,39 +51,33 @@ def read_margins(texts: Sequence[str]) -> tuple[Margin, dict[str, Margin]]:
 
 
 def answer(
-    first: Path,
-    second: Path,
+    first: Side,
+    second: Side,
     cells: Cells,
     rows: Sequence[ComparisonRow],
     margins: Sequence[str],
-    form: str,
-) -> int:
-    """Print whether two runs agree; return the exit status.
+) -> Compared:
+    """Return whether two runs agree.
 
     Raises UsageError, TableError, StoreError.
     """
     general, special = read_margins(margins)
-    found = agree(fresh_tables(first), fresh_tables(second), general, special)
+    found = agree(fresh_tables(first.run), fresh_tables(second.run), general, special)
     if unknown := sorted(set(special) - {row["metric"] for row in found}):
         raise UsageError(f"--margin: neither run measured `{unknown[0]}`")
-    engines = engine_of(first), engine_of(second)
+    engines = engine_of(first.run), engine_of(second.run)
     if not cells.both:
         console.complain("warning: the runs have no cell in common: they come from different plans")
-    if form == "json":
-        document: dict[str, Any] = {
-            "first": str(first),
-            "second": str(second),
-            "engines": list(engines),
-            "cells": asdict(cells),
-            "metrics": [{k: v for k, v in row.items() if k != "by_second"} for row in rows],
-            "agreement": found,
-        }
-        console.result(console.as_json(document))
-    else:
-        for line in as_text(first, second, engines, found):
-            console.result(line)
+    document: dict[str, Any] = {
+        "first": str(first.name),
+        "second": str(second.name),
+        "engines": list(engines),
+        "cells": asdict(cells),
+        "metrics": [{k: v for k, v in row.items() if k != "by_second"} for row in rows],
+        "agreement": found,
+    }
     agreed = bool(found) and all(row["verdict"] == AGREE for row in found)
-    return Status.WELL if agreed else Status.NOT_ALL_VALID
+    return Compared(agreed, document, [*as_text(first.name, second.name, engines, found)])
 
 
 def as_text(

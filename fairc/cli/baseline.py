@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from fairc.runtime.claims import ClaimVerdict, Decision
 from fairc.runtime.compare.comparison import IDENTICAL, SAME, Cells, ComparisonRow, compare_runs
 from fairc.runtime.formatting import escape_markdown
-from fairc.runtime.host.supervisor import temporary_prefix
-from fairc.runtime.pack import rebuilding
 from fairc.runtime.repetitions.reading import measured
-from fairc.runtime.run.answer import decide_claims
+from fairc.runtime.run.outcome import decide_claims
 from fairc.runtime.store.folder import Store, read_plan
 
-from . import console
-from .failures import Status, UsageError
-from .results import TABLES, fresh_tables, medians_of, of, require_whole, values_of
+from .results import (
+    TABLES,
+    Compared,
+    Side,
+    fresh_tables,
+    medians_of,
+    of,
+    require_whole,
+    values_of,
+)
 
 MAX_ROWS = 40
 
@@ -58,34 +62,15 @@ class Changes:
         return bool(self.claims or self.metrics)
 
 
-def against(run: Path, baseline: Path, form: str) -> int:
-    """Print what changed from a baseline to a run; return the exit status.
-
-    Raises UsageError, PackError, StoreError.
-    """
-    with ExitStack() as stack:
-        before = _folder(baseline, stack)
-        for folder in dict.fromkeys((before, run)):
-            require_whole(folder)
-        cells, rows = compare_runs(fresh_tables(before), fresh_tables(run))
-        changed, kept = _claims(_decision(before), _decision(run))
-    found = Changes(baseline, run, cells, changed, kept, rows)
-    for line in FORMS[form](found):
-        console.result(line)
-    return Status.NOT_ALL_VALID if found.any else Status.WELL
-
-
-def _folder(baseline: Path, stack: ExitStack) -> Path:
-    """Return the run directory of a baseline; a pack stays unpacked until the stack is closed."""
-    if baseline.is_dir():
-        return baseline
-    if not baseline.is_file():
-        raise UsageError(f"there is no baseline {baseline}", "`fairc pack RUN -o FILE` stores one")
-    scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix=temporary_prefix("pack")))
-    folder = Path(scratch, "pack")
-    folder.mkdir()
-    rebuilding.unpack(baseline, folder)
-    return folder
+def against(baseline: Side, run: Side) -> Compared:
+    """Return what changed from a baseline to a run. Raises UsageError, StoreError, TableError."""
+    for folder in dict.fromkeys((baseline.run, run.run)):
+        require_whole(folder)
+    cells, rows = compare_runs(fresh_tables(baseline.run), fresh_tables(run.run))
+    changed, kept = _claims(_decision(baseline.run), _decision(run.run))
+    found = Changes(baseline.name, run.name, cells, changed, kept, rows)
+    forms = _document(found), [*_text(found)], [*_markdown(found)]
+    return Compared(not found.any, *forms)
 
 
 def _decision(run: Path) -> Decision:
@@ -108,7 +93,7 @@ def _claims(before: Decision, after: Decision) -> tuple[tuple[Change, ...], int]
     return tuple(changed), len({*old, *new}) - len(changed)
 
 
-def as_text(found: Changes) -> Iterator[str]:
+def _text(found: Changes) -> Iterator[str]:
     """Yield lines for people: claims first, then metrics."""
     cells = found.cells
     yield (
@@ -130,9 +115,9 @@ def as_text(found: Changes) -> Iterator[str]:
     yield f"{same} of {len(found.rows)} values identical or the same"
 
 
-def as_json(found: Changes) -> Iterator[str]:
-    """Yield the object that docs/run/cli.md describes."""
-    document = {
+def _document(found: Changes) -> dict[str, Any]:
+    """Return the object that docs/run/cli.md describes."""
+    return {
         "baseline": str(found.baseline),
         "run": str(found.run),
         "changed": found.any,
@@ -142,10 +127,9 @@ def as_json(found: Changes) -> Iterator[str]:
             {key: value for key, value in row.items() if key != "by_second"} for row in found.rows
         ],
     }
-    yield console.as_json(document)
 
 
-def as_markdown(found: Changes) -> Iterator[str]:
+def _markdown(found: Changes) -> Iterator[str]:
     """Yield the text of a comment: what changed, and how much did not."""
     yield "### What changed against the baseline"
     yield ""
@@ -170,6 +154,3 @@ def as_markdown(found: Changes) -> Iterator[str]:
     yield ""
     same = len(found.rows) - len(found.metrics)
     yield f"{same} of {len(found.rows)} values identical or the same."
-
-
-FORMS = {"text": as_text, "json": as_json, "md": as_markdown}

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from fairc.compiler.emission import SPEC
 from fairc.runtime import engines
 from fairc.runtime.engines.base import PinningEngine
 from fairc.runtime.host.clean import remove_temporary
@@ -20,7 +21,7 @@ from fairc.runtime.store.folder import read_cells, read_plan
 
 from . import console, interruption
 from .failures import Status, UsageError
-from .options import Command, allow_module, quiet, type_path
+from .options import Command, allow_module, allow_program, quiet, type_path
 from .sources import offering
 from .targets import Allowed, refuse_unasked
 
@@ -48,9 +49,16 @@ from .targets import Allowed, refuse_unasked
 )
 @click.option("--fresh", is_flag=True, help="Run them even if they have results.")
 @allow_module()
+@allow_program()
 @quiet()
 def cell(
-    plan: Path, indices: str, chunk: int, engine: str | None, fresh: bool, allow_module: bool
+    plan: Path,
+    indices: str,
+    chunk: int,
+    engine: str | None,
+    fresh: bool,
+    allow_module: bool,
+    allow_program: bool,
 ) -> int:
     """Run single cells of the compiled plan in DIR, and store their results in DIR/results.
 
@@ -78,7 +86,7 @@ def cell(
         raise UsageError(error.args[0]) from None
     if isinstance(runner, PinningEngine):
         runner.pinned = False  # others like this one may be on the same machine
-    Allowed(modules=allow_module).tell(runner)
+    Allowed(modules=allow_module, programs=allow_program).tell(runner, plan / SPEC)
     status = Status.WELL
     interruption.end_on_sigterm()
     interruption.keeps("the cell is not finished; the same command runs it again")

@@ -3,29 +3,37 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from fairc import compiler, dsl
-from fairc.dsl.core.diagnostics import CompileError, Diagnostics
+from fairc.compiler.plan import Cell
+from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Diagnostics
 from fairc.dsl.experiment import Experiment
+from fairc.runtime.engines import kind_of
+from fairc.runtime.host import faults
 
 from . import console
 from .failures import Status
 from .options import Command, form, quiet, type_path
 from .sources import load
 
+STANDARD_INPUT = Path("-")
 CONFIGURATIONS = 1000
 """At most this many configurations are compiled, evenly spread: all of them in most experiments."""
 
 
 @click.command(cls=Command)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=type_path)
-@form("full", "concise", "json", help="json goes to standard output, for editors and CI.")
+@form(
+    *("full", "concise", "json", "github"),
+    help="json and github (annotations of its workflows) go to standard output.",
+)
 @quiet()
 def check(files: tuple[Path, ...], form: str) -> int:
-    """Parse and check experiments; nothing is run.
+    """Parse and check experiments; nothing is run. FILE may be `-`: standard input.
 
     Features that cannot run yet are warnings here, and errors in `plan` and `run`.
     """
@@ -33,11 +41,13 @@ def check(files: tuple[Path, ...], form: str) -> int:
     everything = Diagnostics(d for found in total for d in found)
     if form == "json":
         console.result(dsl.render_json(everything).rstrip("\n"))
+    elif form == "github":
+        console.result(dsl.render_github(everything).rstrip("\n"))
     elif form == "concise":
         console.diagnostics(dsl.render_concise(everything))
     else:
         console.diagnostics(dsl.render_full(everything, console.coloured(sys.stderr)))
-    if form != "json":
+    if form in ("full", "concise"):
         for path, found in zip(files, total, strict=True):
             console.say(f"{path}: {verdict(found)}")
     return Status.WRONG if everything.errors else Status.WELL
@@ -46,7 +56,11 @@ def check(files: tuple[Path, ...], form: str) -> int:
 def diagnose(path: Path) -> Diagnostics:
     """Return every diagnostic of a file: the front end's and the compiler's."""
     try:
-        experiments, found = load(path, {})
+        if path == STANDARD_INPUT:
+            text = dsl.decoded(sys.stdin.buffer.read(dsl.SIZE_LIMIT + 1), "<stdin>")
+            experiments, found = dsl.load_all(text)
+        else:
+            experiments, found = load(path, {})
     except CompileError as error:
         return Diagnostics(error.diagnostics)
     each = [compiled(experiment, experiment.diagnostics) for experiment in experiments]
@@ -61,12 +75,27 @@ def compiled(experiment: Experiment | None, found: Diagnostics) -> Diagnostics:
         return found
     compilation = compiler.compile(experiment)
     try:
-        for _ in compilation.representatives(CONFIGURATIONS):
-            pass
-        compilation.choice_so_far()
+        cells = [cell for cell, _ in compilation.representatives(CONFIGURATIONS)]
+        refuse_large(cells, compilation.choice_so_far().engine)
     except CompileError as error:
         return Diagnostics([*compilation.diagnostics, *error.diagnostics])
     return compilation.diagnostics
+
+
+def refuse_large(cells: Iterable[Cell], engine: str) -> None:
+    """Raise CompileError for the first cell that needs more memory than this computer has."""
+    for cell in cells:
+        needs = kind_of(engine).needs(cell)
+        if needs is not None and needs.memory_bytes > faults.memory_bytes():
+            raise CompileError(
+                [
+                    Diagnostic(
+                        code="too-little-memory",
+                        message=f"a cell needs {needs}, and this computer has less",
+                        help=needs.remedy,
+                    )
+                ]
+            )
 
 
 def verdict(found: Diagnostics) -> str:

@@ -8,7 +8,7 @@ import click
 
 from fairc.runtime.formatting import size
 from fairc.runtime.host import clean as cleaning
-from fairc.runtime.store.folder import CELLS, PLAN, Store, StoreError
+from fairc.runtime.store.folder import CELLS, PLAN, Store, StoreError, runs_in
 from fairc.runtime.store.occupant import PARTIAL
 
 from . import console
@@ -31,7 +31,8 @@ def clean(runs: tuple[Path, ...], raw: bool) -> None:
         *remove_containers(),
         *cleaning.remove_temporary(),
     ]
-    folders = list(runs) or run_directories(Path("results"))
+    named = [folder for run in runs for folder in runs_in(run).values()]
+    folders = named or run_directories(Path("results"))
     for folder in folders:
         removed += remove_partial(folder)
     for what in removed:
@@ -59,10 +60,13 @@ def remove_containers() -> list[str]:
 
 
 def run_directories(parent: Path) -> list[Path]:
-    """Return the run directories in a folder, sorted; none if there is no such folder."""
+    """Return the run directories in a folder, and those of the experiments of one file, sorted;
+    none if there is no such folder.
+    """
     if not parent.is_dir():
         return []
-    return sorted(p for p in parent.iterdir() if (p / PLAN).is_file() and (p / CELLS).is_file())
+    there = (run for path in parent.iterdir() if path.is_dir() for run in runs_in(path).values())
+    return sorted(run for run in there if (run / PLAN).is_file() and (run / CELLS).is_file())
 
 
 def remove_partial(folder: Path) -> list[str]:

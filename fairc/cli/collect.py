@@ -8,12 +8,13 @@ from pathlib import Path
 from fairc.runtime.run import collection
 from fairc.runtime.run.cluster import ranges
 from fairc.runtime.run.collection import Inventory
-from fairc.runtime.store.copying import copy_plan
+from fairc.runtime.store.copying import copy_plan, require_as_compiled
 from fairc.runtime.store.folder import Store, StoreError, read_plan
 
 from . import console
-from .conclusion import conclude, default_run, suite_of
+from .conclusion import conclude
 from .failures import Status, UsageError
+from .results import default_run, suite_of
 
 SHOWN = 10
 
@@ -28,6 +29,7 @@ def collect(
     if not plan.is_dir():
         raise UsageError(f"--collect takes the folder of a compiled plan, which {plan} is not")
     header = read_plan(plan)
+    require_as_compiled(plan)
     try:
         chosen = collection.choose(plan, machine)
     except StoreError as error:

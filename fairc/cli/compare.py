@@ -9,7 +9,7 @@ import io
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from fairc.runtime.compare.comparison import (
     compare_runs,
 )
 from fairc.runtime.formatting import escape_markdown
+from fairc.runtime.store.folder import read_plan, runs_in
 from fairc.runtime.store.spreadsheet import no_formula
 
 from . import agreement, console
@@ -33,19 +34,22 @@ from .failures import Status, UsageError
 from .options import Command, form, quiet, type_path
 from .results import (
     SHOWN_ROWS,
+    Compared,
+    Side,
     aligned,
     fresh_tables,
     of,
     require_whole,
     values_of,
 )
+from .unpacking import opened
 
 Rows = Sequence["ComparisonRow"]
 
 
 @click.command(cls=Command)
-@click.argument("first", metavar="RUN", type=type_path)
-@click.argument("second", metavar="[RUN]", type=type_path, required=False)
+@click.argument("first", metavar="RUN|PACK", type=type_path)
+@click.argument("second", metavar="[RUN|PACK]", type=type_path, required=False)
 @click.option(
     "--baseline",
     metavar="RUN|PACK",
@@ -70,27 +74,107 @@ def compare(
     Between runs of two engines, or with --margin: agree, differ, or cannot tell, by the 95 %
     interval of the shift from the first to the second. The exit status is 1 unless everything is
     identical or the same, or agrees; with --baseline also when the verdict of a claim has changed.
+    The experiments of a file with several are compared by their names.
     """
     if baseline is not None:
         if second is not None or margins:
             raise UsageError("--baseline stands for the other run, and takes no --margin")
-        sys.exit(against(first, baseline, form))
+        if not baseline.exists():
+            raise UsageError(
+                f"there is no baseline {baseline}", "`fairc pack RUN -o FILE` stores one"
+            )
+        sys.exit(_answer(baseline, first, against, form))
     if second is None:
         raise UsageError("compare takes two runs", "fairc compare RUN RUN, or RUN --baseline RUN")
     if form == "md":
         raise UsageError("--format md is for --baseline")
-    for run in dict.fromkeys((first, second)):
-        require_whole(run)
-    cells, rows = compare_runs(fresh_tables(first), fresh_tables(second))
-    if margins or agreement.engine_of(first) != agreement.engine_of(second):
-        sys.exit(agreement.answer(first, second, cells, rows, margins, form))
-    for line in FORMS[form](first, second, cells, rows):
+    sys.exit(_answer(first, second, lambda a, b: _compared(a, b, margins), form))
+
+
+def _answer(first: Path, second: Path, ask: Callable[[Side, Side], Compared], form: str) -> int:
+    """Compare two runs, experiment by experiment, and print the answer; return the exit status."""
+    with opened(first) as one, opened(second) as other:
+        sides = _sides(first, one), _sides(second, other)
+        if all(len(side) == 1 for side in sides):
+            pairs = {"": tuple(next(iter(side.values())) for side in sides)}
+        else:
+            pairs = {
+                name: (side, sides[1][name]) for name, side in sides[0].items() if name in sides[1]
+            }
+        alone = [sorted(side.keys() - pairs.keys()) if "" not in pairs else [] for side in sides]
+        if not pairs:
+            raise UsageError(
+                f"{first} and {second} have no experiment in common: {', '.join(alone[0])} and"
+                f" {', '.join(alone[1])}"
+            )
+        found = {name: ask(*pair) for name, pair in pairs.items()}
+    for line in FORMS[form](found, dict(zip((str(first), str(second)), alone, strict=True))):
         console.result(line)
-    if any(row["verdict"] not in (IDENTICAL, SAME) for row in rows) or not rows:
-        sys.exit(Status.NOT_ALL_VALID)
+    well = all(one.well for one in found.values()) and not any(alone)
+    return Status.WELL if well else Status.NOT_ALL_VALID
 
 
-def as_text(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str]:
+def _sides(target: Path, folder: Path) -> dict[str, Side]:
+    """Return the runs of a folder by their experiments.
+
+    target: the folder as the user named it.
+    """
+    return {
+        name or read_plan(run).experiment: Side(target / name if name else target, run)
+        for name, run in runs_in(folder).items()
+    }
+
+
+def _compared(first: Side, second: Side, margins: Sequence[str]) -> Compared:
+    """Compare two runs. Raises UsageError, TableError, StoreError."""
+    for run in dict.fromkeys((first.run, second.run)):
+        require_whole(run)
+    both = fresh_tables(first.run), fresh_tables(second.run)
+    cells, rows = compare_runs(*both)
+    if margins or agreement.engine_of(first.run) != agreement.engine_of(second.run):
+        return agreement.answer(first, second, cells, rows, margins)
+    compared = [{key: value for key, value in row.items() if key != "by_second"} for row in rows]
+    document = {
+        "first": str(first.name),
+        "second": str(second.name),
+        "cells": asdict(cells),
+        "metrics": compared,
+    }
+    well = bool(rows) and all(row["verdict"] in (IDENTICAL, SAME) for row in rows)
+    return Compared(well, document, [*_text(first.name, second.name, cells, rows)])
+
+
+def as_text(found: Mapping[str, Compared], alone: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield lines for people. alone: which experiments only one side has."""
+    for name, one in found.items():
+        yield from [f"experiment {name}"] if name else []
+        yield from one.text
+        yield from [""] if name else []
+    for side, names in alone.items():
+        yield from [f"only in {side}: {', '.join(names)}"] if names else []
+
+
+def as_markdown(found: Mapping[str, Compared], alone: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield the text of a comment."""
+    for name, one in found.items():
+        yield from [f"## {escape_markdown(name)}", ""] if name else []
+        yield from one.markdown
+        yield from [""] if name else []
+    for side, names in alone.items():
+        listed = escape_markdown(f"Only in {side}: {', '.join(names)}.")
+        yield from [listed] if names else []
+
+
+def as_json(found: Mapping[str, Compared], alone: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield the object that docs/run/cli.md describes."""
+    if "" in found:
+        yield console.as_json(found[""].document)
+        return
+    each = [{"experiment": name, **one.document} for name, one in found.items()]
+    yield console.as_json({"experiments": each, "alone": alone})
+
+
+def _text(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str]:
     """Yield lines for people: the cells, a table of verdicts, and what is not identical or the
     same.
     """
@@ -119,21 +203,10 @@ def as_text(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str
         yield f"... and {missing - SHOWN_ROWS} more are missing in one run: --format json"
 
 
-def as_json(first: Path, second: Path, cells: Cells, rows: Rows) -> Iterator[str]:
-    """Yield the object that docs/run/cli.md describes."""
-    compared = [{key: value for key, value in row.items() if key != "by_second"} for row in rows]
-    document = {
-        "first": str(first),
-        "second": str(second),
-        "cells": asdict(cells),
-        "metrics": compared,
-    }
-    yield console.as_json(document)
-
-
-FORMS: dict[str, Callable[[Path, Path, Cells, Rows], Iterator[str]]] = {
+FORMS: dict[str, Callable[[Mapping[str, Compared], Mapping[str, Sequence[str]]], Iterator[str]]] = {
     "text": as_text,
     "json": as_json,
+    "md": as_markdown,
 }
 
 

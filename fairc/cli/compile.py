@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
 from fairc.compiler import emit
-from fairc.compiler.targets import TARGETS, find
+from fairc.compiler.plan import Plan
+from fairc.compiler.targets.index import PAGE
 
 from . import console
 from .failures import UsageError
 from .options import Command, engine, quiet, settings, type_path
 from .sources import compiled, show_choice, show_warnings
+from .targets import must_be_named
 
 
 @click.command("compile", cls=Command)
@@ -25,14 +29,8 @@ from .sources import compiled, show_choice, show_warnings
     "targets",
     metavar="TARGET",
     multiple=True,
-    default=("mininet",),
-    show_default=True,
-    help="What to emit in addition to the plan; `fairc show targets` lists them. May be repeated.",
-)
-@click.option(
-    "--single-file",
-    is_flag=True,
-    help="Make each Mininet program a single, self-contained file, for sharing.",
+    help="What to emit in addition to the plan; `fairc show targets` lists them. May be repeated."
+    "  [default: containers for the engine docker, else mininet]",
 )
 @engine()
 @settings()
@@ -41,25 +39,44 @@ def compile(
     file: Path,
     output: Path,
     targets: tuple[str, ...],
-    single_file: bool,
     engine: str | None,
     settings: dict[str, str],
 ) -> None:
-    """Write the plan and the emitted programs; byte-identical each time."""
-    if single_file and not any(target.begin_alone for target in find(targets)):
-        alone = " or ".join(target.name for target in TARGETS if target.begin_alone)
-        raise UsageError(f"--single-file is for programs of {alone}", f"add --target {alone}")
+    """Write the plan and the emitted programs; byte-identical each time.
+
+    Prints which engine `fairc run DIR` will use, and the commands to go on.
+    """
     compilations = compiled(file, settings, engine)
     folders = [
         output / c.experiment.name if len(compilations) > 1 else output for c in compilations
     ]
+    programs = []
     for compilation, folder in zip(compilations, folders, strict=True):
         try:
-            emit(compilation, folder, targets, single_file)
+            programs.append(emit(compilation, folder, targets or None))
         except (FileExistsError, NotADirectoryError) as error:
             raise UsageError(str(error), "name another folder with -o") from None
     show_warnings(*compilations)
-    for compilation, folder in zip(compilations, folders, strict=True):
+    for compilation, folder, commands in zip(compilations, folders, programs, strict=True):
         show_choice(compilation.plan)
-        cells = compilation.plan.cells
-        console.outcome(f"{folder}: {cells} {'cell' if cells == 1 else 'cells'}")
+        for line in next_steps(compilation.plan, folder, commands):
+            console.outcome(line)
+
+
+def next_steps(plan: Plan, folder: Path, programs: Sequence[str]) -> Iterator[str]:
+    """Yield what was written, which engine `fairc run` will use, and the commands to go on.
+
+    programs: what runs the first cell in the folder without fairc.
+    """
+    yield (
+        f"{folder}: {plan.cells} {'cell' if plan.cells == 1 else 'cells'} for the engine"
+        f" {plan.engine}; {PAGE} lists them"
+    )
+    place = shlex.quote(str(folder))
+    run = f"fairc run {place}"
+    if must_be_named(plan.engine):
+        run += f" --engine {plan.engine}"
+    steps = [(run, f"all cells, on {plan.engine}, with a report")]
+    steps += [(f"cd {place} && {each}", "the first cell by itself") for each in programs]
+    width = max(len(command) for command, _ in steps)
+    yield from (f"    {command:{width}}  # {what}" for command, what in steps)

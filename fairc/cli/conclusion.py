@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path, PurePath
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
-from fairc.compiler.plan import Plan
+from fairc.compiler.plan import Cell
 from fairc.runtime.claims.wording import lines
 from fairc.runtime.repetitions import reading
+from fairc.runtime.repetitions.reading import Outcome
 from fairc.runtime.repetitions.remarks import remarks, shown
-from fairc.runtime.report import build
+from fairc.runtime.report import place
 from fairc.runtime.run import phase
-from fairc.runtime.run.answer import decide_claims
+from fairc.runtime.run.outcome import decide_claims
 from fairc.runtime.store.folder import Store
 from fairc.runtime.store.verdicts import Counts
 
@@ -18,20 +20,6 @@ from . import console
 from .failures import Status
 from .phase import phase_lines
 from .results import TABLES, refresh, summary
-
-
-def default_run(name: str, suite: str = "") -> Path:
-    """Return the run directory of an experiment, unless -o names another.
-
-    suite: the name of its file, if that has several; their folder is that of the file's name.
-    """
-    return Path("results") / suite / name
-
-
-def suite_of(plan: Plan) -> str:
-    """Return the name of a plan's file, if that has several experiments; else empty."""
-    name = PurePath(plan.file).stem
-    return name if plan.experiments and name != ".." else ""
 
 
 def conclude(
@@ -47,7 +35,7 @@ def conclude(
     undecided claim counts as failed.
     """
     refresh(store, checked=True)
-    page, *figures = build.build(store.path, ("html", "svg", "pdf"))
+    page, *figures = place.current(store.path) or _built(store)
     measured = reading.measured(store.path / TABLES, store.plan)
     for line in summary(store.path, measured):
         console.outcome(line)
@@ -66,10 +54,49 @@ def conclude(
         tell(f"of all {len(measured.outcomes)} cells of {store.path}, without baselines:")
     for line in shown(found):
         tell(line)
+    if store.plan.baselines and (found := remarks(_outcomes(store, lambda c: c.baseline))):
+        tell("of its baselines:")
+        for line in shown(found):
+            tell(line)
     if checked is not None:
         for line in phase_lines(phase.findings(store.path)):
+            tell(line)
+        inner = Store(store.path / phase.FOLDER)
+        for line in shown(remarks(_outcomes(inner, lambda _: True))):
             tell(line)
     tell(f"report: {page}")
     if figures:
         console.outcome(f"figures, as SVG and PDF: {figures[0].parent}")
     return Status.WELL if well else Status.NOT_ALL_VALID
+
+
+def _built(store: Store) -> list[Path]:
+    """Build the report; return its files, the page first."""
+    from fairc.runtime.report import build  # draws: a run with nothing to do does not need it
+
+    return build.build(store.path, place.WHOLE)
+
+
+def page_of_all(folder: Path, names: Sequence[str]) -> Path:
+    """Return the page of several experiments, which is built if it is not up to date."""
+    if found := place.current_of_all(folder, names):
+        return found[0]
+    from fairc.runtime.report import build
+
+    return build.build_all(folder, names)
+
+
+def _outcomes(store: Store, wanted: Callable[[Cell], bool]) -> Iterator[Outcome]:
+    """Yield how cells came out that are not in the tables of the run. Raises StoreError."""
+    for cell, folder in store.ran():
+        result = store.result(folder.name) if wanted(cell) else None
+        if result is not None:
+            yield Outcome(
+                cell=cell.id,
+                configuration=cell.configuration,
+                repetition=cell.repetition,
+                seed=str(cell.seed),
+                status=result.status,
+                verdict=result.verdict,
+                reasons=result.reasons or tuple(filter(None, (result.error,))),
+            )

@@ -16,7 +16,8 @@ import click
 from . import console, interruption
 
 REPORT_TO = "CONTRIBUTING.md says where"
-EXTRAS = {"docker": "containers"}
+LIBRARIES = {"docker": "docker>=7.1"}
+"""What pip installs for modules that only some commands import, as in setup.cfg."""
 NO_LIBRARY = "cannot open shared object file"
 # Errors caused by the user's machine rather than a bug, besides those in runtime/host/faults.py.
 MACHINE_ERRORS = (errno.EACCES, errno.EPERM)
@@ -105,9 +106,9 @@ def _explain(error: Exception) -> int:
     if isinstance(error, click.ClickException):
         error.show()
         return Status.WRONG
-    if isinstance(error, ModuleNotFoundError) and (extra := EXTRAS.get(error.name or "")):
+    if isinstance(error, ModuleNotFoundError) and (package := LIBRARIES.get(error.name or "")):
         console.complain(f"error: the Python library `{error.name}` is not installed")
-        console.complain(f"help: pip install 'fairc[{extra}]'")
+        console.complain(f"help: pip install '{package}'")
         return Status.UNAVAILABLE
     if isinstance(error, ImportError) and NO_LIBRARY in str(error):
         console.complain(f"error: a Python library cannot be loaded: {error}")

@@ -16,8 +16,8 @@ from fairc.compiler.engine_choice import VIRTUAL_TIME
 from fairc.compiler.targets.binary import find_endpoints
 from fairc.runtime.engines import ENGINES
 from fairc.runtime.formatting import size
-from fairc.runtime.uml import confinement, kernel, own, sources
-from fairc.runtime.uml.source import PLATFORMS, Own, config_fault, recipe_hash, source_fault
+from fairc.runtime.uml import confinement, kernel, own, source_offer
+from fairc.runtime.uml.source import Own, config_fault, recipe_hash, source_fault
 from fairc.runtime.vm import image as images
 from fairc.runtime.vm import portable, recipe, shipped, snapshot
 from fairc.runtime.vm.portable import Part
@@ -64,8 +64,8 @@ def _docker() -> Iterator[tuple[Client, ModuleType]]:
     "tree",
     type=type_path,
     metavar="FOLDER|TARBALL",
-    help="A kernel's source; for uml from Linux 6.16 on. Without --name: a linux-source tarball"
-    " for the standard kernel of the engine uml, if Debian no longer has it.",
+    help="A kernel's source, from Linux 6.16 on. Without --name: a linux-source tarball for the"
+    " standard kernel, if Debian no longer has it.",
 )
 @click.option(
     "--name",
@@ -94,16 +94,13 @@ def build(
     config: Path | None,
 ) -> None:
     """Build the image of an engine, and for uml its kernel, unless they exist; or with --name a
-    kernel of your own, for uml or with --engine vm for vm.
+    kernel of your own for uml.
     """
     _check_kernel(engine, tree, name, patches, config)
     if name is not None:
-        root = images.build(usual_image(engine) or recipe.UML, console.say)
-        made = Own(name, tree, patches, config, PLATFORMS[engine])
-        found = own.build(made, root, console.say)
-        console.result(
-            f"{found.folder}: kernel {name}, Linux {found.version}, of the engine {engine}"
-        )
+        root = images.build(recipe.UML, console.say)
+        found = own.build(Own(name, tree, patches, config), root, console.say)
+        console.result(f"{found.folder}: kernel {name}, Linux {found.version}, of the engine uml")
         return
     usual = usual_image(engine)
     if usual is None:
@@ -132,12 +129,10 @@ def _check_kernel(
 ) -> None:
     """Raise UsageError for options of a kernel that say nothing together, or name no such file."""
     given = tree is not None or name is not None or patches or config is not None
-    if given and engine not in PLATFORMS:
-        raise UsageError(f"the engine {engine} boots no kernel but its own", "leave --engine out")
-    if tree is not None and name is None and engine != VIRTUAL_TIME[0]:
+    if given and engine != VIRTUAL_TIME[0]:
         raise UsageError(
-            f"the kernel of the engine {engine} is Debian's",
-            "a kernel of your own has a name: --name NAME",
+            f"the engine {engine} boots no kernel but its own",
+            "leave --engine out: kernels of your own are for uml",
         )
     if name is None and (patches or config):
         raise UsageError(
@@ -154,7 +149,7 @@ def _check_kernel(
     for path in (*patches, *((config,) if config else ())):
         if not path.is_file():
             raise UsageError(f"{path} is not a file")
-    if name is not None and tree is not None and (why := source_fault(tree, PLATFORMS[engine])):
+    if name is not None and tree is not None and (why := source_fault(tree)):
         raise UsageError(why, "name the folder or the tarball of a kernel's source")
     for path in patches:
         if not re.search(rb"^\+\+\+ ", path.read_bytes(), re.MULTILINE):
@@ -205,13 +200,12 @@ def info(engine: str) -> int:
         ):
             console.result(f"{label:<8}{value}")
     for own_kernel in own_kernels():
-        for booted_by, made in own_kernel.builds.items():
-            for label, value in (
-                ("kernel", f"{own_kernel.name}, Linux {made.version}, of the engine {booted_by}"),
-                ("sha256", made.sha256),
-                ("ccas", ", ".join(sorted(made.parameters))),
-            ):
-                console.result(f"{label:<8}{value}")
+        for label, value in (
+            ("kernel", f"{own_kernel.name}, Linux {own_kernel.version}, of the engine uml"),
+            ("sha256", own_kernel.sha256),
+            ("ccas", ", ".join(sorted(own_kernel.parameters))),
+        ):
+            console.result(f"{label:<8}{value}")
     return Status.WELL
 
 
@@ -300,16 +294,17 @@ def source(folder: Path, mirrors: tuple[str, ...]) -> None:
 
     What cannot be had is named, and what was written stays: the same command goes on.
     """
-    if folder.exists() and {path.name for path in folder.iterdir()} - set(sources.CONTENTS):
+    if folder.exists() and {path.name for path in folder.iterdir()} - set(source_offer.CONTENTS):
         raise UsageError(f"{folder} has other files", "name a folder for the sources alone")
     for mirror in mirrors:
         if not re.fullmatch(r"https?://[!-~]+", mirror):
             raise UsageError(f"{mirror!r} is not a mirror's address", f"as {recipe.MIRROR}")
     built, root = kernel.require(), images.require()
     folder.mkdir(parents=True, exist_ok=True)
-    sources.write(folder, built, root, console.say, mirrors)
+    source_offer.write(folder, built, root, console.say, mirrors)
     console.result(
-        f"{folder}: the sources of Linux {built.version} and {len(sources.packages(root))} packages"
+        f"{folder}: the sources of Linux {built.version}"
+        f" and {len(source_offer.packages(root))} packages"
     )
 
 

@@ -44,8 +44,12 @@ class PathType(click.Path):
     """The type of paths: of one line that a terminal shows as it is, as messages repeat it."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path. Raises BadParameter."""
+        """Return the path; empty text is none, and not the folder that we are in. Raises
+        BadParameter.
+        """
         text = os.fsdecode(value)
+        if not text:
+            raise click.BadParameter("the path is empty", ctx, param)
         if text != console.visible(text) or set(text) & set("\t\n"):
             self.fail(f"{text!a} has a control character or a line break", param, ctx)
         return super().convert(value, param, ctx)
@@ -106,6 +110,15 @@ def allow_module() -> Decorator:
         "--allow-module",
         is_flag=True,
         help="Compile and load the kernel modules of flows, confined. Modules are code.",
+    )
+
+
+def allow_program() -> Decorator:
+    """`--allow-program`: whether programs of flows may run."""
+    return click.option(
+        "--allow-program",
+        is_flag=True,
+        help="Run the programs of flows in the guest, confined. Programs are code.",
     )
 
 

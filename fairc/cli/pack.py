@@ -6,10 +6,13 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
+from fairc.compiler.plan import Plan
 from fairc.compiler.record import of_file
 from fairc.runtime.host.clean import remove_temporary
 from fairc.runtime.host.supervisor import temporary_prefix
@@ -17,14 +20,15 @@ from fairc.runtime.pack import zipped
 from fairc.runtime.pack.contents import contents, raw_bytes, require
 from fairc.runtime.pack.rebuilding import as_packed
 from fairc.runtime.ranges.cells import finished, missing
-from fairc.runtime.store.folder import Store
+from fairc.runtime.report import place
+from fairc.runtime.store.folder import Store, runs_in
 from fairc.runtime.vm import portable
 
 from . import console
 from .failures import UsageError
 from .image import saved_parts, usual_image
 from .options import Command, quiet, type_path
-from .results import plan_of
+from .results import plan_of, suite_of
 
 KEPT = 100
 """Of how many packs of a run it is known that fairc made them."""
@@ -44,11 +48,14 @@ def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> No
     """Write RUN as one zip file: spec, plan, lock, results, tables, figures, report, programs.
 
     Tables, figures and report are written anew from the cells. Packing twice gives the same bytes;
-    only an earlier pack of RUN is replaced. `fairc verify`, `run` and `report` accept the file in
-    place of RUN.
+    only an earlier pack of RUN is replaced. Of a file with several experiments, RUN is their
+    folder, and the file holds all of them. `fairc verify`, `run`, `report`, `verdict`, `table` and
+    `compare` accept the file in place of RUN.
     """
-    plan = plan_of(run)
-    path = output or Path(f"{plan.experiment}.zip")
+    runs = runs_in(run)
+    plans = [plan_of(folder) for folder in runs.values()]
+    name = plans[0].experiment if "" in runs else suite_of(plans[0])
+    path = output or Path(f"{name}.zip")
     if path.suffix != ".zip":
         raise UsageError(f"a pack is a zip file, but `{path}` has no `.zip`", f"`-o {path}.zip`")
     beside = path.absolute().parent
@@ -58,30 +65,28 @@ def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> No
         remove_temporary(folder)  # left over from killed runs
     prefix = temporary_prefix("pack")
     with (
-        Store(run) as store,
+        ExitStack() as locked,
         tempfile.TemporaryDirectory(prefix=prefix) as scratch,
         tempfile.TemporaryDirectory(prefix=prefix, dir=beside) as unfinished,
     ):
-        record = store.record()
+        stores = [locked.enter_context(Store(folder)) for folder in runs.values()]
+        record = stores[0].record() if "" in runs else place.record_of_all(run)
         if os.path.lexists(path) and not (path.is_file() and of_file(path).sha256 in record.packs):
             raise UsageError(
                 f"{path} exists, and is not a pack that fairc made of {run}",
                 "move or remove it, or name another file with -o",
             )
-        raw = raw_bytes(store)
+        raw = sum(map(raw_bytes, stores))
         if with_raw:
             console.say(f"raw artefacts: {raw / 1e6:.1f} MB")
         else:
             console.say(f"without raw artefacts ({raw / 1e6:.1f} MB: --with-raw)")
-        require(store, with_raw)
-        if absent := missing(store, {cell.id for cell, _ in finished(store)}):
-            console.say(
-                f"warning: {len(absent)} of the plan's {plan.cells} cells have no result, and"
-                f" `fairc verify` will say so:"
-                f" fairc run {run} -o {run}"
-            )
-        built = as_packed(run, Path(scratch, "run"), with_raw)
-        image = saved_image(plan.engine, Path(scratch)) if with_image else None
+        for store in stores:
+            require(store, with_raw)
+        _warn(run, dict(zip(runs, plans, strict=True)), stores)
+        built = Path(scratch, "run")
+        as_packed(run, built, with_raw)
+        image = saved_image(plans, Path(scratch)) if with_image else None
         pack = Path(unfinished, "pack.zip")
         zipped.write(pack, contents(built, Path(scratch), with_raw, image))
         made = of_file(pack).sha256
@@ -91,8 +96,32 @@ def pack(run: Path, output: Path | None, with_image: bool, with_raw: bool) -> No
     console.outcome(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
 
 
-def saved_image(engine: str, folder: Path) -> Path:
-    """Save the image that a virtual-time engine runs. Raises UsageError."""
+def _warn(run: Path, plans: Mapping[str, Plan], stores: Iterable[Store]) -> None:
+    """Warn of what `fairc verify` will find missing in the pack of a run."""
+    for plan, store in zip(plans.values(), stores, strict=True):
+        if absent := missing(store, {cell.id for cell, _ in finished(store)}):
+            console.say(
+                f"warning: {len(absent)} of the plan's {plan.cells} cells have no result, and"
+                f" `fairc verify` will say so:"
+                f" fairc run {store.path} -o {store.path}"
+            )
+    declared = next(iter(plans.values())).experiments if "" not in plans else ()
+    if lacking := [name for name in declared if name not in plans]:
+        console.say(
+            f"warning: {', '.join(lacking)} of the file's {len(declared)} experiments have not been"
+            f" run, and `fairc verify` will say so: fairc run FILE -o {run}"
+        )
+
+
+def saved_image(plans: Sequence[Plan], folder: Path) -> Path:
+    """Save the image of the engine of some plans, one in virtual time. Raises UsageError."""
+    engine = plans[0].engine
+    if other := next((plan for plan in plans if plan.engine != engine), None):
+        raise UsageError(
+            f"{plans[0].experiment} ran on {engine} and {other.experiment} on {other.engine}: a"
+            " pack holds the image of one engine",
+            "pack each experiment by itself, or without --with-image",
+        )
     variant = usual_image(engine)
     if variant is None:
         raise UsageError(f"the engine {engine} has no image: --with-image does not apply")

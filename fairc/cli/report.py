@@ -7,16 +7,16 @@ from pathlib import Path
 import click
 
 from fairc.runtime.report import build
-from fairc.runtime.store.folder import PLAN, Store, read_plan
+from fairc.runtime.store.folder import Store, runs_in
 
 from . import console
 from .options import Command, quiet, type_path
-from .packs import run_of
 from .results import plan_of, refresh
+from .unpacking import run_of
 
 
 @click.command(cls=Command)
-@click.argument("run", metavar="RUN", type=type_path)
+@click.argument("run", metavar="RUN|PACK", type=type_path)
 @click.option(
     "--format",
     "forms",
@@ -36,24 +36,13 @@ from .results import plan_of, refresh
 def report(run: Path, forms: tuple[str, ...], warmup: bool) -> None:
     """Build the report of RUN from what is stored; nothing is run."""
     run = run_of(run)
-    several = experiments_in(run)
-    for folder in several or [run]:
+    runs = runs_in(run)
+    for folder in runs.values():
         plan_of(folder)  # otherwise a mistyped name would become a directory
         with Store(folder) as store:
             refresh(store)
             warm = {"warmup": True} if warmup else {}
             for path in build.build(folder, forms, **warm):
                 console.outcome(str(path))
-    if several and "html" in forms:
-        console.outcome(str(build.build_all(run, [folder.name for folder in several])))
-
-
-def experiments_in(folder: Path) -> list[Path]:
-    """Return the run directories of the experiments of one file, in its order; none if the folder
-    is a run directory itself.
-    """
-    if (folder / PLAN).exists():
-        return []
-    found = {path.parent.name: path.parent for path in sorted(folder.glob(f"*/{PLAN}"))}
-    order = read_plan(next(iter(found.values()))).experiments if found else ()
-    return [found[name] for name in order if name in found]
+    if "" not in runs and "html" in forms:
+        console.outcome(str(build.build_all(run, [*runs])))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any
 
 from fairc.compiler.plan import Plan
 from fairc.compiler.record import recorded
@@ -25,9 +27,45 @@ from fairc.runtime.store.folder import LOCK, PLAN, Store, read_plan
 from . import console
 from .failures import UsageError
 
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A run that is compared. name: as the user named it; run: its directory."""
+
+    name: Path
+    run: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How two runs compare.
+
+    well: whether nothing differs. document: for JSON. text, markdown: lines for people.
+    """
+
+    well: bool
+    document: dict[str, Any]
+    text: Sequence[str]
+    markdown: Sequence[str] = ()
+
+
 TABLES = "tables"
 SHOWN_ROWS = 24
 SHOWN_METRICS = 4
+
+
+def default_run(name: str, suite: str = "") -> Path:
+    """Return the run directory of an experiment, unless -o names another.
+
+    suite: the name of its file, if that has several; their folder is that of the file's name.
+    """
+    return Path("results") / suite / name
+
+
+def suite_of(plan: Plan) -> str:
+    """Return the name of a plan's file, if that has several experiments; else empty."""
+    name = PurePath(plan.file).stem
+    return name if plan.experiments and name != ".." else ""
 
 
 def refresh(store: Store, checked: bool = False) -> None:
@@ -96,22 +134,25 @@ def fresh_tables(run: Path) -> Measurements:
 def summary(run: Path, measured: Measurements) -> Iterator[str]:
     """Yield the lines of the table that a run ends with: what was measured, per configuration."""
     asked = list(dict.fromkeys(n for request in measured.plan.measure for n in request.shown))
-    found = []
+    found: list[tuple[str, Sequence[Row]]] = []
+    missing = []
     for metric in asked:
         try:
             rows = summarise(measured, metric)
+            found += [(metric, rows)] if rows else []
             stand_in = presentation(full_name(metric)).stand_in
-            if stand_in and all(row["value"] is None for row in rows):
-                rows = summarise(measured, stand_in) or rows
-        except UnknownName:
-            continue  # no single number: a time series, or a plug-in that is not installed
-        if rows:
-            found.append((metric, rows))
-    for metric, rows in found[:SHOWN_METRICS]:
+            if stand_in and stand_in not in asked and all(row["value"] is None for row in rows):
+                found.append((stand_in, summarise(measured, stand_in)))  # behind, by its own name
+        except UnknownName:  # a plug-in that is not installed, or nothing that the cells have
+            missing.append(metric)
+    for metric, shown in found[:SHOWN_METRICS]:
         yield ""
-        yield from text(rows[:SHOWN_ROWS])
-        if len(rows) > SHOWN_ROWS:
-            yield f"... and {len(rows) - SHOWN_ROWS} more: fairc table {run} {metric}"
+        yield from text(shown[:SHOWN_ROWS])
+        if len(shown) > SHOWN_ROWS:
+            yield f"... and {len(shown) - SHOWN_ROWS} more: fairc table {run} {metric}"
+    if missing:
+        yield ""
+        yield f"without a value in any cell: {', '.join(missing)}"
     if left := [metric for metric, _ in found[SHOWN_METRICS:]]:
         yield ""
         yield f"also measured: {', '.join(left)} (fairc table {run} METRIC)"

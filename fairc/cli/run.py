@@ -10,27 +10,29 @@ from typing import Any, TypeVar
 
 import click
 
+from fairc.compiler.emission import SPEC
 from fairc.compiler.plan import Cell
 from fairc.dsl.core.diagnostics import CompileError
 from fairc.runtime import engines
-from fairc.runtime.engines.base import ConfiningEngine, Engine
+from fairc.runtime.engines.base import ConfiningEngine, Engine, RunsPrograms
 from fairc.runtime.host.clean import remove_temporary
 from fairc.runtime.host.faults import NotBuilt
-from fairc.runtime.report import build
-from fairc.runtime.run import history, lock, rounds
+from fairc.runtime.report import place
+from fairc.runtime.run import history, lock, programs, rounds
 from fairc.runtime.run.history import invocation
 from fairc.runtime.store import occupant
 from fairc.runtime.store.folder import LOCK, PLAN, Store, StoreError, read_cells
 
 from . import console, interruption, options
 from .collect import collect
-from .conclusion import conclude, default_run
+from .conclusion import conclude, page_of_all
 from .failures import UsageError
-from .options import Command, allow_module, jobs, quiet, settings, type_path, where
-from .packs import is_pack, run_of
+from .options import Command, allow_module, allow_program, jobs, quiet, settings, type_path, where
 from .phase import check_phases
+from .results import default_run
 from .sources import offering, requested_engine, selection, show_choice
 from .targets import Allowed, RunTarget, check, on_engine, read_target
+from .unpacking import is_pack, run_of
 
 T = TypeVar("T")
 
@@ -66,6 +68,7 @@ T = TypeVar("T")
     help="With --engine docker: run the container images named by flows. Images are code.",
 )
 @allow_module()
+@allow_program()
 @click.option("--strict", is_flag=True, help="Also exit with 1 when a claim is undecided.")
 @quiet()
 def run(
@@ -81,11 +84,14 @@ def run(
     machine: str | None,
     allow_image: bool,
     allow_module: bool,
+    allow_program: bool,
     strict: bool,
 ) -> int:
     """Run the missing cells of FILE or of the plan in DIR, and write the report.
 
-    Ctrl-C at any time: finished cells are kept, and the same command resumes.
+    Ctrl-C at any time: finished cells are kept, and the same command resumes. A run directory has
+    one engine: with --engine and another one's results there, the run goes to
+    results/EXPERIMENT-ENGINE.
     """
     if collecting:
         if settings or engine or where or fresh or phases:
@@ -105,20 +111,27 @@ def run(
         where=where,
         fresh=fresh,
         phases=phases,
-        allowed=Allowed(images=allow_image, modules=allow_module),
+        allowed=Allowed(images=allow_image, modules=allow_module, programs=allow_program),
         packed=packed,
         strict=strict,
+        chose_folder=output is not None,
     )
     experiments = read_target(target, settings)
     if len(experiments) > 1:
         return all_of(experiments, output, options)
     (what,) = experiments
-    return one_of(what, output or default_run(what.experiment, what.suite), options)
+    folder = output or default_run(what.experiment, what.suite)
+    if output is None and _has_others(folder, engine):
+        folder = _beside(folder, engine)
+    return one_of(what, folder, options)
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """The options of a run. engine: as named on the command line; requested: or by FAIRC_ENGINE."""
+    """The options of a run.
+
+    engine: as named on the command line; requested: or by FAIRC_ENGINE. chose_folder: by `-o`.
+    """
 
     engine: str | None
     requested: str | None
@@ -129,28 +142,48 @@ class RunOptions:
     allowed: Allowed
     packed: bool
     strict: bool
+    chose_folder: bool
 
 
 def all_of(experiments: Sequence[RunTarget], output: Path | None, options: RunOptions) -> int:
     """Run the experiments of a file one after the other, each in a run directory of its own below
     one folder, and report them on one page; return the exit status.
     """
-    folder = output or default_run(experiments[0].suite)
+    folder, engine = output or default_run(experiments[0].suite), options.engine
+    if output is None and any(
+        _has_others(folder / what.experiment, engine) for what in experiments
+    ):
+        folder = _beside(folder, engine)
     if (folder / PLAN).exists():
         raise UsageError(
             f"{folder} is the run directory of one experiment, and the file has several",
             "name another folder with -o",
         )
     meant = [what for what in experiments if _has_names(options.where, what)] or experiments
+    place.require_place(folder)
+    for what in meant:
+        Store(folder / what.experiment).require_place(what.experiment)
     statuses: list[int] = []
     for number, what in enumerate(meant, 1):
         console.outcome(f"experiment {what.experiment}, {number} of {len(meant)}")
         statuses.append(one_of(what, folder / what.experiment, options))
         console.outcome("")
     names = [what.experiment for what in experiments]
-    page = build.build_all(folder, [name for name in names if (folder / name / PLAN).exists()])
+    page = page_of_all(folder, [name for name in names if (folder / name / PLAN).exists()])
     console.outcome(f"report of all: {page}")
     return max(statuses)
+
+
+def _has_others(folder: Path, engine: str | None) -> bool:
+    """Return whether a run directory has results of another engine than `--engine` names."""
+    return engine is not None and Store(folder).engine not in (None, engine)
+
+
+def _beside(folder: Path, engine: str | None) -> Path:
+    """Return where a run on an engine goes that is not the one of the usual folder's results."""
+    other = folder.with_name(f"{folder.name}-{engine}")
+    console.say(f"{folder} has results of another engine: this run goes to {other}")
+    return other
 
 
 def _has_names(where: str | None, what: RunTarget) -> bool:
@@ -174,15 +207,26 @@ def one_of(what: RunTarget, folder: Path, options: RunOptions) -> int:
         plan, write = on_engine(what, store.engine, options.engine, options.requested)
         staged = store.stage(write)
         show_choice(plan)
+        here = options.engine or what.engine or options.requested
+        if store.engine and store.engine != here and not what.engine and plan.engine_asked:
+            console.say(
+                f"engine {plan.engine}: {store.path} has its results, and a run directory keeps its"
+                " engine; with -o another directory, the file runs on its own"
+            )
         check(plan.engine, staged, options.allowed)
 
         def cells() -> Iterator[Cell]:
             return read_cells(staged if staged.exists() else store.path)
 
-        again = "`--engine {0}`" + (f" with `-o {store.path}-{{0}}`" if store.engine else "")
+        moves = store.engine is not None and options.chose_folder
+        again = "`--engine {0}`" + (f" with `-o {store.path}-{{0}}`" if moves else "")
         with (
             offering(plan.engine, cells, again),
-            closing(prepared(plan.engine, options.allowed, options.packed)) as prepared_engine,
+            closing(
+                prepared(
+                    plan.engine, options.allowed, options.packed, what.folder, store.path / SPEC
+                )
+            ) as prepared_engine,
         ):
             store.adopt(staged)
             return sweep(
@@ -197,16 +241,25 @@ def one_of(what: RunTarget, folder: Path, options: RunOptions) -> int:
             )
 
 
-def prepared(name: str, allowed: Allowed, of_strangers: bool) -> Engine:
+def prepared(
+    name: str,
+    allowed: Allowed,
+    of_strangers: bool,
+    folder: Path | None = None,
+    spec: Path | None = None,
+) -> Engine:
     """Return an engine that is ready to run. Raises EngineUnavailable.
 
-    of_strangers: what it runs may be a stranger's.
+    of_strangers: what it runs may be a stranger's. folder: of the compiled plan that it runs. spec:
+    the folder with the files that its plan was compiled from.
     """
     remove_temporary()  # left over from killed runs
     engine = engines.make(name, console.say)
-    allowed.tell(engine)
+    allowed.tell(engine, spec)
     if isinstance(engine, ConfiningEngine):
         engine.of_strangers = of_strangers
+    if folder is not None and isinstance(engine, RunsPrograms):
+        engine.programs = programs.unchanged(folder)
     try:
         with_images(engine.prepare)
     except BaseException:

@@ -8,13 +8,17 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
 from fairc import dsl
-from fairc.runtime.compare.comparison import Mixture, compare_groups
+from fairc.dsl.core.diagnostics import CompileError
+from fairc.runtime.compare.comparison import ComparisonRow, Mixture, compare_groups
 from fairc.runtime.repetitions.reading import Measurements, UnknownName
+from fairc.runtime.repetitions.samples import FLOW, LOAD, PROTOCOL, Where
 from fairc.runtime.repetitions.summaries import Row, summarise
+from fairc.runtime.store.folder import read_cells, read_plan, runs_in
 from fairc.runtime.store.spreadsheet import no_formula
 
 from . import console
@@ -22,10 +26,15 @@ from .compare import PAIR_FORMS
 from .failures import UsageError
 from .options import Command, form, quiet, type_path, where
 from .results import fresh_tables, markdown, text
+from .unpacking import opened
+
+R = TypeVar("R", Row, ComparisonRow)
+RowsOf = Callable[[Measurements, Where | None], list[R]]
+"""What a run measured, and which of it is looked at -> rows of a table."""
 
 
 @click.command(cls=Command)
-@click.argument("run", metavar="RUN", type=type_path)
+@click.argument("run", metavar="RUN|PACK", type=type_path)
 @click.argument("metric")
 @click.option(
     "--by",
@@ -50,24 +59,89 @@ def table(
 ) -> None:
     """Print one table of METRIC (fairness.F, goodput, ...): value, n and 95 % confidence
     interval.
+
+    Of a file with several experiments, RUN is their folder: the table has all that have METRIC.
     """
-    measured = fresh_tables(run)
     groups = None if by is None else _names(by)
-    looked_at = measured, metric, groups, chosen(where, measured)
-    try:
+    with opened(run) as folder:
         if tested:
-            lines = PAIR_FORMS[form](compare_groups(*looked_at))
+            lines = PAIR_FORMS[form](of_each(folder, where, _pairs(metric, groups)))
         else:
-            names = _names(stat) or [stat]
-            lines = FORMS[form]([row for name in names for row in summarise(*looked_at, name)])
-    except (UnknownName, Mixture) as error:
-        raise UsageError(str(error)) from None
-    for line in lines:
-        console.result(line)
+            summed_up = _summaries(metric, groups, _names(stat) or [stat])
+            lines = FORMS[form](of_each(folder, where, summed_up))
+        for line in lines:
+            console.result(line)
 
 
 def _names(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _pairs(metric: str, groups: Sequence[str] | None) -> RowsOf[ComparisonRow]:
+    return lambda measured, where: compare_groups(measured, metric, groups, where)
+
+
+def _summaries(metric: str, groups: Sequence[str] | None, names: Sequence[str]) -> RowsOf[Row]:
+    """Return what summarises a run by each of some statistics."""
+    return lambda measured, where: [
+        row for name in names for row in summarise(measured, metric, groups, where, name)
+    ]
+
+
+def of_each(folder: Path, where: str | None, rows_of: RowsOf[R]) -> list[R]:
+    """Return the rows of each run in a folder. Rows of several experiments have the name of theirs
+    among the names that group values; an experiment that lacks a name is left out.
+
+    Raises UsageError and CompileError for an unknown name, and for a condition that nothing meets.
+    """
+    runs = runs_in(folder)
+    found: dict[str, list[R]] = {}
+    lacking: dict[str, UsageError | CompileError] = {}
+    for name, run in runs.items():
+        measured = fresh_tables(run)
+        try:
+            found[name] = rows_of(measured, chosen(where, measured))
+        except (UnknownName, Mixture) as error:
+            lacking[name] = UsageError(str(error))
+        except CompileError as error:
+            lacking[name] = error
+    if not found:
+        raise next(iter(lacking.values()))
+    for name, why in lacking.items():
+        console.say(f"experiment {name} is left out: {_said(why)}")
+    if where is not None and not any(found.values()):
+        require_met(where, [runs[name] for name in found])
+    if "" in found:
+        return found[""]
+    keys = dict.fromkeys(key for rows in found.values() for row in rows for key in row["by"])
+    for name, rows in found.items():
+        sides: Any  # a row of either kind
+        for sides in rows:
+            for side in {"by", "by_second"} & sides.keys():
+                sides[side] = {"experiment": name, **dict.fromkeys(keys), **sides[side]}
+    return [row for rows in found.values() for row in rows]
+
+
+def _said(error: UsageError | CompileError) -> str:
+    return error.message if isinstance(error, UsageError) else error.diagnostics[0].message
+
+
+def require_met(where: str, runs: Sequence[Path]) -> None:
+    """Raise UsageError unless a cell of a plan meets a condition, which may not have been run yet.
+
+    A condition on flows, loads or protocols is about results; it is met by none.
+    """
+    condition = dsl.condition(where)
+    plans = [(read_plan(run), run) for run in runs]
+    axes = {axis.name: axis.values for plan, _ in plans for axis in plan.axes}
+    if not condition.names & {FLOW, LOAD, PROTOCOL} - axes.keys() and any(
+        condition.matches(cell.bindings, cell.repetition)
+        for _, run in plans
+        for cell in read_cells(run)
+    ):
+        return
+    named = (f"{name}: {', '.join(axes[name])}" for name in axes if name in condition.names)
+    raise UsageError(f"no result meets the --where condition `{where}`", "; ".join(named))
 
 
 def chosen(where: str | None, measured: Measurements) -> Callable[[Mapping[str, str]], bool] | None:
@@ -93,11 +167,15 @@ def as_text(rows: Sequence[Row]) -> Iterator[str]:
 def _by_statistic(
     rows: Sequence[Row], form: Callable[[Sequence[Row]], Iterator[str]]
 ) -> Iterator[str]:
+    """Yield a table for each statistic; metrics of one name may have several units, too."""
     if not rows:
         yield "no results match this plan yet"
-    for place, stat in enumerate(dict.fromkeys(row["stat"] for row in rows)):
+    alike: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        alike.setdefault((row["stat"], row["unit"]), []).append(row)
+    for place, of_one in enumerate(alike.values()):
         yield from [""] if place else []
-        yield from form([row for row in rows if row["stat"] == stat])
+        yield from form(of_one)
 
 
 def as_markdown(rows: Sequence[Row]) -> Iterator[str]:

@@ -10,23 +10,24 @@ from typing import NoReturn
 from fairc import compiler
 from fairc.compiler import engine_choice
 from fairc.compiler.engine_choice import CHOICES, Reason, refusal
-from fairc.compiler.plan import Cell, Plan
+from fairc.compiler.plan import Cell, Plan, ProgramWorkload
 from fairc.compiler.targets.images import names
 from fairc.dsl.core.diagnostics import CompileError
 from fairc.dsl.experiment import Experiment
 from fairc.runtime.engines import kind_of
-from fairc.runtime.engines.base import Engine, LoadsModules, RunsImages
+from fairc.runtime.engines.base import Engine, LoadsModules, RunsImages, RunsOwnPrograms
 from fairc.runtime.store.copying import copy_plan
-from fairc.runtime.store.folder import LOCK, PLAN, Store, read_cells, read_plan
+from fairc.runtime.store.folder import LOCK, PLAN, Store, read_cells, read_plan, runs_in
 
-from .conclusion import suite_of
 from .failures import UsageError
+from .results import suite_of
 from .sources import Shown, runnable, show_warnings
 
 ALLOW_MODULE = (
     "`--allow-module` compiles them in a machine of the engine uml and lets them run in the guest"
     " of their engine, confined"
 )
+ALLOW_PROGRAM = "`--allow-program` lets them run in the guest of their engine, confined"
 Written = tuple["Plan", Callable[[Path], None]]
 
 
@@ -35,9 +36,9 @@ class RunTarget:
     """What to run, before it has an engine.
 
     suite: the name of its file, if that has several experiments; else empty. axes: the swept names.
-    engine: the one that a compiled plan is for; None for a file. on: an engine, or None for the one
-    that the plan chooses -> the plan's header, and a function that writes the plan into a folder;
-    raises CompileError.
+    engine: the one that a compiled plan is for; None for a file. folder: of a compiled plan.
+    on: an engine, or None for the one that the plan chooses -> the plan's header, and a function
+    that writes the plan into a folder; raises CompileError.
     """
 
     experiment: str
@@ -45,6 +46,7 @@ class RunTarget:
     axes: tuple[str, ...]
     engine: str | None
     on: Callable[[str | None], Written]
+    folder: Path | None = None
 
 
 def read_target(target: Path, settings: dict[str, str]) -> list[RunTarget]:
@@ -57,16 +59,19 @@ def read_target(target: Path, settings: dict[str, str]) -> list[RunTarget]:
         return [_of_file(experiment, shown) for experiment in runnable(target, settings)]
     if settings:
         _refuse_settings(target)
-    return [_folder(target)]
+    return [_folder(run) for run in runs_in(target).values()]
 
 
 def _refuse_settings(target: Path) -> NoReturn:
     """Raise UsageError, naming the command that applies settings to the plan's file; StoreError if
     it is no plan.
     """
-    plan = read_plan(target)
-    spec, named = target / "spec" / plan.file, target / "spec" / plan.target
-    into = f" -o {target}" if (target / LOCK).is_file() else ""
+    runs = runs_in(target)
+    run = next(iter(runs.values()))
+    plan = read_plan(run)
+    spec = run / "spec" / plan.file
+    named = run / "spec" / plan.target if "" in runs else spec
+    into = f" -o {target}" if (run / LOCK).is_file() else ""
     raise UsageError(
         f"--set applies to a file, but {target} is a compiled plan",
         f"its file: fairc run {named}{into} --set NAME=VALUE" if spec.is_file() else "",
@@ -117,9 +122,8 @@ def _folder(target: Path) -> RunTarget:
 
     axes = tuple(axis.name for axis in header.axes)
     # A run directory is a plan, too; the engine of its results takes precedence.
-    return RunTarget(
-        header.experiment, suite_of(header), axes, Store(target).engine or header.engine, on
-    )
+    engine = Store(target).engine or header.engine
+    return RunTarget(header.experiment, suite_of(header), axes, engine, on, target)
 
 
 def on_engine(
@@ -148,15 +152,18 @@ def on_engine(
         raise CompileError([replace(d, help=help) for d in error.diagnostics]) from None
 
 
-def refuse_unasked(engine: str | None, where: str) -> None:
-    """Raise UsageError for an engine that the user must ask for, but that only `where` names."""
-    if engine is None:
-        return
+def must_be_named(engine: str) -> bool:
+    """Return whether an engine runs a plan only where `--engine` names it. Raises UsageError."""
     try:
-        kind = kind_of(engine)
+        return kind_of(engine).family not in CHOICES
     except LookupError as error:
         raise UsageError(error.args[0]) from None
-    if kind.family not in CHOICES:
+
+
+def refuse_unasked(engine: str | None, where: str) -> None:
+    """Raise UsageError for an engine that the user must ask for, but that only `where` names."""
+    if engine is not None and must_be_named(engine):
+        kind = kind_of(engine)
         risk = f", which {kind.risk}" if kind.risk else ""
         raise UsageError(
             f"the {where} names the engine {engine}{risk}", f"`--engine {engine}` allows it"
@@ -165,17 +172,20 @@ def refuse_unasked(engine: str | None, where: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """The code of others that may run: container images, kernel modules."""
+    """The code of others that may run: container images, kernel modules, programs."""
 
     images: bool = False
     modules: bool = False
+    programs: bool = False
 
-    def tell(self, engine: Engine) -> None:
-        """Let an engine run it."""
+    def tell(self, engine: Engine, spec: Path | None = None) -> None:
+        """Let an engine run it; spec: the folder with the files of the plan."""
         if self.images and isinstance(engine, RunsImages):
             engine.allow_images = True
         if self.modules and isinstance(engine, LoadsModules):
             engine.allow_modules = True
+        if self.programs and isinstance(engine, RunsOwnPrograms):
+            engine.allow_programs, engine.program_files = True, spec
 
 
 def modules_of(cells: Iterable[Cell]) -> list[str]:
@@ -183,8 +193,15 @@ def modules_of(cells: Iterable[Cell]) -> list[str]:
     return sorted({module.file for cell in cells for module in cell.modules.values()})
 
 
+def programs_of(cells: Iterable[Cell]) -> list[str]:
+    """Return the flows of cells with programs of the user's own, sorted."""
+    flows = (flow for cell in cells for flow in cell.flows)
+    own = (flow for flow in flows if isinstance(flow.workload, ProgramWorkload))
+    return sorted({flow.declared or flow.name for flow in own})
+
+
 def check(engine: str, staged: Path, allowed: Allowed) -> None:
-    """Check that an engine can run every cell, and that its images and modules may run.
+    """Check that an engine can run every cell, and that its images, modules and programs may run.
 
     Raises CompileError for what it cannot run, UsageError for code without permission and for an
     unknown engine.
@@ -195,16 +212,21 @@ def check(engine: str, staged: Path, allowed: Allowed) -> None:
         raise UsageError(error.args[0]) from None
     images: set[str] = set()
     modules: set[str] = set()
+    programs: set[str] = set()
     reasons: dict[Reason, None] = {}
     for cell in read_cells(staged):
         reasons |= dict.fromkeys(kind.cannot(cell))
         images.update(names(cell))
         modules.update(modules_of([cell]))
+        programs.update(programs_of([cell]))
     if reasons:
         raise CompileError([refusal(engine, reasons)])
     if modules and not allowed.modules:
         listed = ", ".join(f"`{name}`" for name in sorted(modules))
         raise UsageError(f"flows load kernel modules, which are code: {listed}", ALLOW_MODULE)
+    if programs and not allowed.programs:
+        listed = ", ".join(f"`{name}`" for name in sorted(programs))
+        raise UsageError(f"these flows run programs, which are code: {listed}", ALLOW_PROGRAM)
     if images and not allowed.images:
         listed = ", ".join(f"`{name}`" for name in sorted(images))
         raise UsageError(

@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 
 from fairc.runtime.claims.forms import FORMS, Answer
-from fairc.runtime.run.answer import count_cells, decide_claims
-from fairc.runtime.store.folder import Store, read_plan
+from fairc.runtime.run.outcome import count_cells, decide_claims
+from fairc.runtime.store.folder import Store, runs_in
 
 from . import console
 from .failures import Status
 from .options import Command, form, quiet, type_path
-from .packs import run_of
 from .results import fresh_tables
+from .unpacking import opened
 
 
 @click.command(cls=Command)
@@ -30,14 +30,14 @@ def verdict(run: Path, form: str, strict: bool) -> int:
     """Decide the claims of a run, and count its valid cells.
 
     The exit status is 1 when a claim fails or a cell is not valid; with --strict also when a claim
-    is undecided or cells of the plan were not run.
+    is undecided or cells of the plan were not run. Of a file with several experiments, RUN is their
+    folder, and all of them count.
     """
-    run = run_of(run)
-    read_plan(run)  # otherwise a mistyped name would become a directory
-    found = answered(run, strict)
+    with opened(run) as folder:
+        found = [answered(each, strict) for each in runs_in(folder).values()]
     for line in FORMS[form](found):
         console.result(line)
-    return Status.WELL if found.well else Status.NOT_ALL_VALID
+    return Status.WELL if all(answer.well for answer in found) else Status.NOT_ALL_VALID
 
 
 def answered(run: Path, strict: bool) -> Answer:

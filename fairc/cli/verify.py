@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -14,16 +14,18 @@ from fairc.runtime.host.supervisor import temporary_prefix
 from fairc.runtime.run import repair, verification
 from fairc.runtime.run.verification import DamagedFile, Verification, quoted, resume, stored
 from fairc.runtime.store.cell_folder import RAW
-from fairc.runtime.store.folder import Store
+from fairc.runtime.store.folder import Store, runs_in
 
 from . import console
 from .failures import Status, UsageError
-from .options import Command, allow_module, form, jobs, quiet, type_path
+from .options import Command, allow_module, allow_program, form, jobs, quiet, type_path
 from .results import aligned
 from .targets import Allowed
 from .verify_pack import verify_pack
 
 SHOWN = 40
+Verified = Mapping[Path, Verification]
+"""Run directory -> what was found there."""
 
 
 @click.command(cls=Command)
@@ -45,6 +47,7 @@ SHOWN = 40
     help="For a pack: also run its own programs and endpoints, only inside the engine vm.",
 )
 @allow_module()
+@allow_program()
 @quiet()
 def verify(
     target: Path,
@@ -54,6 +57,7 @@ def verify(
     jobs: int,
     trust: bool,
     allow_module: bool,
+    allow_program: bool,
 ) -> int:
     """Check what is stored, and say what that proves. RUN is a run directory, PACK a file of
     `fairc pack`.
@@ -64,6 +68,7 @@ def verify(
     pack: compile its spec again, rebuild everything that follows from the results of its cells,
     decide its claims again, and run some of its cells again, drawn at random; its own programs are
     run only with --trust. The exit status is 1 when something is damaged, differs or is missing.
+    Of a file with several experiments, RUN is their folder, and all are checked.
     """
     if everything and sample is not None:
         raise UsageError("--all and --sample contradict each other")
@@ -74,17 +79,20 @@ def verify(
             jobs,
             form,
             trust=trust,
-            allowed=Allowed(modules=allow_module),
+            allowed=Allowed(modules=allow_module, programs=allow_program),
         )
-    if everything or trust or allow_module:
+    if everything or trust or allow_module or allow_program:
         raise UsageError(
-            "--all, --trust and --allow-module are for packs: the cells of a run directory are not"
-            " run again"
+            "--all, --trust, --allow-module and --allow-program are for packs: the cells of a run"
+            " directory are not run again"
         )
-    found = looked_at(target, sample, jobs)
-    for line in FORMS[form](target, found):
+    runs = runs_in(target)
+    found = {run: looked_at(run, sample, jobs) for run in runs.values()}
+    page = [] if "" in runs else [*verification.of_page(target)]
+    for line in FORMS[form](found, page):
         console.result(line)
-    return Status.WELL if found.whole else Status.NOT_ALL_VALID
+    whole = all(one.whole for one in found.values()) and not page
+    return Status.WELL if whole else Status.NOT_ALL_VALID
 
 
 def looked_at(target: Path, sample: int | None, jobs: int) -> Verification:
@@ -118,21 +126,34 @@ def _derive(run: Path, found: Verification, sample: int | None, jobs: int) -> No
     ]
 
 
-def as_text(target: Path, found: Verification) -> Iterator[str]:
-    """Yield lines for people: what was proved, of how much, and a table of what is damaged."""
+def as_text(found: Verified, page: Sequence[DamagedFile]) -> Iterator[str]:
+    """Yield lines for people about each run. page: what is damaged of the page of all."""
+    for place, (target, one) in enumerate(found.items()):
+        yield from [""] if place else []
+        yield from _lines(target, one)
+    if page:
+        yield ""
+        yield from _table(page)
+
+
+def _lines(target: Path, found: Verification) -> Iterator[str]:
+    """Yield what was proved, of how much, and a table of what is damaged."""
     yield f"{target} {proved(found)}"
     if found.damaged:
         yield ""
-        shown = found.damaged[:SHOWN]
-        rows = [["file", "damage", "repair"]]
-        rows += [[one.file, one.why, one.repair] for one in shown]
-        yield from aligned(rows, left=3)
+        yield from _table(found.damaged[:SHOWN])
         if len(found.damaged) > SHOWN:
             yield f"... and {len(found.damaged) - SHOWN} more: --format json"
     if found.planned > found.cells:
         yield f"{found.planned - found.cells} cells have no result; to run them: {resume(target)}"
     for note in found.notes:
         yield f"note: {note}"
+
+
+def _table(damaged: Sequence[DamagedFile]) -> Iterator[str]:
+    rows = [["file", "damage", "repair"]]
+    rows += [[one.file, one.why, one.repair] for one in damaged]
+    yield from aligned(rows, left=3)
 
 
 def proved(found: Verification) -> str:
@@ -151,15 +172,20 @@ def proved(found: Verification) -> str:
     return f"{parts[0]}: {'; '.join(parts[1:])}"
 
 
-def as_json(target: Path, found: Verification) -> Iterator[str]:
+def as_json(found: Verified, page: Sequence[DamagedFile]) -> Iterator[str]:
     """Yield the object that docs/run/cli.md describes."""
-    document = {
-        "target": str(target),
-        "whole": found.whole,
-        "proved": proved(found),
-        **asdict(found),
-    }
-    yield console.as_json(document)
+    documents = [
+        {"target": str(target), "whole": one.whole, "proved": proved(one), **asdict(one)}
+        for target, one in found.items()
+    ]
+    if len(documents) == 1 and not page:
+        yield console.as_json(documents[0])
+    else:
+        damaged = [asdict(one) for one in page]
+        yield console.as_json({"experiments": documents, "damaged": damaged})
 
 
-FORMS: dict[str, Callable[[Path, Verification], Iterator[str]]] = {"text": as_text, "json": as_json}
+FORMS: dict[str, Callable[[Verified, Sequence[DamagedFile]], Iterator[str]]] = {
+    "text": as_text,
+    "json": as_json,
+}

@@ -5,12 +5,15 @@ again.
 from __future__ import annotations
 
 import tempfile
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
 from fairc.compiler import Compilation
+from fairc.compiler.emission import SPEC
 from fairc.compiler.targets.binary import NAME
+from fairc.runtime.engines import kind_of
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.engines.vm import VmEngine
 from fairc.runtime.host import supervisor
@@ -18,9 +21,10 @@ from fairc.runtime.pack import checking, contents, rebuilding, zipped
 from fairc.runtime.pack.checking import cells_again
 from fairc.runtime.pack.checks import Checks
 from fairc.runtime.pack.claims import claims_again
+from fairc.runtime.report import build
 from fairc.runtime.report.run import ReportError
 from fairc.runtime.run import phase
-from fairc.runtime.store.folder import Store, StoreError
+from fairc.runtime.store.folder import Store, StoreError, runs_in
 from fairc.runtime.store.tables import TableError
 from fairc.runtime.vm.foreign import ProgramsFailed, of_folder
 
@@ -28,7 +32,7 @@ from . import console
 from .failures import Status
 from .results import aligned
 from .run import prepared, with_images
-from .targets import Allowed, modules_of
+from .targets import Allowed, modules_of, programs_of
 
 
 def verify_pack(
@@ -50,26 +54,69 @@ def verify_pack(
             checks.add("files", "differs", str(error))
             return _answer(pack, checks, form)
         checking.record(folder, checks)
-        console.say("compiling the spec in the pack")
-        compilation = checking.plan_again(folder, checks)
-        store = None
-        if compilation is not None:
-            store = _rebuilt(folder, compilation, Path(scratch), jobs, checks)
-        _run_again(folder, store, Path(scratch), sample, jobs, checks, trust=trust, allowed=allowed)
+        stores = _rebuilt(folder, Path(scratch), jobs, checks)
+        for name, run in runs_in(folder).items():
+            with _about(name, checks):
+                own = Path(scratch, f"run-{name}")
+                own.mkdir()
+                options = sample, jobs, checks
+                _run_again(folder, run, stores[name], own, *options, trust=trust, allowed=allowed)
     return _answer(pack, checks, form)
 
 
-def _rebuilt(
-    folder: Path, compilation: Compilation, scratch: Path, jobs: int, checks: Checks
-) -> Store | None:
-    """Build the run anew from the results in the pack, and compare the rest of it; None where the
-    results are damaged.
+@contextmanager
+def _about(experiment: str, checks: Checks) -> Iterator[None]:
+    """Add rows about one of several experiments; an empty name: of the only one."""
+    if experiment:
+        console.say(f"experiment {experiment}")
+    checks.experiment = experiment
+    yield
+    checks.experiment = ""
+
+
+def _rebuilt(folder: Path, scratch: Path, jobs: int, checks: Checks) -> Mapping[str, Store | None]:
+    """Build the runs of a pack anew from the results in it, and compare the rest of it.
+
+    Returns the run of each experiment; None where its plan or its results are damaged.
     """
+    runs, place = runs_in(folder), scratch / "rebuilt"
+    stores: dict[str, Store | None] = {}
+    if "" not in runs:
+        checking.experiments(folder, checks)
+    for name, run in runs.items():
+        with _about(name, checks):
+            console.say("compiling the spec in the pack")
+            compilation = checking.plan_again(run, checks)
+            if compilation is None:
+                stores[name] = None
+            else:
+                stores[name] = _built(run, place / name, compilation, checks)
+    built = [store for store in stores.values() if store is not None]
+    if len(built) < len(stores):
+        return stores
+    try:
+        if "" not in runs:
+            build.build_all(place, [*runs])
+        image = folder / contents.IMAGE
+        raw = any(any(run.glob("cells/*/raw.tar.zst")) for run in runs.values())
+        ours = contents.contents(place, scratch, raw, image if image.is_file() else None)
+    except (StoreError, TableError, ReportError) as error:
+        checks.add("results", "differs", f"no report can be built from them: {error}")
+        return dict.fromkeys(stores)
+    checking.rebuilt(folder, ours, checks)
+    for name, store in zip(stores, built, strict=True):
+        with _about(name, checks):
+            checking.raw_again(store, scratch / f"raw-{name}", jobs, checks)
+    return stores
+
+
+def _built(folder: Path, place: Path, compilation: Compilation, checks: Checks) -> Store | None:
+    """Build a run anew from its results in the pack; None where these are damaged."""
     if not checking.results(folder, compilation.cells(), checks):
         return None
     console.say("rebuilding tables, claims and page from the cells")
     try:
-        store = rebuilding.as_compiled(folder, scratch / "rebuilt", compilation)
+        store = rebuilding.as_compiled(folder, place, compilation)
         if (folder / phase.FOLDER).is_dir():
             check = Store(store.path / phase.FOLDER)
             if not check.path.is_dir() or not checking.results(
@@ -77,19 +124,15 @@ def _rebuilt(
             ):
                 return None
         rebuilding.derive(store, rebuilding.forms(folder))
-        image = folder / contents.IMAGE
-        raw = any(folder.glob("cells/*/raw.tar.zst"))
-        ours = contents.contents(store, scratch, raw, image if image.is_file() else None)
     except (StoreError, TableError, ReportError) as error:
         checks.add("results", "differs", f"no report can be built from them: {error}")
         return None
-    checking.rebuilt(folder, ours, checks)
-    checking.raw_again(store, scratch / "raw", jobs, checks)
     return store
 
 
 def _run_again(
     folder: Path,
+    run: Path,
     store: Store | None,
     scratch: Path,
     sample: int | None,
@@ -99,12 +142,13 @@ def _run_again(
     trust: bool,
     allowed: Allowed,
 ) -> None:
-    """Run cells of the pack again, and decide its claims from both results.
+    """Run cells of an experiment again, and decide its claims from both results.
 
-    store: the run as rebuilt.
+    folder: the pack; run: the experiment in it; store: as rebuilt.
     """
     again = scratch / "again"
     modules = [] if store is None else modules_of(store.cells())
+    programs = [] if store is None else programs_of(store.cells())
     if store is None:
         checks.add("cells", "not done", "no cell was run again: plan and results come first")
     elif sample == 0:
@@ -115,8 +159,13 @@ def _run_again(
         listed = ", ".join(modules)
         why = f"flows load kernel modules, which are code: {listed}; --allow-module lets them run"
         checks.add("cells", "not done", why)
+    elif programs and not allowed.programs:
+        listed = ", ".join(programs)
+        why = f"these flows run programs, which are code: {listed}; --allow-program lets them run"
+        checks.add("cells", "not done", why)
     else:
-        with closing(prepared(store.plan.engine, allowed, of_strangers=True)) as engine:
+        engine_of = store.plan.engine
+        with closing(prepared(engine_of, allowed, True, spec=run / SPEC)) as engine:
             with_images(lambda: {engine.identity_for(cell) for cell in store.cells()})
             _again(store, again, engine, sample, jobs, checks)
             if (store.path / phase.FOLDER).is_dir():
@@ -125,7 +174,7 @@ def _run_again(
     if trust:
         _trusted(folder, store, scratch, sample, jobs, checks)
     if store is not None:
-        claims_again(folder, store, again, scratch / "claims", checks)
+        claims_again(run, store, again, scratch / "claims", checks)
 
 
 def _again(
@@ -161,8 +210,10 @@ def _trusted(
     elif why := checking.obstacle(store.plan):
         checks.add(what, "not done", why)
     else:
-        if modules_of(store.cells()):
-            checks.add(what, "not done", "the engine vm loads no kernel modules")
+        vm = kind_of(VmEngine.name)
+        reasons = (reason for cell in store.cells() for reason in vm.cannot(cell))
+        if reason := next(reasons, None):
+            checks.add(what, "not done", str(reason))
             return
         console.say("running the pack's own programs in an emulated machine (--trust)")
         try:
@@ -190,8 +241,9 @@ def _answer(pack: Path, checks: Checks, form: str) -> int:
     else:
         console.result(f"{pack} {checks.proved}")
         console.result("")
-        table = [["checked", "verdict", "found"]]
-        table += [[row.what, row.verdict, row.found] for row in checks.rows]
-        for line in aligned(table, left=3):
+        head = ["experiment", "checked", "verdict", "found"]
+        table = [head, *([r.experiment, r.what, r.verdict, r.found] for r in checks.rows)]
+        first = 0 if any(row.experiment for row in checks.rows) else 1
+        for line in aligned([row[first:] for row in table], left=4 - first):
             console.result(line)
     return Status.WELL if checks.holds else Status.NOT_ALL_VALID

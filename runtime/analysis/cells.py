@@ -13,6 +13,7 @@ from fairc.runtime.measurement import ArtefactError, FlowRecord, Measurement, lo
 from fairc.runtime.measurement.results import FlowCondition, FlowLimit, FlowResult, MetricValue
 from fairc.runtime.measurement.series import Series, collect
 from fairc.runtime.metrics import METRICS, goodput, limited, stationarity
+from fairc.runtime.metrics.base import window
 from fairc.runtime.metrics.split import known_traces
 
 from . import har
@@ -88,7 +89,9 @@ def write_files(folder: Path, analysis: Analysis) -> None:
 
 
 def _flow(measurement: Measurement, flow: FlowRecord) -> FlowResult:
-    endpoints = flow.endpoints
+    endpoints, p = flow.endpoints, stationarity.bulk_p(measurement, flow)
+    begin_s, end_s = window(measurement, flow)
+    has_rate = begin_s < end_s and not flow.loads_pages
     return FlowResult(
         flow=flow.name,
         transport=flow.plan.transport,
@@ -102,5 +105,9 @@ def _flow(measurement: Measurement, flow: FlowRecord) -> FlowResult:
         # Between its loads a flow has nothing to send, so a rate over its whole duration means
         # nothing.
         goodput_bps=None if flow.loads_pages else goodput.of_flow(measurement, flow).value,
-        stationarity_p=stationarity.bulk_p(measurement, flow),
+        rate_from_s=begin_s if has_rate else None,
+        rate_until_s=end_s if has_rate else None,
+        stationarity_p=p,
+        declared_change=None if p is None else stationarity.declared_change(measurement, flow),
+        given_up=tuple(map(str, endpoints.given_up)),
     )

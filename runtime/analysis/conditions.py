@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 
 from fairc.compiler.plan import Cell, LoadWorkload
+from fairc.runtime.formatting import quantity
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.artefacts import NS
 from fairc.runtime.measurement.pcap import TCP, UDP
 from fairc.runtime.measurement.results import FlowCondition
 from fairc.runtime.measurement.slow_start import is_split
@@ -25,6 +27,9 @@ ROUNDED = 0.01
 
 UNKNOWN = "the image's own"
 """The value for a third-party image, which reports nothing; its packets show only SEEN."""
+NO_LIMIT = "no limit"
+UNLIMITED_BYTES = 2**27
+"""A window that is as large as Linux allows is larger, however much memory a packet takes."""
 SEEN = frozenset({"packet size"})
 
 
@@ -68,6 +73,7 @@ class Side:
 
 
 Describe = Callable[[Side], str]
+"""Describes a condition for a flow; empty where the flow has none of the kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +91,17 @@ def conditions(measurement: Measurement) -> tuple[FlowCondition, ...]:
     """Return every condition of every flow with congestion control: UDP is not compared."""
     return tuple(
         FlowCondition(
-            flow=side.flow.name,
-            transport=side.transport,
-            condition=condition.name,
-            value=UNKNOWN
-            if flow.plan.image is not None and condition.name not in SEEN
-            else condition.describe(side),
+            flow=side.flow.name, transport=side.transport, condition=condition.name, value=value
         )
         for flow in measurement.flows
         if flow.plan.cca is not None or flow.plan.image is not None
         for side in _sides(measurement.cell, flow)
         for condition in CONDITIONS
+        if (
+            value := UNKNOWN
+            if flow.plan.image is not None and condition.name not in SEEN
+            else condition.describe(side)
+        )
     )
 
 
@@ -118,7 +124,14 @@ def _packets(value: float) -> str:
 
 
 def _bytes(value: float) -> str:
-    return f"{value:g} B" if value < 10_000 else f"{value / 1000:g} kB"
+    """Return a size as it is set; from 1 MB on, to three digits.
+
+    >>> _bytes(1500), _bytes(64_000), _bytes(2_147_483_647)
+    ('1500 B', '64 kB', '2.15 GB')
+    """
+    if value < 1e6:
+        return f"{value:g} B" if value < 10_000 else f"{value / 1000:g} kB"
+    return quantity(value, "B")
 
 
 def _ecn(side: Side) -> str:
@@ -175,12 +188,20 @@ def _window_cap(side: Side) -> str:
     return "none" if cap is None else _packets(cap)
 
 
+def _send_buffer(side: Side) -> str:
+    planned = side.flow.plan.sender_bytes
+    return NO_LIMIT if planned is None else _bytes(planned)
+
+
 def _receive_window(side: Side) -> str:
     if side.client == "chromium":
         return _CHROMIUM_WINDOWS[side.transport]
     flow = side.flow.plan
-    planned = flow.options.receive_window_bytes or flow.receiver_bytes
+    planned = flow.options.receive_window_bytes or flow.receive_buffer_bytes
     reported = side.reported("connected", "receive_window_bytes")
+    if planned is None:  # the system may have limited what was to have no limit
+        limited = [b for b in reported if b < UNLIMITED_BYTES]
+        return _span(limited, _bytes) if limited else NO_LIMIT
     # Linux rounds to whole segments: that is no difference.
     return _span([b for b in reported if abs(b - planned) > ROUNDED * planned] or [planned], _bytes)
 
@@ -199,6 +220,43 @@ def _acknowledgements(side: Side) -> str:
     return _ACKNOWLEDGEMENTS[side.transport]
 
 
+def _idle_restart(side: Side) -> str:
+    given, cca = side.flow.plan.options.idle_restart, side.flow.plan.cca or ""
+    known = CCAS_OVER[side.transport]
+    if cca in known and not known[cca].restarts:
+        return f"none: {cca} follows a model of the path"
+    if given is None:
+        given = side.transport == "tcp"
+    # RFC 2861; Linux: tcp_cwnd_restart; endpoints: congestion/adapter.rs.
+    return "halved for each RTO, at least the initial window" if given else "none"
+
+
+def _idle_timeout(side: Side) -> str:
+    if side.client == "chromium" and side.transport == "quic":
+        return "Chromium's"
+    timeout_ns = side.flow.plan.idle_timeout_ns
+    return "none" if timeout_ns is None else quantity(timeout_ns * NS, "s")
+
+
+def _keep_alive(side: Side) -> str:
+    return "Chromium's" if side.client == "chromium" and side.transport == "quic" else "none"
+
+
+def _http_windows(side: Side) -> str:
+    """Return what HTTP's own flow control offers: for each response, and for all of them."""
+    workload = side.flow.plan.workload
+    if not isinstance(workload, LoadWorkload):
+        return ""
+    if side.client == "chromium":
+        return "Chromium's"
+    if side.transport == "quic":
+        return "those of QUIC"
+    if "h2" not in workload.protocols:
+        return "none (HTTP/1.1)"
+    limit = side.flow.plan.options.receive_window_bytes or side.flow.plan.receive_buffer_bytes
+    return f"{_bytes(limit or MOST_HTTP2_WINDOW)} each, and together"
+
+
 def _split(side: Side) -> str:
     protocol = "h3" if side.transport == "quic" else "h2"
     if not is_split(side.cell, side.flow.plan, protocol):
@@ -212,6 +270,29 @@ def _handshake(side: Side) -> str:
     return handshakes[side.transport]
 
 
+MOST_HTTP2_WINDOW = 2**31 - 1
+"""RFC 9113, section 6.9.1, bytes: what the client offers where no window is given."""
+
+_HANDSHAKE_RETRIES: Mapping[str, str] = {
+    # TCP_SYNCNT of endpoints/src/socket.rs; RFC 6298, section 2.
+    "tcp": "up to 20, the first after 1 s, then after twice the time",
+    # RFC 9002, section 6.2.2: twice the initial RTT of 333 ms.
+    "quic": "as often as it takes, the first after 1 s, then after twice the time",
+}
+_LOSS_DETECTION: Mapping[str, str] = {
+    # Linux: net/ipv4/tcp_recovery.c.
+    "tcp": "3 later segments, or (after reordering) least RTT / 4 (RACK, RFC 8985)",
+    # RFC 9002, sections 6.1.1 and 6.1.2; quinn-proto, config/transport.rs.
+    "quic": "3 later packets, or 9/8 of the RTT (RFC 9002)",
+}
+_PROBES: Mapping[str, str] = {
+    # Linux: net/ipv4/tcp_timer.c, net.ipv4.tcp_retries2; include/net/tcp.h.
+    "tcp": "after an RTO (at least 200 ms over the RTT), then twice the time, up to 120 s; given up"
+    " after about 15 min (tcp_retries2 = 15)",
+    # RFC 9002, section 6.2; quinn-proto, connection/mod.rs: the time doubles up to 16 times.
+    "quic": "after a PTO (RTT, 4 deviations and 25 ms), then twice the time; never given up, but"
+    " for an idle timeout",
+}
 _ACKNOWLEDGEMENTS: Mapping[str, str] = {
     # Linux: net/ipv4/tcp_input.c, __tcp_ack_snd_check; TCP_DELACK_MIN.
     "tcp": "each segment at first, then every second; at the latest after 40 ms",
@@ -239,10 +320,27 @@ CONDITIONS: tuple[Condition, ...] = (
         _acknowledgements,
     ),
     Condition("HyStart", "whether slow start ends on a growing RTT", _hystart),
-    Condition("send buffer", "of a connection", lambda side: _bytes(side.flow.plan.sender_bytes)),
+    Condition("send buffer", "of a connection", _send_buffer),
     Condition("receive window", "largest window that the receiver offers", _receive_window),
     Condition("window cap", "largest congestion window", _window_cap),
+    Condition("HTTP windows", "what HTTP's own flow control offers", _http_windows),
     Condition("handshake", "before the request can be sent", _handshake),
+    Condition(
+        "handshake retries",
+        "how often its first packet is repeated",
+        lambda side: _HANDSHAKE_RETRIES[side.transport],
+    ),
+    Condition(
+        "loss detection",
+        "what must have been acknowledged for an earlier packet to be lost",
+        lambda side: _LOSS_DETECTION[side.transport],
+    ),
+    Condition(
+        "probes", "when data is repeated of which nothing is heard", lambda s: _PROBES[s.transport]
+    ),
+    Condition("idle restart", "congestion window after an idle time", _idle_restart),
+    Condition("idle timeout", "silence that ends a connection", _idle_timeout),
+    Condition("keep-alive", "what is sent to keep an idle connection", _keep_alive),
     Condition(
         "split connection", "whether something between the hosts terminates connections", _split
     ),

@@ -9,19 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 
-from fairc.compiler.plan import Amount, Cell, Formula
+from fairc.compiler.plan import Cell, CellValue, Formula
+from fairc.dsl.model.expressions import Undefined, evaluate
 from fairc.dsl.model.names import called, label_of
-from fairc.dsl.model.requests import Operand
 from fairc.runtime.measurement.results import MetricValue, replaced
 
 Place = tuple[str | None, int | None]
 """What a value belongs to: its flow and its page load; None: none."""
 Known = Mapping[str, Mapping[Place, MetricValue]]
 """The values of a cell by their names."""
-
-
-class Undefined(Exception):
-    """A result without a value; its text is the reason."""
 
 
 def values(cell: Cell, formula: Formula, known: Known) -> Iterator[MetricValue]:
@@ -58,7 +54,7 @@ def _meant(cell: Cell, names: Iterable[str]) -> set[str]:
     return {label_of(flow) for flow in cell.flows if not called(flow).isdisjoint(names)}
 
 
-def _own(cell: Cell, operand: Operand, known: Known) -> Mapping[Place, MetricValue]:
+def _own(cell: Cell, operand: CellValue, known: Known) -> Mapping[Place, MetricValue]:
     """Return the values that an operand means, of all that the cell has of its metric."""
     every = known.get(operand.metric, {})
     if not operand.flows:
@@ -86,12 +82,17 @@ def _value(
     place: Place,
 ) -> MetricValue:
     number, reason, used = None, "", list[MetricValue]()
+    endless = [value for of in found for value in of.values() if value.value is None]
     try:
         used = [
             _operand(operand, of, place)
             for operand, of in zip(formula.operands, found, strict=True)
         ]
-        number = _result(cell, formula, [value.value or 0.0 for value in used])
+        numbers = iter([value.value or 0.0 for value in used])
+        number = evaluate(formula.expression, cell.bindings, lambda _: next(numbers))
+        if not math.isfinite(number):
+            number = None
+            raise Undefined("it is larger than a number can be")
     except Undefined as why:
         reason = str(why)
     return MetricValue(
@@ -102,11 +103,11 @@ def _value(
         reason=reason,
         load=place[1],
         censored=0 if number is None else sum(value.censored for value in used),
-        started=0 if number is None else sum(value.started for value in used),
+        started=sum(value.started for value in (endless if number is None else used)),
     )
 
 
-def _operand(operand: Operand, of: Mapping[Place, MetricValue], place: Place) -> MetricValue:
+def _operand(operand: CellValue, of: Mapping[Place, MetricValue], place: Place) -> MetricValue:
     """Return the value of an operand for a result. Raises Undefined."""
     flow, load = place
     if not operand.is_each:
@@ -120,41 +121,3 @@ def _operand(operand: Operand, of: Mapping[Place, MetricValue], place: Place) ->
         why = f": {value.reason}" if value is not None and value.reason else ""
         raise Undefined(f"{operand.metric}{whose} has no value{why}")
     return value
-
-
-def _result(cell: Cell, formula: Formula, operands: list[float]) -> float:
-    """Return what the steps of a formula give. Raises Undefined."""
-    stack: list[float] = []
-    for step in formula.steps:
-        if isinstance(step, int):
-            stack.append(operands[step])
-        elif isinstance(step, Amount):
-            stack.append(step.of(cell.bindings))
-        elif step == "sqrt":
-            if stack[-1] < 0:
-                raise Undefined("it would be the root of a negative number")
-            stack.append(math.sqrt(stack.pop()))
-        else:
-            right, left = stack.pop(), stack.pop()
-            if step == "/" and right == 0:
-                raise Undefined("it would be divided by zero")
-            stack.append(_apply(step, left, right))
-    if not math.isfinite(stack[-1]):
-        raise Undefined("it is larger than a number can be")
-    return stack[-1]
-
-
-def _apply(operator: str, left: float, right: float) -> float:
-    match operator:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-        case "min":
-            return min(left, right)
-        case "max":
-            return max(left, right)
-        case _:
-            return left / right

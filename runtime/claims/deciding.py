@@ -15,6 +15,7 @@ the range ends, even if these verdicts end it.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,11 +27,11 @@ from fairc.dsl.model.claims import distinct_flows
 from fairc.runtime.repetitions.reading import Measurements
 from fairc.runtime.repetitions.remarks import merged
 from fairc.runtime.repetitions.samples import FLOW
-from fairc.runtime.statistics.estimates import CONFIDENCE, Estimate
+from fairc.runtime.statistics.estimates import CONFIDENCE, Estimate, mean, median
 from fairc.runtime.statistics.repeated import Repeated, repeated
 
 from . import intervals, trends
-from .intervals import Quantity
+from .intervals import Quantity, quantity_of
 from .power import Needed, needed, together
 from .values import Values
 
@@ -41,6 +42,18 @@ Gaps = Mapping[tuple[str, ...], str]
 
 
 @dataclass(frozen=True, slots=True)
+class Side:
+    """One of two statistics that are joined: what it is of, its value, its unit (empty: unknown),
+    its factor in the sum.
+    """
+
+    text: str
+    value: float
+    unit: str
+    factor: float
+
+
+@dataclass(frozen=True, slots=True)
 class Unit:
     """One pair of claim and configuration, or of one flow there.
 
@@ -48,7 +61,7 @@ class Unit:
     empty: it is the only one, or the mean. low,
     high: its bounds, in the SI unit. p: of a trend's test. needed: how many repetitions would
     decide it; None if it is decided or the number is unknown. reason: why there is no interval.
-    remark: what biases it, or its interval.
+    remark: what biases it, or its interval. sides: of a sum or a ratio, its two statistics.
     """
 
     where: tuple[tuple[str, str], ...]
@@ -60,10 +73,11 @@ class Unit:
     needed: Needed | None = None
     remark: str = ""
     p: float | None = None
+    sides: tuple[Side, ...] = ()
 
     @property
     def reason(self) -> str:
-        """Why there is no interval; empty where there is one."""
+        """Why there is no interval, or which end is open; empty where there is one."""
         return self.estimate.reason if self.estimate.low is None else ""
 
 
@@ -84,9 +98,7 @@ class ClaimVerdict:
     @property
     def numbers(self) -> list[float]:
         """The values, ends of intervals and bounds of all units."""
-        every = (
-            (u.estimate.value, u.estimate.low, u.estimate.high, u.low, u.high) for u in self.units
-        )
+        every = ((u.estimate.value, *u.estimate.ends, u.low, u.high) for u in self.units)
         return [x for of_unit in every for x in of_unit if x is not None]
 
     @property
@@ -130,7 +142,7 @@ def decide(
     """
     plan = measured.plan
     pairs, level = _level(plan)
-    values = Values(measured, (t for c in plan.claims for u in c.units for t in u.terms))
+    values = Values(measured, (term for claim in plan.claims for term in claim.terms))
     gaps = _gaps(measured, missing)
     decided = []
     for number, claim in enumerate(plan.claims):
@@ -208,12 +220,34 @@ def _units(
             units.append(_trend(unit, where, values, level, gap, common=common, repeats=repeats))
             continue
         found = (
-            intervals.nothing(gap) if gap else _each(claim, unit, values, level, common, repeats)
+            intervals.nothing(gap)
+            if gap
+            else quantity_of(unit, values, level, common=common, repeated=repeats)
         )
         of = None if repeats.is_range else level
         judged = _judged(claim, where, found, unit.low, unit.high, of)
-        units.append(replace(judged, remark=_remark(values, [unit], found)))
+        remark, sides = _remark(values, [unit], found), _sides(unit, names, values)
+        units.append(replace(judged, remark=remark, sides=sides))
     return units
+
+
+def _sides(unit: ClaimUnit, names: Sequence[str], values: Values) -> tuple[Side, ...]:
+    """Return the two statistics that a unit joins; none where it has another number of them, or a
+    side has no value.
+    """
+    rows = [dict(zip(names, term.cells, strict=True)) for term in unit.terms]
+    found = []
+    for term, factor, row in zip(unit.terms, unit.contrast.factors, rows, strict=True):
+        own = ", ".join(f"{n} = {row[n]}" for n in names if len({r[n] for r in rows}) > 1)
+        of = ", ".join(filter(None, (term.flow, f"load: {term.load}" if term.load else "")))
+        what = f"{term.statistic}({term.metric}{f'({of})' if of else ''})"
+        of_term = values.of(term)
+        known = [] if isinstance(of_term, str) else list(of_term.values())
+        value = (mean if term.statistic == "mean" else median)(known).value
+        if value is not None:
+            text = f"{what} where {own}" if own else what
+            found.append(Side(text, value, values.unit(term), factor))
+    return tuple(found) if len(found) == len(unit.terms) == 2 else ()
 
 
 def _remark(values: Values, units: Iterable[ClaimUnit], found: Quantity) -> str:
@@ -227,16 +261,6 @@ def _gap(unit: ClaimUnit, gaps: Gaps) -> str:
     return next((gaps[term.cells] for term in unit.terms if term.cells in gaps), "")
 
 
-def _each(
-    claim: Claim, unit: ClaimUnit, values: Values, level: float, common: bool, repeats: Repeated
-) -> Quantity:
-    of_terms = [values.of(term) for term in unit.terms]
-    known = [found for found in of_terms if not isinstance(found, str)]
-    if len(known) < len(of_terms):
-        return intervals.nothing(next(found for found in of_terms if isinstance(found, str)))
-    return intervals.of_unit(unit, claim.form, known, level, common=common, repeated=repeats)
-
-
 def _trend(
     unit: ClaimUnit,
     where: tuple[tuple[str, str], ...],
@@ -247,12 +271,13 @@ def _trend(
     common: bool,
     repeats: Repeated,
 ) -> Unit:
-    of_terms = [values.of(term) for term in unit.terms]
-    known = [found for found in of_terms if not isinstance(found, str)]
-    why = gap or next((found for found in of_terms if isinstance(found, str)), "")
+    known = values.each(unit.terms)
+    why = gap or (known if isinstance(known, str) else "")
+    if any(values.bounds(term) for term in unit.terms):
+        why = why or "what had not ended leaves the order of the medians open"
     found = (
         trends.undecided(why)
-        if why
+        if why or isinstance(known, str)
         else trends.of_trend(unit, known, level, common=common, repeated=repeats)
     )
     remarks = (found.remark, *merged(values.remark(term) for term in unit.terms))
@@ -269,14 +294,18 @@ def _trend(
 
 
 def _mean(claim: Claim, values: Values, level: float, common: bool, repeats: Repeated) -> Quantity:
-    every: list[list[intervals.ByRepetition]] = []
-    for unit in claim.units:
-        of_terms = [values.of(term) for term in unit.terms]
-        known = [found for found in of_terms if not isinstance(found, str)]
-        if len(known) < len(of_terms):
-            return intervals.nothing("a configuration has no value")
-        every.append(list(known))
-    return intervals.of_mean(claim.units, claim.form, every, level, common=common, repeated=repeats)
+    every = [values.each(unit.terms) for unit in claim.units]
+    known = [of_terms for of_terms in every if not isinstance(of_terms, str)]
+    if len(known) < len(every):
+        return intervals.nothing("a configuration has no value")
+    return intervals.of_mean(
+        [unit.contrast for unit in claim.units],
+        known,
+        level,
+        common=common,
+        repeated=repeats,
+        bounds=[[values.bounds(term) for term in unit.terms] for unit in claim.units],
+    )
 
 
 def _mean_bound(claim: Claim, end: Literal["low", "high"]) -> float | None:
@@ -305,19 +334,23 @@ def _judged(
 
 
 def _verdict(relation: str, estimate: Estimate, low: float | None, high: float | None) -> Verdict:
-    """Return the verdict from the position of an interval relative to its bounds."""
-    if estimate.low is None or estimate.high is None:
+    """Return the verdict from the position of an interval relative to its bounds; an interval may
+    be open on one side.
+    """
+    least, most = estimate.ends
+    if least is None and most is None:
         return "undecided"
+    least, most = (-math.inf if least is None else least), (math.inf if most is None else most)
     if low is not None:
         strict = relation == ">"
-        if estimate.high < low or (strict and estimate.high == low):
+        if most < low or (strict and most == low):
             return "fails"
-        if estimate.low < low or (strict and estimate.low == low):
+        if least < low or (strict and least == low):
             return "undecided"
     if high is not None:
         strict = relation == "<"
-        if estimate.low > high or (strict and estimate.low == high):
+        if least > high or (strict and least == high):
             return "fails"
-        if estimate.high > high or (strict and estimate.high == high):
+        if most > high or (strict and most == high):
             return "undecided"
     return "holds"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any
@@ -72,13 +72,17 @@ class Answer:
         return held and well and not (self.strict and self.validity.missing)
 
 
-def as_text(answer: Answer) -> Iterator[str]:
+def as_text(answers: Sequence[Answer]) -> Iterator[str]:
     """Yield lines for people."""
-    if not answer.decision.claims:
-        yield _no_claim(answer.plan)
-    yield from lines(answer.decision)
-    yield answer.validity.summary
-    yield from shown(answer.validity.remarks)
+    for place, answer in enumerate(answers):
+        if len(answers) > 1:
+            yield from [""] if place else []
+            yield f"experiment {answer.plan.experiment}"
+        if not answer.decision.claims:
+            yield _no_claim(answer.plan)
+        yield from lines(answer.decision)
+        yield answer.validity.summary
+        yield from shown(answer.validity.remarks)
 
 
 def _no_claim(plan: Plan) -> str:
@@ -88,10 +92,16 @@ def _no_claim(plan: Plan) -> str:
     return f"the experiment `{plan.experiment}` makes no claim"
 
 
-def as_json(answer: Answer) -> Iterator[str]:
+def as_json(answers: Sequence[Answer]) -> Iterator[str]:
     """Yield the object that docs/run/cli.md describes."""
+    documents = [_document(answer) for answer in answers]
+    whole = documents[0] if len(documents) == 1 else {"experiments": documents}
+    yield json.dumps(whole, indent=2, ensure_ascii=False)
+
+
+def _document(answer: Answer) -> dict[str, Any]:
     validity_ = answer.validity
-    document = {
+    return {
         "experiment": answer.plan.experiment,
         "well": answer.well,
         "verdict": answer.decision.verdict if answer.decision.claims else None,
@@ -103,7 +113,6 @@ def as_json(answer: Answer) -> Iterator[str]:
             {"cell": cell, "verdict": word, "reason": why} for cell, word, why in validity_.reasons
         ],
     }
-    yield json.dumps(document, indent=2, ensure_ascii=False)
 
 
 def as_data(decided: ClaimVerdict) -> dict[str, Any]:
@@ -141,12 +150,22 @@ def as_data(decided: ClaimVerdict) -> dict[str, Any]:
     }
 
 
-def as_junit(answer: Answer) -> Iterator[str]:
+def as_junit(answers: Sequence[Answer]) -> Iterator[str]:
     """Yield JUnit XML: a suite of claims, with a case for each configuration, and one of the cells'
-    validity.
+    validity; of several experiments each has both.
     """
-    root = ET.Element("testsuites", name=answer.plan.experiment)
-    claims = ET.SubElement(root, "testsuite", name="claims")
+    plan, several = answers[0].plan, len(answers) > 1
+    root = ET.Element("testsuites", name=plan.file if several else plan.experiment)
+    for answer in answers:
+        _add_suites(root, answer, f"{answer.plan.experiment}: " if several else "")
+    ET.indent(root)
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield ET.tostring(root, encoding="unicode")
+
+
+def _add_suites(root: ET.Element, answer: Answer, before: str) -> None:
+    """Add the suites of an experiment. before: what their names begin with."""
+    claims = ET.SubElement(root, "testsuite", name=f"{before}claims")
     for decided in answer.decision.claims:
         for name, verdict, sentence in _cases(decided):
             case = ET.SubElement(
@@ -156,7 +175,7 @@ def as_junit(answer: Answer) -> Iterator[str]:
                 ET.SubElement(case, "failure", message=_xml(f"{verdict}: {sentence}"))
             elif verdict == "undecided":
                 ET.SubElement(case, "skipped", message=_xml(f"undecided: {sentence}"))
-    cells = ET.SubElement(root, "testsuite", name="validity")
+    cells = ET.SubElement(root, "testsuite", name=f"{before}validity")
     found = answer.validity
     case = ET.SubElement(cells, "testcase", classname="validity", name="every cell is valid")
     if not found.counts.all_well:
@@ -166,9 +185,6 @@ def as_junit(answer: Answer) -> Iterator[str]:
         for word, tag in (("failures", "failure"), ("skipped", "skipped")):
             suite.set(word, str(sum(child.tag == tag for case in suite for child in case)))
         suite.set("tests", str(len(suite)))
-    ET.indent(root)
-    yield '<?xml version="1.0" encoding="UTF-8"?>'
-    yield ET.tostring(root, encoding="unicode")
 
 
 def _cases(decided: ClaimVerdict) -> list[tuple[str, Verdict, str]]:
@@ -187,8 +203,14 @@ def _xml(text: str) -> str:
     )
 
 
-def as_markdown(answer: Answer) -> Iterator[str]:
-    """Yield a table, for a comment on a pull request."""
+def as_markdown(answers: Sequence[Answer]) -> Iterator[str]:
+    """Yield a table of each experiment, for a comment on a pull request."""
+    for place, answer in enumerate(answers):
+        yield from [""] if place else []
+        yield from _section(answer)
+
+
+def _section(answer: Answer) -> Iterator[str]:
     yield f"### {escape_markdown(answer.plan.title or answer.plan.experiment)}"
     yield ""
     decision = answer.decision
@@ -210,6 +232,6 @@ def as_markdown(answer: Answer) -> Iterator[str]:
     yield f"{escape_markdown(answer.validity.summary)}."
 
 
-FORMS: Mapping[str, Callable[[Answer], Iterator[str]]] = MappingProxyType(
+FORMS: Mapping[str, Callable[[Sequence[Answer]], Iterator[str]]] = MappingProxyType(
     {"text": as_text, "json": as_json, "junit": as_junit, "md": as_markdown}
 )

@@ -65,8 +65,8 @@ def _open(found: Quantity, low: float | None, high: float | None) -> list[float]
 
 
 def _of_bound(found: Quantity, bound: float, level: float) -> Needed | None:
-    if found.method in ("student", "welch"):
-        return _of_mean(found, bound, level)
+    if found.method in ("student", "welch", "sign tests"):
+        return _of_width(found, bound, level)
     if found.method == "clopper-pearson":
         return _of_share(found, bound, level)
     value = found.estimate.value
@@ -76,12 +76,9 @@ def _of_bound(found: Quantity, bound: float, level: float) -> Needed | None:
     above = value > bound
     beyond = sum(x > bound if above else x < bound for x in found.values)
     ends = clopper_pearson(beyond, len(found.values), KNOWN)
-    if found.method == "hodges-lehmann":
-        start, end = (_rank_sum(p, level) for p in reversed(ends))
-    else:
-        # A quantile q is above a bound when the share of values above it is more than 1 - q.
-        share = found.share if above else 1 - found.share
-        start, end = (_order_statistics(round(p, 6), share, level) for p in reversed(ends))
+    # A quantile q is above a bound when the share of values above it is more than 1 - q.
+    share = found.share if above else 1 - found.share
+    start, end = (_order_statistics(round(p, 6), share, level) for p in reversed(ends))
     return None if start is None else (start, end)
 
 
@@ -103,17 +100,6 @@ def _order_statistics(p: float, share: float, level: float) -> int | None:
     return _whole((spread / (p - (1 - share))) ** 2)
 
 
-def _rank_sum(p: float, level: float) -> int | None:
-    """Return how many values each of two samples needs. p: share of pairs whose difference is
-    beyond the bound.
-
-    Source: Noether, Sample size determination for some common nonparametric tests, JASA 82, 1987.
-    """
-    if p <= 0.5:
-        return None
-    return _whole((_z(level) + _POWER_Z) ** 2 / (6 * (p - 0.5) ** 2))
-
-
 def _of_share(found: Quantity, bound: float, level: float) -> Needed | None:
     n = len(found.values)
     ends = clopper_pearson(round(sum(found.values)), n, KNOWN)
@@ -132,9 +118,9 @@ def _of_share(found: Quantity, bound: float, level: float) -> Needed | None:
     return None if start is None else (start, size(near))
 
 
-def _of_mean(found: Quantity, bound: float, level: float) -> Needed | None:
-    """Return the range for a mean: the mean's own interval crosses the bound, so the range has no
-    end.
+def _of_width(found: Quantity, bound: float, level: float) -> Needed | None:
+    """Return the range where the width of an interval falls with the root of n: of means, and of
+    medians of independent samples. The interval crosses the bound, so the range has no end.
     """
     estimate = found.estimate
     if estimate.low is None or estimate.high is None or estimate.value in (None, bound):

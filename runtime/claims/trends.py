@@ -6,7 +6,9 @@
 A trend is found where the test rejects, at the level of one side of an interval, that the name
 changes nothing. It holds where, besides, the interval of no step (two neighbouring values) goes the
 other way; it fails where one does, or where the opposite trend is found. Each step needs an
-interval that could contradict, so few repetitions leave a trend undecided.
+interval that could contradict, so few repetitions leave a trend undecided. The test of independent
+samples also finds that their shapes change, so there the last median has to be above the first one,
+too, by the interval of their difference.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
-from fairc.compiler.plan import ClaimTerm, ClaimUnit
+from fairc.compiler.plan import ClaimUnit, Contrast, Statistic
 from fairc.runtime.formatting import quantity
 from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.statistics import agreement
@@ -83,8 +85,16 @@ def of_trend(
         return _open(replace(found, p=None), OF_TRENDS)
     if all(len(set(of_level.values())) == 1 for of_level in rising):
         return _open(replace(found, p=None), UNVARIED)
-    steps = tuple(_steps(unit, rising, level, common, repeated))
-    return _decided(found, against, steps, unit, level)
+    steps = tuple(_steps(unit.terms, rising, level, common, repeated))
+    decided = _decided(found, against, steps, unit, level)
+    if common or decided.verdict != "holds":
+        return decided
+    ends = (unit.terms[0], unit.terms[-1])
+    (whole,) = _steps(ends, [rising[0], rising[-1]], level, common, repeated)
+    least = whole.value if whole.reason == agreement.CONSTANT else whole.ends[0]
+    if least is None or least <= 0:
+        return _open(found, "the interval of the last median less the first one does not exclude 0")
+    return decided
 
 
 def _decided(
@@ -113,20 +123,16 @@ def _open(found: TrendTest, reason: str) -> TrendTest:
 
 
 def _steps(
-    unit: ClaimUnit,
+    terms: Sequence[Statistic],
     values: Sequence[ByRepetition],
     level: float,
     common: bool,
     repeated: Repeated,
 ) -> Iterator[Estimate]:
     """Yield by how much each value exceeds the one before it, with its interval."""
-    for (before, a), (after, b) in pairwise(zip(unit.terms, values, strict=True)):
-        step = ClaimUnit(terms=(_times(after, 1.0), _times(before, -1.0)), low=0.0, high=None)
-        yield of_unit(step, "sum", (b, a), level, common=common, repeated=repeated).estimate
-
-
-def _times(term: ClaimTerm, factor: float) -> ClaimTerm:
-    return term.model_copy(update={"factor": factor})
+    for (before, a), (after, b) in pairwise(zip(terms, values, strict=True)):
+        step = Contrast("sum", (after, before), (1.0, -1.0))
+        yield of_unit(step, (b, a), level, common=common, repeated=repeated).estimate
 
 
 def _text(unit: ClaimUnit, index: int, step: Estimate) -> str:

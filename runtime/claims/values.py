@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TypeVar
 
-from fairc.compiler.plan import ClaimTerm
+from fairc.compiler.plan import Statistic
 from fairc.runtime.repetitions.reading import Measurements, UnknownName
 from fairc.runtime.repetitions.samples import FLOW, LOAD, Group, samples
 
+Bounds = Mapping[int, tuple[float, float]]
 T = TypeVar("T")
 Row = tuple[str, ...]
 """A configuration, as its value on each axis of the plan in canonical text."""
@@ -17,7 +19,7 @@ Place = tuple[str | None, int | None]
 """What a value belongs to within a configuration: its flow, its page load."""
 
 
-def chosen(term: ClaimTerm, here: Mapping[Place, T]) -> T | str | None:
+def chosen(term: Statistic, here: Mapping[Place, T]) -> T | str | None:
     """Return what a term is about, among all that a configuration has of its metric.
 
     None: there is no such thing. A text: why it is not clear.
@@ -35,12 +37,13 @@ class Values:
     infinite.
     """
 
-    def __init__(self, measured: Measurements, terms: Iterable[ClaimTerm]) -> None:
+    def __init__(self, measured: Measurements, terms: Iterable[Statistic]) -> None:
         """Read them. Raises TableError when the tables cannot be read."""
         metrics = {term.metric for term in terms}
         self._of_metric = {metric: _by_cells(measured, metric) for metric in metrics}
+        self._units = {metric: _unit(measured, metric) for metric in metrics}
 
-    def of(self, term: ClaimTerm) -> dict[int, float] | str:
+    def of(self, term: Statistic) -> dict[int, float] | str:
         """Return the values of a term by repetition, or the reason why there are none."""
         group = self._group(term)
         if group is None:
@@ -52,12 +55,39 @@ class Values:
             return why or ("no valid repetition" if group.left_out else "no repetition")
         return group.by_repetition
 
-    def remark(self, term: ClaimTerm) -> str:
+    def each(self, terms: Iterable[Statistic]) -> list[dict[int, float]] | str:
+        """Return the values of some terms, each by repetition, or the reason why one has none."""
+        found = []
+        for term in terms:
+            of = self.of(term)
+            if isinstance(of, str):
+                return of
+            found.append(of)
+        return found
+
+    def bounds(self, term: Statistic) -> Bounds:
+        """Return between what the values of some repetitions are, because something had not ended.
+
+        A mean takes one that is larger than any that was observed for anything from 0.
+        """
+        group = self._group(term)
+        if not isinstance(group, Group):
+            return {}
+        if term.statistic != "mean":
+            return group.bounds
+        endless = {r: (0.0, x) for r, x in group.by_repetition.items() if math.isinf(x)}
+        return {**group.bounds, **endless}
+
+    def unit(self, term: Statistic) -> str:
+        """Return the SI unit of a term's metric; empty if nothing has it."""
+        return self._units[term.metric]
+
+    def remark(self, term: Statistic) -> str:
         """Say what the values of a term leave out; empty if nothing."""
         group = self._group(term)
         return group.remark(term.metric) if isinstance(group, Group) else ""
 
-    def _group(self, term: ClaimTerm) -> Group | str | None:
+    def _group(self, term: Statistic) -> Group | str | None:
         return chosen(term, self._of_metric[term.metric].get(term.cells, {}))
 
 
@@ -70,3 +100,10 @@ def _by_cells(measured: Measurements, metric: str) -> Mapping[Row, Mapping[Place
             row = tuple(str(group.by[name]) for name in measured.axes)
             found.setdefault(row, {})[place] = group
     return found
+
+
+def _unit(measured: Measurements, metric: str) -> str:
+    try:
+        return measured.named(metric)[1]
+    except UnknownName:
+        return ""

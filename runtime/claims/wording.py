@@ -22,7 +22,7 @@ from .power import Needed
 
 METHODS = {
     "order statistics": "order statistics",
-    "hodges-lehmann": "Hodges-Lehmann",
+    "sign tests": "sign tests of both sides",
     "student": "Student",
     "welch": "Welch-Satterthwaite",
     "clopper-pearson": "Clopper-Pearson",
@@ -58,9 +58,14 @@ class UnitText:
 
 
 def format_of(decided: ClaimVerdict) -> tuple[Scale, int]:
-    """Return the unit and the decimals in which all numbers of a claim are written."""
-    scale = scale_for(decided.claim.unit, decided.numbers)
-    return scale, decimals_for((x / scale.factor for x in decided.numbers), 4)
+    """Return the unit and the decimals in which all numbers of a claim are written; those of the
+    sides of a difference, too.
+    """
+    numbers = decided.numbers
+    if decided.claim.form == "sum":
+        numbers = [*numbers, *(side.value for unit in decided.units for side in unit.sides)]
+    scale = scale_for(decided.claim.unit, numbers)
+    return scale, decimals_for((x / scale.factor for x in numbers), 4)
 
 
 def unit_texts(decided: ClaimVerdict) -> tuple[UnitText, ...]:
@@ -78,10 +83,15 @@ def _unit_text(decided: ClaimVerdict, unit: Unit, scale: Scale, decimals: int) -
     interval = ""
     if estimate.low is not None and estimate.high is not None:
         interval = f"[{shown(estimate.low)}, {shown(estimate.high)}]"
+    elif estimate.floor is not None:
+        interval = f"(at least {shown(estimate.floor)})"
+    elif estimate.ceiling is not None:
+        interval = f"(at most {shown(estimate.ceiling)})"
     if unit.p is not None:
         interval = "(p < 0.0001)" if unit.p < 0.0001 else f"(p = {unit.p:.2g})"
     more = repetitions(unit.needed) if unit.needed is not None else ""
-    note = "; ".join(filter(None, (unit.reason, more, unit.remark)))
+    sides = _sides(decided, unit, scale, decimals)
+    note = "; ".join(filter(None, (sides, unit.reason, more, unit.remark)))
     if decided.claim.form == "trend" and value:
         value = f"tau {value}"
     return UnitText(
@@ -89,20 +99,40 @@ def _unit_text(decided: ClaimVerdict, unit: Unit, scale: Scale, decimals: int) -
         unit.verdict,
         value,
         interval,
-        _bound(decided, unit),
+        _bound(decided, unit, scale, decimals),
         estimate.n,
         note,
     )
 
 
-def _bound(decided: ClaimVerdict, unit: Unit) -> str:
-    of = decided.claim.unit
+def _sides(decided: ClaimVerdict, unit: Unit, scale: Scale, decimals: int) -> str:
+    """Name both sides of a sum or a ratio with their values, and say how they are compared."""
+    if not unit.sides:
+        return ""
+    first, second = unit.sides
+    if decided.claim.form == "ratio":
+        scale = scale_for(first.unit, [first.value, second.value])
+        decimals = decimals_for([side.value / scale.factor for side in unit.sides], 4)
+    a, b = (number(side.value / scale.factor, decimals) for side in unit.sides)
+    text = f"{first.text} is {a}, {second.text} {b} {scale.unit}".rstrip()
+    if unit.method not in ("order statistics", "confidence sequence", "student"):
+        return text
+    return f"{text}, compared repetition by repetition"
+
+
+def _bound(decided: ClaimVerdict, unit: Unit, scale: Scale, decimals: int) -> str:
     if decided.claim.form == "trend":
         return "to rise" if unit.high is None else "to fall"
+
+    def shown(x: float) -> str:
+        if unit.sides and decided.claim.form == "sum":
+            return f"{number(x / scale.factor, decimals)} {scale.unit}".rstrip() if x else "0"
+        return quantity(x, decided.claim.unit, 4)
+
     if unit.low is not None and unit.high is not None:
-        return f"in {quantity(unit.low, of, 4)} .. {quantity(unit.high, of, 4)}"
+        return f"in {shown(unit.low)} .. {shown(unit.high)}"
     bound = unit.low if unit.low is not None else unit.high
-    return f"{SIGNS[decided.claim.relation]} {'?' if bound is None else quantity(bound, of, 4)}"
+    return f"{SIGNS[decided.claim.relation]} {'?' if bound is None else shown(bound)}"
 
 
 def repetitions(needed: Needed) -> str:

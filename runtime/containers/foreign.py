@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from docker.errors import ImageNotFound
 from docker.types import LogConfig
@@ -47,7 +48,7 @@ def require(client: Client, name: str) -> ThirdPartyImage:
     """
     with translated():
         try:
-            return ThirdPartyImage(name, client.api.inspect_image(name)["Id"])
+            return ThirdPartyImage(name, client.images.get(name).id)
         except ImageNotFound:
             pass
     raise EngineUnavailable(
@@ -58,11 +59,13 @@ def require(client: Client, name: str) -> ThirdPartyImage:
 
 @dataclass(slots=True)
 class ThirdPartyContainer:
-    """A third-party container that has been created. Files request its start and record its end."""
+    """A third-party container that has been created. Files request its start and record its end.
 
-    client: Client
+    created: the container of the Docker SDK.
+    """
+
     container: images.ImageContainer
-    id: str
+    created: Any
     folder: Path
     thread: threading.Thread | None = field(default=None)
 
@@ -78,7 +81,7 @@ class ThirdPartyContainer:
         """
         if self.thread is not None:
             with suppress(EngineUnavailable), translated():
-                self.client.api.stop(self.id, timeout=STOP_S)
+                self.created.stop(timeout=STOP_S)
             self.thread.join()
 
     def _run(self) -> None:
@@ -87,10 +90,11 @@ class ThirdPartyContainer:
         """
         try:
             with translated():
-                self.client.api.start(self.id)
-                status = self.client.api.wait(self.id, timeout=None)["StatusCode"]
-                log = self.client.api.logs(self.id, tail=LOG_LINES).decode(errors="replace")
-                memory = self.client.api.inspect_container(self.id)["State"].get("OOMKilled")
+                self.created.start()
+                status = self.created.wait(timeout=None)["StatusCode"]
+                log = self.created.logs(tail=LOG_LINES).decode(errors="replace")
+                self.created.reload()
+            memory = self.created.attrs["State"].get("OOMKilled")
         except EngineUnavailable as error:
             status, log, memory = -1, str(error), False
         if memory:
@@ -106,19 +110,17 @@ class ThirdPartyContainer:
 def make(
     client: Client,
     cell: Cell,
-    nodes: Mapping[str, str],
+    nodes: Mapping[str, Any],
     found: Mapping[str, ThirdPartyImage],
     folder: Path,
 ) -> list[ThirdPartyContainer]:
     """Create the containers of a cell's images; none is started.
 
-    nodes: the identifiers of the nodes' containers. found: images by name.
+    nodes: the nodes' containers. found: images by name.
     Raises EngineUnavailable.
     """
     return [
-        ThirdPartyContainer(
-            client, container, _make(client, container, nodes, found, folder), folder
-        )
+        ThirdPartyContainer(container, _make(client, container, nodes, found, folder), folder)
         for container in images.containers(cell.flows)
     ]
 
@@ -126,10 +128,10 @@ def make(
 def _make(
     client: Client,
     container: images.ImageContainer,
-    nodes: Mapping[str, str],
+    nodes: Mapping[str, Any],
     found: Mapping[str, ThirdPartyImage],
     folder: Path,
-) -> str:
+) -> Any:
     mounts = [
         BindMount(
             mount.inside,
@@ -140,23 +142,20 @@ def _make(
         for mount in container.mounts
     ]
     with translated():
-        created: str = client.api.create_container(
+        return client.containers.create(
             found[container.image].id,
             name=f"fairc-{secrets.token_hex(4)}-{container.name}",
             environment=container.environment,
             labels=label(),
-            host_config=client.api.create_host_config(
-                network_mode=f"container:{nodes[container.node]}",
-                mounts=mounts,
-                cap_drop=["ALL"],
-                security_opt=["no-new-privileges:true"],
-                mem_limit=target.MEMORY_BYTES,
-                memswap_limit=target.MEMORY_BYTES,
-                pids_limit=target.PIDS,
-                log_config=LogConfig(type="json-file", config={"max-size": "1m"}),
-            ),
-        )["Id"]
-    return created
+            network_mode=f"container:{nodes[container.node].id}",
+            mounts=mounts,
+            cap_drop=["ALL"],
+            security_opt=["no-new-privileges:true"],
+            mem_limit=target.MEMORY_BYTES,
+            memswap_limit=target.MEMORY_BYTES,
+            pids_limit=target.PIDS,
+            log_config=LogConfig(type="json-file", config={"max-size": "1m"}),
+        )
 
 
 def finish(running: Sequence[ThirdPartyContainer]) -> None:

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from docker.errors import ImageNotFound
+from docker.errors import BuildError, ImageNotFound
 
 from fairc.compiler.targets import runner
 from fairc.compiler.targets.binary import NAME, find_endpoints
@@ -62,7 +62,7 @@ def find(client: Client, name: str) -> Image | None:
     """
     with translated():
         try:
-            found = client.api.inspect_image(name)
+            found = client.images.get(name).attrs
         except ImageNotFound:
             return None
     recipe = (found["Config"].get("Labels") or {}).get(RECIPE)
@@ -92,20 +92,20 @@ def require(client: Client) -> Image:
     recipe_label = f"LABEL {RECIPE}={recipe_hash()}"
     steps = f"FROM {base_name()}\nCOPY {NAME} /usr/local/bin/\n{COPY_CELL}{recipe_label}\n"
     with translated():
-        output = client.api.build(
-            fileobj=_context(
-                {"Dockerfile": steps.encode(), NAME: endpoints.read_bytes(), **runner.files()}
-            ),
-            custom_context=True,
-            tag=name,
-            rm=True,
-            forcerm=True,
-            network_mode="none",
-            decode=True,
-        )
-        errors = [line["error"] for line in output if "error" in line]
-    if errors:
-        raise EngineUnavailable((f"the image cannot be built: {errors[0]}",), BUILD_COMMAND)
+        try:
+            client.images.build(
+                fileobj=_context(
+                    {"Dockerfile": steps.encode(), NAME: endpoints.read_bytes(), **runner.files()}
+                ),
+                custom_context=True,
+                tag=name,
+                rm=True,
+                forcerm=True,
+                network_mode="none",
+            )
+        except BuildError as error:
+            why = f"the image cannot be built: {error}"
+            raise EngineUnavailable((why,), BUILD_COMMAND) from error
     found = find(client, name)
     assert found is not None, "it has just been built"
     return found
@@ -124,6 +124,7 @@ def build(client: Client, progress: Callable[[str], None] = lambda _: None) -> I
             smaller = Path(temporary) / "base.tar"
             _without_kernel(tarball, smaller)
             with translated():
+                # The SDK's images.load() wants an image with layers, not a root file system.
                 client.api.import_image_from_file(str(smaller), repository=BASE, tag=recipe_hash())
     return require(client)
 
@@ -133,11 +134,11 @@ def remove(client: Client) -> Iterator[str]:
     repository = image_name(find_endpoints()).partition(":")[0]
     for name in (repository, BASE):
         with translated():
-            found = client.api.images(name)
+            found = client.images.list(name)
         for image in found:
-            for tag in image["RepoTags"] or ():
+            for tag in image.tags:
                 with translated():
-                    client.api.remove_image(tag, force=True)
+                    client.images.remove(tag, force=True)
                 yield tag
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 import secrets
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 from typing import Any
 
-from docker.types import EndpointConfig, IPAMConfig, IPAMPool, LogConfig, Mount, NetworkingConfig
+from docker.types import EndpointConfig, IPAMConfig, IPAMPool, LogConfig, Mount
 
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import containers as target
@@ -29,15 +30,15 @@ PATIENCES_S = (0.1, 0.3, 1.0, 3.0)
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The identifiers of a cell's containers, by the name of their node; the conductor has its
+    """A cell's containers (of the Docker SDK), by the name of their node; the conductor has its
     own.
     """
 
-    containers: dict[str, str]
+    containers: dict[str, Any]
 
     @property
-    def conductor(self) -> str:
-        """The identifier of the conductor's container, which ends last."""
+    def conductor(self) -> Any:
+        """The conductor's container, which ends last."""
         return self.containers[target.CONDUCTOR]
 
 
@@ -47,11 +48,11 @@ def free_range(client: Client, links: int) -> IPv4Address:
     Raises EngineUnavailable if there is none.
     """
     with translated():
-        networks = client.api.networks()
+        networks = client.networks.list()
     taken = [
         IPv4Network(pool["Subnet"], strict=False)
         for network in networks
-        for pool in (network["IPAM"].get("Config") or ())
+        for pool in (network.attrs["IPAM"].get("Config") or ())
         if ":" not in pool.get("Subnet", ":")
     ]
     size = max(target.LINK_ADDRESSES, 1 << (links * target.LINK_ADDRESSES - 1).bit_length())
@@ -75,15 +76,20 @@ def start(client: Client, cell: Cell, image: Image, folder: Path) -> Started:
         images.make_folders(folder, container)
     making = _Making(client, image, folder, f"fairc-{secrets.token_hex(4)}")
     with ThreadPoolExecutor(AT_ONCE) as pool, translated():
-        job = _networked(making, cell, pool)
+        job, networks = _networked(making, cell, pool)
         (folder / target.PROGRAM).write_text(target.render(cell, job), encoding="utf-8")
+        (folder / target.PROGRAM).chmod(0o644)  # whatever this process's umask is
         names = [c.name for c in job.containers]
-        ids = list(pool.map(making.container, [None, *job.containers]))
-    return Started(dict(zip((target.CONDUCTOR, *names), ids, strict=True)))
+        started = [pool.submit(making.container, c, networks) for c in (None, *job.containers)]
+        containers = [container.result() for container in started]
+    return Started(dict(zip((target.CONDUCTOR, *names), containers, strict=True)))
 
 
-def _networked(making: _Making, cell: Cell, pool: ThreadPoolExecutor) -> target.Job:
-    """Create the networks of a cell in a free range, or another if a run takes it meanwhile.
+def _networked(
+    making: _Making, cell: Cell, pool: ThreadPoolExecutor
+) -> tuple[target.Job, dict[str, Any]]:
+    """Create the networks of a cell in a free range, or another if a run takes it meanwhile;
+    return them by name.
 
     Raises APIError.
     """
@@ -92,31 +98,34 @@ def _networked(making: _Making, cell: Cell, pool: ThreadPoolExecutor) -> target.
         made = [pool.submit(making.network, network) for network in job.networks]
         refused = [error for network in made if (error := network.exception()) is not None]
         if not refused:
-            return job
+            networks = [network.result() for network in made]
+            return job, dict(zip((n.name for n in job.networks), networks, strict=True))
         taken = [error for error in refused if REFUSALS[0][0][0] in str(error).lower()]
         if patience_s is None or len(taken) < len(refused):
             raise refused[0]
-        for network, future in zip(job.networks, made, strict=True):
+        for future in made:
             if future.exception() is None:
-                making.remove_network(network)
+                future.result().remove()
         time.sleep(random.uniform(0, patience_s))  # otherwise both would try the next one at once
     raise AssertionError
 
 
-def has_ended(client: Client, container: str) -> bool:
-    """Return whether a container no longer runs. Raises EngineUnavailable."""
+def has_ended(container: Any) -> bool:
+    """Return whether a container of the Docker SDK no longer runs. Raises EngineUnavailable."""
     with translated():
-        return not client.api.inspect_container(container)["State"]["Running"]
+        container.reload()
+    return not container.attrs["State"]["Running"]
 
 
-def last_lines(client: Client, started: Started) -> str:
+def last_lines(started: Started) -> str:
     """Return the last lines of every container, the conductor's last. Raises EngineUnavailable."""
     lines = []
     for name, container in reversed(started.containers.items()):
         with translated():
-            text = client.api.logs(container, tail=LOG_LINES).decode(errors="replace")
-            if client.api.inspect_container(container)["State"].get("OOMKilled"):
-                lines.append(f"{name}: out of memory: {target.MEMORY_BYTES} bytes are allowed")
+            text = container.logs(tail=LOG_LINES).decode(errors="replace")
+            container.reload()
+        if container.attrs["State"].get("OOMKilled"):
+            lines.append(f"{name}: out of memory: {target.MEMORY_BYTES} bytes are allowed")
         lines += [f"{name}: {line}" for line in text.splitlines()]
     return "\n".join(lines)
 
@@ -130,9 +139,9 @@ class _Making:
     folder: Path
     prefix: str
 
-    def network(self, network: target.Network) -> None:
-        """Create the bridge of a link."""
-        self.client.api.create_network(
+    def network(self, network: target.Network) -> Any:
+        """Create the bridge of a link, and return it."""
+        return self.client.networks.create(
             f"{self.prefix}-{network.name}",
             driver="bridge",
             ipam=IPAMConfig(pool_configs=[IPAMPool(subnet=network.subnet)]),
@@ -140,44 +149,37 @@ class _Making:
             labels=label(),
         )
 
-    def remove_network(self, network: target.Network) -> None:
-        """Remove the bridge of a link."""
-        self.client.api.remove_network(f"{self.prefix}-{network.name}")
-
-    def container(self, container: target.Container | None) -> str:
-        """Create and start a node's container, or (None) the conductor's; return its identifier."""
-        api = self.client.api
+    def container(self, container: target.Container | None, networks: Mapping[str, Any]) -> Any:
+        """Create and start a node's container, or (None) the conductor's, and return it."""
         attachments = container.attachments if container else ()
         name = container.name if container else target.CONDUCTOR
-        first: Any = self._endpoint(attachments[0]) if attachments else {}
-        created: str = api.create_container(
+        created = self.client.containers.create(
             self.image.name,
             name=f"{self.prefix}-{name}",
             command=target.command(container.name if container else None),
             working_dir=target.RESULTS,
             environment={"PYTHONDONTWRITEBYTECODE": "1"},
             labels=label(),
-            host_config=api.create_host_config(
-                network_mode=next(iter(first), "none"),
-                mounts=[Mount(target.RESULTS, str(self.folder.absolute()), type="bind")],
-                cap_drop=["ALL"],
-                cap_add=list(target.CAPABILITIES) if container else [],
-                read_only=True,
-                security_opt=["no-new-privileges:true"],
-                mem_limit=target.MEMORY_BYTES,
-                pids_limit=target.PIDS,
-                sysctls=container.sysctls if container else {},
-                log_config=LogConfig(type="json-file", config={"max-size": "1m"}),
-            ),
-            networking_config=NetworkingConfig(first) if first else None,
-        )["Id"]
+            mounts=[Mount(target.RESULTS, str(self.folder.absolute()), type="bind")],
+            cap_drop=["ALL"],
+            cap_add=list(target.CAPABILITIES) if container else [],
+            read_only=True,
+            security_opt=["no-new-privileges:true"],
+            mem_limit=target.MEMORY_BYTES,
+            pids_limit=target.PIDS,
+            sysctls=container.sysctls if container else {},
+            log_config=LogConfig(type="json-file", config={"max-size": "1m"}),
+            **(self._first(attachments[0]) if attachments else {"network_mode": "none"}),
+        )
         for attachment in attachments[1:]:
-            ((network, _),) = self._endpoint(attachment).items()
-            api.connect_container_to_network(created, network, ipv4_address=attachment.address)
-        api.start(created)
+            network = networks[attachment.network]
+            network.connect(created, ipv4_address=attachment.address)
+        created.start()
         return created
 
-    def _endpoint(self, attachment: target.Attachment) -> dict[str, Any]:
+    def _first(self, attachment: target.Attachment) -> dict[str, Any]:
+        """The arguments that attach a container to its first network, with its address there."""
+        name = f"{self.prefix}-{attachment.network}"
         version = self.client.api.api_version
-        config = EndpointConfig(version, ipv4_address=attachment.address)
-        return {f"{self.prefix}-{attachment.network}": config}
+        address = EndpointConfig(version, ipv4_address=attachment.address)
+        return {"network": name, "networking_config": {name: address}}

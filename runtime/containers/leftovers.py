@@ -50,18 +50,16 @@ def remove(client: Client, doomed: Callable[[str], bool]) -> list[str]:
 
     Raises EngineUnavailable.
     """
-    api = client.api
     chosen = {"filters": {"label": LABEL}}
     with translated(), ThreadPoolExecutor(AT_ONCE) as pool:
-        containers = [c for c in api.containers(all=True, **chosen) if doomed(c["Labels"][LABEL])]
-        ends = partial(api.remove_container, force=True, v=True)
-        list(pool.map(partial(_unless_gone, ends), [c["Id"] for c in containers]))
-        networks = [n for n in api.networks(**chosen) if doomed(n["Labels"][LABEL])]
-        list(pool.map(partial(_unless_gone, api.remove_network), [n["Id"] for n in networks]))
-    return [
-        *(f"container {c['Names'][0].removeprefix('/')}" for c in containers),
-        *(f"network {n['Name']}" for n in networks),
-    ]
+        found = client.containers.list(all=True, ignore_removed=True, **chosen)
+        containers = [c for c in found if doomed(c.labels[LABEL])]
+        ends = [partial(c.remove, force=True, v=True) for c in containers]
+        list(pool.map(_unless_gone, ends))
+        found = client.networks.list(**chosen)
+        networks = [n for n in found if doomed(n.attrs["Labels"][LABEL])]
+        list(pool.map(_unless_gone, [n.remove for n in networks]))
+    return [*(f"container {c.name}" for c in containers), *(f"network {n.name}" for n in networks)]
 
 
 def sweep(client: Client) -> list[str]:
@@ -86,14 +84,14 @@ def sweep_if_there() -> Iterator[str]:
         client.close()
 
 
-def _unless_gone(remove: Callable[[str], None], what: str) -> None:
+def _unless_gone(remove: Callable[[], None]) -> None:
     """Remove something that somebody else may be removing at the same time; return when it is
     gone.
     """
     give_up = time.monotonic() + PATIENCE_S
     while True:
         try:
-            remove(what)
+            remove()
             return
         except NotFound:
             return

@@ -10,11 +10,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib import import_module
+from typing import Any
 
 from fairc.compiler import engine_choice
 from fairc.compiler.engine_choice import VIRTUAL_TIME, Reason
 from fairc.compiler.plan import Cell
 from fairc.dsl.core.registry import Registry, suggest
+from fairc.runtime.host.faults import MemoryNeed
 
 from .base import Engine
 
@@ -32,7 +34,9 @@ class EngineKind:
     computing_is_free: whether what hosts compute takes no time of its clock
     (cell/expansion.py). risk: what it does to this machine, after "which"; empty: nothing. image:
     the name of the image that its machine boots for cells without a browser (runtime/vm/recipe.py),
-    `containers` for that of containers; empty: it has none.
+    `containers` for that of containers; empty: it has none. memory: `module:function` as the
+    factory; the function returns what a cell needs of this machine's memory
+    (runtime/uml/memory.py); empty: all need the same.
     """
 
     name: str
@@ -44,6 +48,7 @@ class EngineKind:
     computing_is_free: bool = False
     risk: str = ""
     image: str = ""
+    memory: str = ""
 
     @property
     def family(self) -> str:
@@ -58,10 +63,21 @@ class EngineKind:
 
     def make(self, report: Report) -> Engine:
         """Return the engine, not yet prepared."""
-        module, _, name = self.factory.partition(":")
-        place = module if "." in module else f".{module}"
-        engine: Engine = getattr(import_module(place, __name__), name)(report)
+        engine: Engine = _named(self.factory)(report)
         return engine
+
+    def needs(self, cell: Cell) -> MemoryNeed | None:
+        """Return what a cell needs of this machine's memory; None: what every cell does."""
+        found: MemoryNeed | None = _named(self.memory)(cell) if self.memory else None
+        return found
+
+
+def _named(name: str) -> Callable[..., Any]:
+    """Return what `module:attribute` names, the module below this package or with its full name."""
+    module, _, attribute = name.partition(":")
+    place = module if "." in module else f".{module}"
+    found: Callable[..., Any] = getattr(import_module(place, __name__), attribute)
+    return found
 
 
 ENGINES: Registry[EngineKind] = Registry(
@@ -74,6 +90,7 @@ ENGINES: Registry[EngineKind] = Registry(
             "uml:UmlEngine",
             computing_is_free=True,
             image="uml",
+            memory="fairc.runtime.uml.memory:needs",
         ),
         EngineKind(
             "vm",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from fairc.cell.document import Document
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.runtime.host import archive
@@ -34,12 +32,6 @@ class RawResult:
     console: str
     virtual_s: float
     wall_s: float
-
-
-def digest_of(document: Document) -> str:
-    """Hash what an engine gives a cell's conductor to work from."""
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def refuse_images(cell: Cell) -> None:
@@ -148,6 +140,17 @@ class LoadsModules(Protocol):
 
 
 @runtime_checkable
+class RunsOwnPrograms(Protocol):
+    """An engine that runs programs of the user's own, when it is allowed to.
+
+    allow_programs: whether it is. program_files: the folder with the files of the plan.
+    """
+
+    allow_programs: bool
+    program_files: Path | None
+
+
+@runtime_checkable
 class ConfiningEngine(Protocol):
     """An engine whose guests the host confines, where it can.
 
@@ -167,3 +170,13 @@ class PinningEngine(Protocol):
     """
 
     pinned: bool
+
+
+@runtime_checkable
+class RunsPrograms(Protocol):
+    """An engine that runs the programs of a compiled plan, where there are some.
+
+    programs: their names and contents, by the ids of their cells.
+    """
+
+    programs: Mapping[str, tuple[str, bytes]]

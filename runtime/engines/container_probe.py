@@ -66,18 +66,19 @@ def probe(
         ]
     )
     with translated():
-        created = client.api.create_container(
+        created = client.containers.create(
             image.name,
             command=["python3", "-c", TRY, wanted],
             labels=label(),
-            host_config=client.api.create_host_config(
-                network_mode="none", cap_drop=["ALL"], cap_add=list(CAPABILITIES), read_only=True
-            ),
+            network_mode="none",
+            cap_drop=["ALL"],
+            cap_add=list(CAPABILITIES),
+            read_only=True,
         )
         try:
-            client.api.start(created)
-            client.api.wait(created)
-            output = client.api.logs(created, stdout=True, stderr=False).decode()
+            created.start()
+            created.wait()
+            output = created.logs(stdout=True, stderr=False).decode()
         finally:
-            client.api.remove_container(created, force=True, v=True)
+            created.remove(force=True, v=True)
     return set(json.loads(output.strip() or "[]"))

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from fairc.cell.expansion import expand
+from fairc.cell.expansion import expand, most_preparation_s
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import containers as target
 from fairc.compiler.targets import images, runner
@@ -21,7 +21,7 @@ from fairc.runtime.containers.janitor import Janitor
 from fairc.runtime.host.faults import EngineUnavailable
 
 from . import host
-from .base import RawResult, digest_of, result
+from .base import RawResult, result
 from .container_probe import probe
 from .script import ending
 
@@ -29,7 +29,6 @@ from .script import ending
 MARGIN_S = 90.0
 POLL_S = 0.05
 INSPECT_S = 2.0
-FULL = "No space left on device"
 HASH_OPTION = Path("/proc/sys/net/core/txrehash")
 
 
@@ -78,7 +77,8 @@ class DockerEngine:
 
     def emitted(self, cell: Cell) -> str:
         """Return the hash of what the conductor's program makes of itself."""
-        return digest_of(expand(cell))
+        document = json.dumps(expand(cell), sort_keys=True, separators=(",", ":"))
+        return runner.digest(document, cell)[:16]
 
     @property
     def versions(self) -> dict[str, str]:
@@ -134,10 +134,6 @@ class DockerEngine:
         artefacts.mkdir()
         with self._running:
             error, console = self._run(cell, artefacts)
-        if FULL in error:
-            raise EngineUnavailable(
-                (f"the disk of {workdir} is full: {error}",), "make room, then run it again"
-            )
         return result(error, artefacts, console, started_s)
 
     def close(self) -> None:
@@ -162,7 +158,7 @@ class DockerEngine:
             )
             error = self._await(started, cell, artefacts, third_party)
             if error or ending(artefacts, ""):
-                console = job.last_lines(self._client, started)
+                console = job.last_lines(started)
         finally:
             foreign.finish(third_party)
             leftovers.remove(self._client, leftovers.label()[leftovers.LABEL].__eq__)
@@ -179,7 +175,7 @@ class DockerEngine:
         third_party: Sequence[foreign.ThirdPartyContainer] = (),
     ) -> str:
         """Wait for the end of the cell; return why it had to be stopped, or nothing."""
-        deadline_s = cell.deadline_ns / 1e9 + MARGIN_S
+        deadline_s = cell.deadline_ns / 1e9 + MARGIN_S + most_preparation_s(cell)
         give_up = time.monotonic() + deadline_s
         inspect = time.monotonic() + INSPECT_S
         while not (artefacts / "cell.json").exists():
@@ -191,7 +187,7 @@ class DockerEngine:
                 container.attend()
             if time.monotonic() > inspect:
                 inspect = time.monotonic() + INSPECT_S
-                if job.has_ended(self._client, started.conductor):
+                if job.has_ended(started.conductor):
                     return ""  # without cell.json, unless that came this very moment
         return ""
 

@@ -14,13 +14,13 @@ from fairc.compiler.targets import TARGETS
 from fairc.compiler.targets.binary import EndpointsMissing, find_endpoints
 from fairc.dsl.core import plugins
 from fairc.dsl.core.cache import cache_directory
+from fairc.mechanisms.queues.registry import QUEUES
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.uml import confinement, source, trial
 from fairc.runtime.uml import kernel as kernels
 from fairc.runtime.vm import image, qemu, recipe, shipped, snapshot
 from fairc.words.figures import FIGURES
 from fairc.words.metrics import METRICS
-from fairc.words.queues import QUEUES
 
 from . import ENGINES, host
 
@@ -196,7 +196,7 @@ def docker() -> Iterator[Finding]:
 
         from . import container_probe
     except ModuleNotFoundError as error:
-        remedy = "pip install 'fairc[containers]'"
+        remedy = "pip install 'docker>=7.1'"
         yield Finding("Docker SDK for Python", False, f"no module {error.name}", remedy)
         return
     yield endpoints()

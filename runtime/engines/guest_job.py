@@ -15,8 +15,11 @@ from typing import Any
 
 from fairc.cell.expansion import expand
 from fairc.cell.links import EMULATED_SLACK_NS, VIRTUAL_SLACK_NS
+from fairc.cell.workloads import IPERF3
+from fairc.cell.workloads import PROGRAM as OWN_PROGRAM
 from fairc.compiler.plan import Cell, LoadWorkload
-from fairc.runtime.engines.script import failure
+from fairc.compiler.targets import runner
+from fairc.runtime.engines.script import failure, one_line
 from fairc.runtime.host import bounds
 from fairc.runtime.vm import exchange, recipe
 
@@ -33,15 +36,11 @@ SCRIPT = "run.py"
 # ours.
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,250}", re.ASCII)
 MOST_CLOCK_S = 1e9
-MOST_CHARACTERS = 2000
+PROGRAM_COST_NS = 1000
+CRASHED = "the virtual machine crashed"
+"""Why a cell failed whose machine ended by itself and left nothing."""
 # The guest has `cell/`; its nodes are plain network namespaces.
 PROGRAM = "from cell.netlink import main\n\nmain()\n"
-# Where each system call costs time by a kernel module (modules.SYSCALL_COST), from here on.
-CHARGED = """import subprocess
-
-subprocess.run(["insmod", "/tmp/{name}.ko", "cost_ns={cost_ns}"], check=True)
-
-"""
 
 
 class Cores:
@@ -79,13 +78,11 @@ def write(
     computing_is_free: bool = False,
     memory_bytes: int = 0,
     files: Mapping[str, bytes] = MappingProxyType({}),
-    charges: str = "",
 ) -> None:
     """Write a new exchange that holds the cell, and the program that runs it.
 
     computing_is_free: as in `expand`. memory_bytes: of the machine, where what it leaves
     behind may not fit an exchange of the usual size. files: further ones, beside the program.
-    charges: the module among them that charges for system calls; empty: none does.
     """
     seed = hashlib.sha256(f"kernel {cell.seed}".encode()).digest()
     header = {
@@ -94,9 +91,8 @@ def write(
         "seed": seed.hex(),
         "deadline_s": deadline_s(cell),
     }
-    before = CHARGED.format(name=charges, cost_ns=cell.syscall_cost_ns) if charges else ""
     job = {
-        SCRIPT: (before + PROGRAM).encode(),
+        SCRIPT: PROGRAM.encode(),
         "document.json": document(cell, computing_is_free),
         **files,
     }
@@ -111,8 +107,8 @@ def document(cell: Cell, computing_is_free: bool) -> bytes:
 
 
 def emitted(cell: Cell, computing_is_free: bool) -> str:
-    """Hash the document of a cell."""
-    return hashlib.sha256(document(cell, computing_is_free)).hexdigest()[:16]
+    """Hash the document of a cell, and its mechanisms."""
+    return runner.digest(document(cell, computing_is_free).decode(), cell)[:16]
 
 
 def read(device: Path, artefacts: Path, error: str) -> tuple[str, float]:
@@ -129,9 +125,16 @@ def read(device: Path, artefacts: Path, error: str) -> tuple[str, float]:
             error = header["error"] and (failure(artefacts) or header["error"])
             return error, max(0.0, header["clock_s"] - EPOCH_S)
     except (ValueError, KeyError, TypeError, OSError, RecursionError) as problem:
-        message = " ".join(str(problem).split())[:MOST_CHARACTERS]
-        return f"the virtual machine's results are broken: {message}", 0.0
-    return error or "the virtual machine crashed: see its console", 0.0
+        return one_line(f"the virtual machine's results are broken: {problem}"), 0.0
+    return error or CRASHED, 0.0
+
+
+def crashed(console: str, at_boot: bool = False) -> str:
+    """Say how a machine ended that left nothing; at_boot: twice, before its cell began."""
+    lines = console.strip().splitlines()
+    said = f"the last line of its console: {lines[-1].strip()}" if lines else ""
+    how = f"{CRASHED} twice, before the cell began" if at_boot else CRASHED
+    return one_line(f"{how}; {said or 'its console is empty'}")
 
 
 def _checked(header: dict[str, Any]) -> dict[str, Any]:
@@ -153,7 +156,16 @@ def _checked(header: dict[str, Any]) -> dict[str, Any]:
         raise TypeError("the guest gave no time")
     if not abs(clock_s) <= MOST_CLOCK_S:  # nor is NaN
         raise ValueError("the guest gave a time that no clock shows")
-    return {**header, "error": " ".join(error.split())[:MOST_CHARACTERS], "clock_s": float(clock_s)}
+    return {**header, "error": one_line(error), "clock_s": float(clock_s)}
+
+
+def default_cost_ns(cell: Cell, variant: recipe.Variant) -> int:
+    """Return the virtual time of a system call where the cell sets none, ns.
+
+    A program that waits by polling needs some: without it the clock would stand still meanwhile.
+    """
+    programs = {name for flow in cell.flows for name in flow.workload.programs}
+    return PROGRAM_COST_NS if programs & {IPERF3, OWN_PROGRAM} else variant.syscall_cost_ns
 
 
 def variant_of(cell: Cell, usual: recipe.Variant) -> recipe.Variant:

@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -17,10 +18,10 @@ from fairc.cell.batch import BEYOND_TC
 from fairc.cell.diffserv import marking_filters
 from fairc.cell.expansion import lower
 from fairc.cell.links import arriving_actions
-from fairc.cell.queues import disciplines, filters
+from fairc.cell.queues import disciplines
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets.binary import NAME, EndpointsMissing, find_endpoints
-from fairc.words.queues import QUEUES
+from fairc.mechanisms.queues.registry import QUEUES
 
 # Where Debian's Mininet can be, should another Python come first on PATH.
 PYTHONS = ("python3", "/usr/bin/python3")
@@ -32,6 +33,8 @@ PROGRAMS = {
     "unshare": "util-linux",
 }
 MININET_PACKAGE = "mininet"
+BROWSER_PROGRAMS = {"chromium": "chromium", "chromedriver": "chromium-driver"}
+SELENIUM_PACKAGE = "python3-selenium"
 
 # Queueing discipline -> arguments with which it can be tried.
 QDISCS = {
@@ -57,6 +60,13 @@ def mininet() -> tuple[str, str] | None:
         if version is not None:
             return python, version
     return None
+
+
+@cache
+def selenium() -> str | None:
+    """Return the Python that finds Selenium, fairc's own first (`fairc[browser]`); None: none."""
+    known = (python for python in (sys.executable, *PYTHONS) if python)
+    return next((python for python in known if _succeeds(python, "-c", "import selenium")), None)
 
 
 def program_version(*command: str) -> str | None:
@@ -176,7 +186,7 @@ def filters_of(cell: Cell) -> list[str]:
     for interface in (each for node in cell.nodes for each in node.interfaces):
         actions = arriving_actions(interface)
         found |= {f"matchall action {actions}"} if actions else set()
-        found |= filters(interface.queue) if interface.queue is not None else set()
+        found |= interface.queue.filters if interface.queue is not None else frozenset()
     return sorted(found)
 
 
@@ -195,8 +205,13 @@ def missing_tests(cell: Cell) -> list[str]:
     """Return the packages of the programs that the flows of a cell are themselves, and are not
     there.
     """
-    wanted = any(iperf3.uses(flow) for flow in cell.flows)
-    return [iperf3.PROGRAM] if wanted and not shutil.which(iperf3.PROGRAM) else []
+    missing = []
+    if any(iperf3.uses(flow) for flow in cell.flows) and not shutil.which(iperf3.PROGRAM):
+        missing.append(iperf3.PROGRAM)
+    if any(flow.browser for flow in cell.flows):
+        missing += [p for program, p in BROWSER_PROGRAMS.items() if not shutil.which(program)]
+        missing += [] if selenium() else [SELENIUM_PACKAGE]
+    return missing
 
 
 def needs(cell: Cell, kernel: Kernel = HERE) -> Iterator[tuple[str, bool]]:

@@ -1,42 +1,48 @@
-"""The same scripts on this machine's kernel, in real time, as root."""
+"""The emitted Mininet programs on this machine's kernel, in real time, as root."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from fairc.cell.expansion import expand
+from fairc.cell.expansion import most_preparation_s
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
 from fairc.compiler.targets.binary import NAME, find_endpoints
 from fairc.compiler.targets.mininet import render
-from fairc.runtime.host import supervisor
+from fairc.runtime.host import bounds, supervisor
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.vm import recipe
 
 from . import host
-from .base import RawResult, digest_of, endpoints, refuse_images, result
+from .base import RawResult, endpoints, refuse_images, result
 from .script import ending
 
 # Namespaces, pings and captures before the epoch, draining queues and statistics after the end.
 MARGIN_S = 60.0
 POLL_S = 0.05
 PROGRAM = "experiment.py"
+PIP = "Selenium, of fairc's extra `browser` (`pip install -e '.[browser]'` in a clone)"
 INSTEAD = "`--engine vm` needs neither root nor this kernel's modules"
 
 
 class MininetEngine:
-    """Runs the emitted Mininet script of a cell on the host, one at a time: they share its CPU."""
+    """Runs the Mininet programs of cells on the host, one at a time: they share its CPU.
+
+    Those of a compiled plan are the ones in its folder; others are written here in the same way.
+    """
 
     name = "mininet"
     parallel = False
 
     def __init__(self, report: Callable[[str], None] = lambda _: None) -> None:
         self._closed = threading.Event()
+        self.programs: Mapping[str, tuple[str, bytes]] = {}
 
     @property
     def identity(self) -> str:
@@ -52,8 +58,9 @@ class MininetEngine:
         return self.identity
 
     def emitted(self, cell: Cell) -> str:
-        """Return the hash of what the cell's program makes of itself."""
-        return digest_of(expand(cell))
+        """Return the hash of the cell's program; comments do not count."""
+        text = runner.meaning(render(cell).encode())
+        return runner.digest(text, cell)[:16]
 
     @property
     def versions(self) -> dict[str, str]:
@@ -80,7 +87,7 @@ class MininetEngine:
         endpoints()
 
     def run(self, cell: Cell, workdir: Path) -> RawResult:
-        """Run the cell's script. Raises EngineUnavailable when the kernel lacks what it needs."""
+        """Run the cell's program. Raises EngineUnavailable when the kernel lacks what it needs."""
         _require(host.missing_tests(cell))
         missing = tuple(
             f"this kernel lacks {what}" for what, there in host.needs(cell) if not there
@@ -91,21 +98,30 @@ class MininetEngine:
         workdir = workdir.absolute()  # the script has it as its own working directory
         artefacts = workdir / "artefacts"
         artefacts.mkdir()
-        (workdir / PROGRAM).write_text(render(cell), encoding="utf-8")
+        name, content = self.programs.get(cell.id) or (PROGRAM, render(cell).encode())
+        (workdir / name).write_bytes(content)
         runner.copy(workdir)
         (workdir / NAME).symlink_to(find_endpoints())
-        (workdir / "fairc-browser").symlink_to(recipe.GUEST / "browser.py")
+        if any(flow.browser for flow in cell.flows):
+            browser = workdir / "fairc-browser"
+            called = shlex.join([str(host.selenium()), str(recipe.GUEST / "browser.py")])
+            browser.write_text(f'#!/bin/sh\nexec {called} "$@"\n')
+            browser.chmod(0o755)
         console = workdir / "console"
-        error = self._supervise(cell, workdir, artefacts, console)
-        text = console.read_text(errors="replace")
+        command = [
+            *(_mininet()[0], str(workdir / name), str(artefacts)),
+            *("--repetition", str(cell.repetition)),
+        ]
+        error = self._supervise(cell, command, workdir, console)
+        text = bounds.last_printed(console)
         return result(error or ending(artefacts, text), artefacts, text, started)
 
-    def _supervise(self, cell: Cell, workdir: Path, artefacts: Path, console: Path) -> str:
-        """Run the script to its end; return why it had to be stopped, or nothing."""
-        deadline_s = cell.deadline_ns / 1e9 + MARGIN_S
+    def _supervise(self, cell: Cell, command: Sequence[str], workdir: Path, console: Path) -> str:
+        """Run a program to its end; return why it had to be stopped, or nothing."""
+        deadline_s = cell.deadline_ns / 1e9 + MARGIN_S + most_preparation_s(cell)
         with console.open("wb") as output:
             child = supervisor.start(
-                [_mininet()[0], str(workdir / PROGRAM), str(artefacts)],
+                command,
                 cwd=workdir,
                 stdout=output,
                 stderr=output,
@@ -130,7 +146,9 @@ def _require(packages: Sequence[str]) -> None:
     if packages:
         raise EngineUnavailable(
             tuple(f"{name} is not installed" for name in packages),
-            f"apt-get install --no-install-recommends {' '.join(packages)}; or {INSTEAD}",
+            f"apt-get install --no-install-recommends {' '.join(packages)}"
+            + (f" (or {PIP})" if host.SELENIUM_PACKAGE in packages else "")
+            + f"; or {INSTEAD}",
         )
 
 

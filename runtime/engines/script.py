@@ -7,6 +7,15 @@ from pathlib import Path
 
 # Of cell.json: that of a thousand flows has a tenth of a MB.
 MOST_BYTES = 64 << 20
+MOST_CHARACTERS = 2000
+
+
+def one_line(text: str) -> str:
+    """Return what a cell said of itself, which may be anything, as a printable line of limited
+    length.
+    """
+    words = " ".join(text.split())[:MOST_CHARACTERS]
+    return "".join(char if char.isprintable() else "?" for char in words)
 
 
 def failure(artefacts: Path) -> str | None:
@@ -21,7 +30,7 @@ def failure(artefacts: Path) -> str | None:
         document = json.loads(path.read_text())
         if document["ended_by"] != "failed":
             return ""
-        return f"the script failed: {'; '.join(document['notes'])}"
+        return one_line(f"the script failed: {'; '.join(document['notes'])}")
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
@@ -36,5 +45,5 @@ def ending(artefacts: Path, console: str) -> str:
         return str(error)
     if reason is None:
         last = (console.strip().splitlines() or ["it printed nothing"])[-1]
-        return f"the script ended early: {last}"
+        return one_line(f"the script ended early: {last}")
     return reason

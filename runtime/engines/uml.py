@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import tempfile
 import threading
 import time
@@ -18,7 +17,18 @@ from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
 from fairc.runtime.engines.base import endpoints, refuse_images, result
 from fairc.runtime.host import bounds, faults, supervisor
-from fairc.runtime.uml import confinement, kernel, machine, memory, modules, own, source, trial
+from fairc.runtime.uml import (
+    bytecode,
+    confinement,
+    kernel,
+    machine,
+    memory,
+    modules,
+    own,
+    own_programs,
+    source,
+    trial,
+)
 from fairc.runtime.vm import exchange, image, initramfs, recipe, shipped
 
 from . import guest_job
@@ -26,9 +36,8 @@ from .base import RawResult
 
 # How often a running machine is looked at; its end is noticed at once.
 CONFINED = {"bubblewrap": "yes", "namespaces": "yes", "container": "by its container"}
-# What the kernel prints when the host refuses it a process (EAGAIN, ENOMEM); the guest goes on with
-# a failed fork(2).
-_NO_PROCESS = re.compile(r"clone failed, errno = (11|12)\b")
+# Processes of a machine besides those of its cell's programs and nodes.
+_OTHER_PROCESSES = 16
 
 
 class Initrd(NamedTuple):
@@ -38,12 +47,24 @@ class Initrd(NamedTuple):
     sha256: str
 
 
+class Ended(NamedTuple):
+    """How a machine ended: why the cell failed, or nothing; its console; how long the cell took, s;
+    whether the machine ended by itself before the cell began.
+    """
+
+    error: str
+    console: str
+    virtual_s: float
+    at_boot: bool
+
+
 class UmlEngine:
     """Runs a cell under User-Mode Linux in virtual time. Needs no root.
 
     pinned: keep each machine on its own core; wrong where other processes like this one share
     the cores, because all would choose the same. of_strangers: refuse to run without confinement.
     allow_modules: whether cells may load kernel modules, which are then confined in any case.
+    allow_programs: the same of programs of the user's own. program_files: where their files are.
     """
 
     name = "uml"
@@ -51,6 +72,7 @@ class UmlEngine:
     pinned = True
     of_strangers = False
     allow_modules = False
+    allow_programs = False
 
     def __init__(self, progress: Callable[[str], None] = lambda _: None) -> None:
         self._progress = progress
@@ -58,10 +80,11 @@ class UmlEngine:
         self._kernel: kernel.Kernel | None = None
         self._tracing = ""  # as of `trial.boot`
         self._initrds: dict[tuple[str, bool], Initrd] = {}  # by variant, and whether with `cell/`
-        # By variant, memory in bytes, and kernel.
-        self._identities: dict[tuple[str, int | None, str], str] = {}
+        # By variant, memory in bytes, kernel, and cost of a system call.
+        self._identities: dict[tuple[str, int | None, str, int | None], str] = {}
         self._own: dict[str, kernel.Kernel] = {}  # by the hash of the program
         self._own_versions: dict[str, str] = {}
+        self.program_files: Path | None = None
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._cores = guest_job.Cores()
@@ -76,7 +99,9 @@ class UmlEngine:
         refuse_images(cell)
         variant = guest_job.variant_of(cell, recipe.UML)
         booted = self._kernel_of(cell)
-        identity = self._identity(variant, memory.machine_bytes(cell, variant), booted)
+        own_programs.require_allowed(cell, self.allow_programs)
+        cost_ns = guest_job.default_cost_ns(cell, variant)
+        identity = self._identity(variant, memory.machine_bytes(cell, variant), booted, cost_ns)
         return modules.identity(identity, self._modules_of(cell, booted))
 
     def emitted(self, cell: Cell) -> str:
@@ -120,19 +145,20 @@ class UmlEngine:
         variant: recipe.Variant,
         memory_bytes: int | None = None,
         own_kernel: kernel.Kernel | None = None,
+        cost_ns: int | None = None,
     ) -> str:
         """Return a machine's identity; its parts are verified at its first use, and at each
         boot.
         """
         assert self._kernel is not None, "prepare comes first"
         booted = own_kernel or self._kernel
-        key = variant.name, memory_bytes, booted.sha256
+        key = variant.name, memory_bytes, booted.sha256, cost_ns
         if key not in self._identities:
             parts = {
                 "kernel": booted.sha256,
                 "image": image.require(variant).digest,
                 "initramfs": self._initrd(variant, runner=False).sha256,
-                "arguments": machine.kernel_arguments(variant, memory_bytes=memory_bytes),
+                "arguments": machine.kernel_arguments(variant, cost_ns, memory_bytes),
                 "programs": runner.identity(),
             }
             text = json.dumps(parts, sort_keys=True)
@@ -169,18 +195,23 @@ class UmlEngine:
         shipped.install(source.recipe_hash(), self._progress)
         self._kernel = kernel.require()
         self._endpoints = endpoints()
-        self._initrd(recipe.UML)
         self._tracing = trial.boot(self._kernel, image.require(recipe.UML))
+        self._initrd(recipe.UML)
 
     def _initrd(self, variant: recipe.Variant, runner: bool = True) -> Initrd:
-        """Return the initramfs of a variant; runner: with `cell/` in it.
+        """Return the initramfs of a variant; runner: with `cell/` in it, and with bytecode.
 
         The hash of the one without is part of every cell's key.
         """
         with self._lock:
             if (variant.name, runner) not in self._initrds:
                 files = initramfs.guest_files(variant, self._endpoints, "machine_uml.py", runner)
-                busybox = image.require(variant).busybox.read_bytes()
+                booted = image.require(variant)
+                if runner:
+                    assert self._kernel is not None, "prepare comes first"
+                    sources = {n: code for n, code in files.items() if n.endswith(".py")}
+                    files |= bytecode.compiled(self._kernel, booted, sources)
+                busybox = booted.busybox.read_bytes()
                 content = initramfs.pack(initramfs.guest_entries("init-uml", busybox, [], files))
                 digest = hashlib.sha256(content).hexdigest()
                 self._initrds[variant.name, runner] = Initrd(content, digest)
@@ -196,6 +227,18 @@ class UmlEngine:
         started = time.monotonic()
         artefacts = workdir / "artefacts"
         artefacts.mkdir()
+        ended = self._once(cell, variant, artefacts, core)
+        if ended.at_boot:  # the host may have lacked something for a moment
+            ended = self._once(cell, variant, artefacts, core)
+        error = ended.error
+        if error == guest_job.CRASHED:
+            error = guest_job.crashed(ended.console, ended.at_boot)
+        return result(error, artefacts, ended.console, started, ended.virtual_s)
+
+    def _once(
+        self, cell: Cell, variant: recipe.Variant, artefacts: Path, core: int | None
+    ) -> Ended:
+        """Run a machine; what the cell left goes to `artefacts`."""
         with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("uml")) as scratch:
             folder = Path(scratch)
             memory_bytes = memory.machine_bytes(cell, variant)
@@ -208,17 +251,32 @@ class UmlEngine:
                 device,
                 computing_is_free=True,
                 memory_bytes=memory_bytes,
-                files=modules.files(loaded),
+                files={**modules.files(loaded), **own_programs.files(cell, self.program_files)},
             )
             (folder / machine.INITRD).write_bytes(self._initrd(variant).content)
-            arguments = machine.kernel_arguments(variant, cell.syscall_cost_ns, memory_bytes)
-            limits = guest_job.limits(cell)
-            error = self._boot(booted, variant, arguments, memory_bytes, folder, limits, core)
+            cost_ns = cell.syscall_cost_ns or guest_job.default_cost_ns(cell, variant)
+            arguments = machine.kernel_arguments(variant, cost_ns, memory_bytes)
+            limits = guest_job.limits(cell, **own_programs.standstill(cell))
+            error, lasted_ns = self._boot(
+                booted, variant, arguments, memory_bytes, folder, limits, core
+            )
+            error = own_programs.explained(cell, error)
             error, virtual_s = guest_job.read(folder / machine.EXCHANGE, artefacts, error)
-            console = (folder / "console").read_text(errors="replace")
-        if _NO_PROCESS.search(console):
-            raise faults.no_process()
-        return result(error, artefacts, console, started, virtual_s)
+            console = machine.said(folder)
+        if refused := trial.NO_PROCESS.search(console):
+            self._require_processes(cell)
+            error = (
+                f"its console says `{refused[0]}`, so it may have lacked processes, but this"
+                " computer has enough for a cell like it"
+            )
+        began = lasted_ns >= guest_job.EPOCH_S * 10**9
+        return Ended(error, console, virtual_s, error == guest_job.CRASHED and not began)
+
+    def _require_processes(self, cell: Cell) -> None:
+        """Raise MachineFault where this host does not have the processes that the cell needs."""
+        assert self._kernel is not None, "prepare comes first"
+        number = memory.programs(cell) + len(cell.nodes) + _OTHER_PROCESSES
+        trial.require_processes(self._kernel, image.require(recipe.UML), number)
 
     def _boot(
         self,
@@ -229,18 +287,22 @@ class UmlEngine:
         folder: Path,
         limits: bounds.Limits,
         core: int | None,
-    ) -> str:
-        """Run a machine to its end; return why it had to be stopped, or nothing."""
+    ) -> tuple[str, int]:
+        """Run a machine to its end; return why it had to be stopped, or nothing, and the last
+        reading of its clock, ns after the boot.
+        """
         guest = machine.Machine(
             booted, image.require(variant).root, folder, core, arguments, memory_bytes
         )
         try:
-            while not guest.ends_within(machine.LOOK_EVERY_S):
-                if self._closed.is_set():
-                    return "interrupted"
-                if why := guest.overrun(limits):
-                    return f"the machine was stopped: {why}"
-            return ""
+            while True:
+                ended = guest.ends_within(machine.LOOK_EVERY_S)
+                if self._closed.is_set() and not ended:
+                    return "interrupted", guest.virtual_ns
+                if why := guest.overprinted(limits) if ended else guest.overrun(limits):
+                    return f"the machine was stopped: {why}", guest.virtual_ns
+                if ended:
+                    return "", guest.virtual_ns
         finally:
             guest.close()
 

@@ -6,16 +6,14 @@ import hashlib
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
-from fairc.cell.model import KernelModule, OwnKernel
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets import runner
 from fairc.runtime.engines.base import endpoints, refuse_images, result
 from fairc.runtime.host import bounds, faults, supervisor
-from fairc.runtime.uml import kernel, modules, own, source
-from fairc.runtime.vm import exchange, image, qemu, recipe, shipped, snapshot
+from fairc.runtime.vm import exchange, image, qemu, recipe, snapshot
 from fairc.runtime.vm.foreign import Foreign
 
 from . import guest_job
@@ -34,15 +32,13 @@ class VmEngine:
 
     foreign: somebody else's programs, run in place of this installation's. pinned: keep each
     machine on its own core, which makes it a fifth faster; wrong where other processes like this
-    one share the cores, because all would choose the same. allow_modules: whether cells may load
-    kernel modules: QEMU confines them, as it does all of the guest.
+    one share the cores, because all would choose the same.
     """
 
     name = "vm"
     parallel = True
     shift = 0
     pinned = True
-    allow_modules = False
 
     def __init__(
         self, progress: Callable[[str], None] = lambda _: None, foreign: Foreign | None = None
@@ -50,10 +46,7 @@ class VmEngine:
         self._progress = progress
         self._foreign = foreign
         self._endpoints = Path()
-        # By the name of their variant and the hash of their custom kernel, if any.
-        self._snapshots: dict[tuple[str, str], snapshot.Snapshot] = {}
-        self._own: dict[str, kernel.Kernel] = {}  # by the hash of the program
-        self._own_versions: dict[str, str] = {}
+        self._snapshots: dict[str, snapshot.Snapshot] = {}  # by the name of their variant
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._given_up = ""
@@ -68,66 +61,7 @@ class VmEngine:
     def identity_for(self, cell: Cell) -> str:
         """Return the identity of the machine that the cell needs. Raises EngineUnavailable."""
         refuse_images(cell)
-        saved = self._snapshot_for(cell)
-        return modules.identity(self._identity(saved), self._loaded(cell, saved.image))
-
-    def _snapshot_for(self, cell: Cell) -> snapshot.Snapshot:
-        """Return the snapshot of the machine that the cell needs. Raises EngineUnavailable."""
-        variant = guest_job.variant_of(cell, recipe.PLAIN)
-        return self._snapshot(variant, self._kernel_of(cell.kernel) if cell.kernel else None)
-
-    def _kernel_of(self, wanted: OwnKernel) -> kernel.Kernel:
-        """Return a custom kernel, verified when it is asked for the first time."""
-        with self._lock:
-            if wanted.sha256 not in self._own:
-                found = own.require(wanted.name, wanted.sha256, source.VM.engine)
-                self._own_versions |= own.versions(wanted.name, found)
-                self._own[wanted.sha256] = found
-            return self._own[wanted.sha256]
-
-    def _loaded(self, cell: Cell, built: image.Image) -> dict[str, modules.Module]:
-        """Return every module that the cell loads, by name: the user's own, and the one that
-        charges for system calls. Raises EngineUnavailable, CompileError.
-        """
-        if cell.kernel is not None:
-            own.require_options(self._kernel_of(cell.kernel), cell)
-        found = self._modules_of(cell, built)
-        if cell.syscall_cost_ns is not None:
-            found |= self._compiled({modules.SYSCALL_COST: modules.syscall_cost()}, built)
-        return found
-
-    def _modules_of(self, cell: Cell, built: image.Image) -> dict[str, modules.Module]:
-        """Return the modules that the cell loads, compiled for the kernel of its image in a machine
-        of the engine `uml`, by the names that they register.
-
-        Raises EngineUnavailable where they may not run, or nothing can compile them, CompileError.
-        """
-        wanted = cell.modules
-        modules.require_allowed(wanted, self.allow_modules, self.name)
-        return self._compiled(wanted, built)
-
-    def _compiled(
-        self, wanted: Mapping[str, KernelModule], built: image.Image
-    ) -> dict[str, modules.Module]:
-        """Compile modules for the kernel of an image; none: nothing is needed for that."""
-        if not wanted:
-            return {}
-        with self._lock:
-            shipped.install(source.recipe_hash(), self._progress)
-            target, compiles = self._target(built), kernel.require()
-            root = image.require(recipe.UML)
-            found = {
-                name: modules.compiled(target, compiles, root, name, module, self._progress)
-                for name, module in wanted.items()
-            }
-            self._own_versions |= modules.versions(target, found)
-        return found
-
-    def _target(self, built: image.Image) -> modules.Target:
-        """Return the kernel of an image as a target of modules. Raises EngineUnavailable."""
-        if built.custom:
-            return modules.target_of(self._own[built.custom.sha256])
-        return modules.target_of_image(built)
+        return self._identity(self._snapshot(guest_job.variant_of(cell, recipe.PLAIN)))
 
     def emitted(self, cell: Cell) -> str:
         """Return the hash of the input of the guest's conductor."""
@@ -139,10 +73,9 @@ class VmEngine:
         found = {
             "qemu": qemu.version(),
             "programs": runner.identity(),
-            **self._own_versions,
         }
         for variant in recipe.VARIANTS:
-            if saved := self._snapshots.get((variant.name, "")):
+            if saved := self._snapshots.get(variant.name):
                 of = recipe.suffix(variant)
                 found |= {
                     f"kernel{of}": saved.image.kernel,
@@ -161,24 +94,18 @@ class VmEngine:
         self._endpoints = self._foreign.endpoints if self._foreign else endpoints()
         self._snapshot(recipe.PLAIN)
 
-    def _snapshot(
-        self, variant: recipe.Variant, custom: kernel.Kernel | None = None
-    ) -> snapshot.Snapshot:
-        """Return the snapshot of a variant under its kernel or a custom one; take it when it is
-        asked for the first time.
-        """
+    def _snapshot(self, variant: recipe.Variant) -> snapshot.Snapshot:
+        """Return the snapshot of a variant; take it when it is asked for the first time."""
         with self._lock:
-            key = variant.name, custom.sha256 if custom else ""
-            if key not in self._snapshots:
-                root = image.require(variant)
-                self._snapshots[key] = snapshot.obtain(
-                    own.with_kernel(root, custom) if custom else root,
+            if variant.name not in self._snapshots:
+                self._snapshots[variant.name] = snapshot.obtain(
+                    image.require(variant),
                     self._endpoints,
                     self._progress,
                     self.shift,
                     self._foreign,
                 )
-            return self._snapshots[key]
+            return self._snapshots[variant.name]
 
     def _identity(self, saved: snapshot.Snapshot) -> str:
         programs = self._foreign.identity if self._foreign else runner.identity()
@@ -197,19 +124,19 @@ class VmEngine:
             return self._run(cell, workdir, core)
 
     def _run(self, cell: Cell, workdir: Path, core: int) -> RawResult:
-        saved = self._snapshot_for(cell)
+        saved = self._snapshot(guest_job.variant_of(cell, recipe.PLAIN))
         started = time.monotonic()
         artefacts = workdir / "artefacts"
         artefacts.mkdir()
         with tempfile.TemporaryDirectory(prefix=supervisor.temporary_prefix("vm")) as scratch:
             device, console = Path(scratch, "exchange"), Path(scratch, "console")
-            loaded = self._loaded(cell, saved.image)
-            charges = modules.SYSCALL_COST if modules.SYSCALL_COST in loaded else ""
-            guest_job.write(cell, device, files=modules.files(loaded), charges=charges)
+            guest_job.write(cell, device)
             limits = guest_job.limits(cell, idle_s=STALL_S, console_bytes=CONSOLE_LIMIT)
             error = self._restore(saved, Path(scratch), limits, core)
-            text = console.read_text(errors="replace") if console.exists() else ""
+            text = bounds.last_printed(console)
             error, virtual_s = guest_job.read(device, artefacts, error)
+            if error == guest_job.CRASHED:
+                error = guest_job.crashed(text)
         return result(error, artefacts, text, started, virtual_s)
 
     def _restore(
@@ -239,7 +166,7 @@ class VmEngine:
                     return "interrupted"
                 process.kill()
                 process.wait()
-                printed = (scratch / "errors").read_text(errors="replace").strip()
+                printed = bounds.last_printed(scratch / "errors").strip()
                 return f"QEMU could not restore the snapshot: {printed or problem}"
             return self._watch(process, scratch, limits)
 
@@ -260,7 +187,7 @@ class VmEngine:
             if why := watch.overrun(limits, virtual_ns):
                 self._given_up = why if self._foreign else ""
                 return f"the machine was stopped: {why}"
-        return ""
+        return f"the machine was stopped: {why}" if (why := watch.overprinted(limits)) else ""
 
     def close(self) -> None:
         """Stop the machines that are running."""

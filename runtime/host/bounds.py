@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairc.compiler.files import opened
+
 # A machine that computes for this long while its clock stands still is stuck in a loop: no cell's
 # programs compute for more than a fraction of a second at one instant.
 STANDSTILL_CPU_S = 120.0
@@ -29,6 +31,8 @@ KILLED_S = 20.0
 # Beyond any slowness of a host: ten times the CPU time, plus a day.
 WALL_S_FIXED, WALL_PER_CPU = 24 * 3600.0, 10.0
 CONSOLE_LIMIT = 16 << 20
+# As much of its end is read and kept: a guest may print anything, in any amount.
+CONSOLE_KEPT = 256 << 10
 # A guest's programs may be processes of the host, which often has no more than 32768 process IDs in
 # all.
 MOST_PROCESSES = 12_000
@@ -46,6 +50,8 @@ class Limits:
 
     virtual_s: of its clock. cpu_s: CPU time of all its processes. idle_s: wall time for
     which all of them sleep. console_bytes: of its output. processes: how many it has at once.
+    standstill_s: how long it may compute, CPU time, while its clock advances by no more than
+    standstill_ns.
     """
 
     virtual_s: float
@@ -53,6 +59,8 @@ class Limits:
     idle_s: float = IDLE_S
     console_bytes: int = CONSOLE_LIMIT
     processes: int = MOST_PROCESSES
+    standstill_s: float = STANDSTILL_CPU_S
+    standstill_ns: int = 0
 
     @property
     def wall_s(self) -> float:
@@ -61,12 +69,25 @@ class Limits:
 
 
 def limits(
-    latest_s: float, lasts_s: float, idle_s: float = IDLE_S, console_bytes: int = CONSOLE_LIMIT
+    latest_s: float,
+    lasts_s: float,
+    idle_s: float = IDLE_S,
+    console_bytes: int = CONSOLE_LIMIT,
+    standstill_s: float = STANDSTILL_CPU_S,
+    standstill_ns: int = 0,
 ) -> Limits:
     """Return the limits of a machine whose clock may show `latest_s`, and whose cell lasts
     `lasts_s`.
     """
-    return Limits(latest_s, CPU_S_FIXED + CPU_S_PER_VIRTUAL_S * lasts_s, idle_s, console_bytes)
+    cpu_s = CPU_S_FIXED + CPU_S_PER_VIRTUAL_S * lasts_s
+    return Limits(
+        latest_s,
+        cpu_s,
+        idle_s,
+        console_bytes,
+        standstill_s=standstill_s,
+        standstill_ns=standstill_ns,
+    )
 
 
 class Watch:
@@ -96,13 +117,14 @@ class Watch:
         cpu_s = processor_s(members)
         if cpu_s > self._cpu_s or _awake(members):
             self._cpu_s, self._awake = cpu_s, now
-        if virtual_ns is None or virtual_ns > self._virtual_at_progress_ns:
+        known_ns = self._virtual_at_progress_ns + limits.standstill_ns
+        if virtual_ns is None or virtual_ns > known_ns:
             self._virtual_at_progress_ns = virtual_ns or self._virtual_at_progress_ns
             self._cpu_at_progress_s = cpu_s
-        if virtual_ns is not None and cpu_s - self._cpu_at_progress_s > STANDSTILL_CPU_S:
+        if virtual_ns is not None and cpu_s - self._cpu_at_progress_s > limits.standstill_s:
             return (
                 f"its clock stopped at {virtual_ns / 1e9:.6f} s while it computed for"
-                f" {STANDSTILL_CPU_S:g} s: a program in it is in an endless loop"
+                f" {limits.standstill_s:g} s: a program in it is in an endless loop"
             )
         if cpu_s > limits.cpu_s:
             return f"it has used more than {limits.cpu_s:.0f} s of processor time"
@@ -117,9 +139,29 @@ class Watch:
             return f"it computed nothing for {limits.idle_s:g} s"
         if now > self._began + limits.wall_s:
             return f"it was still running after {limits.wall_s / 3600:.0f} h"
-        if self._console.stat().st_size > limits.console_bytes:
+        return self.overprinted(limits)
+
+    def overprinted(self, limits: Limits) -> str:
+        """Return that it printed too much; empty if it did not. Cheap, and to be asked after its
+        end as well: that may come before the next check.
+        """
+        if self._console.lstat().st_size > limits.console_bytes:
             return f"it printed more than {limits.console_bytes / (1 << 20):g} MiB"
         return ""
+
+
+def last_printed(console: Path) -> str:
+    """Return the end of what a machine printed, and how much came before it."""
+    try:
+        with opened(console) as file:
+            before = max(0, os.fstat(file.fileno()).st_size - CONSOLE_KEPT)
+            file.seek(before)
+            text = file.read(CONSOLE_KEPT).decode(errors="replace")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        return f"[what it printed cannot be read: {error.strerror}]\n"
+    return f"[{before:,} bytes before this are left out]\n{text}" if before else text
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 RESUMES = "then the same command resumes: finished cells are kept"
@@ -124,6 +125,27 @@ def full(places: Iterable[Path]) -> MachineFault | None:
             message = f"{place}: no space left on device ({free >> 10} KiB)"
             return MachineFault((message,), f"{HELP[errno.ENOSPC]}; {RESUMES}")
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryNeed:
+    """What a cell needs of this computer's memory.
+
+    most: what most of it is for, after "most of it". remedy: what needs less.
+    """
+
+    memory_bytes: int
+    most: str
+    remedy: str
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        return f"{self.memory_bytes / 2**30:.1f} GiB of memory, most of it {self.most}"
+
+
+def memory_bytes() -> int:
+    """Return the memory of this computer, bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def require(largest_file_bytes: int, memory_bytes: int) -> None:

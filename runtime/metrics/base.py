@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import update_wrapper
+from typing import Literal
 
 from fairc.compiler.plan import Cell, MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
@@ -26,6 +27,7 @@ class Presentation:
     always: whether the answer of a page has it wherever it was measured, if `measure` names it or
     not.
     is_yes_or_no: whether 1 is printed as yes and 0 as no.
+    is_percent: whether 0.0015 is printed as 0.15 %.
     has_sides: whether it is from -0.5 to 0.5, below 0 where the first of two sessions dominates,
     above 0 the second.
     beside: the value of each flow that stands beside it; empty for none.
@@ -41,6 +43,7 @@ class Presentation:
     rank: int = 5
     always: bool = False
     is_yes_or_no: bool = False
+    is_percent: bool = False
     has_sides: bool = False
     beside: str = ""
     stand_in: str = ""
@@ -49,12 +52,20 @@ class Presentation:
     column: str = ""
 
 
+Bounds = Literal["mean", "fraction", "sum", "none"]
+"""What the number of a value over all but some things that had not ended says about all of them:
+their mean is at least the sum over their number, as none is below 0 (`mean`); their share is
+between those without and with all of them (`fraction`); it only grows (`sum`); nothing (`none`)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """One number that a metric gives: full name (`fairness.F`), SI unit, meaning in a line.
 
     censoring: of a value that is biased where something had not ended (`censored`): what had not,
-    and how it counts, to follow "3 of 9"; else empty. shown: how it is presented.
+    and how it counts, to follow "3 of 9"; else empty. bounds: what it says about all together.
+    shown: how it is presented. of_own_time: whether it is a rate over the flow's own time, which
+    ends with the flow.
     """
 
     name: str
@@ -62,6 +73,8 @@ class Value:
     meaning: str
     censoring: str = ""
     shown: Presentation = Presentation()
+    bounds: Bounds = "none"
+    of_own_time: bool = False
 
     def of(
         self,

@@ -30,7 +30,6 @@ from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import SLOT_S, FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import NS
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.slots import apportion
 
 from .base import Metric, Value
 from .sharing import Competition, Floats, competition_between, jain, no_slot
@@ -64,12 +63,11 @@ def _ports(flow: FlowRecord) -> NDArray[np.int64]:
 def _bytes(flow: FlowRecord, edges_s: Floats) -> Floats:
     """Return the IP bytes of each connection between edges, shape (connections, slots)."""
     queue, ports = flow.queue, _ports(flow)
-    left_s, lasts_s = queue.left_s[flow.left], queue.serialisation_s[flow.left]
-    sizes = queue.left.ip_bytes[flow.left].astype(np.float64)
+    which = np.flatnonzero(flow.left)
     found = np.zeros((flow.plan.connections, len(edges_s) - 1))
     for place, port in enumerate(np.unique(ports)[: flow.plan.connections]):
-        ours = ports == port
-        found[place] = apportion(left_s[ours], lasts_s[ours], sizes[ours], edges_s)
+        ours = which[ports == port]
+        found[place] = queue.carried_bytes(queue.left.ip_bytes, edges_s, ours)
     return found
 
 

@@ -14,9 +14,9 @@ percentiles err upwards, by the few that begin last. fct.mean is over the comple
 fct.unfinished counts the others, mostly the slow ones: then the mean is too small. The column
 `censored` counts them, and so does a remark wherever the mean is printed.
 
-fct.group_..., under the name of a group of users, is the same over the transfers of all its flows
-in a cell. Cells are independent, transfers are not: summaries and intervals are over cells, never
-over pooled transfers.
+fct.group_..., under the name of a group of users or of an index (`fct.group_p99(q)` of the flows
+`q[i]`), is the same over the transfers of all its flows in a cell. Cells are independent, transfers
+are not: summaries and intervals are over cells, never over pooled transfers.
 
 Unit: s (fct.count, fct.unfinished: 1). Source: Dukkipati and McKeown, Why flow-completion time is
 the right metric for congestion control, CCR 36(1), 2006; Hyndman and Fan, Sample quantiles in
@@ -71,6 +71,7 @@ def _values(prefix: str, of: str) -> _Values:
             f"mean flow completion time{of}, over the completed transfers",
             "transfers had not ended and are left out, so the mean is too small",
             Presentation() if prefix else Presentation(title="Mean completion time"),
+            bounds="mean",
         ),
         dict(zip(PERCENTILES, percentiles, strict=True)),
         Value(f"fct.{prefix}count", "1", f"transfers{of} that were completed"),
@@ -79,7 +80,7 @@ def _values(prefix: str, of: str) -> _Values:
 
 
 FLOW = _values("", "")
-GROUP = _values("group_", " of all users of a group")
+GROUP = _values("group_", " of all users of a group or all flows of an index")
 
 
 def percentile(completed: NDArray[np.float64], unfinished: int, percent: int) -> float | None:
@@ -144,7 +145,7 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
         flows = tuple(flow for flow in flows if flow.transfers is not None)
     if not flows:
         reason = "no flow has transfers with an end"
-        users = any(flow.plan.users for flow in measurement.flows)
+        users = bool(of_users(measurement.flows))
         values = (*FLOW.all, *GROUP.all) if users else FLOW.all
         return tuple(value.of(None, None, reason) for value in values)
     counted = {flow.name: _counted(measurement, flow) for flow in flows}

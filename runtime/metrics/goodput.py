@@ -32,6 +32,7 @@ GOODPUT = Value(
     "bit/s",
     "application bytes delivered per second",
     shown=Presentation(rank=0, typical=1, column="goodput_bps"),
+    of_own_time=True,
 )
 USER = Value("goodput.user", "bit/s", "of one user of a group, over all of the user's flows")
 GROUP = Value("goodput.group", "bit/s", "of all users of a group")

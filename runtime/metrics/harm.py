@@ -95,7 +95,7 @@ def _harm(value: Value, beside: MetricValue, alone: Solo | None) -> MetricValue:
                 if math.isinf(solo.size)
                 else f"it would be divided by zero: {_FORMULAS[better]}"
             )
-    cut = [one for one in (beside, solo) if one is not None and number is not None]
+    of = [one for one in (beside, solo) if one is not None]
     return MetricValue(
         metric=value.name,
         flow=beside.flow,
@@ -103,8 +103,8 @@ def _harm(value: Value, beside: MetricValue, alone: Solo | None) -> MetricValue:
         unit=value.unit,
         reason=why,
         load=beside.load,
-        censored=sum(one.censored for one in cut),
-        started=sum(one.started for one in cut),
+        censored=0 if number is None else sum(one.censored for one in of),
+        started=sum(one.started for one in of),
     )
 
 

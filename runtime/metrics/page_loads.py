@@ -67,7 +67,8 @@ def load_metric(
         workload, loads = flow.plan.workload, flow.endpoints.loads
         assert isinstance(workload, LoadWorkload)
         for place in range(len(loads), len(workload.protocols)):
-            begin_s = loads[-1].end_s + workload.idle_ns[place] * NS
+            ended_ns = round(loads[-1].end_s / NS)
+            begin_s = workload.begin_ns(place, flow.plan.start_ns, ended_ns) * NS
             under_way = place == len(loads) and begin_s < flow.stop_s and failed != "none"
             why = "the flow was stopped " + (
                 "during this load" if under_way else "before this load"

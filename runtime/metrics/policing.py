@@ -43,10 +43,15 @@ from fairc.runtime.measurement.policers import PolicerRecord, unexposed_losses
 from fairc.runtime.measurement.results import MetricValue
 from fairc.runtime.measurement.series import Trace
 
-from .base import Metric, Value, per_flow
+from .base import Metric, Presentation, Value, per_flow
 
 TOKENS = Value("policing.tokens", "1/s", "tokens that its packets take per second")
-LOSS = Value("policing.loss", "1", "share of its packets that the policer dropped")
+LOSS = Value(
+    "policing.loss",
+    "1",
+    "share of its packets that the policer dropped",
+    shown=Presentation(is_percent=True),
+)
 DROPS = Value("policing.drops", "packets", "packets that the policer dropped")
 LEVEL = Value("policing.level", "tokens", "mean level of its user's bucket")
 EMPTY = Value("policing.empty", "1", "share of time with an empty bucket")

@@ -67,6 +67,21 @@ def _recovery_s(measurement: Measurement, flow: FlowRecord, edges_s: Floats, to:
     return float(edges_s[reached[0] + 1] - edges_s[0]) if len(reached) else np.inf
 
 
+def _not_shown(flow: FlowRecord, after_s: float, every_s: float | None) -> str:
+    """Return why a flow shows no recovery."""
+    if every_s is None:
+        return f"the flow was not there at the change at {after_s:g} s, and a slot after it"
+    if flow.start_s > after_s:
+        return (
+            f"the flow began at {flow.start_s:g} s, after the first change, at {after_s:g} s: give"
+            " `after` a time at which it is there"
+        )
+    return (
+        f"the flow ended at {flow.end_s:g} s, before the change at {after_s + every_s:g} s, and a"
+        " change counts only where the flow lasts until the next one"
+    )
+
+
 def _of_flow(
     measurement: Measurement,
     flow: FlowRecord,
@@ -77,7 +92,7 @@ def _of_flow(
 ) -> tuple[MetricValue, ...]:
     changes_s = _changes(flow, after_s, every_s, slot_s)
     if flow.start_s > after_s or len(changes_s) < 2:
-        reason = f"the flow was not there at the change at {after_s:g} s, and a slot after it"
+        reason = _not_shown(flow, after_s, every_s)
         return TIME.of(None, flow.name, reason), REACHED.of(None, flow.name, reason)
     times_s = []
     for begin_s, end_s in pairwise(changes_s.tolist()):

@@ -34,7 +34,9 @@ def presentation(value: str) -> Presentation:
         return Presentation()
     shown = VALUES[base].shown
     mark = value.removeprefix(base) if shown.stand_in else ""
-    return Presentation(rank=shown.rank, stand_in=f"{shown.stand_in}{mark}")
+    return Presentation(
+        rank=shown.rank, stand_in=f"{shown.stand_in}{mark}", is_percent=shown.is_percent
+    )
 
 
 def full_name(name: str) -> str:

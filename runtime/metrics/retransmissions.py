@@ -6,8 +6,8 @@
 R_c(t): what the sender of connection c had counted by t: retransmitted segments (TCP_INFO), or
 packets that QUIC's loss detection declared lost, whose data it sends in new packets. This is the
 sender's view: a spurious retransmission counts, an unnoticed loss does not; `loss_rate` is the
-network's. Sent packets are those that arrived at the bottleneck, or that left it where arrivals are
-not captured.
+network's. Sent packets are those that arrived at the first bottleneck of a path, or that left it
+where arrivals are not captured.
 
 Unit: packets (share: 1). Source: RFC 4898, section 4.2 (tcpEStatsPerfSegsRetrans); RFC 9002,
 section 6 (loss detection).
@@ -44,7 +44,7 @@ def _sent_again(measurement: Measurement, flow: FlowRecord) -> float | None:
 
 def _sent(measurement: Measurement, flow: FlowRecord) -> int:
     sent = 0
-    for one in flow.passages:
+    for one in measurement.crossed(flow)[0]:
         queue = one.queue
         if queue.blind:
             sent += int((one.left & measurement.counts(queue.left_s)).sum())

@@ -12,7 +12,9 @@ whose ACKs are encrypted, the server logs when each packet is acknowledged, and 
 when it was transmitted; its packets are never transmitted twice. A lost packet has no RTT. Only TCP
 segments with payload and QUIC packets that ask for an ACK count. Where proxies split a connection,
 it is the one from the server to its proxy. On an idle path it is the propagation both
-ways, and the times that the links take to send the packet and its ACK.
+ways, and the times that the links take to send the packet and its ACK. Where the sender's own link
+is the bottleneck, its queue is in the host, and no capture sees a packet before it: only pings have
+an RTT there, from the moment at which their program sends them, which their echoes bring back.
 pings: small packets between the flow's hosts on the idle network before the epoch, which measure
 the base RTT without queueing. `srtt` is what the sender makes of it. Percentiles interpolate
 linearly.

@@ -143,10 +143,11 @@ def apart(measurement: Measurement, sessions: tuple[FlowRecord, ...]) -> str:
     others = [flow.name for flow in sessions if flow.name not in together]
     if not others:
         return ""
-    return (
-        f"{', '.join(others)} and {', '.join(sorted(together))} share no bottleneck,"
-        " so they do not compete"
-    )
+    names = f"{', '.join(others)} and {', '.join(sorted(together))}"
+    passed = [set(measurement.data_paths[flow.name]) for flow in sessions]
+    if {queue.place for queue in measurement.queues}.intersection(*passed):
+        return f"{names} compete where their ways meet, but have no slowest link in common"
+    return f"{names} share no bottleneck, so they do not compete"
 
 
 def normalised(

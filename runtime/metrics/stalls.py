@@ -21,9 +21,11 @@ from .videos import CUT_OFF, video_metric
 METRIC = video_metric(
     "stalls",
     {
-        Value("stalls.count", "1", "stalls of a video", CUT_OFF): lambda video: len(video.stalls_s),
-        Value("stalls.time", "s", "time that a video stalled", CUT_OFF): lambda video: (
-            video.stalled_s
+        Value("stalls.count", "1", "stalls of a video", CUT_OFF, bounds="sum"): lambda video: len(
+            video.stalls_s
         ),
+        Value(
+            "stalls.time", "s", "time that a video stalled", CUT_OFF, bounds="sum"
+        ): lambda video: video.stalled_s,
     },
 )

@@ -21,7 +21,9 @@ from fairc.runtime.measurement.results import MetricValue
 from .base import Metric, Value, inactive, window
 from .groups import rates
 
-THROUGHPUT = Value("throughput", "bit/s", "frame bytes at the bottleneck's exit per second")
+THROUGHPUT = Value(
+    "throughput", "bit/s", "frame bytes at the bottleneck's exit per second", of_own_time=True
+)
 USER = Value("throughput.user", "bit/s", "of one user of a group, over all of the user's flows")
 GROUP = Value("throughput.group", "bit/s", "of all users of a group")
 

@@ -1,10 +1,16 @@
-"""Utilization of the bottleneck: the share of its rate that frames took.
+"""Utilization of the bottleneck: the share of its capacity that frames took.
 
-    utilization = 8 * W(begin, end) / (integral of the rate from begin to end)
+    utilization = 8 * W(begin, end) / C(begin, end)
+    C = 8 * W + (integral of the rate in force over the time in which no frame is sent)
 
-W: bytes of all frames that left the bottleneck queue, apportioned by serialisation time. begin: the
-later of the end of the warm-up and the first start of a flow that crosses the bottleneck. end: the
-last end of such a flow; flows whose own bottleneck is elsewhere count as well.
+W: bytes of all frames that left the bottleneck queue, apportioned by serialisation time. C: the
+capacity, bit. A frame is sent to its end at the rate at which it began, whatever the link's rate
+becomes meanwhile, so while a frame is sent the rate of the link is that of the frame. Where the
+rate does not change, C is rate * (end - begin). A link that is never idle has a utilization of 1,
+and none has more. Behind a token bucket a frame occupies the link for its length / rate from when
+it left, or from the end of the frame ahead of it. begin: the later of the end of the warm-up and
+the first start of a flow that crosses the bottleneck. end: the last end of such a flow; flows whose
+own bottleneck is elsewhere count as well.
 Where the flows of a cell have several bottlenecks, each flow gets the value of its own; otherwise
 the cell has one value.
 
@@ -18,7 +24,6 @@ import numpy as np
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.results import MetricValue
-from fairc.runtime.measurement.slots import apportion
 
 from .base import Metric, Value, inactive
 
@@ -33,10 +38,9 @@ def _of_bottleneck(measurement: Measurement, flow: FlowRecord, name: str | None)
     end = min(max(f.end_s for f in crossing), measurement.until_s)
     if end <= begin:
         return UTILIZATION.of(None, name, inactive(measurement, "every flow"))
-    frames = queue.left.frame_bytes.astype(np.float64)
-    carried = apportion(queue.left_s, queue.serialisation_s, frames, np.array([begin, end]))[0]
-    capacity_bits = float(queue.history.capacity_bits(np.array([begin, end]))[0])
-    return UTILIZATION.of(8 * carried / capacity_bits, name)
+    edges_s = np.array([begin, end])
+    carried_bits = 8 * float(queue.carried_bytes(queue.left.frame_bytes, edges_s)[0])
+    return UTILIZATION.of(carried_bits / float(queue.capacity_bits(edges_s)[0]), name)
 
 
 def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:

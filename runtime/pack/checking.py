@@ -39,7 +39,7 @@ from fairc.runtime.run.verification import differences
 from fairc.runtime.statistics.agreement import AGREE
 from fairc.runtime.store import baselines, damage, hashes, tables, verdicts
 from fairc.runtime.store.cell_folder import RAW
-from fairc.runtime.store.folder import CELLS, LOCK, PLAN, Store, read_cells, read_plan
+from fairc.runtime.store.folder import CELLS, LOCK, PLAN, Store, read_cells, read_plan, runs_in
 from fairc.words.metrics import METRICS
 
 from . import contents
@@ -50,7 +50,7 @@ from .zipped import SUMS
 MARGIN = Margin(0.05, relative=True)
 SHOWN = 4
 # What the rows of an answer are about: files by the beginnings of their names, in this order.
-GROUPS = (
+GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("tables", ("tables/", f"{phase.FOLDER}/tables/")),
     ("page", ("report.", "figures/")),
     ("programs", (f"{contents.PROGRAMS}/",)),
@@ -210,7 +210,8 @@ def results(folder: Path, ours: Iterable[Cell], checks: Checks) -> bool:
         absent = len(missing(store, {cell.id for cell, _ in finished(store)}))
     planned = there + absent
     if folder.name != phase.FOLDER:
-        checks.planned, checks.there = planned, there
+        checks.planned += planned
+        checks.there += there
     what = "results" if folder.name != phase.FOLDER else "phase check"
     message = f"{there} of the plan's {planned} cells: {counts.text.partition(': ')[2]}"
     if damaged:
@@ -230,15 +231,18 @@ def results(folder: Path, ours: Iterable[Cell], checks: Checks) -> bool:
 def record(folder: Path, checks: Checks) -> bool:
     """Check the files of an unpacked pack against the hashes recorded when they were written."""
     problems = []
-    for run in (folder, folder / phase.FOLDER):
-        if not (run / PLAN).is_file():
-            continue
+    runs = runs_in(folder).values()
+    phases = [run / phase.FOLDER for run in runs if (run / phase.FOLDER / PLAN).is_file()]
+    for run in dict.fromkeys((folder, *runs, *phases)):
         known = recorded(run)
         if known is None:
             problems.append(f"{run.relative_to(folder) / FILES} is missing or cannot be read")
             continue
-        problems += [f"{n}: {why}" for n, why in hashes.differing(run, known).items()]
-        problems += [f"{n}: {hashes.UNRECORDED}" for n in hashes.unrecorded(run, known)]
+        before = "" if run == folder else f"{run.relative_to(folder)}/"
+        problems += [f"{before}{n}: {why}" for n, why in hashes.differing(run, known).items()]
+        if (run / PLAN).is_file():
+            unrecorded = hashes.unrecorded(run, known)
+            problems += [f"{before}{n}: {hashes.UNRECORDED}" for n in unrecorded]
     if why := documents(folder):
         problems.append(why)
     number = sum(1 for path in folder.rglob("*") if path.is_file())
@@ -247,6 +251,22 @@ def record(folder: Path, checks: Checks) -> bool:
     else:
         checks.add("files", "holds", f"{number} files match their hashes")
     return not problems
+
+
+def experiments(folder: Path, checks: Checks) -> None:
+    """Check that an unpacked pack of several experiments has all of its file. Raises StoreError."""
+    plans = {name: read_plan(run) for name, run in runs_in(folder).items()}
+    declared = next(iter(plans.values())).experiments
+    found = f"{len(plans)} of the file's {len(declared)} experiments"
+    if wrong := [name for name, plan in plans.items() if plan.experiment != name]:
+        other = plans[wrong[0]].experiment
+        checks.add("experiments", "differs", f"{wrong[0]}/ is of the experiment {other}")
+    elif absent := [name for name in declared if name not in plans]:
+        checks.add("experiments", "differs", f"{found}; missing: {', '.join(absent)}")
+    else:
+        several = len({plan.source_sha256 for plan in plans.values()}) > 1
+        edited = "; the file was edited between them" if several else ""
+        checks.add("experiments", "holds", f"{found}{edited}")
 
 
 def _more(problems: list[str]) -> str:
@@ -261,16 +281,18 @@ def rebuilt(folder: Path, ours: Mapping[str, Path | bytes], checks: Checks) -> N
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     names -= {SUMS}
     left = names | ours.keys()
+    runs = runs_in(folder)
+    before = tuple(f"{name}/" for name in runs if name)
     lists = {FILES, f"{phase.FOLDER}/{FILES}"}  # compared by `record`
-    built = _version(folder)
+    built = next(filter(None, map(_version, runs.values())), "")
     for what, beginnings in GROUPS:
-        of_group = sorted(name for name in left if name.startswith(beginnings))
+        of_group = sorted(name for name in left if _inner(name, before).startswith(beginnings))
         left -= set(of_group)
         binary = f"{contents.PROGRAMS}/cells/{ENDPOINTS}"
         problems = [
             _unlike(name, name in ours, name in names)
             for name in of_group
-            if name not in lists and name != binary
+            if _inner(name, before) not in lists and name != binary
             if name not in ours or not same(name, ours[name], folder / name)
         ]
         count = f"{len(of_group) - len(problems)} of {len(of_group)}"
@@ -283,6 +305,12 @@ def rebuilt(folder: Path, ours: Mapping[str, Path | bytes], checks: Checks) -> N
         elif of_group:
             checks.add(what, "holds", f"{count} files follow from the cells, rebuilt here")
     _endpoints(folder, checks)
+
+
+def _inner(name: str, before: Iterable[str]) -> str:
+    """Return the name of a file in the folder of its experiment. before: of all of them."""
+    folder = next((folder for folder in before if name.startswith(folder)), "")
+    return name.removeprefix(folder)
 
 
 def _unlike(name: str, ours: bool, theirs: bool) -> str:
@@ -450,7 +478,7 @@ def _same_bytes(
             differing[name] = ", ".join(other)
     equal = len(wanted) - len(differing)
     if what == "cells":
-        checks.again = Rerun(len(wanted), equal, "equal to the byte", odds.removeprefix("; "))
+        checks.add_again(Rerun(len(wanted), equal, "equal to the byte", odds.removeprefix("; ")))
     message = f"{len(wanted)} run again: {equal} equal to the byte, wall times aside"
     if differing:
         shown = [f"{name} ({why})" for name, why in list(differing.items())[:SHOWN]]
@@ -469,7 +497,7 @@ def _agreement(
     other = len(rows) - agreeing
     if what == "cells":
         how = f"on another build, where {agreeing} of {len(rows)} values agree within 5 %"
-        checks.again = Rerun(len(wanted), None, how, odds.removeprefix("; "))
+        checks.add_again(Rerun(len(wanted), None, how, odds.removeprefix("; ")))
     message = (
         f"{len(wanted)} run again on another build: {agreeing} of {len(rows)} values agree"
         " within 5 %"

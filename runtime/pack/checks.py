@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 LONGEST = 1000
+DRAWN_OF_EACH = (
+    "drawn at random of each experiment, whose rows say how likely forged ones are found"
+)
 Verdict = Literal["holds", "differs", "cannot tell", "not done"]
 
 
@@ -15,12 +18,15 @@ Verdict = Literal["holds", "differs", "cannot tell", "not done"]
 class Check:
     """A row of the answer: what was checked, the verdict, what was found, and whether it decides
     the whole.
+
+    experiment: of which it is; empty: of the whole pack, or of its only experiment.
     """
 
     what: str
     verdict: Verdict
     found: str
     decides: bool = True
+    experiment: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +43,28 @@ class Rerun:
     how: str
     odds: str
 
+    def joined(self, other: Rerun) -> Rerun:
+        """Return what was run again of two experiments."""
+        equal = None
+        if self.equal is not None and other.equal is not None:
+            equal = self.equal + other.equal
+        how = " and ".join(dict.fromkeys((self.how, other.how)))
+        odds = DRAWN_OF_EACH if self.odds or other.odds else ""
+        return Rerun(self.cells + other.cells, equal, how, odds)
+
 
 @dataclass(slots=True)
 class Checks:
-    """All rows. planned, there: the cells of the plan and those with a result.
+    """All rows. planned, there: the cells of the plans and those with a result.
 
-    again: None if none was run again.
+    again: None if none was run again. experiment: of which the next rows are.
     """
 
     rows: list[Check] = field(default_factory=list)
     planned: int = 0
     there: int = 0
     again: Rerun | None = None
+    experiment: str = ""
 
     def add(self, what: str, verdict: Verdict, found: str, decides: bool = True) -> None:
         """Add a row; what was found becomes one line of limited length, because it quotes packs and
@@ -56,7 +72,11 @@ class Checks:
         """
         line = " ".join(found.split())
         line = line if len(line) <= LONGEST else f"{line[:LONGEST]} ..."
-        self.rows.append(Check(what, verdict, line, decides))
+        self.rows.append(Check(what, verdict, line, decides, self.experiment))
+
+    def add_again(self, again: Rerun) -> None:
+        """Add the cells of an experiment that were run again."""
+        self.again = again if self.again is None else self.again.joined(again)
 
     @property
     def holds(self) -> bool:
@@ -69,15 +89,18 @@ class Checks:
         differs = any(row.verdict == "differs" for row in self.rows if row.decides)
         parts = ["holds" if self.holds else "does not hold" if differs else "is not proved"]
         if self.planned:
-            parts.append(f"{self.there} of the plan's {self.planned} cells")
+            several = len({row.experiment for row in self.rows if row.experiment}) > 1
+            whose = "plans'" if several else "plan's"
+            parts.append(f"{self.there} of the {whose} {self.planned} cells")
         if self.again is None:
             parts.append("no cell was run again, so their numbers are the pack's word")
         else:
             equal = "" if self.again.equal is None else f"{self.again.equal} "
             again = f"{self.again.cells} of them run again, {equal}{self.again.how}"
             parts.append(again + (f" ({self.again.odds})" if self.again.odds else ""))
-        if open_ := [row.what for row in self.rows if row.decides and row.verdict != "holds"]:
-            parts.append(f"not proved: {', '.join(open_)}")
+        if open_ := [row for row in self.rows if row.decides and row.verdict != "holds"]:
+            names = (f"{r.what} of {r.experiment}" if r.experiment else r.what for r in open_)
+            parts.append(f"not proved: {', '.join(names)}")
         else:
             parts.append("tables, claims and page follow from the cells")
         return f"{parts[0]}: {'; '.join(parts[1:])}"

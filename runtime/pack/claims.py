@@ -17,7 +17,7 @@ from fairc.runtime.claims.forms import as_data
 from fairc.runtime.claims.wording import summed_up
 from fairc.runtime.ranges.cells import finished
 from fairc.runtime.repetitions.reading import measured
-from fairc.runtime.run.answer import decide_claims
+from fairc.runtime.run.outcome import decide_claims
 from fairc.runtime.store import tables
 from fairc.runtime.store.folder import Store
 

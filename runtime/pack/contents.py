@@ -9,14 +9,14 @@ from pathlib import Path
 
 from fairc.compiler.emission import SPEC
 from fairc.compiler.record import FILES
-from fairc.compiler.targets import mininet
+from fairc.compiler.targets import Names, mininet
 from fairc.runtime.ranges.cells import finished
 from fairc.runtime.repetitions.reading import measured
 from fairc.runtime.run import phase
-from fairc.runtime.run.answer import decide_claims
+from fairc.runtime.run.outcome import decide_claims
 from fairc.runtime.store import damage
 from fairc.runtime.store.cell_folder import RAW
-from fairc.runtime.store.folder import PLAN, Store
+from fairc.runtime.store.folder import PLAN, REPORT, Store, runs_in
 
 from . import claims, crate, readme
 from .rebuilding import of_cell
@@ -26,29 +26,39 @@ PROGRAMS = "programs"
 IMAGE = "image.tar.zst"
 
 
-def contents(store: Store, scratch: Path, raw: bool, image: Path | None) -> dict[str, Path | bytes]:
+def contents(folder: Path, scratch: Path, raw: bool, image: Path | None) -> dict[str, Path | bytes]:
     """Return the files of a pack by name.
 
-    store: a run that `rebuilding` has built. scratch: an empty folder for the files generated here.
+    folder: a run, or the runs of several experiments, as `rebuilding` has built them. scratch: an
+    empty folder for the files generated here.
     raw: include the raw artefacts of every cell. image: a file of `fairc image save`, or None.
     Raises PackError, StoreError, EndpointsMissing.
     """
-    run = store.path
+    stores = {name: Store(run) for name, run in runs_in(folder).items()}
+    plans = {name: store.plan for name, store in stores.items()}
     found: dict[str, Path | bytes] = {}
-    for each in _runs(store):
-        found |= _inside(run, _of_run(each, raw))
-    found |= programs(store, scratch)
+    for name, store in stores.items():
+        for each in _runs(store):
+            found |= _inside(folder, _of_run(each, raw))
+        if plans[name].claims:
+            of = measured(store.path / "tables", plans[name])
+            found[_below(name, claims.NAME)] = claims.as_json(decide_claims(of, store))
+        text = readme.readme(store, raw=raw, image=image is not None, among=bool(name))
+        found[_below(name, "README.md")] = text
+    if "" not in stores:
+        found |= _inside(folder, (folder / FILES, folder / REPORT))
+        found["README.md"] = readme.of_all(plans, image=image is not None)
+    found |= programs(stores.values(), scratch)
     if image is not None:
         found[IMAGE] = image
-    if store.plan.claims:
-        found[claims.NAME] = claims.as_json(
-            decide_claims(measured(run / "tables", store.plan), store)
-        )
     found["LICENSE"] = _licence()
-    found["CITATION.cff"] = readme.citation(store.plan)
-    found["README.md"] = readme.readme(store, raw=raw, image=image is not None)
-    found[crate.NAME] = crate.metadata(store, sorted(found))
+    found["CITATION.cff"] = readme.citation([*plans.values()])
+    found[crate.NAME] = crate.metadata(stores, sorted(found))
     return found
+
+
+def _below(experiment: str, name: str) -> str:
+    return f"{experiment}/{name}" if experiment else name
 
 
 def require(store: Store, raw: bool) -> None:
@@ -85,13 +95,17 @@ def _of_run(store: Store, raw: bool) -> Iterator[Path]:
         yield from (folder / name for name in of_cell(folder, raw))
 
 
-def programs(store: Store, scratch: Path) -> dict[str, Path | bytes]:
-    """Return the Mininet programs of the plan's cells, and the files they need."""
+def programs(stores: Iterable[Store], scratch: Path) -> dict[str, Path | bytes]:
+    """Return the Mininet programs of the plans' cells, and the files they need."""
     folder = scratch / PROGRAMS
     folder.mkdir()
-    write = mininet.begin(folder)
-    for cell in store.cells():
-        write(cell)
+    several = list(stores)
+    with mininet.begin(folder) as write:
+        for store in several:
+            names = Names()
+            for cell in store.cells():
+                among = f"{cell.experiment}_" if len(several) > 1 else ""
+                write(cell, f"{among}{names(cell)}")
     return _inside(scratch, folder.rglob("*"))
 
 

@@ -8,16 +8,18 @@ spec to tables, figures and report.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fairc import ADDRESS
 from fairc.compiler.emission import SPEC
+from fairc.compiler.plan import Plan
 from fairc.runtime.store.folder import Store
 
 NAME = "ro-crate-metadata.json"
 CRATE = "https://w3id.org/ro/crate/1.2"
 PROCESS = "https://w3id.org/ro/wfrun/process/0.5"
-RUN, PROGRAM = "#run", "https://pypi.org/project/fairc/"
+RUN = "#run"
 FORMATS = {
     ".html": "text/html",
     ".md": "text/markdown",
@@ -30,14 +32,20 @@ FORMATS = {
 _RESULTS = ("tables/", "figures/", "report.")
 
 
-def metadata(store: Store, names: Sequence[str]) -> bytes:
+def metadata(stores: Mapping[str, Store], names: Sequence[str]) -> bytes:
     """Return the document.
 
-    names: of the pack's files, sorted, without this one. Raises StoreError.
+    stores: the runs by the folders of the pack that they are in; "" for the pack itself. names: of
+    the pack's files, sorted, without this one. Raises StoreError.
     """
-    plan, document = store.plan, store.lock
-    at = _time(document)
-    listed = [name for name in names if not name.startswith(("cells/", "programs/"))]
+    plans = {name: store.plan for name, store in stores.items()}
+    locks = {name: store.lock for name, store in stores.items()}
+    plan, document = next(iter(plans.values())), next(iter(locks.values()))
+    program = ADDRESS or "#fairc"
+    times = {name: _time(lock) for name, lock in locks.items()}
+    cells = [f"{before}cells/" for before in map(_prefix, stores)]
+    listed = [name for name in names if not name.startswith((*cells, "programs/"))]
+    title = (plan.title or plan.experiment) if "" in plans else plan.file
     graph: list[dict[str, Any]] = [
         {
             "@id": NAME,
@@ -48,16 +56,17 @@ def metadata(store: Store, names: Sequence[str]) -> bytes:
         {
             "@id": "./",
             "@type": "Dataset",
-            "name": plan.title or plan.experiment,
-            "description": (
+            "name": title,
+            "description": " ".join(
                 f"The experiment {plan.experiment}: {plan.configurations} configurations,"
                 f" {plan.cells} cells; its spec, plan, results, tables, figures and report."
+                for plan in plans.values()
             ),
-            "datePublished": at,
+            "datePublished": max(times.values()),
             "license": {"@id": "LICENSE"},
             "conformsTo": [{"@id": PROCESS}],
-            "hasPart": [{"@id": name} for name in (*listed, "cells/", "programs/")],
-            "mentions": [{"@id": RUN}],
+            "hasPart": [{"@id": name} for name in (*listed, *cells, "programs/")],
+            "mentions": [{"@id": _run(name)} for name in plans],
         },
         {
             "@id": PROCESS,
@@ -66,31 +75,23 @@ def metadata(store: Store, names: Sequence[str]) -> bytes:
             "version": "0.5",
         },
         {
-            "@id": PROGRAM,
+            "@id": program,
             "@type": "SoftwareApplication",
             "name": "fairc",
             "softwareVersion": str(document.get("fairc", {}).get("version", "")),
-            "url": PROGRAM,
+            **({} if ADDRESS is None else {"url": ADDRESS}),
         },
-        {
-            "@id": RUN,
-            "@type": "CreateAction",
-            "name": f"fairc run {plan.file}",
-            "description": f"Every cell of the plan on the engine {plan.engine}",
-            "instrument": {"@id": PROGRAM},
-            "agent": {"@id": "#author"},
-            "actionStatus": {"@id": "http://schema.org/CompletedActionStatus"},
-            "endTime": at,
-            "object": [{"@id": name} for name in listed if name.startswith(f"{SPEC}/")],
-            "result": [{"@id": name} for name in listed if name.startswith(_RESULTS)],
-        },
+        *(_action(name, plan, times[name], program, listed) for name, plan in plans.items()),
         {"@id": "#author", "@type": "Person", "name": "The author of the experiment"},
-        {
-            "@id": "cells/",
-            "@type": "Dataset",
-            "name": "Results",
-            "description": "One folder per cell",
-        },
+        *(
+            {
+                "@id": name,
+                "@type": "Dataset",
+                "name": "Results",
+                "description": "One folder per cell",
+            }
+            for name in cells
+        ),
         {
             "@id": "programs/",
             "@type": "Dataset",
@@ -103,6 +104,32 @@ def metadata(store: Store, names: Sequence[str]) -> bytes:
         {"@context": f"{CRATE}/context", "@graph": graph}, indent=1, ensure_ascii=False
     )
     return f"{text}\n".encode()
+
+
+def _action(name: str, plan: Plan, at: str, program: str, listed: Sequence[str]) -> dict[str, Any]:
+    """Return the run of an experiment. name: as in `stores`; at: its time; listed: the files."""
+    before = _prefix(name)
+    spec, results = f"{before}{SPEC}/", tuple(f"{before}{result}" for result in _RESULTS)
+    return {
+        "@id": _run(name),
+        "@type": "CreateAction",
+        "name": f"fairc run {plan.target if name else plan.file}",
+        "description": f"Every cell of the plan on the engine {plan.engine}",
+        "instrument": {"@id": program},
+        "agent": {"@id": "#author"},
+        "actionStatus": {"@id": "http://schema.org/CompletedActionStatus"},
+        "endTime": at,
+        "object": [{"@id": file} for file in listed if file.startswith(spec)],
+        "result": [{"@id": file} for file in listed if file.startswith(results)],
+    }
+
+
+def _run(name: str) -> str:
+    return f"{RUN}-{name}" if name else RUN
+
+
+def _prefix(name: str) -> str:
+    return f"{name}/" if name else ""
 
 
 def _file(name: str) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fairc.compiler.emission import SPEC
@@ -13,23 +13,82 @@ from fairc.runtime.formatting import counted, decimals_for, escape_markdown, num
 from fairc.runtime.ranges.cells import finished
 from fairc.runtime.repetitions.reading import Measurements, UnknownName, measured
 from fairc.runtime.repetitions.summaries import summarise
-from fairc.runtime.report.asked import again_by
+from fairc.runtime.report.invocation import again_by
 from fairc.runtime.report.run import Run
-from fairc.runtime.run.answer import decide_claims
+from fairc.runtime.run.outcome import decide_claims
 from fairc.runtime.store.folder import Store
 
 MAX_ROWS = 60
 """Most rows of the table of expected values; the tables in `tables/` have all."""
 
 
-def readme(store: Store, raw: bool, image: bool) -> bytes:
+def readme(store: Store, raw: bool, image: bool, among: bool = False) -> bytes:
     """Return the text: the question, how to run and check it, what to expect, what is in the
-    pack.
+    pack. among: whether it is one of several experiments in the pack, and has a folder there.
     """
-    return "\n".join([*_lines(store, raw, image), ""]).encode()
+    return "\n".join([*_lines(store, raw, image, among), ""]).encode()
 
 
-def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
+def of_all(plans: Mapping[str, Plan], image: bool) -> bytes:
+    """Return the text of a pack of several experiments, each of which has a text of its own."""
+    return "\n".join([*_of_all(plans, image), ""]).encode()
+
+
+def _of_all(plans: Mapping[str, Plan], image: bool) -> Iterator[str]:
+    yield f"# {escape_markdown(next(iter(plans.values())).file)}"
+    yield ""
+    yield (
+        f"The {counted(len(plans), 'experiment')} of a file in `.fexp`, the language of fairc."
+        " `report.html` shows the results of all."
+    )
+    yield ""
+    yield "| experiment | | cells | engine |"
+    yield "|---|---|---:|---|"
+    for name, plan in plans.items():
+        shown = f"[{name}]({name}/README.md)", escape_markdown(plan.title), str(plan.cells)
+        yield f"| {' | '.join((*shown, plan.engine))} |"
+    yield ""
+    yield from _commands()
+    yield ""
+    yield "## Contents"
+    yield ""
+    yield "| | |"
+    yield "|---|---|"
+    yield "| a folder for each experiment | its spec, plan, results, tables, figures and report |"
+    yield "| `report.html` | the results of all |"
+    yield from _common(image)
+
+
+def _commands() -> Iterator[str]:
+    """Yield how to check and run what is in a pack."""
+    name = "study.zip"
+    yield "## Check it, run it again"
+    yield ""
+    yield "```sh"
+    yield (
+        f"fairc verify {name}               # all that follows from the cells rebuilt; 3 cells run"
+        f" again"
+    )
+    yield f"fairc verify {name} --all         # every cell run again"
+    yield f"fairc run {name} -o again         # continues where this left off"
+    yield "```"
+
+
+def _common(image: bool) -> Iterator[str]:
+    """Yield the rows of what a pack has once, however many experiments are in it."""
+    yield "| `programs/` | a Mininet program per cell, and the program that they start on hosts |"
+    if image:
+        yield (
+            "| `image.tar.zst` | the guest's image and kernel, with source and patches: `fairc"
+            " image load` |"
+        )
+    else:
+        yield "| no image | `fairc image build` builds what the engine runs |"
+    yield "| `ro-crate-metadata.json` | all of this for machines (RO-Crate 1.2) |"
+    yield "| `SHA256SUMS` | `sha256sum -c SHA256SUMS` |"
+
+
+def _lines(store: Store, raw: bool, image: bool, among: bool) -> Iterator[str]:
     plan = store.plan
     yield f"# {escape_markdown(plan.title or plan.experiment)}"
     yield ""
@@ -44,17 +103,7 @@ def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
         f" `{plan.engine}`. `report.html` shows the results."
     )
     yield ""
-    yield "## Check it, run it again"
-    yield ""
-    name = "study.zip"
-    yield "```sh"
-    yield (
-        f"fairc verify {name}               # all that follows from the cells rebuilt; 3 cells run"
-        f" again"
-    )
-    yield f"fairc verify {name} --all         # every cell run again"
-    yield f"fairc run {name} -o again         # continues where this left off"
-    yield "```"
+    yield from _commands()
     yield ""
     yield f"From the start, without these results, in the folder `{SPEC}/` of the unpacked file:"
     yield ""
@@ -62,7 +111,8 @@ def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
     yield from again_by(Run(store.path))
     yield "```"
     yield ""
-    yield "Without fairc: `sudo python3 programs/cells/CELL.py` runs one cell in Mininet."
+    programs = f"{'../' if among else ''}programs/cells/NAME.py"
+    yield f"Without fairc: `sudo python3 {programs}` runs one configuration in Mininet."
     yield ""
     of = measured(store.path / "tables", plan)
     yield from _claimed(store, of)
@@ -97,16 +147,8 @@ def _lines(store: Store, raw: bool, image: bool) -> Iterator[str]:
     if plan.claims:
         yield "| `claims.json` | verdicts and intervals of the claims |"
     yield f"| `cells/` | the result of each cell{', with its raw artefacts' if raw else ''} |"
-    yield "| `programs/` | a Mininet program per cell, and the program that they start on hosts |"
-    if image:
-        yield (
-            "| `image.tar.zst` | the guest's image and kernel, with source and patches: `fairc"
-            " image load` |"
-        )
-    else:
-        yield "| no image | `fairc image build` builds what the engine runs |"
-    yield "| `ro-crate-metadata.json` | all of this for machines (RO-Crate 1.2) |"
-    yield "| `SHA256SUMS` | `sha256sum -c SHA256SUMS` |"
+    if not among:
+        yield from _common(image)
 
 
 def _claimed(store: Store, of: Measurements) -> Iterator[str]:
@@ -199,18 +241,22 @@ def _machine(document: Mapping[str, Any], wall_s: float) -> Iterator[str]:
     )
 
 
-def citation(plan: Plan) -> bytes:
-    """Return the pack's CITATION.cff."""
+def citation(plans: Sequence[Plan]) -> bytes:
+    """Return the pack's CITATION.cff. plans: of all its experiments."""
+    first = plans[0]
+    title = first.file if len(plans) > 1 else first.title or first.experiment
+    sources = dict.fromkeys(plan.citation for plan in plans if plan.citation)
     lines = [
         "cff-version: 1.2.0",
-        f"title: {_yaml(plan.title or plan.experiment)}",
+        f"title: {_yaml(title)}",
         'message: "Cite the study that this pack belongs to, and fairc, which ran it."',
         "type: dataset",
         "authors:",
         '  - name: "The authors of the experiment"',
     ]
-    if plan.citation:
-        lines += ["references:", "  - type: article", f"    title: {_yaml(plan.citation)}"]
+    lines += ["references:"] if sources else []
+    for source in sources:
+        lines += ["  - type: article", f"    title: {_yaml(source)}"]
         lines += ["    authors:", '      - name: "The authors of the original study"']
     return ("\n".join(lines) + "\n").encode()
 

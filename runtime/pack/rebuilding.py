@@ -19,7 +19,7 @@ from fairc.runtime.run.analyst import link_or_copy
 from fairc.runtime.store import occupant, tables
 from fairc.runtime.store.cell_folder import RAW, RESULT, ours
 from fairc.runtime.store.copying import copy_plan
-from fairc.runtime.store.folder import EMITTED, LOCK, PLAN, Store
+from fairc.runtime.store.folder import EMITTED, LOCK, PLAN, Store, runs_in
 
 from . import zipped
 
@@ -28,17 +28,24 @@ DERIVED = ("tables", "figures", *occupant.REPORTS, FILES)
 FORMS = {"svg", "pdf", "csv", "tex"}
 
 
-def as_packed(source: Path, place: Path, raw: bool) -> Store:
-    """Build the pack of a run directory in an empty folder. raw: with raw artefacts.
+def as_packed(source: Path, place: Path, raw: bool) -> None:
+    """Build the pack of a run directory, or of the runs of several experiments, in an empty folder.
 
-    Raises StoreError, TableError, ReportError, OSError.
+    raw: with raw artefacts. Raises StoreError, TableError, ReportError, OSError.
     """
+    runs = runs_in(source)
+    for name, run in runs.items():
+        _as_packed(run, place / name, raw)
+    if "" not in runs:
+        build.build_all(place, [*runs])
+
+
+def _as_packed(source: Path, place: Path, raw: bool) -> None:
     store = _copied(source, place, lambda to: copy_plan(source, to), raw)
     inner = source / phase.FOLDER
     if (inner / PLAN).is_file():
         _copied(inner, place / phase.FOLDER, lambda to: copy_plan(inner, to), raw)
     derive(store, forms(source))
-    return store
 
 
 def as_compiled(source: Path, place: Path, compilation: compiler.Compilation) -> Store:
@@ -73,15 +80,23 @@ def unpack(pack: Path, folder: Path) -> None:
     Raises PackError, StoreError, TableError, OSError.
     """
     zipped.unpack(pack, folder)
-    for run in (folder, folder / phase.FOLDER):
-        for name in DERIVED:
-            shutil.rmtree(run / name, ignore_errors=True)
-            (run / name).unlink(missing_ok=True)
-        if (run / PLAN).is_file():
-            with Store(run) as store:
-                store.record().end(occupant.spec(run))
-    if (folder / phase.FOLDER / PLAN).is_file():
-        _tabulate(Store(folder / phase.FOLDER))
+    runs = runs_in(folder)
+    for run in dict.fromkeys((folder, *runs.values())):
+        _unpacked(run)
+        _unpacked(run / phase.FOLDER)
+    for run in runs.values():
+        if (run / phase.FOLDER / PLAN).is_file():
+            _tabulate(Store(run / phase.FOLDER))
+
+
+def _unpacked(run: Path) -> None:
+    """Remove what is derived in a folder of a pack, and begin the record of a run."""
+    for name in DERIVED:
+        shutil.rmtree(run / name, ignore_errors=True)
+        (run / name).unlink(missing_ok=True)
+    if (run / PLAN).is_file():
+        with Store(run) as store:
+            store.record().end(occupant.spec(run))
 
 
 def forms(source: Path) -> list[str]:
@@ -90,7 +105,7 @@ def forms(source: Path) -> list[str]:
     return ["html", *(["md"] if (source / "report.md").is_file() else []), *sorted(found)]
 
 
-def _copied(source: Path, place: Path, plan: Callable[[Path], None], raw: bool) -> Store:
+def _copied(source: Path, place: Path, plan: Callable[[Path], object], raw: bool) -> Store:
     """Return a store with a plan, and with the lock and the cells of another folder."""
     store = Store(place)
     with store:

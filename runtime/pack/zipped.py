@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 import stat
@@ -12,6 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 from fairc.runtime.host.archive import new_file
 
@@ -28,12 +30,18 @@ METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 _SUM_BYTES = 64 + 2 + 1  # of a line, without the name
 _BLOCK = 1 << 20
-# Of the header before a member: lengths of its name and of its extra field (APPNOTE.TXT 6.3.10,
-# section 4.3.7).
-_LOCAL = struct.Struct("<26xHH")
-# Sizes of what may follow a member (section 4.3.9): nothing, or checksum and sizes of 4 or 8 bytes,
-# with a signature or not.
-_DESCRIPTORS = {0, 12, 16, 20, 24}
+# Headers, as of APPNOTE.TXT 6.3.10: before a member (section 4.3.7), after one whose sizes were not
+# known before (4.3.9), and at the end of a pack, which a large one has in 64 bits before (4.3.14 to
+# 4.3.16).
+_LOCAL = struct.Struct("<4s5H3L2H")
+_DESCRIPTORS = {12: "<3L", 16: "<4s3L", 20: "<L2Q", 24: "<4sL2Q"}
+_LARGE_END, _LOCATOR = struct.Struct("<4sQ2H2L4Q"), struct.Struct("<4sLQL")
+_END = struct.Struct("<4s4H2LH")
+# Flags of a member: sizes follow it, UTF-8, and how hard the packer tried. Not: encryption.
+_DESCRIBED, _UTF8, _FLAGS = 0x8, 0x800, 0x80E
+# Extra fields that give a member no other name or content: its sizes in 64 bits, times, owners.
+_SIZES, _EXTRA = 0x1, {0x1, 0x5455, 0x7875}
+_UNKNOWN = 0xFFFFFFFF
 
 
 class PackError(Exception):
@@ -83,18 +91,18 @@ def unpack(path: Path, folder: Path) -> None:
     """Unpack a pack into an empty folder, and verify every file. Raises PackError, OSError.
 
     Refused: paths that leave the folder, links and special files, repeated names (in any case),
-    bytes outside of members, zip bombs, and files that SHA256SUMS does not name or names with
-    another hash. Nothing becomes executable.
+    bytes outside of members, headers that contradict the directory, zip bombs, and files that
+    SHA256SUMS does not name or names with another hash. Nothing becomes executable.
     """
     try:
         with zipfile.ZipFile(path) as zipped:
             members = _checked(zipped)
             _fits(path, folder, members.values())
             _one_reading(path, zipped)
-            for name, member in members.items():
-                place = folder / name
-                with zipped.open(member) as packed, new_file(place, path) as file:
-                    shutil.copyfileobj(packed, file, _BLOCK)
+            with path.open("rb") as packed:
+                for name, member in members.items():
+                    with new_file(folder / name, path) as file:
+                        _unpack(path, packed, member, file)
     except (
         zipfile.BadZipFile,
         zipfile.LargeZipFile,
@@ -127,6 +135,8 @@ def _checked(zipped: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
             or any(part in ("", ".", "..") for part in parts)
         ):
             raise PackError(f"the pack names a path that is refused: {name[:80]!r}")
+        if member.flag_bits & ~_FLAGS:
+            raise PackError(f"{name} in the pack cannot be read: it is encrypted")
         if member.compress_type not in METHODS:
             raise PackError(f"{name} in the pack is packed by a method that is refused")
         kind = stat.S_IFMT(member.external_attr >> 16)
@@ -150,22 +160,157 @@ def _checked(zipped: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
 
 
 def _one_reading(path: Path, zipped: zipfile.ZipFile) -> None:
-    """Raise PackError where other programs may find other files in a pack: bytes before, between or
-    after its members.
+    """Raise PackError where other programs may find other files in a pack, or others in them: bytes
+    before, between or after its members, and headers that contradict the directory.
     """
-    ends = [*sorted(zipped.infolist(), key=lambda member: member.header_offset)]
+    members = sorted(zipped.infolist(), key=lambda member: member.header_offset)
+    ends = [*(member.header_offset for member in members[1:]), zipped.start_dir]
     at = 0
     with path.open("rb") as file:
-        for member in ends:
-            file.seek(member.header_offset)
-            local = file.read(_LOCAL.size)
-            if member.header_offset - at not in _DESCRIPTORS or len(local) < _LOCAL.size:
-                raise PackError(f"{path} holds bytes that belong to none of its files")
-            name_bytes, extra_bytes = _LOCAL.unpack(local)
-            at = member.header_offset + _LOCAL.size + name_bytes + extra_bytes
-            at += member.compress_size
-    if zipped.start_dir - at not in _DESCRIPTORS or zipped.comment:
-        raise PackError(f"{path} holds bytes that belong to none of its files")
+        for member, end in zip(members, ends, strict=True):
+            if member.header_offset != at or member.comment:
+                raise _strange(path)
+            at = end
+            _check_header(path, file, member, end)
+        file.seek(0, os.SEEK_END)
+        directory_bytes = _directory_bytes(path, file, zipped.start_dir, len(members))
+        if at != zipped.start_dir or directory_bytes < 0:
+            raise _strange(path)
+
+
+def _strange(path: Path) -> PackError:
+    return PackError(f"{path} holds bytes that belong to none of its files")
+
+
+def _check_header(path: Path, file: BinaryIO, member: zipfile.ZipInfo, end: int) -> None:
+    """Raise PackError unless what stands before and after a member says what the directory does.
+
+    end: where the next one begins.
+    """
+    file.seek(member.header_offset)
+    fields = _LOCAL.unpack(_exactly(path, file, _LOCAL.size))
+    _, _, flags, method, time, date, crc, packed, size, name_bytes, extra_bytes = fields
+    name, extra = (_exactly(path, file, count) for count in (name_bytes, extra_bytes))
+    known = member.CRC, member.compress_size, member.file_size
+    year, month, day, hour, minute, second = member.date_time
+    sizes = _extra(path, member, extra).get(_SIZES)
+    if sizes is not None:
+        short = (size, packed)
+        if len(sizes) != 16 or (_UNKNOWN in short and set(short) != {_UNKNOWN}):
+            raise PackError(f"{path} is damaged: {member.filename} has half a size")
+        size, packed = struct.unpack("<2Q", sizes)
+        if _UNKNOWN not in short and short != (size, packed):  # Python 3.11.2 writes both
+            raise PackError(f"{path} is damaged: {member.filename} has two sizes")
+    rest = end - file.tell() - member.compress_size
+    if flags & _DESCRIBED:
+        if rest not in _DESCRIPTORS or (crc, packed, size) not in ((0, 0, 0), known):
+            raise _strange(path)
+        file.seek(member.compress_size, os.SEEK_CUR)
+        *signature, crc, packed, size = struct.unpack(
+            _DESCRIPTORS[rest], _exactly(path, file, rest)
+        )
+        if signature not in ([], [b"PK\7\x08"]):
+            raise _strange(path)
+    elif rest:
+        raise _strange(path)
+    _extra(path, member, member.extra)
+    encoding = "utf-8" if member.flag_bits & _UTF8 else "cp437"
+    if (
+        fields[0] != b"PK\3\4"
+        or (flags, method) != (member.flag_bits, member.compress_type)
+        or (crc, packed, size) != known
+        or name != member.orig_filename.encode(encoding)
+        or date != (year - 1980) << 9 | month << 5 | day
+        or time != hour << 11 | minute << 5 | second // 2
+    ):
+        raise PackError(
+            f"{path} is damaged: the header of {member.filename} contradicts the pack's directory"
+        )
+
+
+def _extra(path: Path, member: zipfile.ZipInfo, extra: bytes) -> dict[int, bytes]:
+    """Return the extra fields of a member. Raises PackError for those that may say something
+    else.
+    """
+    found: dict[int, bytes] = {}
+    while extra:
+        kind, length = struct.unpack_from("<2H", extra) if len(extra) >= 4 else (0, 0)
+        if kind not in _EXTRA or kind in found or len(extra) < 4 + length:
+            raise PackError(f"{path} is damaged: {member.filename} has fields that are refused")
+        found[kind], extra = extra[4 : 4 + length], extra[4 + length :]
+    return found
+
+
+def _directory_bytes(path: Path, file: BinaryIO, start: int, count: int) -> int:
+    """Return the size of a pack's directory, after which nothing but its end records comes.
+
+    start: where it begins. count: of its members. Raises PackError.
+    """
+    whole = file.seek(0, os.SEEK_END)
+    file.seek(max(0, whole - _END.size - _LOCATOR.size - _LARGE_END.size))
+    tail = file.read()
+    end = _END.unpack(tail[-_END.size :])
+    size = whole - _END.size - start
+    large = tail[: _LARGE_END.size], tail[_LARGE_END.size : -_END.size]
+    if large[1][:4] == b"PK\6\7":
+        size -= _LARGE_END.size + _LOCATOR.size
+        signature, length, _, _, *numbers = _LARGE_END.unpack(large[0])
+        locator = _LOCATOR.unpack(large[1])
+        if (
+            signature != b"PK\6\6"
+            or length != _LARGE_END.size - 12
+            or numbers != [0, 0, count, count, size, start]
+            or locator[1:] != (0, start + size, 1)
+        ):
+            raise _strange(path)
+        most = (0xFFFF, 0xFFFF, 0xFFFF, 0xFFFF, _UNKNOWN, _UNKNOWN)
+    else:
+        most = (0, 0, count, count, size, start)
+    numbers = [0, 0, count, count, size, start]
+    fits = all(one in (a, b) for one, a, b in zip(end[1:7], numbers, most, strict=True))
+    if end[0] != b"PK\5\6" or not fits or end[7]:
+        raise _strange(path)
+    return size
+
+
+def _exactly(path: Path, file: BinaryIO, count: int) -> bytes:
+    found = file.read(count)
+    if len(found) != count:
+        raise PackError(f"{path} is damaged: it ends in the middle of a header")
+    return found
+
+
+def _unpack(path: Path, file: BinaryIO, member: zipfile.ZipInfo, out: BinaryIO) -> None:
+    """Write the content of a member: exactly what its bytes unpack to, which is as long as the
+    directory says. Raises PackError.
+    """
+    file.seek(member.header_offset)
+    *_, name_bytes, extra_bytes = _LOCAL.unpack(_exactly(path, file, _LOCAL.size))
+    file.seek(name_bytes + extra_bytes, os.SEEK_CUR)
+    unpacker = None if member.compress_type == zipfile.ZIP_STORED else zlib.decompressobj(-15)
+    left, size, crc = member.compress_size, 0, 0
+    packed = b""
+    while left or packed:
+        if not packed:
+            packed = _exactly(path, file, min(left, _BLOCK))
+            left -= len(packed)
+        if unpacker is None:
+            content, packed = packed, b""
+        else:
+            content, packed = unpacker.decompress(packed, _BLOCK), unpacker.unconsumed_tail
+            if unpacker.unused_data or (unpacker.eof and left):
+                raise _strange(path)
+        size, crc = size + len(content), zlib.crc32(content, crc)
+        if size > member.file_size:
+            break
+        out.write(content)
+    if unpacker is not None and size <= member.file_size:
+        content = unpacker.flush()  # at most the rest of one match
+        size, crc = size + len(content), zlib.crc32(content, crc)
+        out.write(content)
+    whole = unpacker is None or unpacker.eof
+    if not whole or (size, crc) != (member.file_size, member.CRC):
+        raise PackError(f"{path} is damaged: {member.filename} is not what the directory says")
 
 
 def _fits(path: Path, folder: Path, members: Collection[zipfile.ZipInfo]) -> None:

@@ -2,9 +2,10 @@
 the last one.
 
 A goal is a value that is to be precise enough, or that all claims are decided
-(runtime/claims/looks.py). Configurations that are compared end together: all of them, or those with
-equal values of the names behind `per`. What is decided follows from the plan and the values alone,
-so an interrupted run, a resumed one and one from the cells of a cluster end at the same repetition.
+(runtime/claims/interim.py). Configurations that are compared end together: all of them, or those
+with equal values of the names behind `per`. What is decided follows from the plan and the values
+alone, so an interrupted run, a resumed one and one from the cells of a cluster end at the same
+repetition.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Literal
 
 from fairc.compiler.plan import Goal, Plan
 from fairc.dsl.model.metric_names import request_label
-from fairc.runtime.claims.looks import Looks
+from fairc.runtime.claims.interim import Looks
 from fairc.runtime.metrics.registry import full_name
 from fairc.runtime.repetitions.reading import CellValues, Measure
 from fairc.runtime.statistics.repeated import repeated
@@ -83,7 +84,7 @@ class StoppingRule:
         assert plan.precision is not None
         self._claims = Looks(plan, bindings) if plan.precision.claims else None
         self._goals = tuple((full_name(goal.metric), goal) for goal in plan.precision.goals)
-        terms = (t for c in plan.claims for u in c.units for t in u.terms) if self._claims else ()
+        terms = (term for claim in plan.claims for term in claim.terms) if self._claims else ()
         self.metrics: Sequence[str] = tuple(
             dict.fromkeys(
                 [*(name for name, _ in self._goals), *(full_name(t.metric) for t in terms)]

@@ -3,7 +3,8 @@
 Every cell has the KPSS test of its bulk flows (column `stationarity_p` of the table `flows`). It
 rejects a level that does not move with a probability of 5 %, so a flow of a configuration is said
 to move only where more of its repetitions reject than that explains: the probability of as many is
-at most 5 %.
+at most 5 %. Where something changes as declared meanwhile (column `declared_change`), this is said
+instead of "still", for no longer warm-up would end it.
 """
 
 from __future__ import annotations
@@ -22,11 +23,14 @@ LEVEL = 0.05
 @dataclass(frozen=True, slots=True)
 class StationarityTests:
     """How many of a flow's repetitions reject that it keeps its level, of how many that have the
-    test.
+    test; none: it has no test.
+
+    change: what changes as declared in the time of the tests; empty: nothing.
     """
 
     rejections: int
     tests: int
+    change: str = ""
 
     @property
     def is_found(self) -> bool:
@@ -39,16 +43,21 @@ def _at_least(k: int, n: int) -> float:
 
 
 Moving = Mapping[str, Mapping[str, StationarityTests]]
-"""Configuration -> flow -> its moves, for all that have the test."""
+"""Configuration -> flow -> its tests, for all flows."""
 
 
-def moving(tests: Iterable[tuple[str, str, float]]) -> Moving:
-    """Count the rejections. tests: configuration, flow and p of each cell that counts."""
+def moving(tests: Iterable[tuple[str, str, float | None, str | None]]) -> Moving:
+    """Count the rejections. tests: configuration and flow of each cell that counts, with p (None:
+    no test) and what changes as declared meanwhile.
+    """
     found: dict[str, dict[str, StationarityTests]] = {}
-    for configuration, flow, p in tests:
+    for configuration, flow, p, change in tests:
         flows = found.setdefault(configuration, {})
         before = flows.get(flow, StationarityTests(0, 0))
-        flows[flow] = StationarityTests(before.rejections + (p < LEVEL), before.tests + 1)
+        rejects, tested = p is not None and p < LEVEL, p is not None
+        flows[flow] = StationarityTests(
+            before.rejections + rejects, before.tests + tested, before.change or change or ""
+        )
     return found
 
 
@@ -61,23 +70,46 @@ def is_level(metric: str) -> bool:
     return name in METRICS and METRICS[name].is_level and value not in METRICS[name].not_levels
 
 
+def moved(
+    metric: str, flows: Collection[str], configurations: Iterable[str], found: Moving
+) -> dict[str, set[str]]:
+    """Return the flows that move, by what changes as declared meanwhile (empty: nothing); none if
+    the metric does not depend on it.
+
+    flows: the flow of the value; empty: of a whole cell, on which all of its flows have an
+    influence. A name that is not a flow's, as that of a group of users, stands for all. A flow
+    without a test, which offers less than it could get or moved all it had, sets its rate itself;
+    its other values, such as delays, depend on all flows. The table `flows` has the test of each.
+    """
+    by_change: dict[str, set[str]] = {}
+    if not is_level(metric):
+        return by_change
+    is_rate = METRICS[metric_of(metric)].unit == "bit/s"
+    for configuration in configurations:
+        of = found.get(configuration, {})
+        own = [flow for flow in of if flow in flows and (is_rate or of[flow].tests)] or of
+        for flow in own:
+            if of[flow].is_found:
+                by_change.setdefault(of[flow].change, set()).add(flow)
+    return by_change
+
+
+EVERY = "flows are "
+"""What a sentence begins with that is not of the value's own flow."""
+
+
 def sentence(
     metric: str, flows: Collection[str], configurations: Iterable[str], found: Moving
 ) -> str:
-    """Say whether flows still move; empty if none does, or the metric does not depend on it.
+    """Say whether flows move; empty if none does. The arguments are those of `moved`."""
+    by_change = moved(metric, flows, configurations, found)
+    return "; ".join(
+        f"{'' if by_change[change] <= set(flows) else EVERY}{_what(change)}"
+        for change in sorted(by_change)
+    )
 
-    flows: the flow of the value; empty: of a whole cell, on which all of its flows have an
-    influence. A name that is not a flow's, as that of a group of users, stands for all. The table
-    `flows` has the test of each.
-    """
-    if not is_level(metric):
-        return ""
-    moved: set[str] = set()
-    for configuration in configurations:
-        of = found.get(configuration, {})
-        own = [flow for flow in of if flow in flows] or of
-        moved |= {flow for flow in own if of[flow].is_found}
-    if not moved:
-        return ""
-    whose = "" if moved <= set(flows) else "flows are "
-    return f"{whose}still moving (KPSS): it depends on when it was taken"
+
+def _what(change: str) -> str:
+    if not change:
+        return "still moving (KPSS): it depends on when it was taken"
+    return f"moving while {change} changes as declared (KPSS): it is a mean over these changes"

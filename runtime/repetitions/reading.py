@@ -6,14 +6,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairc.compiler.plan import Cell, Plan
+from fairc.dsl.model.metric_names import request_label
 from fairc.runtime.measurement.results import CellResult
+from fairc.runtime.metrics.base import Value as MetricsValue
 from fairc.runtime.metrics.registry import value_named
 from fairc.runtime.statistics.repeated import repeated
 from fairc.runtime.store import verdicts
@@ -23,6 +25,7 @@ from fairc.runtime.store.tables import axis_columns, quoted
 
 from .moving import Moving, moving
 from .remarks import merged
+from .times import Time, Times, different, times
 
 # The columns of `cells` that begin an Outcome, in its order; swept names follow.
 _CELL = (
@@ -110,6 +113,25 @@ class Value(NamedTuple):
         """
         return math.inf if self.number is None and self.censored else self.number
 
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Between what it is where something had not ended, or has no number; None for any other,
+        and for one that is larger than any that was observed.
+        """
+        if self.number is None:
+            return (-math.inf, math.inf) if self.started and not self.censored else None
+        if not self.censored:
+            return None
+        known = 1 - self.censored / self.started
+        kind = _value(self.measure.metric)
+        if kind is not None and kind.bounds == "mean" and self.number >= 0:
+            return self.number * known, math.inf
+        if kind is not None and kind.bounds == "fraction":
+            return self.number * known, self.number * known + 1 - known
+        if kind is not None and kind.bounds == "sum":
+            return self.number, math.inf
+        return -math.inf, math.inf
+
 
 class CellValues(NamedTuple):
     """A cell that has a result, and what it measured."""
@@ -150,8 +172,49 @@ class Measurements(ABC):
 
     @cached_property
     def moving(self) -> Moving:
-        """The bulk flows of each configuration that still move, over the cells that count."""
+        """The tests of the flows of each configuration, over the cells that count."""
         raise NotImplementedError
+
+    @cached_property
+    def times(self) -> Times:
+        """When the rates of each flow were measured, over the cells that count."""
+        raise NotImplementedError
+
+    def unequal_times(
+        self, metric: str, configuration: str, flows: Collection[str]
+    ) -> Mapping[str, Time]:
+        """Return over which time the value of each flow is; empty where all are over the same.
+
+        metric: full name; there is nothing for one that is no rate over the flow's own time.
+        """
+        kind = _value(metric)
+        if kind is None or not kind.of_own_time:
+            return {}
+        if configuration not in self.times:
+            return {}
+        begin_s, until_s = self._window(metric, configuration)
+        own = {
+            flow: (max(begin, begin_s), min(end, until_s))
+            for flow, (begin, end) in self.times[configuration].items()
+            if flow in flows
+        }
+        return own if different(own) else {}
+
+    def _window(self, metric: str, configuration: str) -> Time:
+        """Return the window of a metric's request, s; infinite where it has none."""
+        label, requests = request_label(metric), self.plan.requests.metrics
+        window = next((r.window for r in requests if r.label == label), None)
+        if window is None:
+            return -math.inf, math.inf
+        bindings = self._bindings[configuration]
+        return (
+            -math.inf if window.begin is None else window.begin.of(bindings),
+            math.inf if window.end is None else window.end.of(bindings),
+        )
+
+    @cached_property
+    def _bindings(self) -> Mapping[str, Mapping[str, str]]:
+        return {o.configuration: dict(o.bindings) for o in self.outcomes}
 
     @abstractmethod
     def values(self, metric: str | None = None) -> list[Value]:
@@ -207,12 +270,17 @@ class StoredMeasurements(Measurements):
 
     @cached_property
     def moving(self) -> Moving:
-        """The bulk flows of each configuration that still move, over the cells that count."""
+        """The tests of the flows of each configuration, over the cells that count."""
         configurations = {o.cell: o.configuration for o in self.outcomes if o.counts}
-        rows = self._tables.rows(
-            "SELECT cell, flow, stationarity_p FROM flows WHERE stationarity_p IS NOT NULL"
-        )
-        return moving((configurations[c], flow, p) for c, flow, p in rows if c in configurations)
+        rows = self._tables.rows("SELECT cell, flow, stationarity_p, declared_change FROM flows")
+        return moving((configurations[c], *test) for c, *test in rows if c in configurations)
+
+    @cached_property
+    def times(self) -> Times:
+        """When the rates of each flow were measured, over the cells that count."""
+        configurations = {o.cell: o.configuration for o in self.outcomes if o.counts}
+        rows = self._tables.rows("SELECT cell, flow, rate_from_s, rate_until_s FROM flows")
+        return times((configurations[c], *of) for c, *of in rows if c in configurations)
 
     @cached_property
     def units(self) -> Mapping[str, str]:
@@ -241,7 +309,7 @@ class StoredMeasurements(Measurements):
 class InterimMeasurements(Measurements):
     """What some cells measured, by their results: those that an interim analysis looks at.
 
-    It does not say which flows still move.
+    It does not say which flows still move, nor over which times their rates are.
     """
 
     def __init__(self, plan: Plan, cells: Iterable[CellValues]) -> None:
@@ -262,6 +330,11 @@ class InterimMeasurements(Measurements):
 
     @cached_property
     def moving(self) -> Moving:
+        """Nothing."""
+        return {}
+
+    @cached_property
+    def times(self) -> Times:
         """Nothing."""
         return {}
 
@@ -371,11 +444,18 @@ class Omissions:
 
 def _censoring(metric: str) -> str:
     """Return what had not ended, and how it counts, as text."""
+    known = _value(metric)
+    return (known.censoring if known is not None else "") or "had not ended"
+
+
+def _value(metric: str) -> MetricsValue | None:
+    """Return a value by its full name; None for one of a file's own, or of a plug-in that is not
+    installed here.
+    """
     try:
-        found = value_named(metric).censoring
-    except KeyError:  # of a plug-in that is not installed here
-        found = ""
-    return found or "had not ended"
+        return value_named(metric)
+    except KeyError:
+        return None
 
 
 def measured(folder: Path, plan: Plan) -> Measurements:

@@ -68,8 +68,13 @@ def merged(texts: Iterable[str]) -> list[str]:
     """
     alike: dict[str, list[str]] = {}
     for text in texts:
-        alike.setdefault(NUMBER.sub("0", text), []).append(text)
+        alike.setdefault(without_numbers(text), []).append(text)
     return [_ranged(each) for each in alike.values()]
+
+
+def without_numbers(text: str) -> str:
+    """Return a text that is the same for texts that differ in their numbers alone."""
+    return NUMBER.sub("0", text)
 
 
 def _ranged(reasons: Sequence[str]) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from fairc.runtime.statistics.paired import Matched
 from fairc.runtime.statistics.repeated import Repeated
 
+from . import times
 from .mixtures import names_to_add, pools_cells, ticked
 from .moving import is_level, sentence
 from .reading import Measure, Measurements, Omissions, Outcome, UnknownName, Value
@@ -67,6 +68,9 @@ class Group:
     the values leave out. mixed: why the values are not a sample of one distribution and so have
     neither interval nor test; empty if they are one.
     moving: which flows still move, where the values depend on it; empty if none.
+    times: of a rate over the flow's own time: that those of the flows differ; empty if not.
+    bounds: repetition -> between what its value is, where something had not ended (Value.bounds);
+    of a group that has one of each.
     """
 
     by: dict[str, str | None]
@@ -76,6 +80,8 @@ class Group:
     omitted: Omissions
     mixed: str
     moving: str
+    bounds: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    times: str = ""
 
     def remark(self, metric: str) -> str:
         """Say what biases the values; empty if nothing does. metric: full name."""
@@ -130,8 +136,22 @@ def samples(
         keys = (*keys, LOAD)
     if by is None and len({value.protocol for value in values}) > 1:
         keys = (*keys, PROTOCOL)
-    found = group(each_sample(measured.outcomes, values, Measure(name, None, unit), where), keys)
-    return Samples(name, unit, [_group(measured, name, keys, *of) for of in found.items()])
+    each = [*each_sample(measured.outcomes, values, Measure(name, None, unit), where)]
+    unequal, found = _unequal(measured, name, each), group(each, keys)
+    return Samples(name, unit, [_group(measured, name, keys, unequal, *of) for of in found.items()])
+
+
+def _unequal(measured: Measurements, metric: str, each: Iterable[Sample]) -> Mapping[str, str]:
+    """Say of which configurations the flows are measured over different times. metric: full name.
+
+    Of several configurations, each of which has its own times, it says no more than that.
+    """
+    flows: dict[str, set[str]] = {}
+    for sample in each:
+        flows.setdefault(sample.outcome.configuration, set()).add(sample.flow)
+    own = {c: measured.unequal_times(metric, c, names) for c, names in flows.items()}
+    alone = len(own) == 1
+    return {c: times.sentence(of, alone=alone) for c, of in own.items() if of}
 
 
 def each_sample(
@@ -164,16 +184,19 @@ def _group(
     measured: Measurements,
     metric: str,
     keys: Sequence[str],
+    unequal: Mapping[str, str],
     names: Sequence[str],
     members: Sequence[Sample],
 ) -> Group:
-    """Return a group. names: its values of the keys."""
+    """Return a group. names: its values of the keys. unequal: as of `_unequal`."""
     valued = [sample for sample in members if sample.of.size is not None]
     outcomes = [sample.outcome for sample in valued]
-    omitted = Omissions()
+    omitted, bounds = Omissions(), dict[int, tuple[float, float]]()
     for sample in members:
         if sample.outcome.counts:
             omitted.add(sample.of)
+            if (between := sample.of.bounds) is not None:
+                bounds[sample.outcome.repetition] = between
     moving, by = "", {key: name or None for key, name in zip(keys, names, strict=True)}
     if is_level(metric):
         flow = by.get(FLOW)
@@ -187,6 +210,8 @@ def _group(
         omitted,
         _mixed(outcomes, measured.axes, measured.sampled),
         moving,
+        bounds,
+        next((unequal[o.configuration] for o in outcomes if o.configuration in unequal), ""),
     )
 
 

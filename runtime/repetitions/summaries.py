@@ -82,5 +82,5 @@ def _row(metric: str, unit: str, stat: str, group: Group, estimate: Estimate) ->
         ci_high=estimate.high,
         reason="; ".join(group.omitted.reasons),
         no_interval=estimate.reason if estimate.low is None else "",
-        remark="; ".join(filter(None, (group.remark(metric), estimate.remark))),
+        remark="; ".join(filter(None, (group.remark(metric), group.times, estimate.remark))),
     )

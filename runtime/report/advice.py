@@ -43,6 +43,7 @@ from fairc.compiler.plan import Cell, Flow, LoadWorkload
 from fairc.dsl.model.metric_names import unmarked
 from fairc.dsl.model.names import called, group_of, label_of, users_of
 from fairc.dsl.model.requests import Requests
+from fairc.mechanisms.queues.registry import QUEUES
 from fairc.runtime.formatting import counted, quantity
 from fairc.runtime.statistics.paired import comparisons_decided, pairs_needed
 from fairc.words.ccas import CCAS
@@ -265,7 +266,7 @@ def _buffer_bytes(cell: Cell, flow: Flow, rate: int) -> float:
         return 0.0
     packets, limit = queue.limit_packets, queue.limit_bytes
     whole = float(limit) if limit is not None else float((packets or 0) * flow.frame_bytes)
-    target_ns = getattr(queue, "target_ns", None) or getattr(queue, "rtt_ns", 0) / 20
+    target_ns = QUEUES[queue.kind].target_ns(queue) if queue.kind in QUEUES else None
     if target_ns:
         return min(whole, rate * target_ns / 8e9)
     return min(whole, getattr(queue, "max_bytes", whole))

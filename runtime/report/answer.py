@@ -5,9 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from string import ascii_lowercase
+from typing import NamedTuple
 
 from fairc.dsl.model.metric_names import request_label, unmarked
 from fairc.runtime.formatting import (
+    INFINITE,
+    MINUS,
     Interval,
     Number,
     counted,
@@ -16,11 +21,14 @@ from fairc.runtime.formatting import (
     one_line,
 )
 from fairc.runtime.metrics.registry import full_name, presentation, title
-from fairc.runtime.repetitions.moving import sentence
+from fairc.runtime.repetitions.moving import EVERY, sentence
 from fairc.runtime.repetitions.reading import Measure
+from fairc.runtime.repetitions.remarks import merged, without_numbers
+from fairc.runtime.repetitions.times import Time, between_times
 
+from .protocols import WHY, other_protocol
 from .run import Configuration, Run
-from .summary import EVERYWHERE, Results, Summary
+from .summary import EVERYWHERE, Results, Summary, summarise
 
 # Up to here configurations have their numbers in large type; beyond, a picture of all.
 MAX_TILES = 3
@@ -28,7 +36,6 @@ MAX_TILES = 3
 MAX_COLUMNS = 8
 
 NO_VALUE = "no value"
-BY_CHANCE = "by chance alone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +44,8 @@ class Entry:
 
     measure, what: the measure and its name. n: the number of values. note: the values, if
     they are too few for an interval (`lead.basis` says so once), or that all are equal; why there
-    is no value; or empty. remark: how to read it; of a value with sides, who dominates; it ends
-    with `moving`: that flows still move, or empty.
+    is no value; or empty. aside: of a value with sides, who dominates; of several flows, how many,
+    and their smallest and largest value; or empty. remarks: how to read it.
     """
 
     measure: Measure
@@ -49,8 +56,8 @@ class Entry:
     high: Number | None
     n: int
     note: str = ""
-    remark: str = ""
-    moving: str = ""
+    aside: str = ""
+    remarks: tuple[str, ...] = ()
 
     @property
     def named(self) -> str:
@@ -58,9 +65,9 @@ class Entry:
         return f"{self.what} ({self.unit})" if self.unit else self.what
 
     @property
-    def aside(self) -> str:
-        """The remark without `moving`, which a table of many configurations says once."""
-        return self.remark.removesuffix(self.moving).removesuffix("; ")
+    def remark(self) -> str:
+        """The aside and all remarks."""
+        return "; ".join(filter(None, (self.aside, *self.remarks)))
 
     @property
     def ends(self) -> Interval | None:
@@ -90,6 +97,11 @@ class Group:
         """Return the entry of a measure, or None where the configuration has none."""
         return next((e for e in self.entries if e.measure == measure), None)
 
+    def remarks(self, measure: Measure) -> tuple[str, ...]:
+        """Return the remarks on a value, or why there is none."""
+        found = self.entry(measure)
+        return found.remarks if found is not None and found.median else (self.why(measure),)
+
     def why(self, measure: Measure) -> str:
         """Return why the configuration has no value of a measure."""
         if not self.configuration.counted:
@@ -99,12 +111,28 @@ class Group:
         return "no such flow" if measure.flow is not None else NO_VALUE
 
 
-@dataclass(frozen=True, slots=True)
+def _own(text: str) -> str:
+    """Return a remark on how flows move without saying that they are not the value's own."""
+    return text.removeprefix(EVERY)
+
+
+class Footnote(NamedTuple):
+    """A remark below a table; numbers in which its places differ are ranges."""
+
+    mark: str
+    text: str
+
+
+@dataclass(frozen=True)
 class Answer:
-    """The requested values; sentences: what no row of the table says."""
+    """The requested values.
+
+    sentences: what no row of the table says. scale: what a value with sides means, or empty.
+    """
 
     sentences: tuple[str, ...]
     groups: tuple[Group, ...]
+    scale: str = ""
 
     @property
     def alone(self) -> bool:
@@ -116,6 +144,25 @@ class Answer:
         """One entry of each measure that occurs, for the heads of a table."""
         return tuple({e.measure: e for g in self.groups for e in g.entries}.values())
 
+    @cached_property
+    def footnotes(self) -> dict[str, Footnote]:
+        """The remarks that stand in several places of the table, apart from their numbers: text ->
+        its footnote.
+        """
+        found: dict[str, list[str]] = {}
+        for group in self.groups:
+            for column in self.columns:
+                for text in group.remarks(column.measure):
+                    found.setdefault(without_numbers(_own(text)), []).append(text)
+        several = [texts for texts in found.values() if len(texts) > 1]
+        return {
+            text: Footnote(
+                ascii_lowercase[place % 26] * (1 + place // 26), merged(map(_own, texts))[0]
+            )
+            for place, texts in enumerate(several)
+            for text in texts
+        }
+
 
 def answer(run: Run, results: Results) -> Answer:
     """Return the answer of a run."""
@@ -125,7 +172,17 @@ def answer(run: Run, results: Results) -> Answer:
         Group(c, entries(run, results, measures, c), len(c.outcomes) - len(c.counted))
         for c in run.configurations
     )
-    return Answer(tuple(_sentences(run, results, groups, absent)), groups)
+    return Answer(tuple(_sentences(run, results, groups, absent)), groups, _scale(run, measures))
+
+
+def _scale(run: Run, measures: Sequence[Measure]) -> str:
+    """Say what the ends of a value with sides mean; empty where there is none."""
+    of = [title(m.metric) for m in measures if presentation(m.metric).has_sides]
+    if not of or len(run.sessions) != 2:
+        return ""
+    first, second = map(one_line, run.sessions)
+    ends = f"{MINUS}0.5 where {first} gets all, 0.5 where {second} does"
+    return f"{of[0]}: 0 where both get the same, {ends}."
 
 
 def _shown(run: Run, results: Results, absent: Collection[Measure]) -> list[Measure]:
@@ -194,26 +251,57 @@ def entries(
         omitted = results.omitted(measure, configuration)
         if not (summary.n or omitted.reasons or results.points(measure, configuration)):
             continue
-        moving = _moving(run, measure, configuration) if summary.n else ""
-        remarks = (
-            _remark(run, results, measure, configuration),
-            omitted.text(measure.metric),
-            moving,
+        members = results.members(measure)
+        shown = (
+            entry(results, measure, summary)
+            if len(members) == 1
+            else of_flows(results, measure, members, configuration)
         )
-        shown = entry(results, measure, summary, "; ".join(filter(None, remarks)))
-        note = shown.note if summary.n else "; ".join(omitted.reasons)
-        found.append(replace(shown, note=note, moving=moving))
+        if not summary.n:
+            found.append(replace(shown, note="; ".join(omitted.reasons)))
+            continue
+        remarks = (
+            _protocol(run, results, measure, configuration),
+            _chance(results, measure, configuration),
+            omitted.text(measure.metric),
+            _moving(run, measure, configuration),
+        )
+        if presentation(measure.metric).has_sides:
+            shown = replace(shown, aside=dominance(summary, run.sessions))
+        if time := _time(run, results, measure, configuration):
+            shown = replace(shown, aside="; ".join(filter(None, (shown.aside, time))))
+        found.append(replace(shown, remarks=tuple(filter(None, remarks))))
     return tuple(found)
 
 
-def entry(results: Results, measure: Measure, summary: Summary, remark: str = "") -> Entry:
+def of_flows(
+    results: Results, measure: Measure, members: Sequence[Measure], configuration: Configuration
+) -> Entry:
+    """Return one number for several flows: each cell has the mean of those with a value."""
+    means = results.mean(measure, members)
+    cells = [o.cell for o in configuration.counted]
+    sizes = [v.size for cell in cells if (v := means.get(cell)) and v.size is not None]
+    found = entry(results, measure, summarise(tuple(sizes), results.run.repeated))
+    each = [
+        (member, size) for member in members for _, size in results.sizes(member, configuration)
+    ]
+    if not each:
+        return found
+    scale, decimals = results.formats[measure.metric]
+    ends = [min(size for _, size in each), max(size for _, size in each)]
+    low, high = (number(x / scale.factor, decimals) if math.isfinite(x) else INFINITE for x in ends)
+    flows = counted(len({member for member, _ in each}), "flow")
+    return replace(found, what=f"{found.what} (mean)", aside=f"{flows}: {low} to {high}")
+
+
+def entry(results: Results, measure: Measure, summary: Summary) -> Entry:
     """Return a summary as the page prints its metric."""
     shown_as = presentation(measure.metric)
     scale, decimals = results.formats[measure.metric]
 
     def shown(x: float) -> str:
         if not math.isfinite(x):
-            return "\N{INFINITY}"
+            return INFINITE
         if shown_as.is_yes_or_no and x in (0, 1):
             return "yes" if x else "no"
         return number(x / scale.factor, decimals)
@@ -222,7 +310,7 @@ def entry(results: Results, measure: Measure, summary: Summary, remark: str = ""
         return None if x is None else Number(shown(x), repr(x))
 
     note = ""
-    if summary.value is not None and summary.low is None:
+    if summary.middle is not None and summary.low is None:
         if summary.constant:
             note = f"all {summary.n} values are equal"
         elif summary.n > 1:
@@ -232,12 +320,11 @@ def entry(results: Results, measure: Measure, summary: Summary, remark: str = ""
         measure,
         _name(measure),
         scale.unit,
-        value(summary.value),
+        value(summary.middle),
         value(summary.low),
         value(summary.high),
         summary.n,
         note,
-        remark,
     )
 
 
@@ -255,15 +342,41 @@ def _moving(run: Run, measure: Measure, configuration: Configuration) -> str:
     return sentence(measure.metric, flows, [configuration.id], run.measured.moving)
 
 
-def _remark(run: Run, results: Results, measure: Measure, configuration: Configuration) -> str:
-    """Return how to read a value: who dominates, or what chance alone would give."""
-    shown_as = presentation(measure.metric)
-    if shown_as.has_sides:
-        return dominance(results.summary(measure, configuration), run.sessions)
-    for floor in results.select(shown_as.chance):
+def _time(run: Run, results: Results, measure: Measure, configuration: Configuration) -> str:
+    """Return over which time a rate is, where those of other flows are over others."""
+    found = _unequal(run, results, measure.metric, configuration)
+    if measure.flow is None or measure.flow not in found:
+        return ""
+    longest = max(end for _, end in found.values())
+    return f"from {between_times(found[measure.flow], longest)}"
+
+
+def _unequal(
+    run: Run, results: Results, metric: str, configuration: Configuration
+) -> Mapping[str, Time]:
+    """Return the times of the flows of a configuration that have a value of a metric, where they
+    are not the same.
+    """
+    flows = {m.flow for m in results.select(metric) if results.points(m, configuration)}
+    return run.measured.unequal_times(metric, configuration.id, {f for f in flows if f})
+
+
+def _protocol(run: Run, results: Results, measure: Measure, configuration: Configuration) -> str:
+    """Return which other version of HTTP a load ran over."""
+    values = (results.value(measure, o) for o in configuration.counted)
+    over = dict.fromkeys(o for v in values if v is not None and (o := other_protocol(run, v)))
+    return f"over {listed([*over])}: {WHY}" if over else ""
+
+
+def _chance(results: Results, measure: Measure, configuration: Configuration) -> str:
+    """Return what chance alone would give."""
+    for floor in results.select(presentation(measure.metric).chance):
         chance = results.summary(floor, configuration).value
         if chance is not None:
-            return f"{BY_CHANCE}: {number(1 - chance, 3)}"
+            return (
+                f"{number(1 - chance, 3)} by chance alone: Jain's index of a slot if a coin toss"
+                " decided to which flow each packet belongs"
+            )
     return ""
 
 
@@ -314,6 +427,15 @@ def _sentences(
             f"{counted(empty, 'configuration')} {'has' if empty == 1 else 'have'} no"
             f" repetition that counts."
         )
+    shown = dict.fromkeys(e.measure.metric for g in groups for e in g.entries if e.median)
+    for metric in shown:
+        apart = sum(bool(_unequal(run, results, metric, g.configuration)) for g in groups)
+        if apart:
+            where = f" in {apart} of {len(groups)} configurations" if len(groups) > 1 else ""
+            sentences.append(
+                f"The {title(metric)} of each flow is over the flow's own time. These times differ"
+                f"{where}, so the values of a configuration do not add up to a rate of the link."
+            )
     names: dict[str, list[str]] = {}
     for measure, reason in absent.items():
         names.setdefault(reason, []).append(_name(measure))

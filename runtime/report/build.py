@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import MappingProxyType
 
 from fairc.compiler.plan import FigureRequest
-from fairc.compiler.record import Record
+from fairc.compiler.record import Record, Recorded
 from fairc.runtime.host import faults
 from fairc.runtime.store.occupant import PARTIAL
 from fairc.runtime.store.tables import TableError
@@ -19,12 +19,13 @@ from . import latex, page, tabular
 from .answer import answer
 from .choose import choose
 from .explore import explored
+from .export import sheets
 from .figures import FIGURES, Drawing, FigureKind, NothingToDraw, Subject, defaults
-from .lead import with_picture
-from .render import FOLDER, Rendered, render_all, write_pdf, write_svg
+from .key_figures import with_picture
+from .place import FOLDER, PAGE, WHOLE, made_of, made_of_all, record_of_all
+from .render import Rendered, render_all, write_pdf, write_svg
 from .run import ReportError, Run
 from .sheet import Sheet
-from .sheets import sheets
 from .summary import Results
 from .warmup import warmup_sheet
 
@@ -69,7 +70,7 @@ class _Report:
                     raise NothingToDraw("this version cannot draw it")
                 yield request, kind.make(self.subject, request)
             except NothingToDraw as nothing:
-                self.missing.append(page.Missing(name, str(nothing)))
+                self.missing.append(page.Missing(name, str(nothing), request is not None))
 
     @cached_property
     def _rendered(self) -> tuple[tuple[Rendered, ...], bytes]:
@@ -111,7 +112,7 @@ class _Report:
 
 def _html(report: _Report) -> list[Path]:
     values = report.values | {"explored": explored(report.run, report.subject.results)}
-    return [report.record.write("report.html", page.html(values, report.in_order).encode())]
+    return [report.record.write(PAGE, page.html(values, report.in_order).encode())]
 
 
 def _markdown(report: _Report) -> list[Path]:
@@ -170,7 +171,17 @@ def build(run: Path, formats: Iterable[str] = ("html",), *, warmup: bool = False
         report = _Report(run, wanted, warmup=warmup)
         written = [path for name in wanted for path in FORMATS[name](report)]
         report.record.remove(_outdated(report.record, wanted, written))
+        _note(report.record, run, is_whole={*WHOLE} <= {*wanted}, is_usual=not warmup)
         return written
+
+
+def _note(record: Record, run: Path, *, is_whole: bool, is_usual: bool) -> None:
+    """Record what a report was made of, if it has all formats of a run, new or from before."""
+    made = made_of(run, Recorded(files=record.files))
+    kept = made if is_usual and (is_whole or record.report == made) else ""
+    if record.report != kept:
+        record.report = kept
+        record.save()
 
 
 def _outdated(record: Record, formats: Iterable[str], written: Iterable[Path]) -> list[str]:
@@ -192,15 +203,15 @@ def build_all(folder: Path, names: Sequence[str]) -> Path:
     `build`.
     """
     with _explained():
-        parts = []
+        parts, title = [], folder.name
         for name in names:
             report = _Report(folder / name, ("html",), prefix=f"{name}-")
             parts.append((name, report.values, report.in_order))
-        scratch = folder / PARTIAL
-        scratch.mkdir(exist_ok=True)
-        record = Record(folder, scratch)
-        text = page.html_of_all(folder.name, parts)
-        return record.write("report.html", text.encode())
+            title = PurePath(report.run.plan.file).stem
+        record = record_of_all(folder)
+        text = page.html_of_all(title, parts)
+        record.report = made_of_all(folder, names)
+        return record.write(PAGE, text.encode())
 
 
 @contextmanager

@@ -20,10 +20,10 @@ from fairc.runtime.claims.wording import (
     unit_texts,
 )
 from fairc.runtime.formatting import Interval, Number, counted, one_line, scaled
-from fairc.runtime.run.answer import decide_claims
+from fairc.runtime.run.outcome import decide_claims
 from fairc.runtime.store.folder import Store
 
-from .asked import when
+from .invocation import when
 from .run import Run
 
 SHOWN = 6

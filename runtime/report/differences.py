@@ -1,5 +1,5 @@
-"""How the compared transports differ apart from their congestion control (measurement.md, rule
-6).
+"""What the transports are set to, and how compared ones differ apart from their congestion control
+(measurement.md, rule 6).
 """
 
 from __future__ import annotations
@@ -47,6 +47,31 @@ def differences(run: Run) -> Sheet:
         (("condition", False), *((transport.upper(), False) for transport in transports)),
         conditions,
         "Values in the cells in which the transports differ",
+    )
+
+
+def settings(run: Run) -> Sheet:
+    """Return all conditions, a row each, with the values that they have over each transport."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for condition, transport, value in run.rows(
+        "SELECT DISTINCT condition, transport, value FROM conditions ORDER BY ALL"
+    ):
+        found.setdefault(condition, {}).setdefault(transport, set()).add(value)
+    transports = sorted({over for values in found.values() for over in values})
+    rows = [
+        (
+            f"{condition.name}: {condition.meaning}",
+            *(_values([found[condition.name]], transport) for transport in transports),
+        )
+        for condition in CONDITIONS
+        if condition.name in found
+    ]
+    return section_table(
+        "settings",
+        "Settings of the transports",
+        (("setting", False), *((transport.upper(), False) for transport in transports)),
+        rows,
+        "What the endpoints are set to, constants of theirs included",
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairc.compiler.plan import Cell, Interface, Node
+from fairc.dsl.model.names import labels_of_nodes
 from fairc.runtime.formatting import one_line
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def named(scene: Cell, place: str) -> str:
     """
     node, _, interface = place.partition("/")
     nodes = {n.name: n for n in scene.nodes}
+    labels = labels_of_nodes(scene)
     across = {
         here: there
         for cable in scene.cables
@@ -42,7 +44,7 @@ def named(scene: Cell, place: str) -> str:
         if nodes[end].kind != "hop" or not (other := _other(nodes[end], arrived)):
             break
         end, arrived = across.get((end, other), (end, arrived))
-    return f"{one_line(begin)} → {one_line(end)}"
+    return f"{one_line(labels[begin])} → {one_line(labels[end])}"
 
 
 def _other(hop: Node, interface: str) -> str:

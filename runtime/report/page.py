@@ -16,31 +16,33 @@ from fairc.runtime.formatting import count, count_head, escape_markdown, one_lin
 from fairc.runtime.run.history import CLAIMED, DECLARED
 
 from . import explore
-from .answer import BY_CHANCE, Answer, entries
-from .asked import Declarations, asked, commands, declared, file_name, locked
+from .answer import Answer, entries
 from .claims import claims
 from .comparisons import comparisons
-from .differences import differences
+from .description import flatten, headline, reasons, verdicts
+from .differences import differences, settings
 from .endings import ended
 from .figures import Drawing
+from .given_up import given_up
 from .glossary import glossary, rules
-from .lead import SECTION, basis, tiles
+from .invocation import Declarations, asked, commands, declared, file_name, locked
+from .key_figures import SECTION, basis, tiles
 from .limits import limits
 from .phases import phases
 from .render import Rendered
 from .run import Run
 from .sheet import Sheet, section_table
-from .story import flatten, headline, reasons, verdicts
 from .summary import Results
 from .svg import themed
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A figure that could not be made, and why."""
+    """A figure that could not be made, and why; asked: whether the experiment asks for it."""
 
     name: str
     reason: str
+    asked: bool = True
 
 
 def context(
@@ -61,7 +63,6 @@ def context(
         "answer": found,
         "tiles": tiles(results, found),
         "basis": basis(results),
-        "chance": any(BY_CHANCE in e.remark for g in found.groups for e in g.entries),
         "choice": choice,
         "missing": missing,
         "sessions": run.sessions,
@@ -70,8 +71,9 @@ def context(
         "verdicts": verdicts(run),
         "reasons": reasons(run),
         "differences": differences(run),
+        "settings": settings(run),
         "compared": comparisons(run, results),
-        "limits": limits(run),
+        "limits": (*limits(run), *given_up(run)),
         "phases": phases(run),
         "ended": ended(run),
         "metrics": _metrics(run, results, found, named),
@@ -135,7 +137,6 @@ def html(values: dict[str, Any], figures: Sequence[Rendered | Sheet]) -> str:
     style, script, data = _data("style.css") + _data("claims.css"), "", ""
     scripts = ""
     if values["explored"] is not None:
-        style += explore.style()
         script, data = explore.script(), explore.as_json(values["explored"])
         scripts = f" script-src '{_digest(script)}';"
     policy = (
@@ -144,7 +145,7 @@ def html(values: dict[str, Any], figures: Sequence[Rendered | Sheet]) -> str:
     inline = _inlined(figures)
     picture = [svg for section, _, svgs in inline if section == SECTION for svg in svgs or ()]
     pickable = any("data-pick" in svg for svg in picture)
-    template = _environment(html=True).get_template("report.html.j2")
+    template = _HTML.get_template("report.html.j2")
     # JSON without `<`, `>` and `&` is data wherever it stands; the scripts are our own.
     page: str = template.render(
         values,
@@ -169,8 +170,7 @@ def html_of_all(
     on the page.
     """
     style = _data("style.css") + _data("claims.css")
-    environment = _environment(html=True)
-    template = environment.get_template("experiment.html.j2")
+    template = _HTML.get_template("experiment.html.j2")
     shown = [
         (
             name,
@@ -187,7 +187,7 @@ def html_of_all(
         )
         for name, values, figures in parts
     ]
-    page: str = environment.get_template("all.html.j2").render(
+    page: str = _HTML.get_template("all.html.j2").render(
         title=one_line(title),
         style=Markup(style),
         policy=f"default-src 'none'; style-src '{_digest(style)}'; img-src data:; base-uri 'none'",
@@ -218,7 +218,7 @@ def _digest(text: str) -> str:
 
 def markdown(values: dict[str, Any], figures: Sequence[Drawing | Sheet]) -> str:
     """Return the same content as text; figures are named by their files and described."""
-    template = _environment(html=False).get_template("report.md.j2")
+    template = _TEXT.get_template("report.md.j2")
     drawings = [figure for figure in figures if isinstance(figure, Drawing)]
     sheets = [figure for figure in figures if isinstance(figure, Sheet)]
     text: str = template.render(values, drawings=drawings, sheets=sheets)
@@ -262,3 +262,7 @@ def _fence(text: str) -> str:
         run = run + 1 if character == "`" else 0
         longest = max(longest, run)
     return "`" * max(3, longest + 1)
+
+
+# Each keeps the templates that it has compiled.
+_HTML, _TEXT = _environment(html=True), _environment(html=False)

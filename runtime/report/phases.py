@@ -117,7 +117,7 @@ def _computing(run: Run) -> str:
     loads.
     """
     costs_ns = {
-        guest_job.variant_of(scene, recipe.UML).syscall_cost_ns
+        guest_job.default_cost_ns(scene, guest_job.variant_of(scene, recipe.UML))
         if scene.syscall_cost_ns is None
         else scene.syscall_cost_ns
         for scene in run.scenes.values()

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from fontTools import subset
 from matplotlib.backends.backend_pdf import PdfPages
 
 from fairc.compiler.record import Record
 
 from .figures import Drawing
 from .figures.style import WIDTHS, Width, paper_style
+from .place import FOLDER
 from .svg import tidy
 
-FOLDER = "figures"
 _NAMELESS = {"CreationDate": None, "Creator": None, "Producer": None}
 
 
@@ -40,9 +43,30 @@ def render_all(
     if not pdf or not drawings:
         return tuple(_render(drawing, svg=svg, pages=None) for drawing in drawings), b""
     book = io.BytesIO()
-    with paper_style(), PdfPages(book, metadata=_NAMELESS) as pages:
+    with paper_style(), _without_tables_of_layout(), PdfPages(book, metadata=_NAMELESS) as pages:
         rendered = tuple(_render(drawing, svg=svg, pages=pages) for drawing in drawings)
     return rendered, book.getvalue()
+
+
+# Tables of a font with which text is laid out: substitutions, positions, kerning, formulas.
+_OF_LAYOUT = ("GDEF", "GPOS", "GSUB", "MATH", "kern")
+
+
+@contextmanager
+def _without_tables_of_layout() -> Iterator[None]:
+    """Embed fonts without these tables: a PDF names glyphs and their places, and needs none.
+
+    To cut those of DejaVu to a figure's glyphs takes a third of the time of a report's PDFs.
+    Matplotlib has no setting for it, so what fontTools drops by default is extended. A version
+    of fontTools that has its default elsewhere makes larger files, and takes longer.
+    """
+    options: Any = subset.Options
+    default = getattr(options, "_drop_tables_default", [])
+    options._drop_tables_default = [*default, *_OF_LAYOUT]
+    try:
+        yield
+    finally:
+        options._drop_tables_default = default
 
 
 def _render(drawing: Drawing, *, svg: bool, pages: PdfPages | None) -> Rendered:

@@ -5,6 +5,7 @@ tables.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +25,9 @@ from fairc.runtime.store.opened import RunTables
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+MOST_FLOWS = 12
+"""More flows of one statement are shown as one."""
 
 # A cell's line names its configuration before anything that a user can write.
 _CONFIGURATION = re.compile(r'"configuration":\s*"([^"]*)"')
@@ -139,6 +143,36 @@ class Run:
         for scene in self.scenes.values():
             names.update(dict.fromkeys(label_of(flow) for flow in scene.flows))
         return tuple(names)
+
+    @cached_property
+    def statements(self) -> dict[str, str]:
+        """The name of all flows of a statement, `q` of `q[3]` and `heavy` of `heavy-1`, by flow."""
+        return {
+            label_of(flow): group_of(flow) or flow_of_group(flow)
+            for scene in self.scenes.values()
+            for flow in scene.flows
+        }
+
+    @cached_property
+    def crowds(self) -> dict[str, str]:
+        """The name of all flows of a statement, by flow, where some cell has more than
+        `MOST_FLOWS` of them: figures and tables show these as one.
+        """
+        return self.crowds_above(MOST_FLOWS)
+
+    def crowds_above(self, flows: int) -> dict[str, str]:
+        """Return the same for another number of flows."""
+        most: Counter[str] = Counter()
+        for scene in self.scenes.values():
+            most |= Counter(self.statements[label_of(flow)] for flow in scene.flows)
+        return {flow: name for flow, name in self.statements.items() if most[name] > flows}
+
+    def together(self, flows: Iterable[str]) -> dict[str, list[str]]:
+        """Return the flows that are shown as one, by its name, in their order."""
+        found: dict[str, list[str]] = {}
+        for flow in flows:
+            found.setdefault(self.crowds.get(flow, flow), []).append(flow)
+        return found
 
     @cached_property
     def origins(self) -> dict[str, tuple[str, str]]:

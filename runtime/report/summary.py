@@ -4,11 +4,13 @@ repetitions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import fmean
 
-from fairc.runtime.formatting import Scale, decimals_for, scale_for
+from fairc.runtime.formatting import SHARE, Scale, decimals_for, scale_for
 from fairc.runtime.metrics.registry import VALUES, full_name, presentation
 from fairc.runtime.repetitions.reading import Measure, Omissions, Outcome, Value
 from fairc.runtime.statistics import Estimate
@@ -32,9 +34,19 @@ class Summary(Estimate):
     values: tuple[float, ...] = ()
 
     @property
+    def middle(self) -> float | None:
+        """The median; infinite where it is larger than any value that was observed."""
+        return math.inf if self.value is None and is_endless(self.values) else self.value
+
+    @property
     def constant(self) -> bool:
         """Whether there are at least two values and all are equal."""
         return self.n > 1 and min(self.values) == max(self.values)
+
+
+def is_endless(values: Sequence[float]) -> bool:
+    """Whether the median of values is infinite: at least half of them are."""
+    return bool(values) and 2 * sum(value == math.inf for value in values) >= len(values)
 
 
 def summarise(values: tuple[float, ...], repeats: Repeated = FIXED) -> Summary:
@@ -43,7 +55,24 @@ def summarise(values: tuple[float, ...], repeats: Repeated = FIXED) -> Summary:
     """
     used = tuple(repeats.counted(values))
     of = repeats.median(used)
-    return Summary(of.n, of.value, of.low, of.high, of.reason, of.remark, used)
+    ends = of.floor, of.ceiling
+    return Summary(of.n, of.value, of.low, of.high, of.reason, of.remark, *ends, used)
+
+
+def _in_unit(measure: Measure) -> Measure:
+    """Return a measure in the unit of the page: some ratios are in percent."""
+    is_percent = presentation(measure.metric).is_percent
+    return measure._replace(unit=SHARE) if is_percent else measure
+
+
+def _mean(measure: Measure, values: Sequence[Value]) -> Value:
+    """Return the mean of the values of a cell's flows, of those that have one."""
+    of = min(values, key=lambda v: v.number is not None)  # one that says why, if any does
+    sizes = [v.size for v in values if v.size is not None]
+    size = fmean(sizes) if sizes else math.inf
+    number, reason = (size, "") if math.isfinite(size) else (None, of.reason)
+    censored, started = sum(v.censored for v in values), sum(v.started for v in values)
+    return Value(measure, of.outcome, number, reason, of.protocol, censored, started)
 
 
 class Results:
@@ -53,7 +82,7 @@ class Results:
         self.run = run
 
     @cached_property
-    def _values(self) -> dict[Measure, dict[str, Value]]:
+    def _each(self) -> dict[Measure, dict[str, Value]]:
         """Measure -> cell -> value; every finished cell, also invalid ones."""
         values = self.run.measured.values()
         for metric in EVERYWHERE:
@@ -61,8 +90,48 @@ class Results:
                 values += self._of_flows(metric)
         found: dict[Measure, dict[str, Value]] = {}
         for value in values:
-            found.setdefault(value.measure, {})[value.outcome.cell] = value
+            found.setdefault(_in_unit(value.measure), {})[value.outcome.cell] = value
         return found
+
+    def shown(self, measure: Measure) -> Measure:
+        """Return what a measure of a table is shown as: in its unit on the page, and with all flows
+        that are shown as one.
+        """
+        flow = self.run.crowds.get(measure.flow or "", measure.flow)
+        return _in_unit(measure)._replace(flow=flow)
+
+    @cached_property
+    def _shown(self) -> dict[Measure, tuple[Measure, ...]]:
+        """What is shown -> the measures that it stands for: of a crowd of flows, or itself."""
+        found: dict[Measure, tuple[Measure, ...]] = {}
+        for m in self._each:
+            shown = self.shown(m)
+            found[shown] = (*found.get(shown, ()), m)
+        return found
+
+    @cached_property
+    def _values(self) -> dict[Measure, dict[str, Value]]:
+        """The values of all measures: of single flows, and of flows that are shown as one."""
+        found = dict(self._each)
+        for shown, members in self._shown.items():
+            if shown not in found:
+                found[shown] = self.mean(shown, members)
+        return found
+
+    def mean(self, measure: Measure, members: Sequence[Measure]) -> dict[str, Value]:
+        """Return the value of a measure that stands for others, by cell: the mean of theirs.
+
+        Flows of a cell are not independent, so it is one value; infinite if one of them is.
+        """
+        own: dict[str, list[Value]] = {}
+        for member in members:
+            for cell, value in self._each.get(member, {}).items():
+                own.setdefault(cell, []).append(value)
+        return {cell: _mean(measure, values) for cell, values in own.items()}
+
+    def members(self, measure: Measure) -> tuple[Measure, ...]:
+        """Return the measures of single flows that one stands for."""
+        return self._shown.get(measure, (measure,))
 
     def _of_flows(self, metric: str) -> Iterator[Value]:
         """Yield the values that flows have also where the experiment does not measure them.
@@ -82,7 +151,7 @@ class Results:
     @cached_property
     def measures(self) -> tuple[Measure, ...]:
         """Every measure: by the rank of its metric, flows in the order of the experiment."""
-        places = {flow: i for i, flow in enumerate(self.run.flows)}
+        places = {flow: i for i, flow in enumerate(self.run.together(self.run.flows))}
 
         def place(m: Measure) -> tuple[object, ...]:
             flow = -1 if m.flow is None else places.get(m.flow, len(places))
@@ -90,14 +159,19 @@ class Results:
             rank = presentation(m.metric).rank
             return (rank, m.metric, flow, m.flow or "", load, m.unit)
 
-        return tuple(sorted(self._values, key=place))
+        return tuple(sorted(self._shown, key=place))
 
     @cached_property
     def asked(self) -> tuple[Measure, ...]:
-        """The measures of the metrics that the experiment names; each by its first value."""
+        """The measures of the metrics that the experiment names in `measure`, each by its first
+        value; without `measure`, those that its claims are about.
+        """
+        plan = self.run.plan
+        names = [full_name(name) for request in plan.measure for name in request.shown]
+        names = names or [term.metric for claim in plan.claims for term in claim.terms]
         places: dict[str, int] = {}
-        for name in (name for request in self.run.plan.measure for name in request.shown):
-            places.setdefault(full_name(name), len(places))
+        for name in names:
+            places.setdefault(name, len(places))
         found = [m for m in self.measures if m.metric in places]
         return tuple(sorted(found, key=lambda m: places[m.metric]))
 
@@ -118,9 +192,13 @@ class Results:
         """Return the measures of a metric, one per flow or one for the cell."""
         return tuple(m for m in self.measures if m.metric == metric)
 
+    def each(self, metric: str) -> tuple[Measure, ...]:
+        """Return the same with one for each of the flows that are shown as one."""
+        return tuple(m for shown in self.select(metric) for m in self._shown[shown])
+
     def values(self, metric: str) -> list[Value]:
-        """Return the values of a metric in the order of its measures; invalid cells included."""
-        return [v for m in self.select(metric) for v in self._values[m].values()]
+        """Return the values of a metric in the order of `each`; invalid cells included."""
+        return [v for m in self.each(metric) for v in self._values[m].values()]
 
     @cached_property
     def typical(self) -> tuple[Measure, ...]:
@@ -180,7 +258,7 @@ class Results:
     def _summaries(self) -> dict[tuple[Measure, str], Summary]:
         return {
             (m, c.id): summarise(tuple(size for _, size in self.sizes(m, c)), self.run.repeated)
-            for m in self.measures
+            for m in self._values
             for c in self.run.configurations
         }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import fmean
+
 from fairc.runtime.formatting import Cell, counted, one_line, quantity
 from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.run.warmup import HALF, TWICE, revalued
@@ -9,7 +11,7 @@ from fairc.runtime.statistics import Estimate
 from fairc.runtime.store.folder import StoreError
 
 from .answer import entry
-from .lead import leading
+from .key_figures import leading
 from .run import ReportError, Run
 from .sheet import Sheet
 from .summary import Results, summarise
@@ -26,15 +28,17 @@ def warmup_sheet(run: Run, results: Results) -> Sheet:
     first = leading(results)
     shown: list[Measure] = [*([first] if first else []), *results.asked]
     measures = list(dict.fromkeys(shown))
-    found: dict[tuple[str, str, Measure], list[float]] = {}
+    sizes: dict[tuple[str, str, Measure], dict[str, list[float]]] = {}
     try:
         for cell, factor, values in revalued(run.path):
             for v in values:
                 if v.size is not None:
-                    key = cell.configuration, factor, Measure(v.metric, v.flow, v.unit, v.load)
-                    found.setdefault(key, []).append(v.size)
+                    measure = results.shown(Measure(v.metric, v.flow, v.unit, v.load))
+                    own_sizes = sizes.setdefault((cell.configuration, factor, measure), {})
+                    own_sizes.setdefault(cell.id, []).append(v.size)
     except StoreError as error:
         raise ReportError(str(error)) from None
+    found = {key: [*map(fmean, own.values())] for key, own in sizes.items()}
     rows: list[tuple[Cell, ...]] = []
     moved = 0
     for configuration in run.configurations:

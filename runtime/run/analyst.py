@@ -99,7 +99,10 @@ def _analysed(job: Job, requests: Requests) -> tuple[CellResult, str]:
     except ArtefactError as error:
         return job.result.model_copy(update={"error": str(error)}), job.console
     except Exception as error:
-        if fault := faults.of(error):
+        # What a module or a kernel of the user's leaves may be made to take any memory: it fails
+        # its own cell, and no other.
+        own = isinstance(error, MemoryError) and (job.cell.modules or job.cell.kernel)
+        if not own and (fault := faults.of(error)):
             raise fault from error
         message = f"fairc could not analyse it: {type(error).__name__}: {error}"
         console = f"{job.console}\n{traceback.format_exc()}"

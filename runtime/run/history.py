@@ -22,9 +22,21 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any
 
-from fairc.compiler.plan import Claim, MetricRequest, Plan, Requests
+from pydantic_core import to_json
+
+from fairc.compiler.plan import (
+    CellValue,
+    Claim,
+    Expression,
+    Formula,
+    MetricRequest,
+    Operation,
+    Plan,
+    Requests,
+)
 from fairc.runtime.store import provenance
 from fairc.runtime.store.folder import LOCK, Store, StoreError
 
@@ -32,6 +44,7 @@ from . import lock
 
 LOCKED, INVOCATIONS = "locked", "invocations"
 DECLARED, CLAIMED = "declared", "claimed"
+OF_A_TERM = ("statistic", "metric", "flow", "load", "share", "relation", "bound")
 
 
 def invocation(store: Store, where: str | None = None, *, phases: bool = False) -> dict[str, Any]:
@@ -119,9 +132,35 @@ def _now() -> str:
 
 
 def as_claimed(claim: Claim) -> str:
-    """Return a claim as the lock has it: a hash of everything except its wording."""
-    meaning = claim.model_dump_json(exclude={"text", "condition", "holds"})
-    return hashlib.sha256(meaning.encode()).hexdigest()
+    """Return a claim as the locks of all versions have it: a hash of everything except its
+    wording.
+    """
+    units = [
+        {
+            "terms": [
+                {
+                    **{name: getattr(term, name) for name in OF_A_TERM},
+                    "factor": factor,
+                    "cells": term.cells,
+                }
+                for term, factor in zip(unit.terms, unit.contrast.factors, strict=True)
+            ],
+            "shift": unit.contrast.shift,
+            "low": unit.low,
+            "high": unit.high,
+        }
+        for unit in claim.units
+    ]
+    meaning = {
+        "over": claim.over,
+        "form": claim.form,
+        "relation": claim.relation,
+        "unit": claim.unit,
+        "shared": claim.shared,
+        "units": units,
+        **({} if claim.least == 1 else {"least": claim.least}),
+    }
+    return hashlib.sha256(to_json(meaning)).hexdigest()
 
 
 def claims_before(plan: Plan, locked: Mapping[str, Any]) -> dict[int, tuple[int, str]] | None:
@@ -154,9 +193,33 @@ def as_declared(request: MetricRequest, among: Requests) -> dict[str, Any]:
     found = request.model_dump(mode="json", exclude={"window", "varied"})
     formulas = among.behind(request.name)
     if request.window or request.varied or formulas:
-        meaning = [request.model_dump_json(), *(f.model_dump_json() for f in formulas)]
-        found["meaning"] = hashlib.sha256("\n".join(meaning).encode()).hexdigest()
+        meaning = [request.model_dump_json().encode(), *map(_meaning, formulas)]
+        found["meaning"] = hashlib.sha256(b"\n".join(meaning)).hexdigest()
     return found
+
+
+def _meaning(formula: Formula) -> bytes:
+    """Return what a formula means, as the locks of all versions hash it: in reverse Polish
+    notation, its values by their numbers.
+    """
+    numbers = count()
+
+    def steps(node: Expression) -> list[object]:
+        if not isinstance(node, Operation):
+            return [next(numbers) if isinstance(node, CellValue) else node]
+        first, *others = map(steps, node.of)
+        if not others:
+            return [*first, node.operator]
+        return [*first, *(step for other in others for step in (*other, node.operator))]
+
+    values = formula.operands
+    each = [{"is_each": True} if value.is_each else {} for value in values]
+    own = formula.model_dump(exclude={"expression"})
+    operands = [
+        {"metric": value.metric, "flows": value.flows, **more}
+        for value, more in zip(values, each, strict=True)
+    ]
+    return to_json({**own, "operands": operands, "steps": steps(formula.expression)})
 
 
 def results_before(plan: Plan, locked: Mapping[str, Any]) -> dict[str, tuple[int, str]] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from rich import progress
@@ -12,6 +13,7 @@ from rich.console import Console
 from rich.progress import Progress as Bars
 
 from fairc.runtime.measurement.results import CellResult
+from fairc.runtime.store.cell_folder import CONSOLE
 
 LINE_EVERY_S = 10.0
 
@@ -25,8 +27,8 @@ class Progress(Protocol):
         """
         ...
 
-    def done(self, result: CellResult) -> None:
-        """A cell has been stored."""
+    def done(self, result: CellResult, folder: Path) -> None:
+        """A cell has been stored in a folder."""
         ...
 
     def end(self) -> None:
@@ -40,7 +42,7 @@ class NoProgress:
     def begin(self, costs: Mapping[str, float], kept: int) -> None:
         """Do nothing."""
 
-    def done(self, result: CellResult) -> None:
+    def done(self, result: CellResult, folder: Path) -> None:
         """Do nothing."""
 
     def end(self) -> None:
@@ -125,11 +127,11 @@ class Lines:
         self._reported_s = self._clock()
         self._write(opening(len(costs), kept))
 
-    def done(self, result: CellResult) -> None:
+    def done(self, result: CellResult, folder: Path) -> None:
         """Count; say so if the last line is old, or if this was the last cell."""
         self._tally.add(result)
         if result.status == "failed":
-            self._write(failure(result))
+            self._write(failure(result, folder))
         last = self._tally.done == self._tally.todo
         if last or self._clock() - self._reported_s >= LINE_EVERY_S:
             self._reported_s = self._clock()
@@ -161,13 +163,14 @@ class Bar:
         self._bars.add_task("cells", total=len(costs), line=self._tally.line())
         self._bars.start()
 
-    def done(self, result: CellResult) -> None:
+    def done(self, result: CellResult, folder: Path) -> None:
         """Move the bar."""
         self._tally.add(result)
         if self._bars is None:
             return
         if result.status == "failed":
-            self._console.print(failure(result), highlight=False, markup=False, soft_wrap=True)
+            said = failure(result, folder)
+            self._console.print(said, highlight=False, markup=False, soft_wrap=True)
         self._bars.update(
             self._bars.task_ids[0], completed=self._tally.done, line=self._tally.line()
         )
@@ -187,11 +190,11 @@ def opening(todo: int, kept: int) -> str:
     return f"{todo} {'cell' if todo == 1 else 'cells'} to run{have}"
 
 
-def failure(result: CellResult) -> str:
-    """Return that a cell failed, and why, in one line."""
-    message = " ".join(result.error.split())
-    plain = "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in message)
-    return f"cell {result.cell} failed: {plain}"
+def failure(result: CellResult, folder: Path) -> str:
+    """Return that a cell failed, why, and where its console is, in one line."""
+    error = " ".join(result.error.split())
+    message = f"cell {result.cell} failed: {error}; its console is {folder / CONSOLE}"
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in message)
 
 
 def duration(seconds: float) -> str:

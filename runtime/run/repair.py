@@ -21,8 +21,8 @@ from fairc.runtime.store.cell_folder import RAW, RESULT
 from fairc.runtime.store.folder import Store
 
 from . import lock
+from .analysis_pool import Analysts
 from .analyst import Job
-from .analysts import Analysts
 from .progress import NoProgress
 from .sweep import Sweep
 from .verification import differences

@@ -32,8 +32,8 @@ from fairc.runtime.store.folder import EMITTED, Store, key_of
 from fairc.runtime.store.verdicts import Counts
 
 from . import lock
+from .analysis_pool import Analysts
 from .analyst import Job
-from .analysts import Analysts
 from .progress import Progress
 
 # One that analyses keeps up with four that run: an analysis takes a tenth to a fourth of its cell's
@@ -193,7 +193,7 @@ class Sweep:
                             running.add(run.submit(self._run, result))
                             continue
                         counts.add(result)
-                        self.progress.done(result)
+                        self.progress.done(result, self.store.folder(result.key))
             except BaseException:
                 for pool in (run, read):
                     pool.shutdown(wait=False, cancel_futures=True)

@@ -170,6 +170,14 @@ def _of_run(run: Path, found: Verification) -> Iterator[DamagedFile]:
         yield DamagedFile(name, why, repair)
 
 
+def of_page(folder: Path) -> Iterator[DamagedFile]:
+    """Yield what is damaged of the page of several experiments in the folder of their runs."""
+    known = recorded(folder)
+    wrong = {FILES: hashes.MISSING} if known is None else hashes.differing(folder, known)
+    for name, why in wrong.items():
+        yield DamagedFile(name, why, f"fairc report {quoted(folder)}")
+
+
 def _record_again(run: Path) -> str:
     """Return the command that writes a new record; it keeps reports and figures, as nothing says
     who wrote them.

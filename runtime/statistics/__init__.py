@@ -4,6 +4,7 @@ docs/trust/statistics.md.
     estimates    median, mean, percentile with the interval that each deserves; `--stat` by name
     bootstrap    the mean's BCa interval
     two_samples  Welch's t, Mann-Whitney U, and the effect sizes that go with them
+    medians      the difference of two medians of independent samples, whatever their shapes
     trend        Page's test and Jonckheere-Terpstra's, of values along an order
     paired       the signed-rank test, the shift of paired values, their correlation
     distributions probabilities and quantiles of Student's t, beta, binomial, ...

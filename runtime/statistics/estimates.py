@@ -26,7 +26,7 @@ class Estimate:
     """A summary of n values. low, high: its confidence interval, both None without one.
 
     reason: why there is no interval; empty if there is one. remark: what its reader has to know;
-    empty if nothing.
+    empty if nothing. floor, ceiling: the only end of an interval that is open on its other side.
     """
 
     n: int
@@ -35,6 +35,16 @@ class Estimate:
     high: float | None = None
     reason: str = ""
     remark: str = ""
+    floor: float | None = None
+    ceiling: float | None = None
+
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """The ends of the interval, None where it is open or there is none."""
+        return (
+            self.floor if self.low is None else self.low,
+            self.ceiling if self.high is None else self.high,
+        )
 
 
 def median_ranks(n: int, level: float = CONFIDENCE) -> tuple[int, int] | None:
@@ -68,14 +78,14 @@ def _tail_rank(n: int, q: float, level: float) -> int:
     """
     tail, j = 0.0, 0
     while j <= n:
-        tail += _binomial(n, j, q)
+        tail += binomial(n, j, q)
         if tail > (1 - level) / 2:
             break
         j += 1
     return j
 
 
-def _binomial(n: int, k: int, q: float) -> float:
+def binomial(n: int, k: int, q: float) -> float:
     """Return P(B = k) for B ~ Binomial(n, q), 0 < q < 1."""
     if q == 0.5 and n < 1000:
         return float(Fraction(math.comb(n, k), 2**n))
@@ -217,7 +227,8 @@ def of_ranks(
     if not (math.isfinite(low) and math.isfinite(high)):
         beyond = sum(not math.isfinite(x) for x in values)
         reason = f"it would end at one of the {beyond} values beyond all that were observed"
-        return Estimate(n, value, reason=reason)
+        floor, ceiling = (end if math.isfinite(end) else None for end in (low, high))
+        return Estimate(n, value, reason=reason, floor=floor, ceiling=ceiling)
     return Estimate(n, value, low, high)
 
 

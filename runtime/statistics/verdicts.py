@@ -9,6 +9,7 @@ from typing import Literal
 
 from .dominance import Dominance, dominance
 from .estimates import Estimate, median
+from .medians import median_difference
 from .multiple import holm
 from .paired import Matched, SignedRank, correlation, signed_rank, walsh_shift
 from .two_samples import MannWhitney, Welch, cliffs_delta, hedges_g, magnitude, mann_whitney, welch
@@ -29,7 +30,7 @@ class Comparison:
     p: of the Mann-Whitney test, or of the signed-rank test of pairs; p_holm: adjusted over all
     comparisons made together; None without a test. delta, g: effect sizes of independent samples
     (Cliff, Hedges), positive where the first is larger. welch: Welch's t-test, or why there is
-    none.
+    none. medians: by how much the first one is larger, of independent samples.
     pairs: how many values were compared pair by pair; None if the samples are independent. shift:
     by how much the second of a pair is larger, with its interval; correlation: of the pairs, None
     where undefined.
@@ -45,6 +46,7 @@ class Comparison:
     g: float | None = None
     welch: Welch | str = "not computed"
     dominance: Dominance | None = None
+    medians: Estimate | None = None
     pairs: int | None = None
     shift: Estimate | None = None
     correlation: float | None = None
@@ -124,6 +126,7 @@ def _compare(a: Sequence[float], b: Sequence[float]) -> tuple[Comparison, Test |
         g=hedges_g(a, b),
         welch=welch(a, b),
         dominance=dominance(a, b),
+        medians=median_difference(a, b),
     )
     return comparison, test
 
@@ -179,15 +182,15 @@ def _equals(p: float) -> str:
 
 
 def _medians(comparison: Comparison) -> str:
-    """Return whether the medians differ (disjoint 95 % intervals) as text; empty without both
-    intervals.
+    """Return whether the medians differ, by the interval of their difference, as text; empty
+    without one.
     """
-    first, second = comparison.first, comparison.second
-    if first.low is None or first.high is None or second.low is None or second.high is None:
+    found = comparison.medians
+    if found is None or found.low is None or found.high is None:
         return ""
-    if first.low > second.high or second.low > first.high:
-        return "medians differ: their 95 % intervals do not intersect"
-    return "the 95 % intervals of the medians overlap"
+    if found.low > 0 or found.high < 0:
+        return "medians differ: the 95 % interval of their difference excludes 0"
+    return "the 95 % interval of the difference of the medians includes 0"
 
 
 def _dominates(comparison: Comparison) -> str:

@@ -12,14 +12,14 @@ from fairc.compiler.record import FILES, Record, recorded
 RESULT, RAW, CONSOLE = "result.json", "raw.tar.zst", "console.txt"
 ORIGIN = "made.json"
 """What made a cell that ran on a cluster (runtime/run/cluster.py)."""
-_KEY = re.compile(r"[0-9a-f]{16}")
+_KEY = re.compile(r"([0-9a-f]{16}-)?[0-9a-f]{16}")
 
 
 def ours(folder: Path) -> set[str]:
     """Return the names in a cell's folder that fairc wrote.
 
     By the record; where there is none (an earlier version), or it is damaged, a cell's usual names,
-    if the folder is named by a key. `series.npz` is what earlier versions had in place of tables.
+    if the folder is named by a key. Keys of earlier versions do not begin with the cell's name.
     """
     known = recorded(folder)
     if known is not None:
@@ -27,7 +27,7 @@ def ours(folder: Path) -> set[str]:
     if not _KEY.fullmatch(folder.name):
         return set()
     others = (path.name for ending in ("har", "parquet") for path in folder.glob(f"*.{ending}"))
-    return {RESULT, "series.npz", RAW, CONSOLE, FILES, ORIGIN, *others}
+    return {RESULT, RAW, CONSOLE, FILES, ORIGIN, *others}
 
 
 def has_others(folder: Path) -> bool:

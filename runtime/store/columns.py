@@ -124,12 +124,32 @@ FLOWS: Table[Stored] = Table(
         Column("bytes", "BIGINT", "B", "application bytes delivered"),
         Column("goodput_bps", "DOUBLE", "bit/s", "metric `goodput`"),
         Column(
+            "rate_from_s",
+            "DOUBLE",
+            "s",
+            "from when on it is measured: the later of its start and the end of the warm-up;"
+            " null: not at all",
+        ),
+        Column("rate_until_s", "DOUBLE", "s", "until when: its last byte, its stop or the end"),
+        Column(
             "stationarity_p",
             "DOUBLE",
             "",
             "p of the test that its throughput keeps its level, 0.01 to 0.10; null:"
-            " it does not take all it"
-            " gets, or has too few slots",
+            " it does not take all it gets, moved all it had, or has too few slots",
+        ),
+        Column(
+            "declared_change",
+            "VARCHAR",
+            "",
+            "what changes as declared in the time of this test: `a link`, `a route` or"
+            " `the set of flows`; null: nothing, or no test",
+        ),
+        Column(
+            "given_up",
+            "VARCHAR[]",
+            "",
+            "connections that ended by themselves: when after the epoch, and why",
         ),
     ),
     lambda stored: _entries(FLOWS, stored.result.flows),

@@ -5,12 +5,13 @@ is genuine.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from fairc.compiler.cells.grid import genuine
-from fairc.compiler.emission import SPEC
+from fairc.compiler.emission import RESULTS, SPEC
 from fairc.compiler.plan import Cell
-from fairc.compiler.record import of_file, recorded
+from fairc.compiler.record import FILES, of_file, recorded
 
 from .folder import CELLS, PLAN, StoreError, read_cells
 
@@ -31,6 +32,48 @@ def copy_plan(source: Path, folder: Path) -> None:
             require_genuine(folder, cell, number)
     except StoreError as error:  # the user does not know of the copy
         raise StoreError(str(error).replace(str(folder), str(source))) from None
+
+
+def require_as_compiled(plan: Path) -> None:
+    """Raise StoreError unless a plan is as `compile` wrote it, and neither it nor the results
+    beside it are links.
+
+    What is collected is said to be of this plan: an edited one could name other metrics or claims
+    than those that the cells were run for, and a link could put any file of this machine there.
+    """
+    for path in (*(plan / name for name in (FILES, PLAN, CELLS, SPEC)), *_results(plan)):
+        if path.is_symlink():
+            raise StoreError(f"{path} is a link, which is not collected: put what it names there")
+    known = recorded(plan)
+    if known is None:
+        raise StoreError(
+            f"{plan / FILES} cannot be read, and only it says what was compiled: compile the file"
+            " again into this folder, whose results stay"
+        )
+    for name in (PLAN, CELLS):
+        file = known.files.get(name)
+        if file is None or of_file(plan / name).sha256 != file.sha256:
+            raise StoreError(
+                f"{plan / name} has changed since it was compiled, and is not collected: remove it,"
+                " and compile the file again into this folder, whose results stay"
+            )
+
+
+def _results(plan: Path) -> Iterator[Path]:
+    """Yield the folder of a plan's results, those of its cells, and what is in these."""
+    results = plan / RESULTS
+    yield results
+    for folder in _inside(results):
+        yield folder
+        if not folder.name.startswith("."):  # what jobs are writing comes and goes
+            yield from _inside(folder)
+
+
+def _inside(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):  # a job has just replaced it
+        return []
 
 
 def copy_spec(source: Path, folder: Path) -> None:

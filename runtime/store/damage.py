@@ -57,8 +57,6 @@ def _not_of(cell: Cell, folder: Path) -> dict[str, str]:
         return {RESULT: "it cannot be read"}
     if why := mismatch(cell, folder.name, result):
         return {RESULT: why, RAW: "it is stored with the result of another cell"}
-    if result.earlier_layout:
-        return {RESULT: "its series are in `series.npz`, as earlier versions wrote them"}
     for name in result.series or ():
         if not (folder / f"{name}.parquet").is_file():
             return {f"{name}.parquet": hashes.MISSING}

@@ -33,6 +33,8 @@ EMITTED = "emitted.json"
 renders nothing.
 """
 REPORT = "report.html"
+SHOWN = 5
+"""How many of the runs below a folder its error message names."""
 
 
 class StoreError(Exception):
@@ -40,11 +42,11 @@ class StoreError(Exception):
 
 
 def key_of(cell: Cell, engine: str, identity: str, emitted: str = "") -> str:
-    """Return the name of a cell's result: a hash of the cell, its engine, what that runs on and
-    what it emitted.
+    """Return the name of a cell's result: that of the cell, and a hash of the cell, its engine,
+    what that runs on and what it emitted.
     """
     text = f"{cell.id}\n{engine}\n{identity}\n" + (f"{emitted}\n" if emitted else "")
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return f"{cell.id}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
 class Store:
@@ -124,9 +126,23 @@ class Store:
         """Return the record of the directory, to write in it; the lock is held."""
         return Record(self.path, self.path / PARTIAL)
 
+    def require_place(self, experiment: str) -> None:
+        """Raise StoreError or ForeignFileError where a run of an experiment would be refused for
+        what is in the directory; nothing is written.
+        """
+        if obstacle := occupant.obstacle(self.path):
+            raise StoreError(obstacle)
+        self.keep_experiment(experiment)
+        self._require_free(self.record())
+
+    def _require_free(self, record: Record) -> None:
+        record.require_free(
+            (*occupant.DOCUMENTS, *occupant.tables(self.path, record.files), REPORT)
+        )
+
     # The plan
 
-    def stage(self, write: Callable[[Path], None]) -> Path:
+    def stage(self, write: Callable[[Path], object]) -> Path:
         """Return a folder into which `write` has put plan.json and cells.jsonl, to be adopted.
 
         Raises StoreError when the directory holds another experiment, and ForeignFileError when the
@@ -137,9 +153,7 @@ class Store:
         self._keep_file(folder)
         record = self.record()
         record.theirs(folder, occupant.spec(folder))
-        record.require_free(
-            (*occupant.DOCUMENTS, *occupant.tables(self.path, record.files), REPORT)
-        )
+        self._require_free(record)
         return folder
 
     def adopt(self, staged: Path) -> None:
@@ -372,13 +386,32 @@ def read_plan(folder: Path) -> Plan:
     try:
         return Plan.model_validate_json(content(folder / PLAN))
     except FileNotFoundError:
-        raise StoreError(f"{folder} holds no plan: it has no {PLAN}") from None
+        below = sorted(path.parent.name for path in folder.glob(f"*/{PLAN}"))
+        each = f"; those of {', '.join(below[:SHOWN])} are one level below" if below else ""
+        raise StoreError(f"{folder} holds no plan: it has no {PLAN}{each}") from None
     except OSError as error:
         raise StoreError(f"{folder / PLAN} cannot be read: {error.strerror}") from None
     except ValidationError as error:
         raise StoreError(
             f"{folder / PLAN} is not a plan of this version: {occupant.first(error)}"
         ) from None
+
+
+def runs_in(folder: Path) -> dict[str, Path]:
+    """Return the run directories of the experiments of one file, by their names and in its order;
+    a folder that is a run directory, or is no folder of such a file, is the only one, without name.
+    """
+    if (folder / PLAN).exists():
+        return {"": folder}
+    found = {path.parent.name: path.parent for path in sorted(folder.glob(f"*/{PLAN}"))}
+    for each in found.values():
+        try:
+            order = read_plan(each).experiments
+        except StoreError:  # the plans of the others tell, too
+            continue
+        if several := {name: found[name] for name in order if name in found}:
+            return several
+    return {"": folder}
 
 
 def read_cells(folder: Path) -> Iterator[Cell]:

@@ -37,7 +37,8 @@ add is subtracted.
 PARTIAL = ".partial"
 """Everything unfinished is here; a process that holds the lock may remove what it finds."""
 _UNFINISHED = re.compile(
-    r"plan|tables|(lock|emitted)\.json|[0-9a-f]{16}\.(work|cell|replaced|stored)|[\w.-]+\.part"
+    r"plan|tables|(lock|emitted)\.json"
+    r"|([0-9a-f]{16}-)?[0-9a-f]{16}\.(work|cell|replaced|stored)|[\w.-]+\.part"
 )
 
 

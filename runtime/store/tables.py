@@ -101,11 +101,6 @@ def read_stored(cell: Cell, folder: Path) -> Stored:
         result = CellResult.model_validate_json(content(folder / "result.json"))
         if why := mismatch(cell, folder.name, result):
             raise ArtefactError(why)
-        if result.earlier_layout:
-            raise ArtefactError(
-                "it has its series in `series.npz`, which the version in `lock.json` reads,"
-                " and no raw artefacts from which they could be derived again"
-            )
         named = result.series or ()
         if named != tuple(name for name in SERIES if name in named):
             raise ArtefactError("it names tables that an analysis does not write")

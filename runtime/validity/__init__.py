@@ -10,9 +10,9 @@ loss        random losses; drops where there should be none
 order       the queue's order, copies, and packets that overtake others
 buffers     what a queue holds
 marking     code points of flows; what links do to them and to ECN
-captures    complete, consistent; no super-packets
+captures    complete (else no check of packets is done), consistent; no super-packets
 counters    a cell without captures: what its verdict rests on
-endpoints   CCA, exit of the programs, limits of the hosts
+endpoints   CCA, how programs ended, limits of the hosts
 options     ECN, SACK, initial window, parameters of the CCA
 loads       page loads: protocol and client actually used, every load reported
 peps        proxies: their connections, and whether they split all that they should
@@ -29,7 +29,7 @@ from __future__ import annotations
 from fairc.runtime.measurement import Measurement
 
 from .buffers import buffer
-from .captures import captures, frame_sizes
+from .captures import captures, frame_sizes, incomplete
 from .counters import counters
 from .delay import base_rtt, random_delay
 from .endpoints import (
@@ -37,6 +37,7 @@ from .endpoints import (
     datagrams,
     host_buffers,
     host_limits,
+    own_programs,
     processes,
     unfinished_tests,
 )
@@ -81,6 +82,7 @@ CHECKS: tuple[Check, ...] = (
     congestion_control,
     processes,
     unfinished_tests,
+    own_programs,
     transport_options,
     host_buffers,
     host_limits,
@@ -97,10 +99,36 @@ CHECKS: tuple[Check, ...] = (
     notes,
 )
 
+WITHOUT_PACKETS: tuple[Check, ...] = (
+    outdated,
+    base_rtt,
+    processing,
+    other_drops,
+    congestion_control,
+    processes,
+    unfinished_tests,
+    own_programs,
+    transport_options,
+    host_buffers,
+    host_limits,
+    datagrams,
+    page_loads,
+    proxies,
+    machine_load,
+    changes,
+    notes,
+)
+"""The checks that no captured packet enters: all that there are where a capture is incomplete."""
+
 
 def judge(measurement: Measurement) -> tuple[Verdict, tuple[str, ...]]:
-    """Return the verdict on a cell and every reason against it, gravest first."""
-    findings = [finding for check in CHECKS for finding in check(measurement)]
+    """Return the verdict on a cell and every reason against it, gravest first.
+
+    Where a capture is incomplete, checks of packets would find faults that are not there.
+    """
+    findings = list(incomplete(measurement))
+    checks = WITHOUT_PACKETS if findings else CHECKS
+    findings += [finding for check in checks for finding in check(measurement)]
     findings.sort(key=lambda finding: finding.verdict != "invalid")
     verdict: Verdict = findings[0].verdict if findings else "valid"
     return verdict, tuple(finding.reason for finding in findings)

@@ -36,11 +36,22 @@ def in_policer_s(measurement: Measurement, queue: QueueRecord) -> float:
     )
 
 
+_CLASSES = 3
+
+
+def _has_classes(measurement: Measurement) -> bool:
+    """Return whether packets may differ in their class of service."""
+    interfaces = measurement.paths.interfaces.values()
+    marked = any(each.arriving_dscp is not None for each in interfaces)
+    return marked or any(flow.plan.dscp for flow in measurement.flows)
+
+
 def buffer(measurement: Measurement) -> Iterator[Finding]:
     """Rules 1, 20: the queue holds its limit and no more; a fifo drops only what does not fit.
 
     A packet is captured before it is queued and after it has been sent, so one full frame more or
-    less can appear to wait. An AQM may drop at any time. What happens after the end of the flows
+    less can appear to wait. Some disciplines hold more than their limit. An AQM may drop at any
+    time. What happens after the end of the flows
     counts nowhere and is not judged.
     """
     for queue in measurement.seen_queues:
@@ -57,7 +68,11 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
             most, limit, slack, unit = most_packets, planned.limit_packets or 0, 1, "packets"
             after = met_packets + 1
         before_it = _in_policer(measurement, queue) * slack
-        if most > limit + slack + before_it:
+        classes, beyond = 1, 0
+        if discipline is not None:
+            classes = _CLASSES if discipline.limit_is_of_class and _has_classes(measurement) else 1
+            beyond = discipline.beyond_packets * slack
+        if most > limit * classes + slack + before_it + beyond:
             yield Finding(
                 "invalid",
                 f"{most} {unit} waited at {queue.name}, more than its limit of {limit}:"
@@ -67,7 +82,7 @@ def buffer(measurement: Measurement) -> Iterator[Finding]:
                 f" the queue; {see('qdisc-after.json')}",
             )
         early = (after <= limit - slack) & (queue.drops_s <= measurement.ended_s)
-        if early.any() and discipline and discipline.is_drop_tail:
+        if early.any() and planned.is_drop_tail:
             at = int(np.flatnonzero(early)[np.argmin(after[early])])
             size = after[at] - (met_bytes if unit == "bytes" else met_packets)[at]
             yield Finding(

@@ -11,12 +11,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fairc.cell.queues import queue_bytes
 from fairc.runtime.measurement import Measurement
+from fairc.runtime.measurement.artefacts import NS
+from fairc.runtime.measurement.queues import QueueRecord
 
 from .finding import Finding, see
 from .service import RATE_TOLERANCE
 
 DRAINING_S = 1.0
+"""How long programs may take to end, s."""
 
 
 def counters(measurement: Measurement) -> Iterator[Finding]:
@@ -34,7 +38,7 @@ def counters(measurement: Measurement) -> Iterator[Finding]:
         for after in measurement.qdiscs_after.get(queue.place, ())[:1]:
             start = before.get(after.handle)
             sent_bits = 8 * (after.sent_bytes - (start.sent_bytes if start else 0))
-            span_s = np.array([0.0, measurement.ended_s + DRAINING_S])
+            span_s = np.array([0.0, measurement.ended_s + _draining_s(measurement, queue)])
             most_bits = float(queue.history.capacity_bits(span_s)[0])
             if sent_bits > most_bits * (1 + RATE_TOLERANCE):
                 yield Finding(
@@ -43,3 +47,14 @@ def counters(measurement: Measurement) -> Iterator[Finding]:
                     f" {most_bits / 8:.0f} that its rate allows: its shaper has another rate;"
                     f" {see('qdisc-after.json')}",
                 )
+
+
+def _draining_s(measurement: Measurement, queue: QueueRecord) -> float:
+    """Return how long a queue may go on sending after the end, s: what it holds then, and what is
+    under way to it.
+    """
+    slowest_bps, planned = measurement.paths.slowest_bps(queue.place), queue.interface.queue
+    assert slowest_bps is not None and planned is not None, "a bottleneck"
+    holds_s = 8 * queue_bytes(planned, queue.interface.frame_bytes) / slowest_bps
+    rtt_s = max(flow.plan.base_rtt_ns for flow in measurement.flows) * NS
+    return DRAINING_S + rtt_s + holds_s

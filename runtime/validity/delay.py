@@ -16,8 +16,8 @@ from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.changes import History
 from fairc.runtime.measurement.paths import Place
 
-from . import delays
-from .finding import BUSY, Finding, see
+from . import random_delays
+from .finding import Finding, or_busy, see
 
 Floats = NDArray[np.float64]
 
@@ -68,8 +68,7 @@ def base_rtt(measurement: Measurement) -> Iterator[Finding]:
                 "invalid",
                 f"flow {flow.name}: the base RTT is {measured_s * 1e3:.2f} ms,"
                 f" not {planned_s * 1e3:.2f} ms: a hop has another delay"
-                f" ({see('qdisc-before.json')}),"
-                f" or {BUSY}",
+                f" ({see('qdisc-before.json')}){or_busy(measurement)}",
             )
 
 
@@ -121,12 +120,12 @@ def _expected_rtt(
     Where order is kept, a ping may be held back by the one before it, by less than a deviation on
     average. The hosts' processing is not part of the planned propagation delay.
     """
-    moments = [delays.moments(i) for i in (*impairments, *hosts) if i.jitter_ns]
+    moments = [random_delays.moments(i) for i in (*impairments, *hosts) if i.jitter_ns]
     nominal_s = sum(i.delay_ns for i in impairments if i.jitter_ns) * 1e-9
     planned_s = flow.plan.base_rtt_ns * 1e-9 + sum(mean for mean, _ in moments) - nominal_s
     deviation_s = float(np.sqrt(sum(variance for _, variance in moments)))
     few = pings if not any(i.reorder for i in impairments) else 1
-    return planned_s, deviation_s * (1 + delays.DEVIATIONS / float(np.sqrt(few)))
+    return planned_s, deviation_s * (1 + random_delays.DEVIATIONS / float(np.sqrt(few)))
 
 
 def random_delay(measurement: Measurement) -> Iterator[Finding]:
@@ -142,7 +141,7 @@ def random_delay(measurement: Measurement) -> Iterator[Finding]:
         arrived[arrived] &= queue.behind.certain[queue.behind.found[arrived]]
         sent_s = queue.sent_s[arrived]
         arrived_s = queue.seconds(queue.delivered)[queue.behind.found[arrived]]
-        settled, (order, begins) = history.settled(sent_s), history.grouped(sent_s)
+        settled, (order, begins) = queue.known_at(history)[arrived], history.grouped(sent_s)
         latest_s = np.maximum.accumulate(arrived_s[order])
         for number, planned in history.impairments():
             if planned is None or planned.repair is not None:
@@ -157,7 +156,7 @@ def random_delay(measurement: Measurement) -> Iterator[Finding]:
             if len(ours) < MIN_PACKETS:
                 continue
             before_s = float(latest_s[first - 1]) if first else -np.inf
-            test = delays.compare(planned, sent_s[ours], arrived_s[ours], before_s)
+            test = random_delays.compare(planned, sent_s[ours], arrived_s[ours], before_s)
             tolerance_s = max(BASE_RTT_TOLERANCE_S, BASE_RTT_TOLERANCE * planned.delay_ns * 1e-9)
             if not test.plausible(tolerance_s):
                 yield Finding(
@@ -166,7 +165,8 @@ def random_delay(measurement: Measurement) -> Iterator[Finding]:
                     f" of {test.spread**0.5 * 1e3:.3g} ms; the plan explains"
                     f" {test.expected_s * 1e3:.3g} ms and"
                     f" {test.expected_spread**0.5 * 1e3:.3g} ms: the hop"
-                    f" has another delay or jitter ({see('qdisc-after.json')}), or {BUSY}",
+                    f" has another delay or jitter ({see('qdisc-after.json')})"
+                    f"{or_busy(measurement)}",
                 )
 
 

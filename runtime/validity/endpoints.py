@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from fairc.cell.frames import segment_bytes
 from fairc.compiler.plan import Flow, Iperf3Workload
+from fairc.runtime.formatting import listed
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.artefacts import US
 from fairc.runtime.measurement.samples import Samples
 
-from .finding import BUSY, Finding, see
+from .finding import Finding, busy, see, unread
 from .schedule import LATE_S
 
 LIMITED_SHARE = 0.01
@@ -94,17 +96,26 @@ def unfinished_tests(measurement: Measurement) -> Iterator[Finding]:
             )
 
 
+def own_programs(measurement: Measurement) -> Iterator[Finding]:
+    """What is to be said of programs of the user's own that did not fail."""
+    for flow in measurement.flows:
+        for remark in flow.endpoints.reports.get("remark", ()):
+            yield Finding("flagged", str(remark["message"]))
+
+
 def host_buffers(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 7: connections have the planned buffers."""
+    """Rule 7: connections have the planned buffers, or what may be under way, where none limits."""
     for flow in measurement.flows:
         reports, reported = flow.endpoints.reports, _REPORTED[flow.plan.transport]
-        for event, key, name, planned in (
+        least = flow.plan.buffer_bytes
+        for event, key, name, limit in (
             ("listening", "send_buffer_bytes", "send buffer", flow.plan.sender_bytes),
-            ("connected", "receive_buffer_bytes", "receive buffer", flow.plan.receiver_bytes),
+            ("connected", "receive_buffer_bytes", "receive buffer", flow.plan.receive_buffer_bytes),
         ):
             if flow.plan.subflows and event == "listening":
                 continue  # the kernel sizes them, each subflow's for itself
-            sizes = [e[key] // reported for e in reports[event] if key in e]
+            planned = least if limit is None else limit
+            sizes = [e[key] // reported for e in reports[event] if e.get(key) is not None]
             if min(sizes, default=planned) < planned:
                 yield Finding(
                     "invalid",
@@ -130,7 +141,7 @@ def datagrams(measurement: Measurement) -> Iterator[Finding]:
                 yield Finding(
                     "invalid",
                     f"the server of flow {flow.name} sent a datagram"
-                    f" {sent['late_us'] / 1000:.1f} ms late: {BUSY}",
+                    f" {sent['late_us'] / 1000:.1f} ms late: {busy(measurement)}",
                 )
         for received in flow.endpoints.reports["received"]:
             if overflowed := received.get("overflowed"):
@@ -138,44 +149,21 @@ def datagrams(measurement: Measurement) -> Iterator[Finding]:
                     "invalid",
                     (
                         f"the client of flow {flow.name} did not read {overflowed} datagrams in"
-                        f" time: {BUSY}"
+                        f" time: {unread(measurement)}"
                     ),
                 )
 
 
-# Limits of hosts -> why they apply, and what to do.
-_ADVICE: Mapping[str, str] = {
-    **dict.fromkeys(
-        _RECEIVERS.values(),
-        (
-            "the buffer is too small, or the client reads too slowly; raise `receive_buffer` of"
-            " `hosts`"
-        ),
-    ),
-    _SENDER: "raise `send_buffer` of `hosts`",
-    _HOSTS: (
-        "buffers left the server nothing to send (raise `send_buffer` and `receive_buffer` of"
-        " `hosts`), or it was too slow"
-    ),
-}
-
-
-def _limits_of_plan(flow: Flow) -> frozenset[str]:
-    """Return the limits that the experiment itself sets."""
-    receiver = flow.options.receive_window_bytes or flow.receive_buffer_bytes
-    sender = flow.send_buffer_bytes or flow.workload.paced
-    asked = {
-        _RECEIVERS[flow.transport]: receiver,
-        _SENDER: sender,
-        _HOSTS: receiver or sender or flow.rate_bps,
-    }
-    return frozenset(limit for limit, wanted in asked.items() if wanted)
-
-
 def host_limits(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 7: the hosts' buffers limit no connection for over 1 % of its time, unless meant to."""
+    """Rule 7: no buffer of the hosts limits a connection for over 1 % of its time. What limits by
+    its meaning does not count: a receive window, a rate, a source that waits for its send buffer.
+
+    Buffers that the file does not set leave room for what waits behind a packet that is lost four
+    times in a row, so what is found is one that it sets, a packet that was lost still more often,
+    or the machine.
+    """
     for flow in measurement.flows:
-        meant = _limits_of_plan(flow.plan)
+        meant = _meant(flow.plan)
         if measurement.split(
             flow
         ):  # proxies hold a server back until they have passed on what it sent
@@ -197,8 +185,46 @@ def host_limits(measurement: Measurement) -> Iterator[Finding]:
                         "flagged",
                         f"flow {flow.name}, connection {connection}: limited by {limit}"
                         f" for {share:.1%} of its time, not by congestion control:"
-                        f" {_ADVICE[limit]}",
+                        f" {_cause(flow.plan, limit)}",
                     )
+
+
+# A SYN offers at most this much (RFC 7323, section 2.2), bytes.
+_FIRST_WINDOW = 65_535
+
+
+def _meant(flow: Flow) -> frozenset[str]:
+    """Return the limits that the experiment sets to limit."""
+    options = flow.options
+    window = options.receive_window_bytes
+    first = options.initial_window_packets * segment_bytes(flow.mtu) > _FIRST_WINDOW
+    asked = {
+        _RECEIVERS[flow.transport]: window or first,
+        _SENDER: flow.workload.paced,
+        _HOSTS: window or flow.workload.paced or flow.rate_bps,
+    }
+    return frozenset(limit for limit, wanted in asked.items() if wanted)
+
+
+def _cause(flow: Flow, limit: str) -> str:
+    """Say which buffers of the file limit a flow, and what to do."""
+    given = {
+        "receive_buffer": (flow.receive_buffer_bytes, limit != _SENDER),
+        "send_buffer": (flow.send_buffer_bytes, limit in (_SENDER, _HOSTS)),
+    }
+    those = [f"`{key} = {size}B`" for key, (size, fits) in given.items() if size and fits]
+    if those:
+        return f"{listed(those)} of `hosts` is too small; raise it, or leave it out"
+    used_up = (
+        "the machine's memory for sockets was used up (net.ipv4.tcp_mem), or a program was too slow"
+    )
+    if limit == _RECEIVERS["tcp"] and flow.receiver_bytes is not None:
+        return (
+            f"more waited behind lost packets than the"
+            f" {flow.receiver_bytes} bytes of the receive buffer: set a larger `receive_buffer` in"
+            f" `hosts`; or {used_up}"
+        )
+    return f"the file sets no buffer, so {used_up}"
 
 
 def _hosts_s(samples: Samples, ours: NDArray[np.int64]) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from fairc.cell.links import EMULATED_SLACK_NS
 from fairc.runtime.measurement import Measurement
 
 Verdict = Literal["valid", "flagged", "invalid"]
@@ -19,8 +20,30 @@ class Finding:
     reason: str
 
 
-BUSY = "the machine was too busy: run fewer cells at once (`--jobs`), at lower rates, or on `uml`"
-"""The likely cause of what comes late, and what to do."""
+_BUSY = "the machine was too busy: run fewer cells at once (`--jobs`), at lower rates, or on `uml`"
+_EMULATED = "the emulated processor was too busy: lower the rates, or use `uml`"
+_FREE = "computing takes no time on this engine, so this is a fault of fairc: please report it"
+
+
+def busy(measurement: Measurement) -> str:
+    """Say why something came late, and what to do: no machine is too busy where computing takes no
+    time.
+    """
+    processing = measurement.processing
+    if processing.computing_is_free:
+        return _FREE
+    return _EMULATED if processing.slack_ns == EMULATED_SLACK_NS else _BUSY
+
+
+def or_busy(measurement: Measurement) -> str:
+    """Say `, or` what else it may be: nothing where computing takes no time."""
+    return "" if measurement.processing.computing_is_free else f", or {busy(measurement)}"
+
+
+def unread(measurement: Measurement) -> str:
+    """Say why a program missed packets, and what to do."""
+    free = measurement.processing.computing_is_free
+    return "more came at once than its buffer holds: lower the rates" if free else busy(measurement)
 
 
 def see(file: str) -> str:

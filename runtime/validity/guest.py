@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from fairc.cell.workloads import PROGRAM
 from fairc.compiler.plan import LoadWorkload
 from fairc.runtime.measurement import SLOT_S, Measurement
 
@@ -18,9 +19,10 @@ BUSY_SHARE = 0.7
 def machine_load(measurement: Measurement) -> Iterator[Finding]:
     """Rule 21: the machine's CPU has time to spare in every slot of the cell.
 
-    A browser keeps it busy by nature: its cells are judged by the schedules of shaper and
-    endpoints. So does iperf3, which busy-waits for the results of its other end: where it runs,
-    slots in which no flow runs are left out.
+    A browser keeps it busy by nature, and so may programs of the user's own, where a system call
+    takes time: their cells are judged by the schedules of shaper and endpoints. So does iperf3,
+    which busy-waits for the results of its other end: where it runs, slots in which no flow runs
+    are left out.
     """
     busy = measurement.busy
     counted = (busy.t_s > 0) & (busy.t_s <= measurement.ended_s + SLOT_S)
@@ -30,7 +32,7 @@ def machine_load(measurement: Measurement) -> Iterator[Finding]:
     over = int((share > BUSY_SHARE).sum())
     if not len(share):
         yield Finding("flagged", f"the load of the machine was not recorded: {see('monitor.err')}")
-    elif over and not _has_browser(measurement):
+    elif over and not _may_be_busy(measurement):
         yield Finding(
             "flagged",
             f"the machine's CPU was over {BUSY_SHARE:.0%} busy in {over} of {len(share)} slots"
@@ -48,9 +50,10 @@ def _flowing(measurement: Measurement, t_s: NDArray[np.float64]) -> NDArray[np.b
     return found
 
 
-def _has_browser(measurement: Measurement) -> bool:
-    workloads = (flow.plan.workload for flow in measurement.flows)
-    return any(isinstance(w, LoadWorkload) and w.client == "chromium" for w in workloads)
+def _may_be_busy(measurement: Measurement) -> bool:
+    workloads = [flow.plan.workload for flow in measurement.flows]
+    browser = any(isinstance(w, LoadWorkload) and w.client == "chromium" for w in workloads)
+    return browser or any(PROGRAM in workload.programs for workload in workloads)
 
 
 def notes(measurement: Measurement) -> Iterator[Finding]:

@@ -22,7 +22,9 @@ def loss_counts(measurement: Measurement) -> tuple[LossCount, ...]:
 
 
 def _counts(measurement: Measurement, queue: QueueRecord) -> Iterator[LossCount]:
-    """Yield a count for each stage of the link; packets that met a change are left out."""
+    """Yield a count for each stage of the link; packets that may have met a change are left
+    out.
+    """
     counted = of_flows(measurement, queue, queue.left) & ~queue.behind.pending
     place = measurement.paths.delivery(queue.place)
     if place is None:
@@ -30,7 +32,7 @@ def _counts(measurement: Measurement, queue: QueueRecord) -> Iterator[LossCount]
         return
     history = measurement.histories[place]
     stage = history.stage(queue.sent_s)
-    counted &= history.settled(queue.sent_s)
+    counted &= queue.known_at(history)
     stages = len(history.done) + 1
     sent = np.bincount(stage[counted], minlength=stages)
     lost = np.bincount(stage[counted & queue.behind.lost], minlength=stages)
@@ -58,25 +60,36 @@ def random_loss(measurement: Measurement) -> Iterator[Finding]:
 
 
 def other_drops(measurement: Measurement) -> Iterator[Finding]:
-    """Rule 2: nothing is dropped except at a bottleneck or by planned random loss."""
-    bottlenecks = {queue.place for queue in measurement.queues}
+    """Rule 2: no data are dropped except at a bottleneck or by planned random loss.
+
+    A queue that no data pass, only what answers them, drops what its size says: no loss is counted
+    there.
+    """
     interfaces = measurement.paths.interfaces.items()
+    bottlenecks = {queue.place for queue in measurement.queues}
+    if not measurement.captured:  # then nothing but its drops is known of any other one
+        bottlenecks |= {place for place, each in interfaces if each.bottleneck}
     policed = {place for place, each in interfaces if each.arriving_bucket}
+    flows = measurement.cell.flows
+    times_ns = (None, *measurement.paths.reroutings_ns)
+    ways = (way for flow in flows for at in times_ns for way in measurement.paths.ways(flow, at))
+    passed = {place for way in ways for place in way}
     for place, after in sorted(measurement.qdiscs_after.items()):
         if place in bottlenecks or place in policed:
             continue  # `token_buckets` judges what these drop
         dropped = drops_since(measurement.qdiscs_before.get(place, ()), after)
         interface = measurement.paths.interfaces.get(place)
         impairment = interface.impairment if interface else None
+        if interface and interface.shaper and place not in passed:
+            continue
         if interface and any(c.impairment and c.impairment.loss for c in interface.changes):
             continue  # only the captures show what it drops
         if dropped and not (impairment and impairment.loss):
             yield Finding(
                 "invalid",
-                f"the queue at {'/'.join(place)} dropped {dropped} packets, and it is no"
-                f" bottleneck of any"
-                " flow: more came at once than it holds; raise the rate of its link, or its"
-                " `queue`",
+                f"the queue at {'/'.join(place)} dropped {dropped} packets, and it is no bottleneck"
+                " of any flow: more came at once than it holds; give its link a `queue`, which is"
+                " then observed, or a higher rate",
             )
         elif dropped and impairment:
             # netem counts a random loss and a full queue alike.

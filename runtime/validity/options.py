@@ -10,6 +10,7 @@ from typing import Any
 
 from fairc.compiler.plan import Flow
 from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.words.ccas import CCAS_OVER
 
 from .finding import Finding, see
 
@@ -37,6 +38,13 @@ def _accurate_ecn(flow: Flow, event: Mapping[str, Any]) -> bool | None:
     return None if reported is None and not flow.options.accurate_ecn else flow.options.accurate_ecn
 
 
+def _initial_window(flow: Flow, event: Mapping[str, Any]) -> Any:
+    """Return the planned window; of a CCA that chooses its own, that which it has."""
+    known = flow.cca is not None and flow.cca in CCAS_OVER["tcp"]
+    chooses = known and CCAS_OVER["tcp"][str(flow.cca)].own_window
+    return event["initial_window_packets"] if chooses else flow.options.initial_window_packets
+
+
 _ECN = _Option("accepted", "ecn", "ECN", lambda flow, _: flow.options.ecn, after_retry=False)
 _OPTIONS: Mapping[str, tuple[_Option, ...]] = {
     "tcp": (
@@ -44,7 +52,7 @@ _OPTIONS: Mapping[str, tuple[_Option, ...]] = {
             "accepted",
             "initial_window_packets",
             "an initial window in packets",
-            lambda flow, _: flow.options.initial_window_packets,
+            _initial_window,
             after_retry=1,
         ),
         _ECN,

@@ -6,11 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
+from fairc.compiler.plan import Impairment
 from fairc.runtime.measurement import Measurement
 
 from .buffers import ORDER_S, in_policer_s
 from .captures import of_flows
-from .finding import BUSY, Finding, see
+from .finding import Finding, or_busy, see
 from .losses import LossCount
 
 MOST_OVERTAKEN = 1e-3
@@ -34,7 +37,7 @@ def queue_order(measurement: Measurement) -> Iterator[Finding]:
                 f"{overtaken} of {len(queue.left)} frames left {queue.name} after frames that"
                 f" had come"
                 f" more than {apart_s * 1e6:.3g} us later: another queue was in force"
-                f" ({see('qdisc-after.json')}), or {BUSY}",
+                f" ({see('qdisc-after.json')}){or_busy(measurement)}",
             )
 
 
@@ -45,8 +48,10 @@ def copies(measurement: Measurement) -> Iterator[Finding]:
     """
     for queue in measurement.queues:
         twice = int((queue.behind.strangers & of_flows(measurement, queue, queue.delivered)).sum())
-        planned = measurement.paths.impairment_behind(queue.place)
-        if planned is None or not planned.duplicate:
+        place = measurement.paths.delivery(queue.place)
+        hops = [] if place is None else [*measurement.histories[place].impairments()]
+        both = np.array([_both(planned) for _, planned in hops])
+        if place is None or not both.any():
             if twice:
                 reason = (
                     f"{twice} packets were delivered but not captured at its exit: the link copies"
@@ -55,14 +60,21 @@ def copies(measurement: Measurement) -> Iterator[Finding]:
                 yield Finding("invalid", f"{queue.name}: {reason}")
             continue
         counted = of_flows(measurement, queue, queue.left) & ~queue.behind.pending
-        both = planned.duplicate * (1 - planned.loss) ** 2
-        if not LossCount(both, int(counted.sum()), twice).plausible:
+        stages = measurement.histories[place].stage(queue.sent_s[counted])
+        # Where the loss changes, its mean over the packets: their number varies less than with it.
+        mean = float(both[stages].mean()) if len(stages) else 0.0
+        if not LossCount(mean, int(counted.sum()), twice).plausible:
             yield Finding(
                 "invalid",
                 f"{twice} of {counted.sum()} packets arrived twice behind {queue.name};"
-                f" a probability of {both:g} does not explain that: the hop has another one;"
+                f" a probability of {mean:g} does not explain that: the hop has another one;"
                 f" {see('qdisc-after.json')}",
             )
+
+
+def _both(planned: Impairment | None) -> float:
+    """Return the probability that a packet is copied and both arrive."""
+    return 0.0 if planned is None else planned.duplicate * (1 - planned.loss) ** 2
 
 
 def overtaking(measurement: Measurement) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.policers import PolicerRecord
 from fairc.runtime.measurement.qdisc import drops_since
 
-from .finding import BUSY, Finding, see
+from .finding import Finding, busy, see, unread
 from .schedule import LATE_S
 
 MOST_DIFFERENT = 1e-3
@@ -49,7 +49,8 @@ def policing(measurement: Measurement) -> Iterator[Finding]:
             )
             continue
         if policer.total.missed:
-            yield Finding("invalid", f"{name} missed {policer.total.missed} packets: {BUSY}")
+            missed = policer.total.missed
+            yield Finding("invalid", f"{name} missed {missed} packets: {unread(measurement)}")
         captured = len(policer.decisions)
         if captured > policer.total.packets:
             reason = f"{name} saw {policer.total.packets} of {captured} packets that reached it:"
@@ -59,13 +60,14 @@ def policing(measurement: Measurement) -> Iterator[Finding]:
         if policer.total.late_s > LATE_S:
             yield Finding(
                 "invalid",
-                f"a packet waited {policer.total.late_s * 1e3:.3g} ms in {name}: {BUSY}",
+                f"a packet waited {policer.total.late_s * 1e3:.3g} ms in {name}:"
+                f" {busy(measurement)}",
             )
         if policer.apart_s > MOST_APART_S:
             yield Finding(
                 "invalid",
                 f"{name} saw a packet {policer.apart_s * 1e3:.3g} ms apart from when it was"
-                f" captured: {BUSY}",
+                f" captured: {busy(measurement)}",
             )
         different = differences(policer)
         if different:

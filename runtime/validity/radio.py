@@ -18,7 +18,7 @@ from fairc.runtime.measurement.changes import NS, History
 from fairc.runtime.measurement.media import NEAR_NS
 from fairc.runtime.measurement.queues import QueueRecord
 
-from .finding import BUSY, Finding, see
+from .finding import Finding, or_busy, see
 from .losses import LossCount
 
 Floats = NDArray[np.float64]
@@ -44,19 +44,19 @@ def media(measurement: Measurement) -> Iterator[Finding]:
         wrong = int(off.sum())
         late_s = 0.0 if sent is None else _typical_s(queue)
         grave = wrong > MOST_DIFFERENT * len(off)
-        if not grave and late_s > queue.exactness.near_ns * NS:
+        if not grave and late_s > NEAR_S:
             yield Finding(
                 "invalid",
                 f"half of all aggregates left {queue.name} {late_s * 1e6:.3g} us or more from when"
-                f" they should have been sent: {BUSY}, or another medium was in force;"
-                f" {see('qdisc-after.json')}",
+                f" they should have been sent: another medium was in force"
+                f" ({see('qdisc-after.json')}){or_busy(measurement)}",
             )
         elif wrong:
             yield Finding(
                 "invalid" if grave else "flagged",
                 f"{wrong} of {len(off)} packets left {queue.name} at other times than their"
-                f" aggregates should have been sent: {BUSY}, or another medium was in force;"
-                f" {see('qdisc-after.json')}",
+                f" aggregates should have been sent: another medium was in force"
+                f" ({see('qdisc-after.json')}){or_busy(measurement)}",
             )
 
 
@@ -74,22 +74,28 @@ def _typical_s(queue: QueueRecord) -> float:
 
 
 def _off(queue: QueueRecord) -> NDArray[np.bool_]:
-    """Return which packets did not leave when they should; where the rate changed meanwhile, the
-    change may have come a little before or after.
+    """Return which packets did not leave when they should.
+
+    Where the rate changed meanwhile, the change may have come at any time from its begin to its
+    end, and bits that were sent in between at the one rate take longer at the other. How an
+    aggregate was made that began so close to a change is not known.
     """
-    sent = queue.aggregates
+    sent, history = queue.aggregates, queue.history
     assert sent is not None
     left_ns = queue.left.time_ns - queue.epoch_ns
-    exactness = queue.exactness
     allowed_ns = np.zeros(len(left_ns))
-    for done, change in queue.history.done:
+    taken_s = sent.taken_ns.astype(np.float64) * NS
+    for done, change in history.done:
         if change.rate_bps is None:
             continue
-        during = (sent.taken_ns * NS <= done.end_s) & (sent.end_ns * NS >= done.begin_s)
-        allowed_ns[during] += (done.end_s - done.begin_s) / NS
+        end_s = sent.end_ns * NS
+        during = (taken_s <= done.end_s + NEAR_S) & (end_s >= done.begin_s - NEAR_S)
+        before, after = history.rate_bps(np.array([done.begin_s - NEAR_S, done.end_s]))
+        span_ns = (done.end_s - done.begin_s) / NS
+        allowed_ns[during] += span_ns * max(1.0, float(before / after))
     off_ns = left_ns - sent.end_ns
-    late, early = off_ns > allowed_ns + exactness.late_ns, off_ns < -allowed_ns - exactness.near_ns
-    return np.asarray(late | early, np.bool_)
+    wrong = np.abs(off_ns) > allowed_ns + NEAR_NS
+    return np.asarray(wrong & history.settled(taken_s), np.bool_)
 
 
 def _off_slots(queue: QueueRecord) -> NDArray[np.bool_]:
@@ -102,13 +108,12 @@ def _off_slots(queue: QueueRecord) -> NDArray[np.bool_]:
     if every is None or history.done or shaper.medium.random or not len(queue.left):
         return np.zeros(0, np.bool_)
     left_ns = queue.left.time_ns - queue.epoch_ns
-    exactness, apart_ns = queue.exactness, queue.exactness.apart_ns
-    first = np.flatnonzero(np.diff(left_ns, prepend=left_ns[0] - 10 * apart_ns) > apart_ns)
+    first = np.flatnonzero(np.diff(left_ns, prepend=left_ns[0] - 10 * NEAR_NS) > NEAR_NS)
     size = np.add.reduceat(queue.left.frame_bytes, first)
     begin_ns = left_ns[first] - size * 10**9 // (shaper.rate_bps // 8)
     period_ns = shaper.medium.drawn_ns(every, 0)
     off_ns = (begin_ns + period_ns // 2) % period_ns - period_ns // 2
-    return np.asarray((off_ns > exactness.late_ns) | (off_ns < -exactness.near_ns), np.bool_)
+    return np.asarray(np.abs(off_ns) > NEAR_NS, np.bool_)
 
 
 def _in_force(measurement: Measurement, queue: QueueRecord) -> Iterator[Finding]:
@@ -158,14 +163,11 @@ class RepairTest:
     packets: int
 
 
-def tries(
-    repair: Arq, sent_s: Floats, repaired_s: Floats, late_s: float = 0.0, near_s: float = NEAR_S
-) -> RepairTest:
+def tries(repair: Arq, sent_s: Floats, repaired_s: Floats, late_s: float = 0.0) -> RepairTest:
     """Return what packets show of the transmissions behind them, in the order of sending.
 
     repaired_s: when each got through, its delay taken off; NaN: it was lost. late_s: how much later
-    than it was seen a packet may have been sent: its host's processing. near_s: what is the same
-    instant.
+    than it was seen a packet may have been sent: its host's processing.
 
     A packet gets through k waits after it was sent, k being the number of its lost transmissions,
     or with the one ahead of it, if that is later. One that is given up counts as one that gets
@@ -179,20 +181,20 @@ def tries(
     if repair.in_order and len(sent_s):
         ahead_s[1:] = np.maximum.accumulate(ends_s)[:-1]
     behind_s = np.maximum(ahead_s - sent_s, -1.0)
-    number = np.floor((ends_s - sent_s + near_s) / wait_s).astype(np.int64)
-    exact = ends_s - sent_s - number * wait_s <= near_s + late_s
+    number = np.floor((ends_s - sent_s + NEAR_S) / wait_s).astype(np.int64)
+    exact = ends_s - sent_s - number * wait_s <= NEAR_S + late_s
     after_s = ends_s - ahead_s  # one that was given up has no time of its own
-    held = ~lost & (after_s >= -near_s) & (after_s <= near_s + late_s) & (behind_s > near_s)
+    held = ~lost & (after_s >= -NEAR_S) & (after_s <= NEAR_S + late_s) & (behind_s > NEAR_S)
     fits = (
         exact
         & (number >= 0)
         & (number <= repair.tries)
-        & (behind_s <= number * wait_s + near_s + late_s)
+        & (behind_s <= number * wait_s + NEAR_S + late_s)
     )
     wrong = ~lost & ~held & ~fits
     # So many failures are hidden: as many as end before the packet ahead gets through.
-    until_s = behind_s + near_s
-    hidden = np.where(behind_s > near_s, np.floor(until_s / wait_s) + 1, 0).astype(np.int64)
+    until_s = behind_s + NEAR_S
+    hidden = np.where(behind_s > NEAR_S, np.floor(until_s / wait_s) + 1, 0).astype(np.int64)
     failures = np.where(lost, repair.tries + 1, number)
     # Of what is seen beyond that, the last transmission got through, but for a lost packet.
     seen = ~held & ~wrong & (failures >= hidden)
@@ -215,9 +217,7 @@ def repairs(measurement: Measurement) -> Iterator[Finding]:
                 continue
             if not number:
                 yield from _arq_in_force(measurement, place, planned)
-            host = measurement.processing.delay_of(*queue.place)
-            late_s = (host.delay_ns + host.jitter_ns) * NS if host is not None else 0.0
-            found = _stage(queue, history, number, planned, planned.repair, late_s)
+            found = _stage(queue, history, number, planned, planned.repair)
             if found is None:
                 continue
             if found.wrong > MOST_DIFFERENT * found.packets:
@@ -242,13 +242,12 @@ def _stage(
     number: int,
     planned: Impairment,
     repair: Arq,
-    late_s: float,
 ) -> RepairTest | None:
     """Return what packets show that were sent while one impairment was in force; those are left out
-    that came before what had been sent earlier can have arrived. late_s: as of `tries`.
+    that came before what had been sent earlier can have arrived.
     """
     counted = ~queue.behind.pending & (history.stage(queue.sent_s) == number)
-    counted &= history.settled(queue.sent_s)
+    counted &= queue.known_at(history)
     if number:
         before = history.stage(queue.sent_s) < number
         arrived = before & (queue.behind.found >= 0)
@@ -260,8 +259,7 @@ def _stage(
     found = queue.behind.found[which]
     delivered_s = queue.seconds(queue.delivered)
     repaired_s = np.where(found >= 0, delivered_s[found], np.nan) - planned.delay_ns * NS
-    near_s = min(queue.exactness.late_ns, max(NEAR_NS, repair.wait_ns // 4)) * NS
-    return tries(repair, queue.sent_s[which], repaired_s, late_s, near_s)
+    return tries(repair, queue.sent_s[which], repaired_s, queue.late_s)
 
 
 def _arq_in_force(

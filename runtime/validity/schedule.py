@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,7 +18,7 @@ from fairc.runtime.measurement.artefacts import NS
 from fairc.runtime.measurement.paths import Place
 from fairc.runtime.measurement.pcap import ACK, SYN, Packets
 
-from .finding import BUSY, Finding
+from .finding import Finding, busy
 
 LATE_S = 10e-3
 # A lost first packet is retransmitted after 1 s at the earliest, both Linux's SYN (RFC 6298,
@@ -65,16 +66,18 @@ _OPENINGS: Mapping[str, _Opening] = {
 def schedule(measurement: Measurement) -> Iterator[Finding]:
     """Rule 21: clients and samples keep to their schedule within 10 ms."""
     for flow in measurement.flows:
-        if flow.plan.image is not None:
-            continue  # an image takes time to start, and counts from its first packet
+        if flow.starts_by_itself:
+            continue  # it counts from its first packet
         shared = _shares_arrivals(flow)  # its start is drawn: see `late_s` of its streams
         late_s = 0.0 if shared else _late_begin(measurement, flow)
         if late_s > LATE_S:
-            yield Finding("invalid", f"flow {flow.name} started {late_s * 1e3:.1f} ms late: {BUSY}")
+            reason = f"flow {flow.name} started {late_s * 1e3:.1f} ms late: {busy(measurement)}"
+            yield Finding("invalid", reason)
         late_s = float(flow.endpoints.requests.late_s.max(initial=0.0))
         if late_s > LATE_S:
             yield Finding(
-                "invalid", f"flow {flow.name} began a request {late_s * 1e3:.1f} ms late: {BUSY}"
+                "invalid",
+                f"flow {flow.name} began a request {late_s * 1e3:.1f} ms late: {busy(measurement)}",
             )
         # iperf3 opens its connections after a handshake of its own.
         opened = {} if shared or flow.runs_iperf3 else flow.endpoints.opened_s
@@ -85,14 +88,15 @@ def schedule(measurement: Measurement) -> Iterator[Finding]:
                     "invalid",
                     (
                         f"flow {flow.name}, connection {connection}: opened {late_s * 1e3:.1f} ms"
-                        f" late: {BUSY}"
+                        f" late: {busy(measurement)}"
                     ),
                 )
         late_s = 0.0 if flow.runs_iperf3 else _late_ticks(flow)  # iperf3 counts from its own start
         if late_s > LATE_S:
             yield Finding(
                 "invalid",
-                f"the server of flow {flow.name} took a sample {late_s * 1e3:.1f} ms late: {BUSY}",
+                f"the server of flow {flow.name} took a sample {late_s * 1e3:.1f} ms late:"
+                f" {busy(measurement)}",
             )
 
 
@@ -114,63 +118,88 @@ def _late_start(measurement: Measurement, flow: FlowRecord) -> float:
     """Return how late the flow's first packet from its server was, s.
 
     Where it answers a client, the server sends it one client-to-server delay after the start; it
-    then takes the delay from the server to the bottleneck. Where packets can be lost at random
-    either way, or in a queue that other flows fill, an answer as late as one to a retry or to a
-    later connection proves nothing. Each host on the way may take its longest time for its packet,
-    and in each queue other handshakes may be ahead of the client's, or what other flows have sent.
+    then takes the delay from the server to the bottleneck. Delays that vary, by chance or because
+    links or routes change, are taken for their largest, and rates for the lowest. Where packets can
+    be lost at random either way, or in a queue that other flows fill, an answer as late as one to a
+    retry or to a later connection proves nothing. Each host on the way may take its longest time
+    for its packet, and in each queue other handshakes may be ahead of the client's, or what other
+    flows have sent.
     """
+    if measurement.split(flow):
+        return 0.0  # the proxies' connection exists before, and its handshake is no sign of a start
     queue, paths = flow.queue, measurement.paths
     opening = _OPENINGS[flow.plan.transport]
     answers = flow.entered & opening.first(queue.entered)
     if not answers.any():
         return 0.0
-    there = paths.back(flow.plan) if opening.answers else ()
-    back = paths.before(queue.place, flow.plan)
-    if any(paths.interfaces[place].changes for place in (*there, *back)):
-        return 0.0  # the links may have changed by then
-    hosts_s = (2 if opening.answers else 1) * measurement.processing.bound_ns * NS
-    expected_s = flow.start_s + paths.delay_s(there) + paths.delay_s(back) + hosts_s
-    expected_s += paths.transmission_s(there, OPENING_BYTES) + _handshakes_s(
-        measurement, flow, there
-    )
-    expected_s += paths.transmission_s(back, frame_bytes(flow.plan.mtu))
-    expected_s += _held_s(measurement, (*there, *back))
     first_s = float(queue.seconds(queue.entered)[answers].min())
-    others_s = _behind_others_s(measurement, flow, (*there, *back), first_s)
-    late_s = first_s - expected_s - others_s
+    hosts_s = (2 if opening.answers else 1) * measurement.processing.bound_ns * NS
+    expected_s, lossy = 0.0, False
+    for there, before in _ways(measurement, flow, opening.answers, first_s):
+        ways = (*there, *before)
+        others_s = _behind_others_s(measurement, flow, ways, first_s)
+        took_s = paths.longest_s(there, OPENING_BYTES) + _handshakes_s(measurement, flow, there)
+        took_s += paths.longest_s(before, frame_bytes(flow.plan.mtu))
+        expected_s = max(expected_s, took_s + _held_s(measurement, ways) + hosts_s + others_s)
+        lossy = lossy or paths.may_lose(ways) or others_s > 0
     later_s = (ns * NS - flow.start_s for ns in flow.plan.starts_ns if ns > flow.plan.start_ns)
-    next_s = min((RETRY_S, *later_s))
-    lossy = paths.loss(there) + paths.loss(back) > 0 or others_s > 0
-    return 0.0 if lossy and late_s > next_s - LATE_S - others_s else late_s
+    next_s = min((RETRY_S, *later_s)) if opening.answers else 0.0
+    return _beyond(first_s - flow.start_s, expected_s, next_s if lossy else math.inf)
+
+
+def _beyond(took_s: float, expected_s: float, next_s: float) -> float:
+    """Return how much longer the first packet took than it should have, s; next_s: after what time
+    another one may have come in its place.
+    """
+    return 0.0 if took_s > next_s - LATE_S else took_s - expected_s
+
+
+def _ways(
+    measurement: Measurement, flow: FlowRecord, answers: bool, until_s: float
+) -> Iterator[tuple[tuple[Place, ...], tuple[Place, ...]]]:
+    """Yield the ways of a flow's first packet, from its client to its server where that `answers`,
+    and from there to its bottleneck: one pair for each set of routes up to a time.
+    """
+    paths, place = measurement.paths, flow.queue.place
+    for at_ns in (None, *(ns for ns in paths.reroutings_ns if ns * NS <= until_s)):
+        data = paths.of(flow.plan, at_ns)
+        if place in data:
+            there = paths.back(flow.plan, at_ns) if answers else ()
+            yield there, data[: data.index(place)]
 
 
 def _held_s(measurement: Measurement, places: Sequence[Place]) -> float:
     """Return how long radio links may hold a packet back, s: until an aggregate closes, or for a
     slot, and while it is sent again.
     """
-    interfaces = [measurement.paths.interfaces[place] for place in places]
-    media = (each.shaper.medium for each in interfaces if each.shaper is not None)
-    repairs = (each.impairment.repair for each in interfaces if each.impairment is not None)
+    paths = measurement.paths
+    shapers = (paths.interfaces[place].shaper for place in places)
+    media = (shaper.medium for shaper in shapers if shaper is not None)
     waits_ns = sum(medium.longest_ns for medium in media if medium is not None)
-    tries_ns = sum(repair.tries * repair.wait_ns for repair in repairs if repair is not None)
+    repairs = ([state.repair for state in paths.states(place)] for place in places)
+    tries_ns = sum(
+        max((repair.tries * repair.wait_ns for repair in some if repair is not None), default=0)
+        for some in repairs
+    )
     return (waits_ns + tries_ns) * NS
 
 
 def _handshakes_s(measurement: Measurement, flow: FlowRecord, there: Sequence[Place]) -> float:
     """Return how long a client's packets may wait for handshakes, its own included, s.
 
-    Handshakes of connections that began at most RETRY_S before the flow count; each link on the way
-    serves them at its rate.
+    Handshakes of connections that began at most RETRY_S before the flow count, and each of
+    `requests` has a connection of its own; each link on the way serves them at its rate.
     """
-    bits = sum(
-        HANDSHAKE_BITS[other.plan.transport]
-        for other in measurement.flows
-        if other.plan.transport in HANDSHAKE_BITS
-        for ns in other.plan.starts_ns
-        if 0 <= flow.start_s - ns * NS <= RETRY_S
-    )
-    shapers = (measurement.paths.interfaces[place].shaper for place in there)
-    return sum(bits / shaper.rate_bps for shaper in shapers if shaper is not None)
+    bits = 0
+    for other in measurement.flows:
+        opened_s = np.array(other.plan.starts_ns) * NS
+        if isinstance(other.plan.workload, RequestsWorkload):
+            opened_s = np.concatenate((opened_s, other.endpoints.requests.start_s))
+        before_s = flow.start_s - opened_s
+        recent = int(((before_s >= 0) & (before_s <= RETRY_S)).sum())
+        bits += recent * HANDSHAKE_BITS.get(other.plan.transport, 0)
+    rates_bps = (measurement.paths.slowest_bps(place) for place in there)
+    return sum(bits / rate_bps for rate_bps in rates_bps if rate_bps is not None)
 
 
 def _behind_others_s(
@@ -183,11 +212,11 @@ def _behind_others_s(
     longest_s = 0.0
     for place in ways:
         interface = measurement.paths.interfaces[place]
-        shaper, queue = interface.shaper, interface.queue
-        if shaper is None or queue is None:
+        rate_bps, queue = measurement.paths.slowest_bps(place), interface.queue
+        if rate_bps is None or queue is None:
             continue
-        if any(_can_fill(measurement, other, place, shaper.rate_bps) for other in others):
-            longest_s += 8 * queue_bytes(queue, interface.frame_bytes) / shaper.rate_bps
+        if any(_can_fill(measurement, other, place, rate_bps) for other in others):
+            longest_s += 8 * queue_bytes(queue, interface.frame_bytes) / rate_bps
     return longest_s
 
 
@@ -197,6 +226,8 @@ def _can_fill(measurement: Measurement, other: FlowRecord, place: Place, rate_bp
     """
     paths = measurement.paths
     if place in (other.plan.bottleneck, *other.plan.further_bottlenecks):
+        return True
+    if paths.interfaces[place].bottleneck and place in paths.of(other.plan):
         return True
     if other.plan.transport == "udp" or place not in paths.back(other.plan):
         return False
@@ -216,21 +247,16 @@ def _late_test(measurement: Measurement, flow: FlowRecord, workload: Iperf3Workl
     mine = packets_of(measurement.cell, plan, packets) & ((packets.flags & SYN) > 0)
     if not mine.any():
         return 0.0
-    there = paths.back(flow.plan) if workload.reverse else ()
-    before = paths.before(queue.place, flow.plan)
-    if any(paths.interfaces[place].changes for place in (*there, *before)):
-        return 0.0
-    due_s = (begin_ns(flow.plan) + START_UP_NS) * NS
-    due_s += _held_s(measurement, (*there, *before))
     first_s = float(queue.seconds(packets)[mine].min())
-    others_s = _behind_others_s(measurement, flow, (*there, *before), first_s)
-    late_s = first_s - due_s - others_s
-    late_s -= paths.delay_s(there) + paths.delay_s(before)
-    late_s -= paths.transmission_s(there, OPENING_BYTES) + paths.transmission_s(
-        before, OPENING_BYTES
-    )
-    lossy = paths.loss(there) + paths.loss(before) > 0 or others_s > 0
-    return 0.0 if lossy and late_s > RETRY_S - LATE_S - others_s else late_s
+    expected_s, lossy = 0.0, False
+    for ways in _ways(measurement, flow, workload.reverse, first_s):
+        way = (*ways[0], *ways[1])
+        others_s = _behind_others_s(measurement, flow, way, first_s)
+        took_s = sum(paths.longest_s(part, OPENING_BYTES) for part in ways)
+        expected_s = max(expected_s, took_s + _held_s(measurement, way) + others_s)
+        lossy = lossy or paths.may_lose(way) or others_s > 0
+    due_s = (begin_ns(flow.plan) + START_UP_NS) * NS
+    return _beyond(first_s - due_s, expected_s, RETRY_S if lossy else math.inf)
 
 
 def _late_load(flow: FlowRecord, workload: LoadWorkload) -> float:
@@ -244,7 +270,8 @@ def _late_load(flow: FlowRecord, workload: LoadWorkload) -> float:
     for load in flow.endpoints.loads:
         worst = max(worst, load.begin_s - begins_s)
         if load.number < len(workload.idle_ns):
-            begins_s = load.end_s + workload.idle_ns[load.number] * NS
+            start_ns, ended_ns = round(flow.start_s / NS), round(load.end_s / NS)
+            begins_s = workload.begin_ns(load.number, start_ns, ended_ns) * NS
     return worst
 
 

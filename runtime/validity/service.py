@@ -11,13 +11,14 @@ from fairc.compiler.plan import OUTDATED
 from fairc.runtime.measurement import FlowRecord, Measurement, Passage
 from fairc.runtime.measurement.changes import NS, due
 from fairc.runtime.measurement.queues import QueueRecord
+from fairc.runtime.measurement.slots import apportion
 
-from .finding import BUSY, Finding, see
+from .finding import Finding, busy, or_busy, see
 
 RATE_TOLERANCE = 0.01
 LATE_S = 10e-3
 LATE_CHANGE_S = 5e-3
-# Where timers are exact: captures have whole nanoseconds, and so have the kernel's times of frames.
+# Where timers are exact: what the clock's own reading takes, a nanosecond each time.
 EXACT_S = 1e-6
 SHARE_TOLERANCE = 1e-3
 # Fewer frames than this, sent back to back, do not determine the service rate to 1 %.
@@ -44,7 +45,7 @@ def service_rate(measurement: Measurement) -> Iterator[Finding]:
                 "invalid",
                 f"the bottleneck {queue.name} served {nearest_bps:.6g} bit/s while packets waited,"
                 f" not {queue.rate_bps:.6g} bit/s: its shaper has another rate"
-                f" ({see('qdisc-after.json')}), or {BUSY}",
+                f" ({see('qdisc-after.json')}){or_busy(measurement)}",
             )
 
 
@@ -60,9 +61,10 @@ def backlogged_rate(queue: QueueRecord, slack_s: float) -> tuple[int, float, flo
     A frame that arrived before the one ahead of it left keeps the link busy from that departure to
     its own. A busy period is known only to within what the shaper may save: the slack for timers
     that are late, and in a token bucket what it holds beyond the first frame. So the rate lies
-    between the two bounds, which converge in long periods; NaN without such frames. On a link that
-    changes, the time that the frames should take is scaled to the plan's rate, and frames that left
-    during a change are left out.
+    between the two bounds, which converge in long periods; NaN without such frames. The kernel's
+    rounding may save up to 1 ns for each frame, too, which is much where frames last 50 ns. On a
+    link that changes, the time that the frames should take is scaled to the plan's rate, and frames
+    that left during a change are left out.
     """
     left, arrival = queue.left_s, queue.arrival_s
     # A frame whose arrival was not seen is taken to have waited.
@@ -75,7 +77,8 @@ def backlogged_rate(queue: QueueRecord, slack_s: float) -> tuple[int, float, flo
     saved_s = np.full(len(first), slack_s)
     if queue.is_bucket:
         saved_s = np.maximum(_burst_s(queue, slack_s) - queue.serialisation_s[first], 0)
-    play_s = float(saved_s.sum())
+    rounding_s = float((queue.serialisation_s - queue.paced_ns * NS)[:-1][waited].sum())
+    play_s = float(saved_s.sum()) + rounding_s
     fastest_bps = bits / (time_s - play_s) if time_s > play_s else float("inf")
     return frames, bits / (time_s + play_s), fastest_bps
 
@@ -123,24 +126,32 @@ def overrun(measurement: Measurement) -> Iterator[Finding]:
 
 
 def _ahead(queue: QueueRecord) -> float:
-    """Return by how much, at worst, frames began before those ahead of them had been sent, s."""
-    if not len(queue.left_s):
+    """Return by how much, at worst, frames began before those ahead of them had been sent, s.
+
+    In whole nanoseconds, as the kernel counts: no rounding adds up, however many frames there are.
+    """
+    if not len(queue.left):
         return 0.0
-    # The kernel counts whole nanoseconds, rounded down.
-    own_s = np.floor(queue.serialisation_s / NS + 1e-6) * NS
-    busy_s = np.concatenate(([0.0], np.cumsum(own_s)[:-1]))
-    behind_s = queue.left_s - busy_s
-    return float((np.maximum.accumulate(behind_s) - behind_s).max())
+    lasts_ns = queue.paced_ns
+    behind_ns = queue.left.time_ns - (np.cumsum(lasts_ns) - lasts_ns)
+    return float((np.maximum.accumulate(behind_ns) - behind_ns).max()) * NS
 
 
 def _share(passage: Passage, flow: FlowRecord) -> float:
-    """Return the share of a link's rate that a flow's frames took while it ran."""
+    """Return the share of a token bucket's rate that a flow's frames took while it ran, by the
+    times that the kernel lets them last; 0 of a link that transmits, which `_ahead` judges.
+    """
     edges_s = np.array([flow.start_s, flow.end_s])
-    if flow.end_s <= flow.start_s:
+    if flow.end_s <= flow.start_s or not passage.left.any():
         return 0.0
     queue = passage.queue
-    carried = passage.apportion(queue.left.frame_bytes, edges_s)[0]
-    return 8 * float(carried) / float(queue.history.capacity_bits(edges_s)[0])
+    if not queue.is_bucket:  # a link that transmits sends one frame after another
+        return 0.0
+    lasts_s, kernel_ns = queue.serialisation_s[passage.left], queue.paced_ns[passage.left]
+    sizes = queue.left.frame_bytes[passage.left].astype(np.float64)
+    carried = apportion(queue.left_s[passage.left], lasts_s, sizes, edges_s)[0]
+    kernels = float(kernel_ns.sum()) * NS / float(lasts_s.sum())
+    return 8 * float(carried) * kernels / float(queue.capacity_bits(edges_s)[0])
 
 
 def _off(value: float, target: float) -> float:
@@ -156,7 +167,7 @@ def service_schedule(measurement: Measurement) -> Iterator[Finding]:
                 "invalid",
                 (
                     f"the shaper of {queue.name} let packets wait {idle_s * 1e3:.1f} ms too long:"
-                    f" {BUSY}"
+                    f" {busy(measurement)}"
                 ),
             )
 
@@ -177,15 +188,17 @@ def changes(measurement: Measurement) -> Iterator[Finding]:
         if late_s > LATE_CHANGE_S:
             yield Finding(
                 "invalid",
-                f"the link at {'/'.join(place)} changed {late_s * 1e3:.1f} ms late: {BUSY}",
+                f"the link at {'/'.join(place)} changed {late_s * 1e3:.1f} ms late:"
+                f" {busy(measurement)}",
             )
     for node, done in sorted(measurement.reroutings.items()):
         late_s = max((each.late_s for each in done), default=0.0)
         if late_s > LATE_CHANGE_S:
             yield Finding(
-                "invalid", f"the routes of {node} changed {late_s * 1e3:.1f} ms late: {BUSY}"
+                "invalid",
+                f"the routes of {node} changed {late_s * 1e3:.1f} ms late: {busy(measurement)}",
             )
-        until_ns = (measurement.ended_s - LATE_CHANGE_S) / NS
+        until_ns = _due_s(measurement) / NS
         planned = {at_ns for at_ns in measurement.paths.reroutings_of(node) if at_ns < until_ns}
         if len(done) < len(planned):
             yield Finding(
@@ -193,9 +206,19 @@ def changes(measurement: Measurement) -> Iterator[Finding]:
                 f"the routes of {node} changed {len(done)} times, not {len(planned)}:"
                 f" the program that changes them had ended; {see('cell.json')}",
             )
-    for place, at_s in due(measurement.histories, measurement.ended_s - LATE_CHANGE_S):
+    for place, at_s in due(measurement.histories, _due_s(measurement)):
         reason = (
             f"the link at {'/'.join(place)} did not change at {at_s:g} s: the program that changes"
             f" links"
         )
         yield Finding("invalid", f"{reason} had ended; {see('cell.json')}")
+
+
+def _due_s(measurement: Measurement) -> float:
+    """Return before when changes have to be carried out, s: the cell's end, at the latest its
+    planned one, after which it may be noticed late.
+    """
+    cell = measurement.cell
+    limits_ns = (cell.deadline_ns, cell.duration_ns)
+    planned_s = min(limit_ns for limit_ns in limits_ns if limit_ns is not None) * NS
+    return min(measurement.ended_s - LATE_CHANGE_S, planned_s)

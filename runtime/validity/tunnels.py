@@ -13,7 +13,7 @@ from fairc.runtime.measurement.paths import Paths, Place
 from fairc.runtime.measurement.queues import QueueRecord
 from fairc.runtime.measurement.selection import Bools, acks_of, packets_of
 
-from .finding import BUSY, Finding, see
+from .finding import Finding, busy, see, unread
 from .marking import ECN, rewritten
 from .schedule import LATE_S
 
@@ -26,7 +26,8 @@ def tunnels(measurement: Measurement) -> Iterator[Finding]:
     """
     for end in measurement.tunnels:
         if end.missed:
-            yield Finding("invalid", f"{end.name} missed {end.missed} packets: {BUSY}")
+            reason = f"{end.name} missed {end.missed} packets: {unread(measurement)}"
+            yield Finding("invalid", reason)
         if end.refused:
             yield Finding(
                 "invalid", f"{end.name} could not send {end.refused} packets; {see('cell.json')}"
@@ -39,7 +40,8 @@ def tunnels(measurement: Measurement) -> Iterator[Finding]:
             )
         if end.late_s > LATE_S:
             yield Finding(
-                "invalid", f"a packet waited {end.late_s * 1e3:.3g} ms in {end.name}: {BUSY}"
+                "invalid",
+                f"a packet waited {end.late_s * 1e3:.3g} ms in {end.name}: {busy(measurement)}",
             )
     if not measurement.cell.tunnels:
         return

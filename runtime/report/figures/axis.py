@@ -13,7 +13,7 @@ from fairc.runtime.formatting import one_line
 from fairc.runtime.repetitions.samples import LOAD
 
 from .base import NothingToDraw
-from .chart import Side
+from .chart import Side, ends_around
 from .layout import apart, short
 from .query import Query
 
@@ -53,12 +53,9 @@ class NamedAxis:
     def _ends(self) -> tuple[float, float]:
         """Where the axis ends, beyond its first and its last place."""
         low, high = min(self.places.values()), max(self.places.values())
-        if self.log:
-            share = (high / low) ** 0.04
-            return low / share, high * share
-        margin = 0.04 * (high - low) if self.numeric else 0.4
-        margin = margin or 0.5
-        return low - margin, high + margin
+        if not self.numeric:
+            return low - 0.4, high + 0.4
+        return ends_around(low, high, 0.04, log=self.log)
 
     def apply(self, axes: Axes, side: Side, inches: float) -> None:
         """Set scale, limits and ticks of a horizontal axis of the given width, in inches.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -51,12 +51,19 @@ class Subject:
     """What figures are drawn from.
 
     shown: the configurations whose time series are shown. choice: why these, or empty for all.
+    together: whether all flows of a statement are shown as one, however few they are.
     """
 
     run: Run
     results: Results
     shown: tuple[Configuration, ...]
     choice: str
+    together: bool = False
+
+    @property
+    def crowds(self) -> dict[str, str]:
+        """The name of all flows of a statement, by flow, of those that are shown as one."""
+        return self.run.crowds_above(1) if self.together else self.run.crowds
 
     def measures(self, *metrics: str) -> bool:
         """Tell whether the experiment measures one of these metrics."""
@@ -113,12 +120,14 @@ def decimate(times: ArrayLike, values: ArrayLike, bins: int) -> tuple[list[float
     return t[index].tolist(), v[index].tolist()
 
 
-def panel_names(configurations: Iterable[Configuration]) -> list[str]:
-    """Return the headings of small multiples: the swept values that differ between them."""
-    shown = list(configurations)
-    if len(shown) == 1:
-        return [""]
+def panel_names(run: Run, shown: Sequence[Configuration]) -> list[str]:
+    """Return the headings of small multiples: the swept values in which the configurations of the
+    run differ, also where all that are shown have the same.
+    """
     differing = [
-        i for i in range(len(shown[0].bindings)) if len({c.bindings[i][1] for c in shown}) > 1
+        name
+        for i, name in enumerate(run.axes)
+        if len({c.bindings[i][1] for c in run.configurations}) > 1
     ]
-    return [", ".join(f"{c.bindings[i][0]} = {c.bindings[i][1]}" for i in differing) for c in shown]
+    values = [dict(c.bindings) for c in shown]
+    return [", ".join(f"{name} = {of[name]}" for name in differing) for of in values]

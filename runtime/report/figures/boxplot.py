@@ -4,8 +4,10 @@ interval.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, pairwise
+from math import isfinite
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -22,6 +24,7 @@ from .axis import wants_log
 from .base import Drawing, FigureKind, Subject
 from .chart import Axis
 from .marks import Box as Drawn
+from .marks import Mark, dots
 from .query import Names, Query, load
 from .rows import Panel, Row, Rows
 from .style import INK, SERIES
@@ -33,17 +36,24 @@ _READING = (
     "Box: quartiles; bar: median; whiskers: the farthest values within 1.5 quartile distances;"
     " dots: values beyond."
 )
+FEW = 6
+"""Fewer values are dots: quartiles of theirs say nothing."""
 # All pairs of up to this many groups are tested; of more, only neighbours.
 ALL_PAIRS = 3
 
 
 class Box(NamedTuple):
-    """A group: its label, its values and their median; notch: whether its interval is drawn."""
+    """A group: its label, its values and their median.
+
+    notch: whether its interval is drawn. endless: how many more values it has, which are larger
+    than any that was observed.
+    """
 
     label: str
     values: tuple[float, ...]
     middle: Estimate
     notch: bool
+    endless: int = 0
 
 
 class Pair(NamedTuple):
@@ -108,8 +118,21 @@ def asked(subject: Subject, request: FigureRequest) -> Drawing:
     mixed = bool(query.mixed((*facet, *by)))
     test = (PAIRED_TESTS if subject.run.plan.common else TESTS).get(query.option("test"))
     notch, tested = wants_notch and not (pooled or mixed), None if pooled or mixed else test
+    endless = Counter(
+        tuple(sample.keys[name] for name in (*facet, *by))
+        for sample in load(subject, request, endless=True).samples
+        if not isfinite(sample.value)
+    )
     panels = {
-        worded(facet, key): _parts(query, by, members, notch, level, tested)
+        worded(facet, key): _parts(
+            query,
+            by,
+            members,
+            notch,
+            level,
+            tested,
+            {names[len(key) :]: n for names, n in endless.items() if names[: len(key)] == key},
+        )
         for key, members in query.groups(facet)
     }
     _adjust([part for parts in panels.values() for part in parts if not isinstance(part, Box)])
@@ -122,8 +145,10 @@ def asked(subject: Subject, request: FigureRequest) -> Drawing:
         if b.middle.value is not None
     ]
     notches = _notches([box for _, box in boxes], wants_notch, pooled, level, subject)
+    sizes = [len(box.values) for _, box in boxes]
     caption = (
-        _READING,
+        _READING if max(sizes) >= FEW else "Dots: the values.",
+        f"Fewer than {FEW} values are dots." if min(sizes) < FEW <= max(sizes) else "",
         "" if mixed else notches,
         "" if mixed else _tested(test, pooled, by),
         "Each panel has its own scale." if len(panels) > 1 else "",
@@ -146,6 +171,7 @@ def _parts(
     notch: bool,
     level: float,
     test: TestOf | None,
+    endless: Mapping[Names, int],
 ) -> list[Part]:
     parts: list[Part] = []
     for head, block in query.groups(by[:-1], members):
@@ -153,7 +179,8 @@ def _parts(
         for key, own in query.groups(by[-1:], block):
             values, middle = query.median_of(own, level)
             label = worded(by, (*head, *key))
-            parts.append(Box(label, values, middle, notch and middle.low is not None))
+            beyond = endless.get((*head, *key), 0)
+            parts.append(Box(label, values, middle, notch and middle.low is not None, beyond))
             groups.append((valued(key), own, values))
         if test is not None and by and (pairs := _pairs(test, by[-1], groups)):
             parts.append(pairs)
@@ -169,8 +196,12 @@ def _rows(parts: list[Part], factor: float) -> list[Row]:
             if part.notch and middle.low is not None and middle.high is not None:
                 notch = middle.low / factor, middle.high / factor
             values = [v / factor for v in part.values]
-            box = Drawn(values, top + _AT, (INK, SERIES[0], SERIES[1]), notch)
-            rows.append(Row(f"{part.label}  n = {len(values)}".strip(), _BOX, (box,)))
+            if len(values) < FEW:
+                mark: Mark = dots(values, [top + _AT] * len(values), SERIES[0], "o", 3.2, alpha=0.8)
+            else:
+                mark = Drawn(values, top + _AT, (INK, SERIES[0], SERIES[1]), notch)
+            beyond = f", and {part.endless} infinite" if part.endless else ""
+            rows.append(Row(f"{part.label}  n = {len(values)}{beyond}".strip(), _BOX, (mark,)))
         else:
             text = "; ".join(f"{pair.label}: {p_text(pair.p)}" for pair in part)
             rows.append(Row(text, _TESTS, is_note=True))

@@ -5,10 +5,11 @@ one.
 from __future__ import annotations
 
 from fairc.runtime.formatting import one_line
+from fairc.runtime.report.backdrop import explained
 from fairc.runtime.report.run import Run
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate
-from .traces import BINS, Line, Panel, ShownRun, chart, chosen_text, representatives, shaded
+from .traces import BINS, Line, Panel, ShownRun, chart, chosen_text, representatives
 
 MOST_USERS = 6
 """Lines of one panel: users by how many of their packets were dropped, and then by tokens."""
@@ -22,6 +23,7 @@ def polices(subject: Subject) -> bool:
 def unasked(subject: Subject) -> Drawing:
     """Make the figure for the configurations whose time series are shown."""
     found = representatives(subject)
+    behind = explained(shown.behind for shown in found)
     lines = [(shown, *of) for shown in found for of in _lines(subject.run, shown)]
     if not lines:
         raise NothingToDraw("none of the configurations shown has a policer")
@@ -30,8 +32,7 @@ def unasked(subject: Subject) -> Drawing:
     margin = 0.05 * (high - low) or 0.5
     span = low - margin, high + margin
     panels = [
-        Panel(heading, "tokens", of, (0.0, ""), shown.warmup_s, span)
-        for shown, heading, of in lines
+        Panel(heading, "tokens", of, (0.0, ""), shown.behind, span) for shown, heading, of in lines
     ]
     return Drawing(
         name="buckets",
@@ -41,7 +42,7 @@ def unasked(subject: Subject) -> Drawing:
             "Tokens in each user's bucket at the end of each slot; dashed: an empty bucket, below"
             f" which packets are dropped. With more than {MOST_USERS} users, only those with"
             f" the most drops, and then the most tokens, are shown. {chosen_text(found)} Each bin"
-            f" of time keeps its smallest and its largest value.{shaded(panels)}"
+            f" of time keeps its smallest and its largest value.{behind}"
         ),
         alt=f"Line chart of the level of buckets over time, down to {min(values):.3g} tokens.",
         picture=chart(panels),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -28,6 +28,7 @@ from .layout import (
     label_room,
     short,
 )
+from .marks import Line, Rule
 from .style import WIDTHS, Width, spread
 
 if TYPE_CHECKING:
@@ -47,6 +48,21 @@ _BETWEEN = 0.26
 _MIN_PANEL = 0.5
 NAME_HEIGHT = 8.5 / 72
 """Inches from one name at the end of a line to the next."""
+_ALONE = 1.2
+"""Where an axis with a single value ends, as a multiple of it."""
+
+
+def ends_around(low: float, high: float, share: float, *, log: bool) -> tuple[float, float]:
+    """Return the ends of an axis on which values from low to high lie; log: both are above 0.
+
+    On each side it is longer than they need by a share of their extent. They may be equal, or a
+    single value: it stands in the middle.
+    """
+    if log:
+        factor = (high / low) ** share if high > low else _ALONE
+        return low / factor, high * factor
+    margin = share * (high - low) or (_ALONE - 1) * abs(high) or 0.5
+    return low - margin, high + margin
 
 
 class Scale(Protocol):
@@ -68,8 +84,9 @@ class Scale(Protocol):
 class Axis:
     """An axis of numbers.
 
-    low, high: its ends; None: where the marks end. bins: into how many parts ticks divide it at
-    most; 0: as many as fit. ticks: where they are. is_count: whether it has whole numbers only.
+    low, high: its ends; None: where the marks end; equal: around the value. bins: into how many
+    parts ticks divide it at most; 0: as many as fit. ticks: where they are. is_count: whether it
+    has whole numbers only.
     """
 
     name: str = ""
@@ -89,8 +106,11 @@ class Axis:
             axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=4))
             axis.set_major_formatter(StrMethodFormatter("{x:g}"))
             axis.set_minor_formatter(NullFormatter())
-        if (self.low, self.high) != (None, None):
-            (axes.set_xlim if side == "x" else axes.set_ylim)(self.low, self.high)
+        low, high = self.low, self.high
+        if low is not None and low == high:
+            low, high = ends_around(low, low, 0, log=self.log)
+        if (low, high) != (None, None):
+            (axes.set_xlim if side == "x" else axes.set_ylim)(low, high)
         if self.ticks:
             axis.set_major_locator(FixedLocator(list(self.ticks)))
             axis.set_major_formatter(StrMethodFormatter("{x:g}"))
@@ -143,7 +163,10 @@ class Chart:
         names = [text for of_panel in ends for _, text, _ in of_panel]
         room = label_room(names) if names else 0.0
         named = max(sum(bool(text) for _, text, _ in of_panel) for of_panel in ends)
-        figure, panels, columns = self._panels(width, room or _RIGHT, named * NAME_HEIGHT)
+        low = named * NAME_HEIGHT
+        figure, panels, columns = self._panels(width, room or _RIGHT, low)
+        if panels[0].get_position().height * figure.get_figheight() < low - 0.01:
+            return self._with_keys.draw(width)
         inches = float(panels[0].get_position().width * figure.get_figwidth())
         for place, (axes, panel) in enumerate(zip(panels, self.panels, strict=True)):
             for mark in panel.marks:
@@ -159,6 +182,26 @@ class Chart:
                 axes.set_xlabel(self.x.name)
         draw_keys(figure, self.keys, width)
         return figure
+
+    @property
+    def _with_keys(self) -> Chart:
+        """The chart with the names of lines in the legend, where there is no room beside them."""
+        named = {
+            mark.label: Key(mark.label, mark.colour, mark.dash)
+            for panel in self.panels
+            for mark in panel.marks
+            if isinstance(mark, Line | Rule) and mark.label and mark.dash != "none"
+        }
+        panels = [
+            replace(
+                panel,
+                marks=[
+                    replace(m, label=None) if isinstance(m, Line | Rule) else m for m in panel.marks
+                ],
+            )
+            for panel in self.panels
+        ]
+        return replace(self, panels=panels, keys=(*self.keys, *named.values()))
 
     def _panels(self, width: Width, right: float, low: float) -> tuple[Figure, list[Axes], int]:
         """Return a figure, its axes row by row, and how many of them stand side by side.

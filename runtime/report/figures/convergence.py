@@ -104,10 +104,11 @@ def _chart(query: Query, found: list[Settling]) -> Chart:
     panels = []
     for of in found:
         quarter, middle, three = of.spread / factor
+        marker = "o" if of.sizes[0] == of.sizes[-1] else ""  # one size is a dot
         marks = (
             Band(of.sizes, of.low / factor, of.high / factor, colour, 0.16),
             Band(of.sizes, quarter, three, colour, 0.26),
-            Line(of.sizes, middle, colour),
+            Line(of.sizes, middle, colour, marker=marker),
             Rule(of.whole / factor, MUTED, 0.8, dashed),
         )
         panels.append(Panel(of.heading, marks, x=Axis("", of.sizes[0], of.sizes[-1])))

@@ -14,11 +14,12 @@ import numpy as np
 
 from fairc.runtime.formatting import number
 from fairc.runtime.repetitions.reading import Outcome
+from fairc.runtime.report.backdrop import explained
 from fairc.runtime.report.run import Run
 
 from . import rates
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate
-from .traces import BINS, Line, Panel, ShownRun, chart, chosen_text, representatives, shaded
+from .traces import BINS, Line, Panel, ShownRun, chart, chosen_text, representatives
 
 K, JAIN = "fmp.K", "fmp.jain"
 PANELS = 3
@@ -31,6 +32,7 @@ look so.
 def unasked(subject: Subject) -> Drawing:
     """Make the figure for the configurations whose time series are shown."""
     found = representatives(subject)
+    behind = explained(shown.behind for shown in found)
     bins = BINS if len(found) == 1 else BINS // 2
     courses = [_traces(subject.run, shown.outcome, bins) for shown in found]
     if not any(K in course for course in courses):
@@ -43,13 +45,13 @@ def unasked(subject: Subject) -> Drawing:
         # The first of the three has the configuration's name above it, which may be as long as all
         # three.
         lines = _rates(subject.run, shown)
-        panels.append(Panel(shown.heading, "rate (Mbit/s)", lines, warmup_s=shown.warmup_s))
+        panels.append(Panel(shown.heading, "rate (Mbit/s)", lines, behind=shown.behind))
         for metric, label, span in (
             (JAIN, "Jain's index so far", (0.0, 1.05)),
             (K, "K so far", (-reach, reach)),
         ):
             lines = (Line("", place, *course[metric]),) if metric in course else ()
-            panels.append(Panel("", label, lines, warmup_s=shown.warmup_s, span=span))
+            panels.append(Panel("", label, lines, behind=shown.behind, span=span))
     ends = [
         f"{shown.configuration.label}: K = {number(course[K][1][-1], 3)}"
         for shown, course in zip(found, courses, strict=True)
@@ -65,7 +67,7 @@ def unasked(subject: Subject) -> Drawing:
             " last value is K. Also shown: the mean of Jain's index so far, and the rates of"
             " the sessions (IP bytes at"
             f" the bottleneck's exit). With more than two sessions: the pair with the largest"
-            f" |K|. {chosen_text(found)}{shaded(panels)}"
+            f" |K|. {chosen_text(found)}{behind}"
         ),
         alt=f"Line charts over time. {'; '.join(ends[:4])}.",
         picture=chart(panels, across=PANELS),
@@ -78,10 +80,10 @@ def _rates(run: Run, shown: ShownRun) -> tuple[Line, ...]:
     if series is None:
         return ()
     lines = []
-    for index, (flow, found) in enumerate(series.rates.items()):
-        there = np.isfinite(found[0])
+    for index, (flow, found) in enumerate(rates.together(run, series.rates).items()):
+        there = np.isfinite(found).any(axis=0)
         if there.any():
-            values = (found[0][there] / 1e6).tolist()
+            values = (np.nanmedian(found[:, there], axis=0) / 1e6).tolist()
             lines.append(Line(flow, index, series.t_s[there].tolist(), values))
     return tuple(lines)
 

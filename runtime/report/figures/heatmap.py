@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf
 from typing import Any
 
 from matplotlib import colormaps
@@ -76,9 +77,9 @@ def asked(subject: Subject, request: FigureRequest) -> Drawing:
     maps = _maps(query, (y, x), facet, bool(sides))
     query.check(len(maps), len(maps) * len(query.orders[x]) * len(query.orders[y]), "tiles")
     tiles = [t for m in maps for t in m.tiles.values()]
-    if not tiles:
+    known = [t.value for t in tiles if t.value < inf]
+    if not known:
         raise NothingToDraw(f"every value of {query.name} is larger than any that was observed")
-    known = [t.value for t in tiles]
     digits = decimals_for(known)
     return query.drawing(
         title=query.title(f"over {one_line(x)} and {one_line(y)}", by_text(facet)),
@@ -102,7 +103,9 @@ def _maps(query: Query, axes: Place, facet: Names, signed: bool) -> list[Map]:
         tiles: dict[Place, Tile] = {}
         for place, members in query.groups(axes, found):
             e = sums(members)
-            if e.value is not None:
+            if sums.is_endless(members) and e.value is None:
+                tiles[place[0], place[1]] = Tile(inf, e.n, of=only(members))
+            elif e.value is not None:
                 side = (e.value > 0) - (e.value < 0) if signed else 0
                 outside = e.low is not None and e.high is not None and (e.low > 0 or e.high < 0)
                 value, sure = e.value / query.scale.factor, e.n == 1 or outside
@@ -138,6 +141,8 @@ def _caption(query: Query, maps: list[Map], names: Names, sides: tuple[str, ...]
         of = f"Each tile is the {query.option('stat')} of {n} cells"
     shown = "" if query.definition and not query.scale.unit else f"; {query.label}"
     parts = [f"{of}{shown}.{Summing(query).remark(names)}", colouring(query, maps, sides, sizes)]
+    if any(t.value == inf for m in maps for t in m.tiles.values()):
+        parts.append("\N{INFINITY}: larger than any value that was observed.")
     if any(m.left_out for m in maps):
         parts.append(HATCHED)
     rows, columns = (len(query.orders[n]) for n in (names[1], names[0]))
@@ -239,15 +244,20 @@ def _across(width: Width, maps: int, columns: int) -> int:
 
 def _is_diverging(query: Query, maps: Sequence[Map]) -> bool:
     """Return whether an expression, such as a gain, has values on both sides of zero."""
-    known = [t.value for m in maps for t in m.tiles.values()]
+    known = _finite(maps)
     return query.expression is not None and min(known) < 0 < max(known)
+
+
+def _finite(maps: Sequence[Map]) -> list[float]:
+    """Return the values of all tiles that are finite."""
+    return [t.value for m in maps for t in m.tiles.values() if t.value < inf]
 
 
 def _colours(maps: list[Map], signed: bool, diverging: bool) -> tuple[Colormap, Normalize]:
     if signed:
         # Always the whole range, so that maps of different runs compare.
         return LinearSegmentedColormap.from_list("fair", FAIR_TO_UNFAIR), Normalize(0, 0.5)
-    known = [t.value for m in maps for t in m.tiles.values()]
+    known = _finite(maps)
     if diverging:
         furthest = max(map(abs, known))
         return colormaps[DIVERGING], Normalize(-furthest, furthest)
@@ -268,7 +278,7 @@ def _tiles(
 ) -> None:
     rows, columns = orders
     tile = map_width / len(columns)
-    known = [t.value for t in found.tiles.values()]
+    known = [t.value for t in found.tiles.values() if t.value < inf]
     digits = 2 if signed else decimals_for(known, 2)
     longest = max((len(number(v, digits)) for v in known), default=0)
     writes = tile > 0.052 * longest + (0.16 if signed else 0.04)
@@ -280,12 +290,14 @@ def _tiles(
                 if (y, x) in found.left_out:
                     axes.add_patch(_tile(along, down, fill=False, hatch=_HATCH))
                 continue
-            shade = paint(norm(abs(here.value) if signed else here.value))[:3]
+            endless = here.value == inf
+            shade = paint(1.0 if endless else norm(abs(here.value) if signed else here.value))[:3]
             ink = ink_on(shade)
             axes.add_patch(_tile(along, down, facecolor=shade, gid=pick(here.of)))
             centre = along + 0.5
             if writes:
-                text = number(abs(here.value) if signed else here.value, digits)
+                value = abs(here.value) if signed else here.value
+                text = "\N{INFINITY}" if endless else number(value, digits)
                 axes.text(
                     along + (0.62 if signed else 0.5),
                     down + 0.5,

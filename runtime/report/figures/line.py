@@ -4,17 +4,18 @@ group.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fairc.compiler.plan import FigureRequest
 from fairc.runtime.formatting import between, listed, one_line, quantity, scale_for
+from fairc.runtime.report.backdrop import Backdrop, explained
 
 from . import overtime, phases
 from .axis import NamedAxis, named_axis, wants_log
 from .base import Drawing, FigureKind, NothingToDraw, Subject
 from .chart import WIDE_LEFT, Axis, Chart, Panel
-from .marks import Band, Bars, Mark, Rule
+from .marks import Band, Bars, Behind, Endless, Mark, Rule
 from .marks import Line as Drawn
 from .overtime import Point
 from .phases import Phase
@@ -29,7 +30,8 @@ TIME = "time"
 @dataclass(frozen=True, slots=True)
 class Line:
     """A line: its panel's heading, its name, its number among all lines, and its points; over time
-    also the states of its flows' congestion controllers.
+    also the states of its flows' congestion controllers, and what stands behind them. endless:
+    where its value is larger than any that was observed.
     """
 
     heading: str
@@ -37,6 +39,8 @@ class Line:
     index: int
     points: Sequence[Point]
     phases: Sequence[Phase] = ()
+    behind: Backdrop | None = None
+    endless: Sequence[float] = ()
 
 
 def asked(subject: Subject, request: FigureRequest) -> Drawing:
@@ -49,9 +53,11 @@ def asked(subject: Subject, request: FigureRequest) -> Drawing:
     sums = Summing(query)
     axis: NamedAxis | None = None
     states: phases.Phases = {}
+    behind: dict[Names, Backdrop] = {}
+    endless: dict[Names, list[float]] = {}
     if timed:
-        found, what, states = overtime.load(query, (*facet, *by), sums)
-        of = f" {what}"
+        found, what, states, behind = overtime.load(query, (*facet, *by), sums)
+        of = f" {what}{explained(behind.values())}"
     else:
         axis = named_axis(query, query.option("x"))
         found = {
@@ -62,9 +68,17 @@ def asked(subject: Subject, request: FigureRequest) -> Drawing:
             ]
             for key, members in query.groups((*facet, *by))
         }
+        endless = {
+            key: [
+                axis.places[value]
+                for (value,), at in query.groups(x, members)
+                if sums.is_endless(at)
+            ]
+            for key, members in query.groups((*facet, *by))
+        }
         of = sums.remark((*x, *facet, *by))
-    lines = _lines(query, facet, by, found, states)
-    if not lines:
+    lines = _lines(query, facet, by, found, states, behind, endless)
+    if not any(line.points for line in lines):
         raise NothingToDraw(f"no cell that counts has a value of {query.name}")
     headings = [line.heading for line in lines]
     query.check(len(set(headings)), lines=max(map(headings.count, headings)))
@@ -73,7 +87,10 @@ def asked(subject: Subject, request: FigureRequest) -> Drawing:
         f" {quantity(line.points[0].value, query.unit)} at the left,"
         f" {quantity(line.points[-1].value, query.unit)} at the right"
         for line in lines
+        if line.points
     ]
+    if any(line.endless for line in lines):
+        of += " \N{INFINITY}: larger than any value that was observed."
     if any(_lanes(lines, line) for line in lines):
         of += phases.CAPTION
     return query.drawing(
@@ -96,6 +113,8 @@ def _lines(
     by: Names,
     found: dict[Names, list[Point]],
     states: phases.Phases,
+    behind: Mapping[Names, Backdrop],
+    endless: Mapping[Names, Sequence[float]],
 ) -> list[Line]:
     """Return the lines panel by panel; one of a name has the same number in every panel."""
     places = [{v: i for i, v in enumerate(query.orders[n])} for n in by]
@@ -105,9 +124,18 @@ def _lines(
     panels: dict[Names, list[Line]] = {}
     for key, points in found.items():
         head, name = key[: len(facet)], key[len(facet) :]
-        if points:
+        if points or endless.get(key):
             shown = states.get(key, ())
-            line = Line(worded(facet, head), valued(name), index[name], points, shown)
+            back = behind.get(key)
+            line = Line(
+                worded(facet, head),
+                valued(name),
+                index[name],
+                points,
+                shown,
+                back,
+                endless.get(key, ()),
+            )
             panels.setdefault(head, []).append(line)
     return [line for own in panels.values() for line in sorted(own, key=lambda line: line.index)]
 
@@ -159,7 +187,13 @@ def _chart(query: Query, lines: list[Line], axis: NamedAxis | None) -> Chart:
         beside = [other for other in lines if other.heading == line.heading]
         shift = (beside.index(line) - (len(beside) - 1) / 2) * min(0.12, 0.6 / len(beside))
         start: list[Mark] = [Rule(0)] if low < 0 < high else []
+        start += [Behind(back) for back in dict.fromkeys(other.behind for other in beside) if back]
         panels.setdefault(line.heading, start).extend(_marks(line, scale.factor, axis, shift))
+        if line.endless:
+            moved = shift if axis and not axis.numeric else 0.0
+            label = None if line.points else line.name
+            at = [x + moved for x in line.endless]
+            panels[line.heading].append(Endless(at, colour(line.index), high, label))
         lanes = _lanes(lines, line)
         if line in lanes:
             paint, stroke = colour(line.index), dash(line.index)
@@ -177,6 +211,8 @@ def _chart(query: Query, lines: list[Line], axis: NamedAxis | None) -> Chart:
 
 def _marks(line: Line, factor: float, axis: NamedAxis | None, shift: float) -> list[Mark]:
     """Return a line, and its intervals; words stand next to each other, moved by `shift`."""
+    if not line.points:
+        return []
     paint = colour(line.index)
     moved = shift if axis and not axis.numeric else 0.0
     x = [p.x + moved for p in line.points]

@@ -4,7 +4,18 @@ theory.
 
 from __future__ import annotations
 
-from fairc.runtime.formatting import Cell, Scale, count, decimals_for, one_line, scaled
+import math
+
+from fairc.runtime.formatting import (
+    INFINITE,
+    Cell,
+    Number,
+    Scale,
+    count,
+    decimals_for,
+    one_line,
+    scaled,
+)
 from fairc.runtime.metrics import plt, ttr
 from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.report.run import Configuration, in_list
@@ -47,11 +58,14 @@ def unasked(subject: Subject) -> Sheet:
     digits = decimals_for(medians)
     own = {c.id: dict(run.rows(_OWN_TIME, [c.id])) for c in run.configurations}
     has_own = any(own.values())
+    missing = False
     rows: list[tuple[Cell, ...]] = []
     for configuration in run.configurations:
         within, cells = in_list(outcome.cell for outcome in configuration.counted)
         found = run.rows(_PER_LOAD.format(cells=within), cells)
         for flow, load, wanted, made, failed, slow_start_s, split in found:
+            unfinished = len(cells) - made
+            missing = missing or unfinished > 0
             rows.append(
                 (
                     *(one_line(value) for _, value in configuration.bindings),
@@ -60,6 +74,7 @@ def unasked(subject: Subject) -> Sheet:
                     wanted,
                     count(made - failed),
                     count(failed),
+                    count(unfinished) if unfinished else "",
                     *_shown(
                         results, measures.get((plt.METRIC.name, flow, load)), configuration, digits
                     ),
@@ -86,6 +101,7 @@ def unasked(subject: Subject) -> Sheet:
             " has the reasons. Slow start: log2(BDP / IW) x RTT, the time"
             " in which the congestion window grows to the BDP, end to end; split: a PEP splits the"
             " connection, so there is no slow start over the whole RTT."
+            + (" Not finished: the cell ended before the load did." if missing else "")
             + (
                 " Browser's own: PLT of one load from the browser's own host, without a network."
                 if has_own
@@ -99,6 +115,7 @@ def unasked(subject: Subject) -> Sheet:
             ("over", False),
             ("n", True),
             ("failed", True),
+            ("not finished", True),
             ("PLT (s)", True),
             ("95 % interval", True),
             ("TTR (s)", True),
@@ -115,8 +132,10 @@ def _shown(
 ) -> tuple[Cell, Cell]:
     """Return a median and its interval; an interval that is not there is empty."""
     if measure is None:
-        return "-", ""
+        return "", ""
     found = results.summary(measure, configuration)
+    if found.middle == math.inf:
+        return Number(INFINITE, repr(math.inf)), ""
     if found.value is None:
         return "-", ""
     interval: Cell = ""

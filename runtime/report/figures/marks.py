@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from matplotlib.lines import Line2D
 
+from fairc.runtime.report.backdrop import Backdrop
+
 from .style import GRID, LIMIT, MUTED, Dash, pick
 
 if TYPE_CHECKING:
@@ -218,15 +220,45 @@ def limit(at: float, label: str | None = None) -> Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Shade(Mark):
-    """The warm-up, from 0 on, behind everything; until_s: its end, s."""
+class Behind(Mark):
+    """The warm-up, outages and changes as declared, behind everything."""
 
-    until_s: float
+    of: Backdrop
 
     def draw(self, axes: Axes) -> None:
-        """Draw it."""
-        if self.until_s:
-            axes.axvspan(0, self.until_s, color=GRID, alpha=0.55, linewidth=0, zorder=0)
+        """Draw them; an outage is at least as wide as a line."""
+        if self.of.warmup_s:
+            axes.axvspan(0, self.of.warmup_s, color=GRID, alpha=0.55, linewidth=0, zorder=0)
+        for begin, end in self.of.outages:
+            axes.axvspan(begin, end, facecolor=MUTED, edgecolor=MUTED, alpha=0.45, lw=0.8, zorder=0)
+        for at in self.of.steps:
+            axes.axvline(at, color=MUTED, linewidth=0.7, linestyle=(0, (1, 1.5)), zorder=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Endless(Mark):
+    """Values larger than any that was observed: infinity signs at the top.
+
+    label: the name of a line that has no other value.
+    """
+
+    x: Sequence[float]
+    colour: str
+    top: float
+    label: str | None = None
+
+    @property
+    def end(self) -> tuple[float, str, str] | None:
+        """The top of the panel, and the name."""
+        return None if self.label is None else (self.top, self.label, self.colour)
+
+    def draw(self, axes: Axes) -> None:
+        """Draw them."""
+        at = axes.get_xaxis_transform()
+        for x in self.x:
+            axes.text(
+                x, 0.99, "\N{INFINITY}", color=self.colour, ha="center", va="top", transform=at
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,13 @@ from fairc.runtime.formatting import quantity
 from fairc.runtime.measurement import SLOT_S
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.repetitions.samples import REPETITION
+from fairc.runtime.report.backdrop import Backdrop, backdrop
 from fairc.runtime.report.run import Run
 from fairc.words.metrics import METRICS as WORDS
 
 from .base import NothingToDraw
 from .phases import Phases, merged
-from .query import Names, Query, Summing
+from .query import Names, Query, Summing, only
 from .windows import bounds, mark_of, of_members, window_of
 
 MAX_BINS = 150
@@ -42,12 +43,14 @@ class Point:
 
 class Loaded(NamedTuple):
     """The bins of each group: names -> points in time; what they are; and the states of its flows'
-    congestion controllers, if the metric is computed from samples of connections.
+    congestion controllers, if the metric is computed from samples of connections; behind: of
+    each group whose cells are all of one configuration.
     """
 
     points: dict[Names, list[Point]]
     caption: str
     phases: Phases
+    behind: dict[Names, Backdrop]
 
 
 def load(query: Query, names: Names, sums: Summing) -> Loaded:
@@ -111,7 +114,9 @@ def load(query: Query, names: Names, sums: Summing) -> Loaded:
         " averaged in each cell first. Drawn while at least half of the cells have a value."
     )
     sampled = WORDS[metric.name].every is not None
-    return Loaded(points, caption, _phases(run, groups, width) if sampled else {})
+    found = {c.id: c for c in run.configurations}
+    behind = {key: backdrop(run, found[of]) for key, members in groups if (of := only(members))}
+    return Loaded(points, caption, _phases(run, groups, width) if sampled else {}, behind)
 
 
 def _phases(run: Run, groups: Sequence[tuple[Names, object]], width_s: float) -> Phases:

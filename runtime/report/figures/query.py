@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum, isfinite
 
-from fairc.compiler.plan import ClaimUnit, Expression, FigureRequest
+from fairc.compiler.plan import ClaimUnit, FigureRequest, ShownQuantity
 from fairc.dsl.model.claims import distinct_flows
+from fairc.dsl.model.expressions import Selection
 from fairc.dsl.model.names import base
-from fairc.dsl.model.requests import Selection
-from fairc.runtime.claims.intervals import of_unit
+from fairc.runtime.claims.intervals import quantity_of
 from fairc.runtime.claims.values import Values
 from fairc.runtime.formatting import Cell, Scale, counted, listed, one_line, scale_for
 from fairc.runtime.repetitions.mixtures import names_to_add, pools_cells, ticked
-from fairc.runtime.repetitions.moving import sentence
+from fairc.runtime.repetitions.moving import moved
 from fairc.runtime.repetitions.reading import Measure, Omissions, Outcome, UnknownName, Value
 from fairc.runtime.repetitions.samples import (
     FLOW,
@@ -31,8 +31,10 @@ from fairc.runtime.repetitions.samples import (
     load_text,
 )
 from fairc.runtime.report.endings import cells_waiting
+from fairc.runtime.report.protocols import sentences
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.sheet import Sheet
+from fairc.runtime.report.summary import is_endless
 from fairc.runtime.statistics import Estimate, median
 from fairc.runtime.statistics.estimates import CONFIDENCE
 from fairc.runtime.statistics.repeated import FIXED
@@ -202,7 +204,7 @@ class Query:
         return values, repeats.median(values, level)
 
     @property
-    def expression(self) -> Expression | None:
+    def expression(self) -> ShownQuantity | None:
         """What it shows instead of a metric."""
         return self.request.expression
 
@@ -261,15 +263,34 @@ class Query:
         metric, moves = self.metric, run.measured.moving
         terms = self.expression.units[0].terms if self.expression else ()
         about = {term.metric for term in terms} or {metric}
-        if moving := sum(
-            any(sentence(name, (), [of], moves) for name in about) for of in configurations
-        ):
-            text += f" Flows still move in {counted(moving, 'configuration')}."
+        own = {sample.flow for sample in self.samples if sample.flow}
+        found = [
+            {change for name in about for change in moved(name, own, [of], moves)}
+            for of in configurations
+        ]
+        if still := sum("" in changes for changes in found):
+            text += f" Flows still move in {counted(still, 'configuration')}."
+        if driven := sum(bool(changes - {""}) for changes in found):
+            text += (
+                f" In {counted(driven, 'configuration')} flows move while the network or the set"
+                " of flows changes as declared."
+            )
+        apart = sum(
+            any(run.measured.unequal_times(name, of, own) for name in about)
+            for of in configurations
+        )
+        if apart:
+            text += (
+                f" In {counted(apart, 'configuration')} flows are measured over different times:"
+                " their rates do not add up."
+            )
         if unfinished := self.omitted.unfinished(metric):
             text += f" {unfinished}."
         flows = self.orders[FLOW] if self.expression is None else ()
         if absent := absent_flows(run, flows, configurations):
             text += f" {absent}."
+        if PROTOCOL not in names and (over := sentences(run, (s.of for s in self.samples))):
+            text += f" {over}."
         if waiting := cells_waiting(run):
             text += f" {counted(waiting, 'cell')} of the plan not run yet."
         if add := self.mixed(names):
@@ -279,10 +300,12 @@ class Query:
                 f" {marked} to"
                 " `by` or `facet`, or fix it with `where`."
             )
+        groups = [members for _, members in self.groups(names)]
         mixed = [
             one_line(name)
-            for name, values in self.orders.items()
-            if name not in {*names, *ALWAYS} and len(values) > 1
+            for name in self.orders
+            if name not in {*names, *ALWAYS}
+            and any(len({sample.keys.get(name) for sample in of}) > 1 for of in groups)
         ]
         return f"{text} Groups mix all values of {listed(mixed)}." if mixed else text
 
@@ -325,12 +348,13 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
     except UnknownName:
         raise NothingToDraw(f"there is no computable metric {request.metric}") from None
     run, results = subject.run, subject.results
-    measures = [m for m in results.select(metric) if _is_of(request.flow, run, m.flow or "")]
+    measures = [m for m in results.each(metric) if _is_of(request.flow, run, m.flow or "")]
     # A load without any value, in any cell, is that of a cell that reported none: it is no place.
     loads = sorted({load_text(m) for m in measures}, key=lambda text: int(text or 0))
     loads = [load for load in loads if load] or [""]
     omitted, samples, gaps = Omissions(), [], []
     found: set[tuple[str, str]] = set()
+    crowds = subject.crowds
     outcomes = [o for c in run.configurations for o in c.counted]
     cells, chosen = _condition(request.where and request.where.without(FLOW)), request.where
     flows = chosen.values_of(FLOW) if chosen else {}
@@ -338,6 +362,7 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
     for sample in each_sample(outcomes, results.values(metric), where=cells):
         whole, path = run.subflows.get(sample.flow, (sample.flow, ""))
         declared, users = run.origins.get(whole, (whole, ""))
+        shown = crowds.get(whole, declared)
         if not _is_of(request.flow, run, sample.flow):
             continue
         if flows and not rows({**sample.keys, FLOW: declared}):
@@ -347,7 +372,7 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
             continue
         omitted.add(sample.of)
         if sample.of.number is not None or (endless and sample.of.size is not None):
-            keys = {SUBFLOW: path, **sample.keys, FLOW: declared, USERS: users}
+            keys = {SUBFLOW: path, **sample.keys, FLOW: shown, USERS: users}
             samples.append(replace(sample, keys=keys))
         elif sample.of.size is not None:
             gaps.append(Gap(_place(sample.outcome, load), ENDLESS))
@@ -377,13 +402,10 @@ def load(subject: Subject, request: FigureRequest, *, endless: bool = False) -> 
     )
 
 
-def _of_expression(subject: Subject, request: FigureRequest, shown: Expression) -> Query:
+def _of_expression(subject: Subject, request: FigureRequest, shown: ShownQuantity) -> Query:
     """Return the values of an expression of statistics, by the intervals that decide claims."""
     run = subject.run
-    axes, values = (
-        [axis.name for axis in run.plan.axes],
-        Values(run.measured, (t for u in shown.units for t in u.terms)),
-    )
+    axes, values = [axis.name for axis in run.plan.axes], Values(run.measured, shown.terms)
     cells: dict[Names, list[Outcome]] = {}
     for outcome in run.measured.outcomes:
         cells.setdefault(tuple(dict(outcome.bindings)[name] for name in axes), []).append(outcome)
@@ -395,13 +417,17 @@ def _of_expression(subject: Subject, request: FigureRequest, shown: Expression) 
         for unit, flow in zip(shown.units, flows, strict=True)
     }
 
+    def estimate(unit: ClaimUnit, level: float) -> Estimate:
+        common, repeats = bool(run.plan.common), run.repeated
+        return quantity_of(unit, values, level, common=common, repeated=repeats).estimate
+
     def estimated(samples: Sequence[Sample], level: float) -> Estimate:
         (key,) = {tuple(sample.keys[name] for name in names) for sample in samples}
-        return _estimate(units[key], shown.form, values, level, run)
+        return estimate(units[key], level)
 
     samples, gaps = [], []
     for key, unit in units.items():
-        found = _estimate(unit, shown.form, values, CONFIDENCE, run).value
+        found = estimate(unit, CONFIDENCE).value
         for row in dict.fromkeys(term.cells for term in unit.terms):
             for outcome in cells.get(row, ()):
                 keys = dict(zip(names, key, strict=True))
@@ -428,18 +454,6 @@ def _of_expression(subject: Subject, request: FigureRequest, shown: Expression) 
         | {FLOW: [*dict.fromkeys(flows)], SUBFLOW: [""], USERS: [""]},
         estimated=estimated,
     )
-
-
-def _estimate(unit: ClaimUnit, form: str, values: Values, level: float, run: Run) -> Estimate:
-    """Return the value of a unit, with the interval that would decide a claim about it."""
-    of_terms = [values.of(term) for term in unit.terms]
-    known = [found for found in of_terms if not isinstance(found, str)]
-    if len(known) < len(of_terms):
-        reason = next(found for found in of_terms if isinstance(found, str))
-        return Estimate(0, None, reason=reason)
-    common = bool(run.plan.common)
-    found = of_unit(unit, form, known, level, common=common, repeated=run.repeated)
-    return found.estimate
 
 
 def _is_of(wanted: str, run: Run, flow: str) -> bool:
@@ -469,11 +483,13 @@ def _orders(
     there = {name: {k[name] for k in keys if name in k} for name in (*ALWAYS, *run.axes)}
     paths = [run.subflows.get(m.flow or "", (m.flow or "", "")) for m in measures]
     origins = [run.origins.get(whole, (whole, "")) for whole, _ in paths]
+    crowds = subject.crowds
+    shown = [crowds.get(whole, o[0]) for (whole, _), o in zip(paths, origins, strict=True)]
     return {
         REPETITION: sorted(there[REPETITION], key=int),
         LOAD: sorted(there[LOAD], key=lambda load: int(load or 0)),
         PROTOCOL: sorted(there[PROTOCOL]),
-        FLOW: list(dict.fromkeys(declared for declared, _ in origins)),
+        FLOW: list(dict.fromkeys(shown)),
         SUBFLOW: list(dict.fromkeys(path for _, path in paths)),
         USERS: list(dict.fromkeys(users for _, users in origins)),
         **{a.name: [v for v in a.values if v in there[a.name]] for a in run.plan.axes},
@@ -511,6 +527,12 @@ class Summing:
             return replace(found, low=None, high=None, reason=reason)
         return found
 
+    def is_endless(self, samples: Sequence[Sample]) -> bool:
+        """Whether the median over the cells is larger than any value that was observed."""
+        if self.query.estimated is not None or self.what != "median":
+            return False
+        return is_endless(replicates(samples))
+
     def of(self, values: Sequence[float], *, mixed: bool = False) -> Estimate:
         """Return the estimate over independent values; mixed: they are of several
         configurations.
@@ -521,15 +543,19 @@ class Summing:
         return (repeats.mean if self.what == "mean" else repeats.median)(values, self.level)
 
     def remark(self, names: Sequence[str]) -> str:
-        """Say in how many groups by these names means are biased, or their intervals; empty if in
-        none.
+        """Say whether cells have means of several flows, and in how many groups by these names
+        means are biased, or their intervals; empty if neither.
         """
-        groups = [self(found) for _, found in self.query.groups(names)]
+        members = [found for _, found in self.query.groups(names)]
+        groups = [self(found) for found in members]
         biased = [found.remark for found in groups if found.remark]
+        pooled = any(pools_cells([s.outcome for s in found]) for found in members)
+        several = self.query.estimated is None and pooled
+        mean = " A cell has the mean over its flows." if several else ""
         if not biased:
-            return ""
+            return mean
         return (
-            f" In {len(biased)} of {counted(len(groups), 'group')}:"
+            f"{mean} In {len(biased)} of {counted(len(groups), 'group')}:"
             f" {listed([*dict.fromkeys(biased)], 2)}."
         )
 

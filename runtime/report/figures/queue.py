@@ -5,16 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from fairc.runtime.formatting import Scale, scale_for
+from fairc.runtime.report.backdrop import explained
 from fairc.runtime.report.links import named
 from fairc.runtime.report.run import Run
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, decimate
-from .traces import BINS, Line, Panel, ShownRun, chart, chosen_text, representatives, shaded
+from .traces import BINS, Line, Panel, ShownRun, chart, chosen_text, representatives
 
 
 def unasked(subject: Subject) -> Drawing:
     """Make the figure for the configurations whose time series are shown."""
     found = representatives(subject)
+    behind = explained(shown.behind for shown in found)
     bins = BINS if len(found) == 1 else BINS // 2
     panels = [panel for shown in found for panel in _panels(subject.run, shown, bins)]
     if not panels:
@@ -29,8 +31,9 @@ def unasked(subject: Subject) -> Drawing:
         section="time",
         title="Bottleneck queue",
         caption=(
-            f"Backlog at the end of each slot; dashed: the limit. {chosen_text(found)} Each bin"
-            f" of time keeps its smallest and its largest value.{shaded(panels)}"
+            f"Largest backlog in each slot of 100 ms; dashed: the limit. {chosen_text(found)} Each"
+            f" bin"
+            f" of time keeps its smallest and its largest value.{behind}"
         ),
         alt=f"Line chart of the backlog over time. {'; '.join(parts)}.",
         picture=chart(panels),
@@ -40,7 +43,7 @@ def unasked(subject: Subject) -> Drawing:
 def _panels(run: Run, shown: ShownRun, bins: int) -> list[Panel]:
     """Return a panel per queue: in packets where the limit is in packets, else in bytes."""
     table = run.columns(
-        "SELECT queue, t_s, bytes, packets FROM queues WHERE cell = ? ORDER BY queue, t_s",
+        "SELECT queue, t_s, max_bytes, max_packets FROM queues WHERE cell = ? ORDER BY queue, t_s",
         [shown.outcome.cell],
     )
     panels = []
@@ -50,7 +53,7 @@ def _panels(run: Run, shown: ShownRun, bins: int) -> list[Panel]:
         node, _, interface = name.partition("/")
         queue = run.queue_of(shown.configuration.id, node, interface)
         in_packets = queue is not None and queue.limit_packets is not None
-        backlog = mine["packets" if in_packets else "bytes"].astype(float)
+        backlog = mine["max_packets" if in_packets else "max_bytes"].astype(float)
         limit = float((queue.limit_packets or queue.limit_bytes or 0) if queue else 0)
         largest = float(np.nanmax(backlog, initial=limit))
         scale = Scale(1.0, "packets") if in_packets else scale_for("B", [largest])
@@ -62,7 +65,7 @@ def _panels(run: Run, shown: ShownRun, bins: int) -> list[Panel]:
                     scale.unit,
                     (Line("backlog", 0, times, values),),
                     (limit / scale.factor, "limit") if limit else None,
-                    shown.warmup_s,
+                    shown.behind,
                 )
             )
     return panels

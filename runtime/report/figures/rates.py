@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairc.dsl.model.names import label_of
-from fairc.runtime.formatting import counted, quantity, scale_for
+from fairc.runtime.formatting import counted, listed, one_line, quantity, scale_for
+from fairc.runtime.report.backdrop import NOTHING, Backdrop, backdrop, explained
 from fairc.runtime.report.links import capacity, changing
 from fairc.runtime.report.run import Configuration, Run, in_list
 
 from .base import Drawing, FigureKind, NothingToDraw, Subject, panel_names
 from .chart import Axis, Chart, Panel
-from .marks import Band, Line, Mark, Shade
+from .marks import Band, Behind, Line, Mark
 from .style import LIMIT, colour, dash
 
 if TYPE_CHECKING:
@@ -34,14 +35,14 @@ class Series:
     t_s: shape (bins,), middle of each bin, s. bin_s: width of a bin, s.
     rates: flow -> shape (repetitions, bins), bit/s of IP bytes; NaN where the flow is not active.
     capacity: shape (bins,), bit/s on the wire, where the rate of the only bottleneck changes.
-    warmup_s: what metrics leave out, s.
+    behind: what stands behind them.
     """
 
     t_s: NDArray[Any]
     bin_s: float
     rates: Mapping[str, NDArray[Any]]
     capacity: NDArray[Any] | None = None
-    warmup_s: float = 0.0
+    behind: Backdrop = NOTHING
 
 
 def load(run: Run, configuration: Configuration, max_bins: int = MAX_BINS) -> Series | None:
@@ -89,7 +90,7 @@ def load(run: Run, configuration: Configuration, max_bins: int = MAX_BINS) -> Se
     carried = None
     if link is not None:
         carried = capacity(link, np.maximum(0, start + np.arange(bins + 1) * step_s))
-    return Series(middle, step_s, rates, carried, scene.warmup_ns * 1e-9)
+    return Series(middle, step_s, rates, carried, backdrop(run, configuration))
 
 
 def _parts(cell: NDArray[Any], flow: NDArray[Any]) -> Iterator[tuple[str, str, slice]]:
@@ -103,6 +104,14 @@ def _parts(cell: NDArray[Any], flow: NDArray[Any]) -> Iterator[tuple[str, str, s
         yield cell[start], flow[start], slice(start, end)
 
 
+def together(run: Run, rates: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the rates of each line: of flows that are shown as one, shape (flows x repetitions,
+    bins).
+    """
+    lines = run.together(rates)
+    return {name: np.concatenate([rates[flow] for flow in flows]) for name, flows in lines.items()}
+
+
 def unasked(subject: Subject) -> Drawing:
     """Make the figure for the configurations whose time series are shown."""
     found = [(c, load(subject.run, c)) for c in subject.shown]
@@ -110,6 +119,7 @@ def unasked(subject: Subject) -> Drawing:
     if not data:
         raise NothingToDraw("no cell that counts has two slots")
     n = sorted({len(next(iter(s.rates.values()))) for _, s in data})
+    data = [(c, replace(s, rates=together(subject.run, s.rates))) for c, s in data]
     widths = sorted({s.bin_s for _, s in data})
     repetitions = " or ".join(map(str, n))
     # Widths that print the same are one: 0.1 s, however it was rounded.
@@ -126,10 +136,14 @@ def unasked(subject: Subject) -> Drawing:
         f" over the slots in which its application is active. {basis} A line is drawn while at"
         f" least half of the repetitions have the flow active."
     )
+    if crowds := dict.fromkeys(subject.run.crowds.values()):
+        caption += (
+            f" Of all flows {listed([*map(one_line, crowds)])} together: their median, and the band"
+            " from the smallest to the largest."
+        )
     if any(s.capacity is not None for _, s in data):
         caption += " Dashed: the rate of the link, on the wire."
-    if any(s.warmup_s for _, s in data):
-        caption += " Shaded: the warm-up."
+    caption += explained(s.behind for _, s in data)
     means = [
         f"{c.label}: "
         + ", ".join(
@@ -143,7 +157,7 @@ def unasked(subject: Subject) -> Drawing:
         f"Line chart, {counted(len(data), 'panel')}, rate over time. Mean while active:"
         f" {'; '.join(means)}."
     )
-    chart = _chart([s for _, s in data], panel_names(c for c, _ in data))
+    chart = _chart([s for _, s in data], panel_names(subject.run, [c for c, _ in data]))
     return Drawing("rates", "time", "Rates of the flows", caption, alt, chart)
 
 
@@ -154,7 +168,7 @@ def _chart(data: list[Series], names: list[str]) -> Chart:
     order = {flow: i for i, flow in enumerate(dict.fromkeys(f for s in data for f in s.rates))}
     panels = []
     for series, name in zip(data, names, strict=True):
-        marks: list[Mark] = [Shade(series.warmup_s)]
+        marks: list[Mark] = [Behind(series.behind)]
         if series.capacity is not None:
             carried, dashed = series.capacity / scale.factor, (0, (4, 2))
             marks.append(Line(series.t_s, carried, LIMIT, dashed, width=0.7, steps="steps-mid"))

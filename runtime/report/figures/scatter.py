@@ -25,7 +25,7 @@ from fairc.words.figures import FIGURES
 
 from .axis import wants_log
 from .base import Drawing, FigureKind, NothingToDraw, Subject
-from .chart import WIDE_LEFT, Axis, Chart, Panel
+from .chart import WIDE_LEFT, Axis, Chart, Panel, ends_around
 from .layout import Key
 from .marks import Line, Mark, dots
 from .query import Names, Query, load, only
@@ -226,13 +226,7 @@ def _chart(
 
 
 def _axis(name: str, values: Sequence[float], log: bool, reverse: bool) -> Axis:
-    low, high = min(values), max(values)
-    if log:
-        share = (high / low) ** 0.06 if high > low else 1.2
-        low, high = low / share, high * share
-    else:
-        margin = 0.06 * (high - low) or 0.06 * abs(high) or 0.5
-        low, high = low - margin, high + margin
+    low, high = ends_around(min(values), max(values), 0.06, log=log)
     return Axis(name, high, low, log) if reverse else Axis(name, low, high, log)
 
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from fairc.runtime.repetitions.reading import Outcome
+from fairc.runtime.report.backdrop import NOTHING, Backdrop, backdrop
 from fairc.runtime.report.run import Configuration
 
 from .base import NothingToDraw, Subject, panel_names
 from .chart import Axis, Chart
 from .chart import Panel as Drawn
+from .marks import Band, Behind, Rule, limit
 from .marks import Line as Mark
-from .marks import Rule, Shade, limit
 from .style import colour, dash
 
 # Bins across a panel for each panel in a row; each keeps its smallest and largest value.
@@ -24,19 +25,23 @@ SILENCE_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A named line: its flow's place in the experiment, times in s, and values."""
+    """A named line: its flow's place in the experiment, times in s, and values.
+
+    band: at each time the smallest and the largest value of those that the line stands for.
+    """
 
     name: str
     index: int
     times: list[float]
     values: list[float]
+    band: tuple[list[float], list[float]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
     """Lines over time with one unit; limit: a value to mark with a line, and its name.
 
-    warmup_s: the time that metrics leave out, from 0, s.
+    behind: what stands behind them.
     span: the ends of the vertical axis; None: from 0 to the largest value of the figure in this
     unit.
     """
@@ -45,26 +50,20 @@ class Panel:
     unit: str
     lines: tuple[Line, ...]
     limit: tuple[float, str] | None = None
-    warmup_s: float = 0.0
+    behind: Backdrop = NOTHING
     span: tuple[float, float] | None = None
 
 
-def shaded(panels: Sequence[Panel]) -> str:
-    """Return the explanation of the shading, if there is any, for the end of a caption."""
-    return " Shaded: the warm-up." if any(panel.warmup_s for panel in panels) else ""
-
-
 class ShownRun(NamedTuple):
-    """The repetition shown for a configuration, why this one, and the heading of its panels.
-
-    warmup_s: the time that metrics leave out, s.
+    """The repetition shown for a configuration, why this one, the heading of its panels, and what
+    stands behind them.
     """
 
     configuration: Configuration
     outcome: Outcome
     why: str
     heading: str
-    warmup_s: float
+    behind: Backdrop
 
 
 def representatives(subject: Subject) -> list[ShownRun]:
@@ -73,9 +72,9 @@ def representatives(subject: Subject) -> list[ShownRun]:
     found = [(c, *r) for c, r in chosen if r is not None]
     if not found:
         raise NothingToDraw("no cell counts")
-    names = panel_names(c for c, _, _ in found)
+    names = panel_names(subject.run, [c for c, _, _ in found])
     return [
-        ShownRun(c, outcome, why, name, subject.run.scenes[c.id].warmup_ns * 1e-9)
+        ShownRun(c, outcome, why, name, backdrop(subject.run, c))
         for (c, outcome, why), name in zip(found, names, strict=True)
     ]
 
@@ -110,7 +109,7 @@ def chart(panels: Sequence[Panel], across: int = 0) -> Chart:
     silence_s = max(SILENCE_S, 3 * (last - first) / BINS)
     top: dict[str, float] = {}
     for panel in panels:
-        values = [v for line in panel.lines for v in line.values]
+        values = [v for line in panel.lines for v in (line.band[1] if line.band else line.values)]
         values += [panel.limit[0]] if panel.limit else []
         top[panel.unit] = max([top.get(panel.unit, 0.0), *values])
     drawn = []
@@ -122,7 +121,8 @@ def chart(panels: Sequence[Panel], across: int = 0) -> Chart:
         ]
         zero = [Rule(0)] if panel.span and low < 0 < high and not panel.limit else []
         limits = [limit(*panel.limit)] if panel.limit else []
-        every = (*zero, *marks, *limits, Shade(panel.warmup_s))
+        bands = [Band(at.times, *at.band, colour(at.index)) for at in panel.lines if at.band]
+        every = (*zero, *bands, *marks, *limits, Behind(panel.behind))
         drawn.append(Drawn(panel.heading, every, y=Axis(panel.unit, low, high)))
     return Chart(
         drawn,

@@ -10,9 +10,10 @@ from typing import Any
 from fairc.compiler.plan import Cell, Flow, Interface, Iperf3Workload, LoadWorkload, Queue
 from fairc.dsl.model.names import label_of
 from fairc.runtime.engines import ENGINES
-from fairc.runtime.formatting import count, counted, listed, one_line, quantity
+from fairc.runtime.formatting import between, count, counted, listed, one_line, quantity
 from fairc.runtime.repetitions.remarks import remarks
 
+from .links import named
 from .run import Run
 from .sheet import Sheet, section_table
 
@@ -27,17 +28,22 @@ SHOWN_REASONS = 3
 
 
 def headline(run: Run) -> str:
-    """Describe the run in a sentence: network, flows, sweep, repetitions."""
+    """Describe the run in a sentence, and what ran it."""
+    return f"{setup(run)}. {_engines(run)}"
+
+
+def setup(run: Run) -> str:
+    """Describe the run: network, flows, sweep, repetitions."""
     scenes = [run.scenes[c.id] for c in run.configurations if c.id in run.scenes]
     plan = run.plan
-    flows = _flows(scenes)
+    flows = _flows(run, scenes)
     network = _several([_network(s) for s in scenes], _ranges(scenes))
     ends = plan.precision
     most = counted(plan.repeat, "repetition")
     size = [f"{ends.least} to {most}" if ends else most]
     if plan.axes:
         size.insert(0, counted(plan.configurations, "configuration"))
-    number = _several([counted(len(s.flows), "flow") for s in scenes], "Flows")
+    number = _numbered({len(s.flows) for s in scenes}, "flow")
     cells = f"{counted(plan.compared, 'cell')} {'at most' if ends else 'in all'}"
     if plan.baselines:
         cells += f", beside {counted(plan.baselines, 'baseline')} without other flows"
@@ -48,8 +54,7 @@ def headline(run: Run) -> str:
     if there < plan.compared:
         text += f", of which {counted(there, 'cell')} {'has' if there == 1 else 'have'} been run"
     swept = [f"{one_line(a.name)} ({listed([*map(one_line, a.values)])})" for a in plan.axes]
-    text += f". Swept: {'; '.join(swept)}." if swept else "."
-    return f"{text} {_engines(run)}"
+    return f"{text}. Swept: {'; '.join(swept)}" if swept else text
 
 
 def _engines(run: Run) -> str:
@@ -74,23 +79,38 @@ def _several(texts: Iterable[str], otherwise: str) -> str:
     return distinct.pop() if len(distinct) == 1 else otherwise
 
 
-def _flows(scenes: list[Cell]) -> str:
-    """Describe each flow; if configurations change it, say so."""
-    names = {tuple(label_of(flow) for flow in scene.flows) for scene in scenes}
-    if len(names) != 1:
-        return "which ones depends on the configuration"
-    flows = zip(*(scene.flows for scene in scenes), strict=True)
-    changes = "{} (depends on the configuration)"
-    return listed(
-        [_several(map(_flow, f), changes.format(one_line(label_of(f[0])))) for f in flows]
-    )
+def _numbered(numbers: set[int], noun: str) -> str:
+    """Return how many there are: `1 flow`, `2 to 20 flows`."""
+    text = between(sorted(numbers)) if numbers else "0"
+    return f"{text} {noun}" if text == "1" else f"{text} {noun}s"
+
+
+def _flows(run: Run, scenes: list[Cell]) -> str:
+    """Describe the flows of each statement; if configurations change them, say so."""
+    found: dict[str, list[list[Flow]]] = {}
+    for scene in scenes:
+        own: dict[str, list[Flow]] = {}
+        for flow in scene.flows:
+            own.setdefault(run.statements[label_of(flow)], []).append(flow)
+        for name, flows in own.items():
+            found.setdefault(name, []).append(flows)
+    parts = []
+    for name, of in found.items():
+        what = _several((_flow(f) for flows in of for f in flows), "depends on the configuration")
+        sizes = {len(flows) for flows in of}
+        label = label_of(of[0][0]) if sizes == {1} else name
+        several = "" if sizes == {1} else f"{_numbered(sizes, 'flow')}: "
+        some = "" if len(of) == len(scenes) else "in some configurations: "
+        parts.append(f"{one_line(label)} ({some}{several}{what})")
+    return listed(parts)
 
 
 def _flow(flow: Flow) -> str:
+    """Describe what a flow does."""
     kind = flow.workload.kind
     what = _WORKLOADS[kind](flow.workload) if kind in _WORKLOADS else kind
     times = f"{flow.connections} connections, " if flow.connections > 1 else ""
-    return f"{one_line(label_of(flow))} ({times}{what}, {_control(flow)})"
+    return f"{times}{what}, {_control(flow)}"
 
 
 def _page_loads(load: LoadWorkload) -> str:
@@ -177,8 +197,14 @@ def _network(scene: Cell) -> str:
     parts.append(_transmission([scene]))
     several = _bottlenecks(scene)
     if len(several) > 1:
-        described = [_place(name, interface) for name, interface in several.items()]
-        link = f"{len(several)} bottlenecks, {listed(described)},"
+        described = {name: _described(interface) for name, interface in several.items()}
+        names = [named(scene, name) for name in several]
+        if len(set(described.values())) == 1:
+            of = next(iter(described.values()))
+            link = f"{len(several)} bottlenecks ({listed(names)}), each {of},"
+        else:
+            each = [f"{name} ({of})" for name, of in zip(names, described.values(), strict=True)]
+            link = f"{len(several)} bottlenecks, {listed(each)},"
         parts.remove(_queue(queue))
     loss = _losses(scene)
     if loss:
@@ -187,10 +213,10 @@ def _network(scene: Cell) -> str:
     return f"{link} with {listed([p for p in parts if p])}"
 
 
-def _place(name: str, interface: Interface) -> str:
+def _described(interface: Interface) -> str:
     """Describe one of several bottlenecks."""
-    rate = f"{quantity(interface.shaper.rate_bps, 'bit/s')}, " if interface.shaper else ""
-    return f"{name} ({rate}{_queue(interface.queue)})"
+    rate = f"of {quantity(interface.shaper.rate_bps, 'bit/s')}" if interface.shaper else ""
+    return " with ".join(filter(None, (rate, _queue(interface.queue))))
 
 
 def _rtts(scenes: Iterable[Cell]) -> str:
@@ -203,13 +229,17 @@ def _ranges(scenes: list[Cell]) -> str:
     """Describe the bottlenecks of several configurations as ranges."""
     if not scenes:
         return "a network that the plan's cells do not describe"
-    rates = sorted({r for s in scenes if (r := _bottleneck(s)[0])})
-    text = "a bottleneck"
+    every = [i for s in scenes for i in _bottlenecks(s).values()]
+    rates = sorted({i.shaper.rate_bps for i in every if i.shaper})
+    numbers = sorted({len(_bottlenecks(s)) for s in scenes})
+    one = numbers[-1] <= 1
+    text = "a bottleneck" if one else f"{between(numbers)} bottlenecks"
     if rates:
         low, high = quantity(rates[0], "bit/s"), quantity(rates[-1], "bit/s")
-        text = f"a {low} bottleneck" if low == high else f"a bottleneck of {low} to {high}"
+        text += f" of {low}" if low == high else f" of {low} to {high}"
+        text = f"a {low} bottleneck" if one and low == high else text
     parts = [f"a base RTT of {_rtts(scenes)}"]
-    queues = list(dict.fromkeys(_queue(_bottleneck(s)[1]) for s in scenes))
+    queues = list(dict.fromkeys(_queue(i.queue) for i in every))
     parts += queues if len(queues) == 1 else [f"{len(queues)} different queues"]
     losses = sorted({_losses(s) for s in scenes})
     if losses[-1]:

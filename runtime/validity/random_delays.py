@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import Impairment
+from fairc.runtime.measurement.paths import JITTER_REACH
 
 Floats = NDArray[np.float64]
 
@@ -29,14 +30,14 @@ def _uniform(u: Floats) -> Floats:
 
 def _normal(u: Floats) -> Floats:
     inverse = NormalDist().inv_cdf
-    return np.clip([inverse(share) for share in u.tolist()], -4.0, 4.0)
+    return np.clip([inverse(share) for share in u.tolist()], -JITTER_REACH, JITTER_REACH)
 
 
 def _pareto(u: Floats) -> Floats:
     """Return quantiles of a Pareto distribution of shape 3, shifted and scaled as in netem's table,
-    cut at 4.
+    cut at the reach of its numbers.
     """
-    return np.minimum(((1 - u) ** (-1 / 3) - 1.5) * 4 / 3, 4.0)
+    return np.minimum(((1 - u) ** (-1 / 3) - 1.5) * 4 / 3, JITTER_REACH)
 
 
 def _paretonormal(u: Floats) -> Floats:

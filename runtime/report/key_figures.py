@@ -9,20 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
 from typing import TYPE_CHECKING
 
 from fairc.compiler.plan import FigureRequest
+from fairc.dsl.model.metric_names import metric_of
 from fairc.runtime.formatting import counted
+from fairc.runtime.metrics import METRICS
 from fairc.runtime.metrics.registry import figure_of, full_name, presentation
 from fairc.runtime.repetitions.reading import Measure
 from fairc.runtime.repetitions.samples import FLOW, LOAD
 from fairc.words import figures as words
 
-from .answer import MAX_TILES, Answer, Entry, entry
+from .answer import MAX_TILES, Answer, Entry, of_flows
 from .figures import FIGURES, Drawing, NothingToDraw, Subject
 from .sheet import Sheet
-from .summary import Results, summarise
+from .summary import Results
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +35,8 @@ Options = dict[str, str | float | tuple[str, ...]]
 SECTION = "lead"
 # Numbers in large type: more are a table.
 MAX_NUMBERS = 3
+MANY = 6
+"""Values from which on a distribution is drawn: of fewer each is told."""
 # What can be taken in at a glance.
 MAX_LINES, MAX_PANELS, MAX_MAPS = 8, 6, 12
 # A map with more holes than this shows holes.
@@ -110,29 +113,18 @@ def _of_one(known: list[Entry], first: list[Entry], results: Results) -> list[En
 def _as_declared(
     results: Results, configuration: Configuration, numbers: list[Entry]
 ) -> list[Entry]:
-    """Return one number for all flows that one statement declares (those of a group of users), in
-    place of each.
-
-    Flows of a cell are not independent: their mean is the cell's value, as in the figures.
-    """
-    run = results.run
-    groups: dict[tuple[str, str, int | None], list[Measure]] = {}
-    for measure in (e.measure for e in numbers):
-        flow = measure.flow or ""
-        name, _ = run.origins.get(flow, (flow, ""))
-        groups.setdefault((measure.metric, name, measure.load), []).append(measure)
-    means = []
-    for (metric, name, load), members in groups.items():
-        found = [
-            [v.size for m in members if (v := results.value(m, o)) and v.size is not None]
-            for o in configuration.counted
-        ]
-        summary = summarise(tuple(fmean(values) for values in found if values), run.repeated)
-        measure = Measure(metric, name or None, members[0].unit, load)
-        averaged = entry(results, measure, summary)
-        mean = f" (mean of {len(members)})" if len(members) > 1 else ""
-        means.append(replace(averaged, what=f"{averaged.what}{mean}"))
-    return means
+    """Return one number for all flows that one statement declares, in place of each."""
+    statements = results.run.statements
+    groups: dict[Measure, list[Entry]] = {}
+    for e in numbers:
+        flow = statements.get(e.measure.flow or "", e.measure.flow)
+        groups.setdefault(e.measure._replace(flow=flow), []).append(e)
+    return [
+        members[0]
+        if len(members) == 1
+        else of_flows(results, measure, [e.measure for e in members], configuration)
+        for measure, members in groups.items()
+    ]
 
 
 def basis(results: Results) -> str:
@@ -166,8 +158,7 @@ def with_picture(
     first = leading(subject.results)
     if first is None:
         return drawings
-    few = len(subject.run.configurations) <= MAX_TILES
-    place = _place(subject, first, figures, few)
+    place = _place(subject, first, figures)
     if place is None:
         picture = _picture(subject, first)
         if picture is None:
@@ -184,19 +175,21 @@ def _place(
     subject: Subject,
     first: Measure,
     figures: Sequence[tuple[FigureRequest | None, Drawing | Sheet]],
-    few: bool,
 ) -> int | None:
-    """Return which of the report's other figures shows the answer; None if none does."""
+    """Return which of the report's other figures shows the answer; None if none does.
+
+    Of a few configurations, whose numbers are in tiles, the first that the experiment asks for; of
+    one, the figure that shows its metric over time.
+    """
     asked = [(i, r) for i, (r, d) in enumerate(figures) if r is not None and isinstance(d, Drawing)]
-    if few:
+    if len(subject.run.configurations) <= MAX_TILES:
         if asked:
             return asked[0][0]
         if (answer := _answer(subject, figures)) is not None:
             return answer
-        course = figure_of(first.metric) or (
-            "rates" if len(subject.run.configurations) == 1 else ""
-        )
-        return _over_time([drawn for _, drawn in figures], course)
+        if len(subject.run.configurations) > 1:
+            return None
+        return _over_time([drawn for _, drawn in figures], figure_of(first.metric))
     axes = {axis.name for axis in _axes(subject.run)}
     for place, request in asked:
         whole = request.where is None and not request.flow
@@ -240,11 +233,19 @@ def _over_time(drawings: Sequence[Drawing | Sheet], name: str) -> int | None:
 
 
 def _picture(subject: Subject, first: Measure) -> Drawing | None:
-    """Draw the first of the candidates that can be drawn."""
+    """Draw the first of the candidates that can be drawn. Where a line for each flow would be too
+    many, one for all flows of a statement is better than a distribution over the sweep.
+    """
     known = {kind.name: kind for kind in FIGURES}
-    for request in _candidates(subject.run, subject.results, first):
+    together = replace(subject, together=True)
+    candidates = [
+        *((subject, request) for request in _candidates(subject, first)),
+        *((together, request) for request in _candidates(together, first)),
+        *((subject, request) for request in _distributions(subject.run, first)),
+    ]
+    for of, request in candidates:
         try:
-            drawn = known[request.kind].make(subject, request)
+            drawn = known[request.kind].make(of, request)
         except NothingToDraw:
             continue
         if isinstance(drawn, Drawing):
@@ -278,11 +279,13 @@ def _axes(run: Run) -> list[_Axis]:
     return kept
 
 
-def _candidates(run: Run, results: Results, first: Measure) -> Iterator[FigureRequest]:
+def _candidates(subject: Subject, first: Measure) -> Iterator[FigureRequest]:
     """Yield the candidates for the figure of a sweep, the best first."""
+    run, crowds = subject.run, subject.crowds
     axes = _axes(run)
-    measures = results.select(first.metric)
-    flows = len({run.origins.get(m.flow or "", (m.flow or "", ""))[0] for m in measures})
+    measures = subject.results.select(first.metric)
+    named = {m.flow or "" for m in measures}
+    flows = len({crowds.get(f, run.origins.get(f, (f, ""))[0]) for f in named})
     loads = len({m.load for m in measures})
     if axes and len(run.configurations) <= MAX_TILES:
         options: Options = {
@@ -311,13 +314,41 @@ def _candidates(run: Run, results: Results, first: Measure) -> Iterator[FigureRe
             yield line(x, by, facet)
         if rest[:1] and flows > 1 and rest[0].size <= MAX_LINES and panels * flows <= MAX_PANELS:
             yield line(x, by, (*facet, FLOW))
-    # Values that are words (CCAs, queues) are compared: a line for each of the first name, a panel
-    # for each of the second.
-    named = [a.name for a in axes if not a.numeric and a.size <= MAX_PANELS]
-    if named and len(run.configurations) > MAX_TILES:
-        parts: Options = {"by": tuple(named[:1]), "facet": tuple(named[1:2])}
+    else:
+        yield from _courses(run, first)
+
+
+def _distributions(run: Run, first: Measure) -> Iterator[FigureRequest]:
+    """Yield distributions, over the sweep or of the only configuration, the best first.
+
+    Values that are words (CCAs, queues) are compared: a line for each of the first name, a panel
+    for each of the second.
+    """
+    axes = _axes(run)
+    words_of = [a.name for a in axes if not a.numeric and a.size <= MAX_PANELS]
+    if words_of and len(run.configurations) > MAX_TILES:
+        parts: Options = {"by": tuple(words_of[:1]), "facet": tuple(words_of[1:2])}
         yield FigureRequest(kind="cdf", metric=first.metric, options=parts)
-    yield FigureRequest(kind="cdf", metric=first.metric, options={})
+    if axes:
+        yield FigureRequest(kind="cdf", metric=first.metric, options={})
+        return
+    name = metric_of(first.metric)
+    if name not in METRICS or METRICS[name].course or METRICS[name].courses:
+        return
+    if (source := METRICS[name].distribution) is not None:
+        ((most,),) = run.rows(
+            f"SELECT max(n) FROM (SELECT count(*) AS n FROM {source.table} GROUP BY cell, flow)"
+        )
+        if (most or 0) >= MANY:
+            yield FigureRequest(kind="cdf", metric=name, options={})
+
+
+def _courses(run: Run, first: Measure) -> Iterator[FigureRequest]:
+    """Yield the metric of the only configuration over time."""
+    name = metric_of(first.metric)
+    if name in METRICS and (METRICS[name].course or METRICS[name].courses):
+        options: Options = {"x": "time", "by": (), "facet": (), "ci": 0.95, "stat": "median"}
+        yield FigureRequest(kind="line", metric=first.metric, options=options)
 
 
 def _maps(

@@ -34,6 +34,7 @@ def sheets(
         values["verdicts"],
         values["reasons"],
         values["differences"],
+        values["settings"],
         values["ended"].sheet,
         *([values["warmup"]] if values["warmup"] else []),
         values["phases"].sheet,

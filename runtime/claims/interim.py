@@ -33,7 +33,7 @@ class Looks:
 
         cells: all available ones, each once.
         """
-        terms = (t for c in self.claims for u in c.units for t in u.terms)
+        terms = (term for claim in self.claims for term in claim.terms)
         values = Values(InterimMeasurements(self._plan, cells), terms)
         return undecided(self._plan, values, self.claims)
 

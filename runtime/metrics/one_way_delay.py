@@ -1,0 +1,104 @@
+"""Time that a UDP flow's datagrams take from the server's program to the client, over all hops.
+
+    delay(d) = t_arrival(d) - t_sent(d)
+
+over the datagrams d that arrive after the warm-up, without the copies of those that had arrived
+before. t_sent: when the server hands the datagram to its kernel, as it writes into the datagram.
+t_arrival: when the client's kernel receives it, on the same clock. So all queues, transmissions and
+propagations on the way count, those of the sending host included; `queue_delay` is the wait at the
+bottleneck alone. A lost datagram has no delay: `datagrams.lost` is their share. Of a `ping`, it is
+the way from server to client. iperf3 and third-party images do not say when datagrams arrive.
+
+Percentiles interpolate linearly. The curve `distribution` has the whole distribution: x is the
+delay that a share y of the datagrams does not exceed, in steps of 0.5 %; scale is the number of
+datagrams.
+
+Unit: s. Source: RFC 7679 (one-way delay), between the two programs; Hyndman and Fan, Sample
+quantiles in statistical packages, 1996, definition 7.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairc.compiler.plan import MetricRequest
+from fairc.runtime.measurement import FlowRecord, Measurement
+from fairc.runtime.measurement.results import MetricValue
+from fairc.runtime.measurement.series import Curve, Floats
+
+from .base import Distribution, Metric, Value
+from .distribution import distribution, percentile_values, percentiles
+
+MEAN = Value("one_way_delay.mean", "s", "mean time from server to client")
+MIN = Value("one_way_delay.min", "s", "shortest time from server to client")
+MAX = Value("one_way_delay.max", "s", "longest time from server to client")
+PERCENTILES = percentile_values("one_way_delay", "s", "the time from server to client")
+VALUES = (MEAN, *PERCENTILES, MIN, MAX)
+
+
+def _flows(measurement: Measurement, request: MetricRequest) -> tuple[FlowRecord, ...]:
+    """Return the requested flows (default: all flows over UDP)."""
+    flows = measurement.sessions(request.sessions)
+    if request.sessions:
+        return flows
+    return tuple(flow for flow in flows if flow.plan.transport == "udp")
+
+
+def _delays(measurement: Measurement, flow: FlowRecord) -> Floats:
+    """Return the delay of each datagram that counts, s."""
+    transits = flow.endpoints.transits
+    if transits is None:
+        return np.empty(0)
+    counted: Floats = transits.transit_s[measurement.counts(transits.arrived_s)]
+    return counted
+
+
+def _reason(flow: FlowRecord) -> str:
+    """Return why a flow has no delays."""
+    if flow.plan.transport != "udp":
+        return "the flow is not over UDP"
+    if flow.endpoints.transits is None:
+        return "its client does not say when datagrams arrive"
+    return "no datagram arrived"
+
+
+def _of_flow(measurement: Measurement, flow: FlowRecord) -> tuple[MetricValue, ...]:
+    delays = _delays(measurement, flow)
+    if not len(delays):
+        return tuple(value.of(None, flow.name, _reason(flow)) for value in VALUES)
+    numbers = (delays.mean(), *percentiles(delays), delays.min(), delays.max())
+    return tuple(value.of(float(n), flow.name) for value, n in zip(VALUES, numbers, strict=True))
+
+
+def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricValue, ...]:
+    """Return the delays of the requested flows."""
+    flows = _flows(measurement, request)
+    if not flows:
+        return tuple(value.of(None, None, "no flow is over UDP") for value in VALUES)
+    return tuple(value for flow in flows for value in _of_flow(measurement, flow))
+
+
+def curves(measurement: Measurement, request: MetricRequest) -> tuple[Curve, ...]:
+    """Return the distribution of each requested flow; none for a flow without datagrams."""
+    found = ((flow.name, _delays(measurement, flow)) for flow in _flows(measurement, request))
+    return tuple(
+        distribution("one_way_delay", name, delays) for name, delays in found if len(delays)
+    )
+
+
+METRIC = Metric(
+    "one_way_delay",
+    VALUES,
+    compute,
+    curves=curves,
+    distribution=Distribution(
+        table="curves",
+        column="x",
+        where="curve = 'distribution' AND metric = 'one_way_delay{mark}'",
+        there="one_way_delay.mean",
+        things="datagrams that arrived {when}",
+        word="datagrams",
+        took="took at most this long",
+        counted="scale",
+    ),
+)
