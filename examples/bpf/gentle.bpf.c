@@ -3,9 +3,7 @@
  * A congestion control algorithm as a BPF program: Reno that gives way gently. On a congestion event
  * the window becomes 7/8 of itself instead of half of it; slow start and growth are Reno's.
  *
- *     clang -target bpf -O2 -g -fdebug-compilation-dir=. -c gentle.bpf.c -o gentle.bpf.o && llvm-strip -g gentle.bpf.o
- *
- * (apt-get install clang llvm libbpf-dev)
+ *     make -C examples/bpf     # needs clang, llvm and libbpf-dev of Debian
  */
 #include <linux/bpf.h>
 #include <linux/types.h>
