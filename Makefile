@@ -1,6 +1,6 @@
 # Every target does its own set-up and can be repeated.
 .DEFAULT_GOAL := help
-.PHONY: help setup install demo test bbr3-peer check fix count bench torture studies figures docs clean dist machine
+.PHONY: help setup setup-all install demo test test-all test-rest bbr3-peer check fix count cost mutants bench torture studies figures vsix docs clean dist machine
 
 PYTHON   := python3
 BIN      := .venv/bin
@@ -20,14 +20,13 @@ export PYTHONDONTWRITEBYTECODE :=
 help: ## what each target does
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
-# In addition to what `uml` needs: the images of the other engines. `make setup IMAGES="--engine vm"` leaves out the one with
-# Chromium: a minute and 1.4 GB, for page loads only.
-IMAGES := --engine vm --browser
+setup: install $(DEVELOPER) ## install what `make test` needs: the engine `uml` and development tools
 
-setup: ## install everything: Debian packages, .venv, endpoints, images, the kernel of `uml`
+# The images of the other engines: 1.4 GB, most of it Chromium. Debian's packages for them: QEMU, Docker, Mininet, LaTeX.
+setup-all: ## install what `make test-all` needs, too: all engines, Chromium, Docker, LaTeX
 	@scripts/setup all
-	@$(MAKE) --no-print-directory -j3 machine $(ENDPOINT) $(DEVELOPER)
-	@$(FAIRC) image build $(IMAGES)
+	@$(MAKE) --no-print-directory setup
+	@$(FAIRC) image build --engine vm --browser
 
 # What a user of the engine `uml` needs and no more: no tools for development, no Chromium, Docker or QEMU. The kernel is
 # the longest of it, so it begins first, and the rest is set up beside it.
@@ -38,22 +37,31 @@ install: ## set up the engine `uml`, and nothing for development
 demo: install ## the same, then run examples/quickstart.fexp and say where its report is
 	@$(FAIRC) run examples/quickstart.fexp
 
-test: setup check ## every check and every test
+# What is marked `full` (tests/conftest.py) is left to `make test-all`.
+test: setup check ## every check and most tests: ten minutes on two cores
 	cd endpoints && cargo test --release --quiet
-	$(BIN)/python -m pytest -n 2 --durations=25
+	$(BIN)/python -m pytest -n 2 -m "not full"
+
+test-all: test test-rest ## every check and every test
+
+test-rest: setup-all ## what `make test` leaves out: other engines, browsers, Docker, root, packaging, faults, more examples
+	$(BIN)/pyright
+	cd endpoints && cargo clippy --release --all-targets --quiet -- -D warnings
+	$(BIN)/python -m pytest -n 2 -m "full or examples"
 
 bbr3-peer: ## bbr3 beside another implementation, with the same acknowledgements and losses
 	cd endpoints/bbr3-peer && CARGO_TARGET_DIR=../target cargo test --release --locked --quiet bbr3::peer
 
 check: $(DEVELOPER) ## format, lint, types, layers: changes nothing
+	@scripts/setup developer
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pyright
 	$(BIN)/lint-imports
-	cd endpoints && cargo fmt --check && cargo clippy --release --all-targets --quiet -- -D warnings
+	cd endpoints && cargo fmt --check
 
 fix: $(DEVELOPER) ## format, and mend what the linters can
+	@scripts/setup developer
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	cd endpoints && cargo fmt
@@ -61,29 +69,40 @@ fix: $(DEVELOPER) ## format, and mend what the linters can
 count: ## the size of the code now and then: imports in functions, caches, lines
 	@$(PYTHON) scripts/count.py
 
-bench: setup ## measure this machine: speed, fixed cost, compile time, start-up time
+TURNS := 3
+cost: install ## what cells cost, CPU seconds and memory; with AGAINST=DIR in turns with another checkout
+	@cd scripts && ../$(BIN)/python -m cost --turns $(TURNS) $(if $(AGAINST),--against $(abspath $(AGAINST)))
+
+NUMBERS :=
+mutants: setup ## change one place of the program, 24 times, and list the changes that `make test` does not notice (hours)
+	@$(BIN)/python tests/support/mutants.py $(if $(NUMBERS),--only $(NUMBERS)) make test
+
+bench: setup-all ## measure this machine: speed, fixed cost, compile time, start-up time
 	cd scripts && ../$(BIN)/python -m bench
 
 MINUTES := 30
 SEED    := 15
 ONLY    :=
 NUMBER  :=
-torture: setup ## faults of every kind for MINUTES=30, on record in docs/trust/reliability.md; goes on where it stopped
-	@cd tests/support && ../../$(BIN)/python -m torture --minutes $(MINUTES) --seed $(SEED) $(if $(ONLY),--only $(ONLY)) $(if $(NUMBER),--number $(NUMBER))
+torture: setup-all ## faults of every kind for MINUTES=30, on record in docs/trust/reliability.md; goes on where it stopped
+	@cd tests/support && ../../$(BIN)/python -m torture --minutes $(MINUTES) --seed $(SEED) $(if $(ONLY),--only $(ONLY)) $(if $(TRIES),--tries $(TRIES)) $(if $(NUMBER),--number $(NUMBER))
 
 NAMES :=
-studies: setup ## run the published studies whole (hours; goes on where it stopped), or NAMES="fmp conex"; writes their pages
+studies: setup-all ## run the published studies whole (hours; goes on where it stopped), or NAMES="fmp conex"; writes their pages
 	@cd scripts && ../$(BIN)/python -m studies $(NAMES)
 
 figures: install $(DEVELOPER) ## run one cell on `uml` and draw the figures of the words of links anew
 	@cd scripts && ../$(BIN)/python -m figures
 
+vsix: ## build the extension for Visual Studio Code (needs npm)
+	cd editors/vscode && npm ci --no-audit --no-fund && npm run package
+
 docs: $(DEVELOPER) ## write the generated parts of docs/ anew
 	$(BIN)/python -m fairc.runtime.documents docs
-	$(BIN)/python -m pytest --quiet --update tests/dsl tests/compiler
+	$(BIN)/python -m pytest --quiet --update tests/dsl tests/compiler tests/lsp/test_highlighting.py
 
 clean: ## remove what was built in this folder (not results/, no image, no kernel)
-	rm -rf .venv build dist *.egg-info endpoints/target .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv build dist *.egg-info endpoints/target .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 OUT := dist
 MIRROR :=
@@ -93,9 +112,10 @@ dist: install $(DEVELOPER) ## write wheels and the sources of a release into dis
 machine: .venv/.first
 	@$(BIN)/python -m fairc image build
 
-# Installs the Python packages of some lists; the second argument is what the bar is called.
+# Installs the Python packages of some lists; the second argument is what the bar is called. Python compiles what it imports:
+# pip would compile every file of theirs.
 packages = @scripts/progress "$2" --of "$$(cat $1 | grep -c ==)" '^(?:Collecting|Requirement already)' \
-	$(BIN)/pip install --require-hashes --no-deps $(patsubst %,-r %,$1)
+	$(BIN)/pip install --require-hashes --no-deps --no-compile $(patsubst %,-r %,$1)
 # With the few packages that build the kernel and the image, so that this need not wait for the large ones.
 FIRST := annotated-types backports.zstd click jinja2 markupsafe pydantic pydantic-core typing-extensions typing-inspection
 .venv/.first: requirements.lock

@@ -173,6 +173,28 @@ def show(then: Mapping[str, int] | None, now: Mapping[str, int]) -> None:
         print(f"{name:22}{before:>10}{now[name]:>10,}")
 
 
+def long_functions(text: str, most: int = 60) -> Iterator[tuple[int, str, int]]:
+    """Yield the line, name and number of lines of each function that has more than `most`."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if lines > most:
+                yield node.lineno, node.name, lines
+
+
+def show_long(files: Iterator[tuple[str, str]]) -> None:
+    """Print the files above 600 lines and the Python functions above 60: places to look at."""
+    rows = []
+    for name, text in files:
+        if Path(name).suffix in (".py", ".rs") and (lines := text.count("\n")) > 600:
+            rows.append((lines, name))
+        if name.endswith(".py"):
+            rows += [(n, f"{name}:{at} {what}") for at, what, n in long_functions(text)]
+    print("files above 600 lines, functions above 60:")
+    for lines, place in sorted(rows, reverse=True):
+        print(f"{lines:>6}  {place}")
+
+
 def main() -> None:
     """Print the figures."""
     try:
@@ -181,6 +203,7 @@ def main() -> None:
         print(f"commit {THEN} is not in this clone", file=sys.stderr)
         then = None
     show(then, count(tracked()))
+    show_long(tracked())
     print("what was sought, and why some are more: docs/build/architecture.md")
 
 

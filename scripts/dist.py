@@ -24,7 +24,7 @@ from pathlib import Path
 import fairc
 from fairc.compiler.targets.binary import NAME, find_endpoints
 from fairc.runtime.engines.base import EngineUnavailable
-from fairc.runtime.uml import kernel, source, sources
+from fairc.runtime.uml import kernel, source, source_offer
 from fairc.runtime.vm import image, portable, recipe, shipped
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -272,7 +272,7 @@ def all_sources(
     path = folder / f"fairc-{version}-sources.tar"
     kept = folder / "sources"  # until it is whole: 450 MB are not fetched twice
     kept.mkdir(exist_ok=True)
-    sources.write(kept, built, root, print, mirrors)
+    source_offer.write(kept, built, root, print, mirrors)
     subprocess.run(
         [
             *("tar", "-c", "-f", str(path), "--sort=name", "--owner=0", "--group=0"),
@@ -317,7 +317,7 @@ def main() -> None:
             lines = "\n".join(f"error: {each}" for each in error.missing)
             sys.exit(
                 f"{lines}\nhelp: publish nothing of {folder} without these. Debian's archive has"
-                f" them: make dist MIRROR={sources.archive(root)}. Or, as mirrors keep only the"
+                f" them: make dist MIRROR={source_offer.archive(root)}. Or, as mirrors keep only the"
                 " newest version: after `fairc image rm`, `make dist` makes kernel and image of"
                 " today's packages"
             )

@@ -42,8 +42,7 @@ def test_every_experiment_of_the_suite_is_read() -> None:
 
 
 def test_what_an_engine_cannot_run_is_left_out() -> None:
-    cannot = {case.name for case in CASES if obstacle(case, UmlEngine())}
-    assert cannot == {"iperf3"}
+    assert not any(obstacle(case, UmlEngine()) for case in CASES)
     assert {case.name for case in CASES if obstacle(case, FakeEngine())} == {"gigabit"}
 
 

@@ -9,7 +9,7 @@ import pytest
 from fairc.cell.batch import cable_lines, duration, line, node_lines, percent, word
 from fairc.cell.document import End, Node
 from fairc.cell.links import Impairment, Interface, Shaper, bucket_bytes, egress_lines
-from fairc.cell.queues import Fifo
+from fairc.mechanisms.queues.fifo.cell import Fifo
 
 
 @pytest.mark.parametrize(

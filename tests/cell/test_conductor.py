@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -11,13 +12,14 @@ from typing import Any
 
 import pytest
 from cell_fakes import FakeClock, FakeNodes, FakeProcess, S, empty
+from specs import only_cell_of
 
 from fairc.cell import conductor, programs
-from fairc.cell.agenda import Agenda
-from fairc.cell.clock import VirtualTime
+from fairc.cell.clock import RealTime, VirtualTime
 from fairc.cell.document import Document
 from fairc.cell.expansion import expand
 from fairc.cell.nodes import Failed
+from fairc.cell.schedule import Schedule
 from fairc.compiler import Cell
 
 ENDS = ("cubic.server", "bbr.server", "cubic.client", "bbr.client")
@@ -68,7 +70,7 @@ def test_what_ends_a_cell(
 ) -> None:
     cell, clock = waiting(golden_cell, **document)
     clock.at = [(ends_ns[0], end(cell, "bbr.client")), (ends_ns[1], end(cell, "cubic.client"))]
-    assert cell.wait_for_end(0, Agenda(clock)) == ended_by
+    assert cell.wait_for_end(0, Schedule(clock)) == ended_by
     assert ended_ns <= clock.now_ns() <= 1.01 * ended_ns
 
 
@@ -80,7 +82,7 @@ def test_a_program_that_fails_ends_the_cell_with_its_last_words(
     cell, clock = waiting(golden_cell)
     clock.at = [(S, end(cell, name, 1))]
     with pytest.raises(Failed, match=f"^{name} ended with exit status 1: it says why"):
-        cell.wait_for_end(0, Agenda(clock))
+        cell.wait_for_end(0, Schedule(clock))
 
 
 def test_a_monitor_that_ends_by_itself_is_a_failure(golden_cell: Cell, folder: Path) -> None:
@@ -88,7 +90,7 @@ def test_a_monitor_that_ends_by_itself_is_a_failure(golden_cell: Cell, folder: P
     cell, clock = waiting(golden_cell)
     clock.at = [(S, end(cell, "monitor"))]
     with pytest.raises(Failed, match="monitor"):
-        cell.wait_for_end(0, Agenda(clock))
+        cell.wait_for_end(0, Schedule(clock))
 
 
 def test_an_iperf3_that_fails_lets_the_others_go_on(golden_cell: Cell) -> None:
@@ -103,7 +105,7 @@ def test_an_iperf3_that_fails_lets_the_others_go_on(golden_cell: Cell) -> None:
         (2 * S, end(cell, "cubic.client")),
         (3 * S, end(cell, "bbr.client")),
     ]
-    assert cell.wait_for_end(0, Agenda(clock)) == "finished"
+    assert cell.wait_for_end(0, Schedule(clock)) == "finished"
     assert cell.processes.status["t.client"] == 1
 
 
@@ -175,8 +177,90 @@ def test_a_node_that_refuses_is_a_failed_cell(
 def test_every_cell_begins_at_the_same_time_of_a_virtual_clock(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    slept: list[float] = []
-    monkeypatch.setattr("time.time_ns", lambda: 3 * S)
-    monkeypatch.setattr("time.sleep", slept.append)
+    slept: list[int] = []
+    monkeypatch.setattr(RealTime, "wait", lambda clock, _, until_ns: slept.append(until_ns))
     assert VirtualTime(600 * S).epoch_ns(lead_ns=2 * S) == 600 * S
-    assert slept == [595.0]
+    assert slept == [598 * S]
+
+
+PEP = """fexp 1
+experiment satellite {
+  topology = geo(pep: split, loss: 5%)
+  flow f { cca = cubic  workload = file(1MB) }
+  measure = [goodput]
+}
+"""
+
+
+class Proxy(FakeProcess):
+    """A proxy that says some time after its start that it is ready, or never."""
+
+    opens_ns: int | None = None
+    clock: FakeClock
+
+    def __init__(self, command: Any, **streams: Any) -> None:
+        super().__init__(command, **streams)
+        out, name = streams["stdout"], f"{command[1]}"
+        if self.opens_ns is None:
+            os.write(streams["stderr"].fileno(), f"{name}: first\n{name}: it timed out\n".encode())
+            return
+        copy = os.dup(out.fileno())
+
+        def open_connection() -> None:
+            if self.returncode is None:
+                os.write(copy, b'{"event":"ready"}\n')
+            os.close(copy)
+
+        self.clock.at.append((self.clock.time_ns + self.opens_ns, open_connection))
+
+
+def proxies_of(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, opens_ns: int | None, epoch_ns: int | None
+) -> tuple[conductor.Cell, FakeNodes, FakeClock]:
+    """Return a cell with proxies that get ready so late."""
+    (folder / "fairc-endpoints").write_text("")
+    (folder / "fairc-endpoints").chmod(0o755)
+    document = expand(only_cell_of(PEP), epoch_ns=epoch_ns)
+    nodes, clock = FakeNodes(document), FakeClock()
+    monkeypatch.setattr(Proxy, "opens_ns", opens_ns)
+    monkeypatch.setattr(Proxy, "clock", clock, raising=False)
+    monkeypatch.setattr("cell_fakes.FakeProcess", Proxy)
+    if epoch_ns is not None:
+
+        def begin_ns(lead_ns: int) -> int:
+            clock.sleep_until(epoch_ns - lead_ns)
+            return epoch_ns
+
+        monkeypatch.setattr(clock, "epoch_ns", begin_ns)
+    return conductor.Cell(document, clock, str(folder)), nodes, clock
+
+
+@pytest.mark.parametrize("opens_ns", [S, 20 * S, 200 * S])
+@pytest.mark.parametrize("epoch_ns", [None, 600 * S])
+def test_proxies_have_the_time_that_their_handshakes_need(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, opens_ns: int, epoch_ns: int | None
+) -> None:
+    """In virtual time they start once, long before; in real time again, with twice the time."""
+    cell, nodes, clock = proxies_of(folder, monkeypatch, opens_ns, epoch_ns)
+    programs = cell._open_proxies(nodes)
+    lead_ns = cell.document["lead_ns"]
+    assert clock.time_ns == programs.epoch_ns - lead_ns
+    if epoch_ns is not None:
+        assert (programs.epoch_ns, len(nodes.started)) == (epoch_ns, 2)
+        return
+    patience_ns, starts = cell.document["patience_ns"], 1
+    while patience_ns < opens_ns:
+        patience_ns, starts = 2 * patience_ns, starts + 1
+    assert len(nodes.started) == 2 * starts
+    ended = [process.signals for _, process in nodes.started]
+    assert ended == [[signal.SIGKILL]] * (2 * starts - 2) + [[]] * 2
+
+
+@pytest.mark.parametrize("epoch_ns", [None, 600 * S])
+def test_a_proxy_that_never_gets_ready_says_what_it_waited_for(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, epoch_ns: int | None
+) -> None:
+    cell, nodes, _ = proxies_of(folder, monkeypatch, None, epoch_ns)
+    said = r"satellite\.terminal is not ready after \d{3} s: pep-terminal: it timed out$"
+    with pytest.raises(Failed, match=said):
+        cell._open_proxies(nodes)

@@ -28,7 +28,7 @@ experiment rings {{
             "cca = reno  workload = bulk",
             9_776,
         ),  # 250 ms of frames of 64 bytes, a window
-        ("1Gbit/s", "cca = reno  workload = bulk", 25_000),
+        ("100Mbit/s", "cca = reno  workload = bulk", 25_000),
         ("1Mbit/s", "over = udp  count = 2  rate = 10Mbit/s  workload = bulk", 9_786),
         (
             "1Mbit/s",
@@ -41,6 +41,42 @@ experiment rings {{
 def test_a_capture_holds_250_ms_of_the_smallest_frames(rate: str, flow: str, packets: int) -> None:
     captures = expand(only_cell_of(SPEC.format(rate=rate, flow=flow)))["captures"]
     assert {capture["description"]["ring_packets"] for capture in captures} == {packets}
+
+
+BULK = "cca = reno  workload = bulk"
+
+
+@pytest.mark.parametrize(
+    ("rate", "flows", "every_ms", "packets"),
+    [
+        # 82,563 full frames/s, and an ACK for two: 2.5 times 12,384 in 100 ms, a window of 50 ms
+        # and 2 BDP (12,384 packets), and the first one. The way back has a queue of 1000 packets.
+        ("1Gbit/s", f"flow one {{ {BULK} }}", 100, 30_961 + 12_384 + 10),
+        ("1Gbit/s", f"flow one {{ {BULK} }}  flow two {{ from = client  to = server  {BULK} }}", 100,
+         61_922 + 12_384 + 4_128 + 1_000 + 20),
+        ("10Gbit/s", "flow one { over = udp  rate = 800Mbit/s  workload = bulk(packet: 100B) }",
+         25, 62_500 + 10),
+        ("1Gbit/s", "flow one { over = udp  rate = 8Mbit/s  workload = bulk(packet: 100B) }", 100,
+         25_000),
+        # 9,000 bytes take 18,844 of a socket, and 100 MiB are read at once.
+        ("20Gbit/s", "flow one { over = udp  rate = 10Gbit/s  workload = bulk(packet: 9000B) }",
+         100 / 3, 25_000),
+    ],
+)  # fmt: skip
+def test_what_waits_is_read_before_it_is_too_much(
+    rate: str, flows: str, every_ms: float, packets: int
+) -> None:
+    spec = SPEC.replace("flow one {{ {flow} }}", "{flow}")
+    if "9000B" in flows:
+        spec = spec.replace("rtt: 50ms", "rtt: 1ms, mtu: 9000B")
+    made = expand(only_cell_of(spec.format(rate=rate, flow=flows)))
+    captures = [each["description"] for each in made["captures"]]
+    assert {each["every_ns"] for each in captures} == {int(every_ms * 1e6)}
+    (ring_packets,) = {each["ring_packets"] for each in captures}
+    assert ring_packets == pytest.approx(packets, abs=2)
+    for client in made["clients"]:
+        polled = client["description"].get("poll_every_ns", int(every_ms * 1e6))
+        assert polled == int(every_ms * 1e6)
 
 
 def test_a_capture_is_ready_for_the_fastest_rate_of_a_link() -> None:

@@ -6,13 +6,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from hashlib import sha256
 
 import pytest
 from cell_values import cell_values
 
-from fairc.compiler.plan import Axis, Claim, ClaimTerm, ClaimUnit, MetricRequest, Plan, Precision
+from fairc.compiler.plan import Axis, Claim, ClaimUnit, MetricRequest, Plan, Precision, Statistic
 from fairc.runtime.claims.intervals import of_unit
 from fairc.runtime.ranges.ending import Ending, StoppingRule
+from fairc.runtime.run.history import as_claimed
 from fairc.runtime.statistics.estimates import median_ranks
 from fairc.runtime.statistics.repeated import Repeated
 from fairc.runtime.statistics.sequential import at_any_time, kept_counts
@@ -58,9 +60,9 @@ def test_the_interval_of_a_claim_is_the_one_that_is_counted_above() -> None:
     values = [float((7 * n) % 31) for n in range(1, 23)]
     by_repetition = dict(enumerate(values, 1))
     level = 1 - 0.05 / 5
-    unit = ClaimUnit(terms=(term("x"),), low=BOUND, high=None)
+    unit = ClaimUnit(expression=term("x"), low=BOUND, high=None)
     found = of_unit(
-        unit, "sum", [by_repetition], level, common=True, repeated=Repeated(LEAST, MOST)
+        unit.contrast, [by_repetition], level, common=True, repeated=Repeated(LEAST, MOST)
     )
     low, high = kept_counts(len(values), 0.5, level)
     ordered = sorted(values)
@@ -68,24 +70,36 @@ def test_the_interval_of_a_claim_is_the_one_that_is_counted_above() -> None:
     assert (found.estimate.low, found.estimate.high) == (ordered[low - 1], ordered[high])
 
 
-def term(cells: str) -> ClaimTerm:
-    return ClaimTerm(statistic="median", metric="goodput", flow="a", cells=(cells,))
+def term(cells: str) -> Statistic:
+    return Statistic(statistic="median", metric="goodput", flow="a", cells=(cells,))
 
 
 def claim(text: str, *configurations: str, low: float = BOUND) -> Claim:
     """Median goodput above a bound, in each configuration."""
-    units = tuple(ClaimUnit(terms=(term(c),), low=low, high=None) for c in configurations)
+    units = tuple(ClaimUnit(expression=term(c), low=low, high=None) for c in configurations)
     return Claim(
         text=text,
         over="each",
         condition="",
         holds="median(goodput) > 10bit/s",
-        form="sum",
         relation=">",
         unit="bit/s",
         shared=("n",),
         units=units,
     )
+
+
+def test_a_claim_is_in_locks_as_earlier_versions_wrote_it() -> None:
+    """A hash of another form would turn a claim that was made before results into a later one."""
+    term = (
+        '{"statistic":"median","metric":"goodput","flow":"a","load":0,"share":0.5,"relation":"",'
+        '"bound":0.0,"factor":1.0,"cells":["x"]}'
+    )
+    meaning = (
+        '{"over":"each","form":"sum","relation":">","unit":"bit/s","shared":["n"],"units":'
+        f'[{{"terms":[{term}],"shift":0.0,"low":1.0,"high":null}}]}}'
+    )
+    assert as_claimed(claim("c", "x", low=1.0)) == sha256(meaning.encode()).hexdigest()
 
 
 def ending(

@@ -35,7 +35,17 @@ def test_so_many_repetitions_do_decide_with_the_power_that_is_said(share: float)
 
 def test_a_share_of_a_half_is_never_decided() -> None:
     assert power._order_statistics(0.5, 0.5, 0.95) is None
-    assert power._rank_sum(0.5, 0.95) is None
+
+
+def test_the_width_of_a_difference_of_independent_medians_says_how_many() -> None:
+    """0.5 [-0.1, 1.1] of 20: the lower end passes 0 at about (0.6 / 0.5 (1 + 0.84 / 1.96))^2 n, and
+    sooner if the difference is as large as it may be.
+    """
+    found = Quantity(Estimate(20, 0.5, -0.1, 1.1), (0.0,) * 20, 0.5, "sign tests")
+    start, end = power.needed(found, 0.0, None, 0.95) or (0, 0)
+    assert end is None and start == 21
+    near = Quantity(Estimate(20, 0.1, -0.5, 0.7), (0.0,) * 20, 0.5, "sign tests")
+    assert power.needed(near, 0.0, None, 0.95) == (31, None)
 
 
 def test_the_range_has_an_end_only_where_the_share_is_known_well_enough() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from fairc.compiler.record import Record
 from fairc.runtime.repetitions.reading import measured
 from fairc.runtime.store.folder import read_plan
 
+RUN = "results/tiny"
 TINY = """fexp 1
 experiment tiny {
   topology = bottleneck(rate: rate, rtt: 50ms, queue: fifo(2bdp))
@@ -72,33 +71,36 @@ def fairc(
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with `run` and `packed`: `tiny.fexp` when it has been run, and also been packed.
 
-    A run with its report takes seconds, so tests that begin with one copy it.
+    Its report is brief (`without_report`). Tests that begin with a run copy it.
     """
     folder = tmp_path_factory.mktemp("finished")
     (folder / "tiny.fexp").write_text(TINY)
-    own = {"FAIRC_ENGINE": "fake", "XDG_STATE_HOME": str(folder / "state")}
-    for arguments, place in ((("run", "tiny.fexp"), "run"), (("pack", "results/tiny"), "packed")):
-        subprocess.run(
-            [sys.executable, "-m", "fairc", *arguments],
-            cwd=folder,
-            env={**os.environ, **own},
-            capture_output=True,
-            check=True,
-        )
-        shutil.copytree(folder / "results", folder / place / "results")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fairc.runtime.report.build.build", brief_report())
+        patch.setattr(interruption, "begin", lambda: None)
+        patch.setenv("FAIRC_ENGINE", "fake")
+        patch.setenv("XDG_STATE_HOME", str(folder / "state"))
+        patch.delenv("FAIRC_FAKE", raising=False)
+        patch.chdir(folder)
+        for arguments, place in ((("run", "tiny.fexp"), "run"), (("pack", RUN), "packed")):
+            patch.setattr(sys, "argv", ["fairc", *arguments])
+            with pytest.raises(SystemExit) as end:
+                main()
+            assert end.value.code == 0
+            shutil.copytree(folder / "results", folder / place / "results")
     shutil.copy(folder / "tiny.zip", folder / "packed")
     return folder
 
 
 @pytest.fixture
-def ran(fairc: Fairc, finished: Path, tmp_path: Path) -> Fairc:
+def ran(fairc: Fairc, finished: Path, without_report: None, tmp_path: Path) -> Fairc:
     """The command line, where `tiny.fexp` has been run."""
     shutil.copytree(finished / "run", tmp_path, dirs_exist_ok=True)
     return fairc
 
 
 @pytest.fixture
-def packed(fairc: Fairc, finished: Path, tmp_path: Path) -> Fairc:
+def packed(fairc: Fairc, finished: Path, without_report: None, tmp_path: Path) -> Fairc:
     """The command line, where `tiny.fexp` has been run and packed."""
     shutil.copytree(finished / "packed", tmp_path, dirs_exist_ok=True)
     return fairc
@@ -125,10 +127,9 @@ def plan(
     return fairc
 
 
-@pytest.fixture
-def without_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drawing a report takes longer than all the rest: its texts are written, and in place of page
-    and figures a few bytes that depend on the cells, too.
+def brief_report() -> Callable[..., list[Path]]:
+    """Return what builds a report in place of `build.build`: its texts, and for page and figures a
+    few bytes that depend on the cells, too.
     """
     from fairc.runtime.report import build
 
@@ -144,4 +145,10 @@ def without_report(monkeypatch: pytest.MonkeyPatch) -> None:
         page = record.write("report.html", f"<html><body>{values}</body></html>".encode())
         return [page, *written]
 
-    monkeypatch.setattr(build, "build", brief)
+    return brief
+
+
+@pytest.fixture
+def without_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing a report takes longer than all the rest: it is brief."""
+    monkeypatch.setattr("fairc.runtime.report.build.build", brief_report())

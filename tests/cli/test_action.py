@@ -50,6 +50,7 @@ def run(folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.full
 def test_it_runs_decides_and_compares(tmp_path: Path) -> None:
     (tmp_path / "tiny.fexp").write_text(SPEC.replace("BOUND", "1kbit/s"))
     done = run(tmp_path, RUN="one")

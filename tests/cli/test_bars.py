@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fairc.runtime.uml import kernel, source
+from fairc.runtime.uml import kernel
 
 PROGRESS = Path(__file__).parents[2] / "scripts" / "progress"
 
@@ -39,10 +39,10 @@ def test_the_kernel_never_goes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel, "REPORT_EVERY_S", 0.0)
     lines = ["I: running apt-get update...", "I: extracting", "unpacking"]
     lines += [f"applying {number}" for number in range(3)]
-    lines += [f"  CC      a{number}.o" for number in range(source.UML.files + 50)]
+    lines += [f"  CC      a{number}.o" for number in range(kernel.FILES + 50)]
     said: list[str] = []
     kept = io.StringIO()
-    kernel._follow(io.BytesIO("\n".join(lines).encode()), kept, said.append, source.UML.files)
+    kernel._follow(io.BytesIO("\n".join(lines).encode()), kept, said.append)
     shares = [int(line.split("]")[1].split("%")[0]) for line in said]
     assert shares == sorted(shares) and shares[0] == 0 and shares[-1] == 95
     assert kept.getvalue() == "\n".join(lines)

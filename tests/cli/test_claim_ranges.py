@@ -74,6 +74,7 @@ def test_it_ends_early_when_the_claims_are_decided(fairc: Fairc) -> None:
     assert found["verdict"] == "holds" and [r["n"] for r in found["configurations"]] == [12, 12]
 
 
+@pytest.mark.full
 def test_it_does_not_end_while_a_claim_is_undecided(fairc: Fairc) -> None:
     assert fairc("run", write("1kbit/s", precision="goodput = 1%  claims = decided")).status == 0
     assert cells("results/until") == [20, 20]
@@ -95,6 +96,7 @@ def test_values_and_claims_must_both_be_reached(fairc: Fairc) -> None:
     assert cells("results/until") == [12, 12]
 
 
+@pytest.mark.full
 def test_verdicts_of_looks_and_of_the_end_are_of_the_same_intervals(fairc: Fairc) -> None:
     """Whatever the bound is: where the range ended early, every claim is decided; used up, one is
     not.
@@ -108,6 +110,7 @@ def test_verdicts_of_looks_and_of_the_end_are_of_the_same_intervals(fairc: Fairc
         assert decided == (ending.why == "reached"), share
 
 
+@pytest.mark.full
 def test_the_cells_of_a_cluster_end_where_the_run_ends(
     fairc: Fairc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -125,6 +128,7 @@ def test_the_cells_of_a_cluster_end_where_the_run_ends(
     assert verdicts(fairc, "two")["claims"] == verdicts(fairc, "one")["claims"]
 
 
+@pytest.mark.full
 def test_a_pack_of_it_is_verified(fairc: Fairc) -> None:
     fairc("run", write("1kbit/s"), "-o", "one")
     assert fairc("pack", "one", "-o", "one.zip").status == 0

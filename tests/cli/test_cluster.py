@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 from cluster_runs import BUT_TIME, CELLS, lock_but_time, results, started, table
+from representatives import few
 
 from fairc.compiler.record import of_file, recorded
 from fairc.runtime.host.faults import EngineUnavailable
@@ -87,6 +88,7 @@ def test_chunks(plan: Fairc) -> None:
     assert "there is no index 2: the plan has 6 cells in chunks of 4, 0 to 1" in none.err
 
 
+@pytest.mark.full
 def test_the_emitted_jobs_run_an_index_as_it_stands(plan: Fairc, tmp_path: Path) -> None:
     """The script of Slurm with its variable set; the command of a pod as the kubelet expands it."""
     programs = tmp_path / "programs"
@@ -161,6 +163,7 @@ def test_what_is_half_written_does_not_count(plan: Fairc) -> None:
     assert (again.status, again.err) == (told.status, told.err)
 
 
+@pytest.mark.full
 def test_results_of_an_older_version(plan: Fairc) -> None:
     """Fields that came later have defaults; what is read of such a result is computed anew."""
     plan("cell", "plan", "--index", "0-5")
@@ -207,6 +210,7 @@ def test_a_result_that_does_not_say_what_made_it(plan: Fairc) -> None:
     assert "damaged: 0: " in told.err and "made.json cannot be read" in told.err
 
 
+@pytest.mark.full
 def test_a_metric_that_came_later_is_computed_here(plan: Fairc) -> None:
     plan("cell", "plan", "--index", "0-5")
     text = Path("tiny.fexp").read_text().replace("goodput]", "goodput, throughput]")
@@ -269,6 +273,7 @@ def test_an_engine_that_lacks_something(plan: Fairc, monkeypatch: pytest.MonkeyP
     assert results() == set()
 
 
+@pytest.mark.full
 def test_processes_that_write_at_once(plan: Fairc) -> None:
     """Five at the same folder, each cell in two of them or more."""
     processes = [
@@ -282,7 +287,7 @@ def test_processes_that_write_at_once(plan: Fairc) -> None:
     assert plan("run", "plan", "--collect").status == 0
 
 
-@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("sent", few([signal.SIGTERM, signal.SIGKILL], signal.SIGTERM))
 def test_a_preempted_cell_is_not_done(plan: Fairc, sent: signal.Signals) -> None:
     process = started("cell", "plan", "--index", "0-5", fake="hang:2")  # cells 0 and 1 end
     limit = time.monotonic() + 60

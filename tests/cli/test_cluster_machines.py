@@ -60,6 +60,7 @@ def test_cells_of_an_engine_with_two_machines(
     assert whole.out.replace("whole", "results/tiny") == collected.out
 
 
+@pytest.mark.full
 def test_builds_of_one_of_two_machines(plan: Fairc, build: Callable[[str, str], None]) -> None:
     """The second machine is another one on some computers; the first one's cells belong to both."""
     build("first", "second")
@@ -95,6 +96,7 @@ def test_machines_of_two_builds_are_not_put_together(
     assert "fake old (" in refused.err and "fake second (" in refused.err
 
 
+@pytest.mark.full
 def test_a_machine_that_two_builds_share(plan: Fairc, build: Callable[[str, str], None]) -> None:
     """What another machine beside it would be does not matter where no cell needs that one."""
     build("old", "second")
@@ -110,6 +112,7 @@ def test_a_machine_that_two_builds_share(plan: Fairc, build: Callable[[str, str]
     assert engine["versions"] == {"machine": "new", "machine (second)": "second"}
 
 
+@pytest.mark.full
 def test_results_of_another_machine(plan: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:
     plan("cell", "plan", "--index", "0-3")
     monkeypatch.setattr(FakeEngine, "identity", "0ther")

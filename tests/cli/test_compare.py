@@ -25,10 +25,10 @@ def text_of(file: str, *changes: tuple[str, str]) -> str:
 
 
 @pytest.fixture
-def runs(fairc: Fairc) -> Fairc:
+def runs(ran: Fairc) -> Fairc:
     """A run of the file, in the folder `one`."""
-    assert fairc("run", "tiny.fexp", "-o", "one").status == 0
-    return fairc
+    Path("results/tiny").rename("one")
+    return ran
 
 
 def test_a_run_is_identical_to_its_repetition(runs: Fairc) -> None:
@@ -91,6 +91,7 @@ def test_what_is_missing_is_said(runs: Fairc) -> None:
     assert "more are missing" not in called.out
 
 
+@pytest.mark.full
 def test_what_is_missing_is_not_said_for_ever(runs: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fairc.cli.compare.SHOWN_ROWS", 2)
     other = text_of("other.fexp", ("[1Mbit/s, 2Mbit/s]", "[3Mbit/s]"))
@@ -118,6 +119,7 @@ def test_several_statistics_in_one_table(runs: Fairc) -> None:
     assert "no statistic is called `modus`" in wrong.err
 
 
+@pytest.mark.full
 def test_groups_of_a_run_are_compared(fairc: Fairc) -> None:
     file = text_of("one.fexp", ("repeat  = 3", "repeat  = 12"))
     assert fairc("run", file, "-o", "one").status == 0
@@ -139,6 +141,7 @@ def test_groups_of_a_run_are_compared(fairc: Fairc) -> None:
     assert none.out == "fewer than two groups: nothing to compare\n"
 
 
+@pytest.mark.full
 def test_independent_draws_are_compared_as_independent_samples(fairc: Fairc) -> None:
     file = text_of("one.fexp", ("repeat  = 3", "repeat  = 12  draws = own"))
     assert fairc("run", file, "-o", "one").status == 0
@@ -151,6 +154,7 @@ def test_independent_draws_are_compared_as_independent_samples(fairc: Fairc) -> 
     )
 
 
+@pytest.mark.full
 def test_a_mixture_has_no_interval_and_no_test(fairc: Fairc) -> None:
     file = text_of("one.fexp", ("repeat  = 3", "repeat  = 8"))
     assert fairc("run", file, "-o", "one").status == 0
@@ -201,6 +205,7 @@ def test_two_engines_that_agree(fairc: Fairc) -> None:
     assert len(found["agreement"]) == len(found["metrics"])
 
 
+@pytest.mark.full
 def test_two_engines_that_differ_or_cannot_be_told(fairc: Fairc) -> None:
     one = text_of("one.fexp", ("repeat  = 3", "repeat  = 8"))
     two = text_of("two.fexp", ("repeat  = 3", "repeat  = 8"), ("rtt: 50ms", "rtt: 400ms"))

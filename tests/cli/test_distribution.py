@@ -29,12 +29,13 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from setuptools import find_packages  # type: ignore[import-untyped]
 
 from fairc.cli import console
 from fairc.compiler.plan import Cell
 from fairc.compiler.targets.binary import NAME, find_endpoints
 from fairc.runtime.host.faults import EngineUnavailable, NotBuilt
-from fairc.runtime.uml import kernel, source, sources
+from fairc.runtime.uml import kernel, source, source_offer
 from fairc.runtime.vm import image, recipe, shipped
 from fairc_fake.engine import FakeEngine
 
@@ -142,7 +143,7 @@ def test_the_machine_comes_out_of_its_wheel_as_it_went_in(
     assert found.program.stat().st_mode & stat.S_IXUSR
     assert not (found.folder / source.TARBALL).exists()
     with pytest.raises(EngineUnavailable) as refused:
-        sources.write(tmp_path, found, image.require())
+        source_offer.write(tmp_path, found, image.require())
     assert "-sources.tar of the release" in refused.value.remedy
 
 
@@ -154,7 +155,7 @@ def test_a_machine_of_another_version_is_refused(
     monkeypatch.setattr(recipe.Variant, "hash", lambda self: "0123456789abcdef")
     with pytest.raises(EngineUnavailable, match="another version of fairc") as refused:
         shipped.install(source.recipe_hash())
-    assert refused.value.remedy == "pip install --upgrade fairc fairc-machine"
+    assert refused.value.remedy == "pip install fairc-*.whl fairc_machine-*.whl"
 
 
 def test_a_cache_that_cannot_be_written_is_named(
@@ -173,7 +174,7 @@ def test_a_cache_that_cannot_be_written_is_named(
 
 
 def test_the_sources_of_an_image_are_named_once(cache: Path) -> None:
-    assert sources.packages(image.require()) == [("glibc", "2"), ("iproute2", "1")]
+    assert source_offer.packages(image.require()) == [("glibc", "2"), ("iproute2", "1")]
 
 
 def test_the_endpoints_need_no_library_of_the_host() -> None:
@@ -243,7 +244,7 @@ def test_sources_that_a_mirror_lost_are_named_and_come_from_another(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sources, "SIGNED", "[trusted=yes]")
+    monkeypatch.setattr(source_offer, "SIGNED", "[trusted=yes]")
     monkeypatch.setattr(recipe, "MIRROR", mirror("usual", {"iproute2_1.dsc", "iproute2_1.tar.xz"}))
     folder = tmp_path / "out"
     refused = fairc("image", "source", str(folder))
@@ -415,9 +416,10 @@ def test_every_file_of_a_package_is_in_the_wheel() -> None:
     """Of files that are not Python, the wheel has those that `package_data` names."""
     settings = ConfigParser()
     settings.read(ROOT / "setup.cfg")
-    packages = set(settings["options"]["packages"].split())
+    packages = {"fairc", *(f"fairc.{found}" for found in find_packages(str(ROOT / "fairc")))}
     named = settings["options.package_data"]
-    command = ["git", "ls-files", "cell", "compiler", "dsl", "fairc", "runtime", "words"]
+    folders = ("cell", "compiler", "dsl", "fairc", "mechanisms", "runtime", "words")
+    command = ["git", "ls-files", *folders]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     left_out = []
     for name in listed.splitlines():

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from representatives import few
 
 from fairc.runtime.engines import ENGINES
 from fairc.runtime.host.faults import EngineUnavailable
@@ -18,6 +19,7 @@ from fairc_fake.engine import FakeEngine
 
 Fairc = Callable[..., Any]  # conftest.py
 ROOT = Path(__file__).parents[2]
+OBJECT = ROOT / "tests/engines/bpf/refused.bpf.o"
 SMALL = """fexp 1
 experiment small {
   topology = bottleneck(rate: 1Mbit/s, rtt: 50ms, queue: fifo(2bdp))
@@ -26,7 +28,7 @@ experiment small {
 }
 """
 PLAIN = "flow a { cca = cubic  workload = file(50kB) }"
-OWN = 'flow own { cca = bpf("gentle.bpf.o")  workload = file(50kB) }'
+OWN = 'flow own { cca = bpf("refused.bpf.o")  workload = file(50kB) }'
 IMAGE = 'flow other { over = quic(image: "localhost/quic:1")  workload = file(50kB) }'
 WHY = "flow `own` uses a BPF congestion controller (line 4), which uml cannot load"
 
@@ -59,7 +61,7 @@ def small(
     monkeypatch.delenv("FAIRC_ENGINE")
     for name, flow in (("plain", PLAIN), ("own", OWN), ("other", IMAGE)):
         (tmp_path / f"{name}.fexp").write_text(SMALL.replace("FLOW", flow))
-    shutil.copy(ROOT / "examples/bpf/gentle.bpf.o", tmp_path)
+    shutil.copy(OBJECT, tmp_path)
     for engine in (FakeUml, FakeVm, FakeMininet):
         monkeypatch.setattr(f"fairc_fake.engine.{engine.__name__}", engine, raising=False)
         kind = next(kind for kind in ENGINES if kind.name == engine.name)
@@ -97,23 +99,53 @@ def test_a_run_has_the_engine_of_its_plan(small: Fairc) -> None:
 
 def test_neither_where_nor_what_is_missing_changes_it(small: Fairc, tmp_path: Path) -> None:
     text = SMALL.replace("FLOW", PLAIN.replace("cubic", "cca"))
-    sweep = 'sweep { cca = [cubic, bpf("gentle.bpf.o")] }\n  flow'
+    sweep = 'sweep { cca = [cubic, bpf("refused.bpf.o")] }\n  flow'
     (tmp_path / "swept.fexp").write_text(text.replace("flow", sweep, 1))
     assert small("run", "swept.fexp", "--where", "cca == cubic").status == 0
     assert engines("results/small") == ("vm", "vm")
 
 
 def test_a_run_directory_keeps_its_engine(small: Fairc) -> None:
+    here = ("-o", "results/small")
     assert small("run", "plain.fexp", "--engine", "vm").status == 0
-    refused = small("run", "plain.fexp", "--engine", "uml")
+    refused = small("run", "plain.fexp", "--engine", "uml", *here)
     assert refused.status == 2
     assert "results/small holds results of the engine vm" in refused.err
     assert "-o, such as results/small-uml" in refused.err
     again = small("run", "plain.fexp")
     assert (again.status, "to run" in again.err) == (0, False)  # nothing is run twice
+    assert "engine vm: results/small has its results, and a run directory keeps" in again.err
     assert engines("results/small") == ("vm", "vm")
-    assert small("run", "plain.fexp", "--engine", "uml", "-o", "results/small-uml").status == 0
-    assert engines("results/small-uml") == ("uml", "uml")
+
+
+def test_another_engine_runs_in_a_folder_of_its_own(small: Fairc) -> None:
+    assert small("run", "plain.fexp").status == 0
+    moved = small("run", "plain.fexp", "--engine", "mininet")
+    said = "results/small has results of another engine: this run goes to results/small-mininet"
+    assert moved.status == 0 and said in moved.err
+    assert engines("results/small") == ("uml", "uml")
+    assert engines("results/small-mininet") == ("mininet", "mininet")
+    again = small("run", "results/small", "--engine", "mininet")  # its plan, the same place
+    assert again.status == 0 and "1 cell to run" not in again.err
+    assert small("run", "plain.fexp", "--engine", "uml").status == 0
+    assert sorted(path.name for path in Path("results").iterdir()) == ["small", "small-mininet"]
+
+
+def test_compile_says_how_to_go_on(small: Fairc) -> None:
+    def steps(*options: str) -> list[str]:
+        told = small("compile", "plain.fexp", *options, "-o", "my plan")
+        shutil.rmtree("my plan")
+        return [line.partition("  #")[0].strip() for line in told.out.splitlines()]
+
+    program = "cd 'my plan' && sudo python3 cells/small.py"
+    said = "my plan: 1 cell for the engine {}; index.md lists them"
+    assert steps() == [said.format("uml"), "fairc run 'my plan'", program]
+    asked = "fairc run 'my plan' --engine mininet"
+    assert steps("--engine", "mininet") == [said.format("mininet"), asked, program]
+    assert steps("--target", "json") == [said.format("uml"), "fairc run 'my plan'"]
+    compose = "cells/small_repetition=1/compose.yaml"
+    up = f"cd 'my plan' && docker compose --file {compose} up"
+    assert steps("--engine", "docker") == [said.format("docker"), "fairc run 'my plan'", up]
 
 
 def test_a_file_that_outgrew_the_engine_of_its_run_directory(small: Fairc) -> None:
@@ -125,7 +157,7 @@ def test_a_file_that_outgrew_the_engine_of_its_run_directory(small: Fairc) -> No
     assert engines("results/small") == ("uml", "uml")
 
 
-@pytest.mark.parametrize("engine", ["vm", "mininet"])
+@pytest.mark.parametrize("engine", few(["vm", "mininet"], "mininet"))
 def test_a_run_of_an_earlier_version_goes_on(small: Fairc, engine: str) -> None:
     """Its plan names no engine, and its lock does."""
     assert small("run", "plain.fexp", "--engine", engine).status == 0
@@ -136,7 +168,7 @@ def test_a_run_of_an_earlier_version_goes_on(small: Fairc, engine: str) -> None:
     assert small("table", "results/small", "goodput").status == 0
     assert small("compare", "results/small", "results/small").status == 0
     for again in ("results/small", "plain.fexp"):
-        assert small("run", again, "--engine", "uml").status == 2
+        assert small("run", again, "--engine", "uml", "-o", "results/small").status == 2
         called = small("run", again, *(("--engine", engine) if engine == "mininet" else ()))
         assert (called.status, "to run" in called.err) == (0, False)
         assert Store(Path("results/small")).engine == engine
@@ -249,6 +281,8 @@ def test_a_machine_that_lost_the_engine_of_a_run(
     monkeypatch.setattr(FakeUml, "run", lacks)
     called = small("run", "plain.fexp")
     assert called.status == 3
+    assert "help: or `--engine vm`: that engine can run it, too" in called.err
+    called = small("run", "plain.fexp", "-o", "results/small")
     assert "`--engine vm` with `-o results/small-vm`: that engine can run it, too" in called.err
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from representatives import few
 
 from fairc.runtime.host import faults
 from fairc_fake.engine import FakeEngine
@@ -52,7 +53,10 @@ FAULTS = {
 
 @pytest.mark.parametrize(
     ("where", "what"),
-    [("running", "disk"), ("analysing", "memory"), *(("storing", what) for what in FAULTS)],
+    few(
+        [("running", "disk"), ("analysing", "memory"), *(("storing", what) for what in FAULTS)],
+        *(("running", "disk"), ("analysing", "memory"), ("storing", "threads")),
+    ),
 )
 def test_the_sweep_stops_and_resumes(
     quick: Fairc, monkeypatch: pytest.MonkeyPatch, what: str, where: str
@@ -99,7 +103,10 @@ def test_a_cell_that_fails_on_a_full_disk_is_not_burnt(
 
 @pytest.mark.parametrize(
     ("limit", "value", "said"),
-    [("RLIMIT_FSIZE", 3000, "ulimit -f"), ("RLIMIT_NOFILE", 8, "ulimit -n")],
+    few(
+        [("RLIMIT_FSIZE", 3000, "ulimit -f"), ("RLIMIT_NOFILE", 8, "ulimit -n")],
+        ("RLIMIT_NOFILE", 8, "ulimit -n"),
+    ),
 )
 def test_a_limit_of_this_process(tmp_path: Path, limit: str, value: int, said: str) -> None:
     (tmp_path / "tiny.fexp").write_text(TINY)
@@ -122,12 +129,16 @@ def test_a_limit_of_this_process(tmp_path: Path, limit: str, value: int, said: s
 
 @pytest.mark.parametrize(
     ("command", "full", "status"),
-    [
+    few(
+        [
+            ("show", ("stdout",), 3),
+            ("show", ("stderr",), 0),
+            ("show", ("stdout", "stderr"), 3),
+            ("check nowhere.fexp", ("stderr",), 2),
+        ],
         ("show", ("stdout",), 3),
-        ("show", ("stderr",), 0),
-        ("show", ("stdout", "stderr"), 3),
         ("check nowhere.fexp", ("stderr",), 2),
-    ],
+    ),
 )
 def test_output_that_cannot_be_written(
     tmp_path: Path, command: str, full: tuple[str, ...], status: int

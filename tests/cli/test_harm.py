@@ -107,6 +107,7 @@ def test_baselines_are_shared_stored_and_no_rows(fairc: Fairc) -> None:
     assert "18 of the plan's 18 cells" in fairc("verify", "run").out
 
 
+@pytest.mark.full
 def test_what_is_missing_is_run_again_and_only_that(fairc: Fairc) -> None:
     fairc("run", write(), "-o", "run")
     store = Store(Path("run"))
@@ -130,6 +131,7 @@ def test_a_condition_runs_the_baselines_that_it_needs(fairc: Fairc) -> None:
     assert None not in values("run", "harm.goodput").values()
 
 
+@pytest.mark.full
 def test_claims_ranges_and_clusters(fairc: Fairc) -> None:
     """Claims about harm end a range, by the baselines of its rounds; a cluster gives the same."""
     write(repeat="repeat = 8..16\n  precision { claims = decided  harm.goodput = 0.9 }", more=CLAIM)
@@ -152,6 +154,7 @@ def test_claims_ranges_and_clusters(fairc: Fairc) -> None:
         assert one.read_bytes() == other.read_bytes()
 
 
+@pytest.mark.full
 def test_a_pack_is_rebuilt_with_its_baselines(fairc: Fairc) -> None:
     fairc("run", write(more=CLAIM), "-o", "run")
     assert fairc("pack", "run").status == 0
@@ -161,6 +164,7 @@ def test_a_pack_is_rebuilt_with_its_baselines(fairc: Fairc) -> None:
     assert "18 cells" in checked.out
 
 
+@pytest.mark.full
 def test_the_phase_check_has_baselines_of_its_own(fairc: Fairc) -> None:
     called = fairc("run", write(), "-o", "run", "--phase-check")
     assert called.status == 0, called.out
@@ -181,6 +185,7 @@ def test_who_has_no_rival_has_no_harm(fairc: Fairc) -> None:
     assert alone == [("rival",), ("victim",), ("victim",)]  # the rival's is the same for any `old`
 
 
+@pytest.mark.full
 def test_fair_shares_beside_pages(fairc: Fairc) -> None:
     """What a page load gets alone, half a link at least, bounds nobody: fair is an equal share."""
     load = "load(page(html: 400kB, objects: 10 of 200kB), client: plain, loads: 5, idle: 0s)"

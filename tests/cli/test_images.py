@@ -49,5 +49,6 @@ def test_a_cell_of_a_cluster(fairc: Fairc, spec: str) -> None:
     assert "this engine cannot run the image `localhost/quic:1` of the flow `a`" in called.err
 
 
+@pytest.mark.full
 def test_leave_for_flows_without_images_is_no_error(fairc: Fairc) -> None:
     assert fairc("run", "tiny.fexp", "--allow-image", "--quiet").status == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -92,6 +93,25 @@ def test_json_diagnostics_are_the_result(fairc: Fairc) -> None:
     assert called.err == ""
     (found,) = json.loads(called.out)
     assert found["code"] == "unknown-cca"
+
+
+def test_annotations_of_a_workflow(fairc: Fairc) -> None:
+    """GitHub's escapes: line ends everywhere, commas and colons in keys."""
+    Path("a,b.fexp").write_text(Path("tiny.fexp").read_text().replace("cubic", "cubik"))
+    called = fairc("check", "--format", "github", "a,b.fexp")
+    assert (called.status, called.err) == (2, "")
+    (line,) = called.out.splitlines()
+    assert line.startswith("::error title=unknown-cca,file=a%2Cb.fexp,line=")
+    assert "::no CCA is called `cubik`%0Adid you mean `cubic`?%0Ahelp: " in line
+
+
+def test_standard_input(fairc: Fairc, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = Path("tiny.fexp").read_bytes()
+    for given, status in ((text, 0), (text.replace(b"cubic", b"cubik"), 2), (b"\xff", 2), (b"", 2)):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(given)))
+        called = fairc("check", "--format", "concise", "-")
+        assert called.status == status
+        assert ("<stdin>" in called.err or b"cubic" not in given) or status == 0
 
 
 def test_a_right_file(fairc: Fairc) -> None:

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 TINY = (Path(__file__).parent / "conftest.py").read_text().split('"""')[3]
 
 
@@ -72,6 +74,7 @@ def test_ctrl_c(tmp_path: Path) -> None:
     resume(tmp_path, kept)
 
 
+@pytest.mark.full
 def test_ctrl_c_before_the_first_cell(tmp_path: Path) -> None:
     process = start(tmp_path, "hang:1")
     eventually((tmp_path / "results/tiny/lock.json").exists)
@@ -82,6 +85,7 @@ def test_ctrl_c_before_the_first_cell(tmp_path: Path) -> None:
     assert finished(tmp_path) == set()
 
 
+@pytest.mark.full
 def test_two_runs_on_one_directory(tmp_path: Path) -> None:
     first = start(tmp_path, "hang:1")
     eventually((tmp_path / "results/tiny/lock.json").exists)

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from representatives import few
 
 from fairc.compiler.record import FILES, recorded
 
@@ -123,7 +124,7 @@ def call(folder: Path, before: str, *arguments: str) -> subprocess.CompletedProc
 REPORT = ("report", "results/tiny", "--format", "html", "--format", "svg", "--format", "pdf")
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", few(POINTS, "in the file of a figure"))
 def test_an_interruption_is_said_and_nothing_is_half_written(
     made: Path, tmp_path: Path, point: str
 ) -> None:

@@ -65,6 +65,7 @@ def test_the_printed_command_repeats_the_run(fairc: Fairc) -> None:
         assert Path("x", name).read_bytes() == Path("results/tiny", name).read_bytes()
 
 
+@pytest.mark.full
 def test_parts_are_repeated_by_their_commands(fairc: Fairc) -> None:
     """As long as no command ran the whole plan, all that ran parts are needed."""
     conditions = ("rate == 1Mbit/s", "repetition < 2")
@@ -110,6 +111,7 @@ def measure(*metrics: str) -> None:
     Path("tiny.fexp").write_text(text)
 
 
+@pytest.mark.full
 def test_what_is_measured_after_results_were_there_is_exploratory(fairc: Fairc) -> None:
     fairc("run", "tiny.fexp", "--where", "repetition == 1")
     measure("fairness", "goodput", "queue_delay")
@@ -155,6 +157,7 @@ def test_a_run_of_an_earlier_version_has_kept_no_record(ran: Fairc) -> None:
     assert named("results/tiny") == {"fairness": 6, "goodput": 6}
 
 
+@pytest.mark.full
 def test_cells_of_a_cluster_know_what_was_named(fairc: Fairc) -> None:
     fairc("compile", "tiny.fexp", "-o", "plan", "--target", "json", "--engine", "fake")
     fairc("cell", "plan", "--index", "0-3")

@@ -120,6 +120,7 @@ def test_values_that_chance_spreads_are_no_phases(checked: Fairc) -> None:
     assert not [r for r in found.having("phase-sensitive") if "more spread out" in r.text]
 
 
+@pytest.mark.full
 def test_another_session_that_dominates_is_a_change(checked: Fairc) -> None:
     """F between the same limits, the other way round: with few values no test sees that."""
     groups = phase._Dominance.__new__(phase._Dominance)
@@ -146,6 +147,7 @@ def test_a_check_of_another_plan_says_nothing(checked: Fairc) -> None:
     assert phase.findings(Path("one")) is None
 
 
+@pytest.mark.full
 def test_cells_of_the_check_that_fail_are_told(
     fairc: Fairc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,6 +159,7 @@ def test_cells_of_the_check_that_fail_are_told(
     assert "of these cells: 2 failed" in called.out
 
 
+@pytest.mark.full
 def test_few_repetitions_tell_nothing(fairc: Fairc) -> None:
     assert fairc("run", "tiny.fexp", "-o", "one", "--phase-check").status == 0
     scale("goodput", "value * 2")
@@ -167,6 +170,7 @@ def test_few_repetitions_tell_nothing(fairc: Fairc) -> None:
     assert all("too few values (3 and 3)" in r.text for r in goodputs)
 
 
+@pytest.mark.full
 def test_it_looks_at_what_is_asked_for(fairc: Fairc) -> None:
     where = ("--where", "rate == 1Mbit/s and repetition < 3")
     assert fairc("run", "tiny.fexp", "-o", "one", "--phase-check", *where).status == 0

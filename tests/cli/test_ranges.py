@@ -111,6 +111,7 @@ def test_its_intervals_are_those_of_the_looks(ran: Fairc) -> None:
     assert first["ci_low"] is None and "the values decide" in first["no_interval"]
 
 
+@pytest.mark.full
 def test_a_pack_expects_the_intervals_of_the_looks(ran: Fairc) -> None:
     text = readme(Store(Path("one")), raw=True, image=False).decode()
     expected = text.partition("| metric | rate |")[2]
@@ -126,6 +127,7 @@ def test_a_pack_expects_the_intervals_of_the_looks(ran: Fairc) -> None:
             assert [low * unit, high * unit] == pytest.approx([found.low, found.high], rel=1e-3)
 
 
+@pytest.mark.full
 def test_the_phase_check_is_compared_with_the_intervals_of_the_looks(ran: Fairc) -> None:
     assert ran("run", "ranges.fexp", "-o", "one", "--phase-check").status == 0
     found = phase.findings(Path("one"))
@@ -157,6 +159,7 @@ def test_nothing_runs_twice_when_the_range_changes(ran: Fairc) -> None:
     assert len(now) == 24
 
 
+@pytest.mark.full
 def test_what_was_run_beyond_the_end_does_not_count(ran: Fairc) -> None:
     expected = numbers("one")
     called = ran("run", "ranges.fexp", "-o", "one", "--set", "repeat=12")
@@ -198,6 +201,7 @@ def test_a_cell_that_failed_gives_no_value(fairc: Fairc, monkeypatch: pytest.Mon
     assert {ending.why for ending in endings(Store(Path("one")))} == {"used up"}
 
 
+@pytest.mark.full
 def test_the_cells_of_a_cluster_end_where_the_run_ends(
     ran: Fairc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -225,6 +229,7 @@ def test_a_plan_has_the_span_of_its_cost(ran: Fairc) -> None:
     assert "repetitions       8 to 20\ncells             16 to 40\n" in out
 
 
+@pytest.mark.full
 def test_the_phases_of_what_was_run_are_checked(ran: Fairc) -> None:
     called = ran("run", "ranges.fexp", "-o", "one", "--phase-check")
     assert called.status == 0

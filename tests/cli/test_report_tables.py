@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from representatives import few
 
 from fairc.runtime.report.latex import PACKAGES
 from fairc.runtime.run.phase import Findings, Result
@@ -52,7 +53,7 @@ experiment alone {{
 }}
 """
 TABLES = {
-    "alone": {"answer", "autocorrelation", "claims", "lock", "validity"},
+    "alone": {"answer", "autocorrelation", "claims", "lock", "settings", "validity"},
     "every": {
         "01-table-goodput",
         "answer",
@@ -92,7 +93,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("kept")
 
 
-@pytest.fixture(params=sorted(TABLES))
+@pytest.fixture(params=few(sorted(TABLES), "every"))
 def reported(
     request: pytest.FixtureRequest, fairc: Fairc, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
@@ -181,6 +182,7 @@ def test_differences_have_exact_numbers(reported: Path) -> None:
         assert ends[0] <= float(row["second - first"]) <= ends[1] and max(map(abs, ends)) > 1e3
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
 def test_latex_compiles_in_one_column_of_two_and_none_is_wider(reported: Path) -> None:
     tables = sorted((reported / "figures").glob("*.tex"))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from fairc.runtime.report import build, place
 
 Fairc = Callable[..., Any]  # conftest.py
 
@@ -37,7 +40,11 @@ def ids(page: str) -> list[str]:
     return re.findall(r'\bid="([^"]+)"', page)
 
 
-def test_all_run_and_are_reported_on_one_page(fairc: Fairc) -> None:
+def test_all_run_and_are_reported_on_one_page(
+    fairc: Fairc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = build.build
+    monkeypatch.setattr(build, "build", lambda path, _=(): real(path))  # the pages alone
     called = fairc("run", "suite.fexp")
     assert called.status == 0
     assert "report of all: results/suite/report.html" in called.out
@@ -57,6 +64,21 @@ def test_all_run_and_are_reported_on_one_page(fairc: Fairc) -> None:
     assert Path("results/suite/report.html").read_text(encoding="utf-8") == page
 
 
+def test_what_is_in_the_way_is_said_before_anything_runs(fairc: Fairc) -> None:
+    """A user's file where the page of all, or the report of the second experiment, belongs."""
+    for name in ("report.html", "files.json", ".partial", "first/report.html"):
+        mine = Path("out", name)
+        mine.parent.mkdir(parents=True, exist_ok=True)
+        mine.write_text("mine")
+        refused = fairc("run", "suite.fexp", "-o", "out")
+        assert refused.status == 2
+        assert "move or" in refused.err or "give this run its own" in refused.err, refused.err
+        assert "cells to run" not in refused.err and not Path("out/second").exists()
+        assert mine.read_text() == "mine"
+        mine.unlink()
+
+
+@pytest.mark.usefixtures("without_report")
 def test_one_of_them(fairc: Fairc) -> None:
     assert fairc("run", "suite.fexp:first", "-o", "own").status == 0
     plan = json.loads(Path("own/plan.json").read_text())
@@ -90,6 +112,7 @@ def test_where_runs_the_experiments_that_have_its_names(fairc: Fairc) -> None:
     assert "unknown-name" in fairc("run", "suite.fexp", "--where", "k == 3").err
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("without_report")
 def test_a_compiled_plan_a_collection_and_a_pack_of_one_of_them(fairc: Fairc) -> None:
     """All go where `fairc run FILE` would put the experiment."""
@@ -106,3 +129,68 @@ def test_a_compiled_plan_a_collection_and_a_pack_of_one_of_them(fairc: Fairc) ->
     assert fairc("report", "first.zip").status == 0
     assert {path.name for path in Path("results").iterdir()} == {"suite"}
     assert Path("results/suite/first/report.html").is_file()
+
+
+@pytest.mark.usefixtures("without_report")
+def test_commands_take_the_folder_and_its_pack(
+    fairc: Fairc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of all experiments of a file: what `table`, `verdict`, `compare`, `pack`, `verify` and
+    `clean` say of the folder, and of the pack, which leaves nothing behind where it is only read.
+    """
+
+    def brief(folder: Path, names: Sequence[str]) -> Path:
+        page = f"<html><body>{[*names]}</body></html>"
+        return place.record_of_all(folder).write("report.html", page.encode())
+
+    monkeypatch.setattr(build, "build_all", brief)
+    Path("suite.fexp").write_text(SUITE.replace("repeat  = 2", "repeat  = 1"), encoding="utf-8")
+    assert fairc("run", "suite.fexp").status == 0
+    table = fairc("table", "results/suite", "goodput", "--format", "json")
+    rows = json.loads(table.out)
+    assert [row["by"]["experiment"] for row in rows] == ["second"] * 2 + ["first"] * 2
+    assert {*rows[0]["by"]} == {"experiment", "rate", "n", "m", "flow"}
+    assert rows[0]["by"]["m"] is None
+    assert rows[2]["by"]["m"] == "3"
+    only = fairc("table", "results/suite", "goodput", "--where", "m == 3", "--format", "csv")
+    assert only.out.splitlines()[0].startswith("metric,unit,stat,experiment,rate,by.n,m,flow")
+    assert len(only.out.splitlines()) == 3
+    assert "experiment second is left out: this condition depends on no swept name" in only.err
+    unmet = fairc("table", "results/suite", "goodput", "--where", "rate == foo")
+    assert unmet.status == 2 and "help: rate: 1Mbit/s, 2Mbit/s" in unmet.err
+    verdict = fairc("verdict", "results/suite")
+    assert verdict.status == 0 and verdict.out.count("\nexperiment first\n") == 1
+
+    packed = fairc("pack", "results/suite")
+    assert packed.status == 0 and "suite.zip" in packed.out
+    before = Path("suite.zip").read_bytes()
+    assert fairc("pack", "results/suite").status == 0  # it is fairc's own
+    assert Path("suite.zip").read_bytes() == before
+    shutil.rmtree("results/suite/second")
+    assert fairc("table", "suite.zip", "goodput", "--format", "json").out == table.out
+    assert fairc("verdict", "suite.zip").out == verdict.out
+    assert not Path("results/suite/second").exists()
+    compared = fairc("compare", "results/suite", "suite.zip")
+    assert compared.status == 1 and "only in suite.zip: second" in compared.out
+    assert "experiment first" in compared.out
+    found = json.loads(fairc("verify", "suite.zip", "--sample", "1", "--format", "json").out)
+    assert found["holds"] and (found["planned"], found["there"]) == (4, 4)
+    assert found["again"]["cells"] == 2
+    of = {row["experiment"] for row in found["checks"] if row["what"] == "claims"}
+    assert of == {"first", "second"}
+
+    lacking = fairc("pack", "results/suite", "-o", "one.zip")
+    assert "warning: second of the file's 2 experiments have not been run" in lacking.err
+    checked = fairc("verify", "one.zip", "--sample", "0")
+    assert checked.status == 1 and "1 of the file's 2 experiments; missing: second" in checked.out
+    assert fairc("verify", "results/suite", "--sample", "0").status == 0
+    Path("results/suite/report.html").write_text("mine")
+    damaged = fairc("verify", "results/suite", "--sample", "0")
+    assert damaged.status == 1 and "fairc report results/suite" in damaged.out
+    assert fairc("clean", "--raw").status == 0
+    assert not [*Path("results").rglob("raw.tar.zst")]
+    assert (
+        "those of first are one level below" in fairc("cell", "results/suite", "--index", "0").err
+    )
+    assert fairc("run", "suite.zip", "-o", "again").status == 0
+    assert {path.name for path in Path("again").iterdir() if path.is_dir()} >= {"first", "second"}

@@ -132,11 +132,41 @@ def test_what_is_odd_in_the_folder_of_a_job_is_not_collected(plan: Fairc) -> Non
     assert plan("run", "plan", "--collect", "-o", "piped").status == 1
     made.with_name("result.json").unlink()
     made.with_name("result.json").write_bytes(kept)
-    made.with_name("link").symlink_to("/etc/hostname")
     made.with_name("folder").mkdir()
     assert plan("run", "plan", "--collect", "-o", "fresh").status == 0
     taken = {p.name for p in Path("fresh/cells").glob("*/*")}
-    assert not {"pipe", "link", "folder"} & taken
+    assert not {"pipe", "folder"} & taken
+
+
+def test_an_edited_plan_and_links_are_not_collected(plan: Fairc, tmp_path: Path) -> None:
+    """Each of them alone: the plan and its cells, and a link at every place that is read."""
+    assert plan("cell", "plan", "--index", "0-5").status == 0
+    header, lines = (Path("plan", name).read_text() for name in ("plan.json", "cells.jsonl"))
+    edited = json.loads(header)
+    edited["measure"] = edited["measure"][:1]
+    for name, text, original in (
+        ("plan.json", json.dumps(edited), header),
+        ("cells.jsonl", lines.replace("\n", " \n"), lines),
+    ):
+        Path("plan", name).write_text(text)
+        assert_refused(plan("run", "plan", "--collect", "-o", "run"), name, "has changed since")
+        Path("plan", name).write_text(original)
+    cell = min(Path("plan/results").glob("*/made.json")).parent
+    for place in (
+        *("plan/plan.json", "plan/cells.jsonl", "plan/files.json", "plan/spec", "plan/results"),
+        *(str(cell), str(cell / "result.json"), str(cell / "raw.tar.zst")),
+    ):
+        there, elsewhere = Path(place), tmp_path / "elsewhere"
+        there.rename(elsewhere)
+        there.symlink_to(elsewhere)
+        assert_refused(plan("run", "plan", "--collect", "-o", "run"), f"{place} is a link")
+        there.unlink()
+        elsewhere.rename(there)
+    Path("plan/files.json").rename("kept")
+    assert_refused(plan("run", "plan", "--collect", "-o", "run"), "files.json cannot be read")
+    Path("kept").rename("plan/files.json")
+    assert not Path("run").exists()
+    assert plan("run", "plan", "--collect", "-o", "run").status == 0
 
 
 @pytest.mark.parametrize(
@@ -235,7 +265,7 @@ def test_an_error_of_a_guest_is_shown_and_not_obeyed() -> None:
         engine="fake",
         image="i",
     )
-    assert not {"\x1b", "\x07", "\x9b"} & set(failure(result))
+    assert not {"\x1b", "\x07", "\x9b"} & set(failure(result, Path("out\x1b")))
 
 
 @pytest.mark.parametrize("recorded", [True, False])

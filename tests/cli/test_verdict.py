@@ -58,6 +58,7 @@ def test_a_run_ends_with_1_when_a_claim_fails_and_says_which(fairc: Fairc) -> No
     assert fairc("verdict", "one").status == 1
 
 
+@pytest.mark.full
 def test_an_undecided_claim_fails_a_run_only_with_strict(fairc: Fairc) -> None:
     """Three repetitions have no interval."""
     file = write(HOLDS, repeat=3)
@@ -103,6 +104,7 @@ def test_a_trend_is_decided_by_a_test(fairc: Fairc) -> None:
     assert "from 1Mbit/s to 2Mbit/s it changes by" in found[1]["configurations"][0]["remark"]
 
 
+@pytest.mark.full
 def test_what_is_claimed_after_results_were_there_is_exploratory(fairc: Fairc) -> None:
     assert fairc("run", write(HOLDS), "-o", "one").status == 0
     assert fairc("run", write(HOLDS, FAILS), "-o", "one").status == 1
@@ -172,6 +174,7 @@ def test_a_baseline_that_nothing_has_changed_against(fairc: Fairc) -> None:
     )
 
 
+@pytest.mark.full
 def test_a_baseline_shows_claims_and_metrics_that_changed(fairc: Fairc) -> None:
     fairc("run", write(HOLDS, FAILS), "-o", "one")
     text = Path("claims.fexp").read_text()

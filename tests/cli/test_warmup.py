@@ -5,6 +5,7 @@ warm-up.
 from __future__ import annotations
 
 import csv
+import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,9 +33,15 @@ experiment tiny {
 
 
 @pytest.fixture
-def run(fairc: Fairc) -> Path:
+def run(fairc: Fairc, kept: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("tiny.fexp").write_text(WARM)
-    assert fairc("run", "tiny.fexp", "-o", "one").status == 0
+    if not kept.exists():
+        with monkeypatch.context() as patch:
+            patch.setattr("fairc.runtime.report.build.build", lambda path, _: [path])
+            assert fairc("run", "tiny.fexp", "-o", "one").status == 0
+        shutil.copytree("one", kept)
+    else:
+        shutil.copytree(kept, "one")
     return Path("one")
 
 
@@ -75,8 +82,7 @@ def test_it_needs_raw_artefacts(fairc: Fairc, run: Path) -> None:
     assert "the raw artefacts of cell" in made.err and "fairc clean --raw" in made.err
 
 
-def test_it_needs_a_warm_up(fairc: Fairc) -> None:
-    assert fairc("run", "tiny.fexp", "-o", "one").status == 0
-    made = fairc("report", "one", "--warmup-sensitivity")
+def test_it_needs_a_warm_up(fairc: Fairc, finished: Path) -> None:
+    made = fairc("report", finished / "run/results/tiny", "--warmup-sensitivity")
     assert made.status != 0
     assert "has no `warmup`" in made.err

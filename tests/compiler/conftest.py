@@ -198,9 +198,7 @@ def cell(made: Scenario, **options: Any) -> Cell:
 def found(made: Scenario) -> dict[str, Diagnostic]:
     """What the passes report about a scenario, the first of each code."""
     reported: list[Diagnostic] = []
-    Lowering(experiment(made), Report(reported.append), lambda: "uml")(
-        Configuration({}, (1,), made), 1
-    )
+    Lowering(experiment(made), Report(reported.append))(Configuration({}, (1,), made), 1)
     return {diagnostic.code: diagnostic for diagnostic in reversed(reported)}
 
 

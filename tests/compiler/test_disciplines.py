@@ -17,8 +17,11 @@ from fairc.cell.queues import disciplines, queue_lines
 from fairc.compiler import Cell, Compilation, plan
 from fairc.compiler.plan import cell_json, parse_cell
 from fairc.dsl.core.diagnostics import Severity
+from fairc.mechanisms.queues.prio.cell import Prio
+from fairc.mechanisms.queues.prio.declaration import BANDS
+from fairc.mechanisms.queues.red.cell import Red
+from fairc.mechanisms.queues.registry import QUEUES
 from fairc.runtime.engines import host
-from fairc.words.queues import QUEUES, prio
 
 ROOT = Path(__file__).parents[2]
 
@@ -156,7 +159,7 @@ def test_thresholds_are_of_the_path_where_the_limit_is_not() -> None:
     red = bottleneck(
         next(iter(compilation("red(1000pkt, min: 0.25bdp, max: 1bdp + 3pkt)").cells()))
     )
-    assert isinstance(red.queue, plan.Red)
+    assert isinstance(red.queue, Red)
     bdp_bytes = 12_112_000 * 40 // 8000
     assert (red.queue.min_bytes, red.queue.max_bytes) == (bdp_bytes // 4, bdp_bytes + 3 * 1514)
 
@@ -173,7 +176,7 @@ def test_thresholds_are_of_the_path_where_the_limit_is_not() -> None:
 )
 def test_the_average_of_red_can_be_held_by_the_kernel(queue: str, most: int) -> None:
     red = bottleneck(next(iter(compilation(queue).cells()))).queue
-    assert isinstance(red, plan.Red)
+    assert isinstance(red, Red)
     assert red.burst_packets is not None
     log = red_weight(red.min_bytes, red.burst_packets, red.average_packet_bytes)
     assert log <= most
@@ -330,7 +333,7 @@ PRIO = "prio(ef: fifo(20pkt), af41: red(100pkt), cs1: codel(10pkt), cs0: fq_code
 
 def test_each_band_of_prio_has_its_queue_and_all_but_the_default_a_filter() -> None:
     made = bottleneck(next(iter(compilation(PRIO).cells()))).queue
-    assert isinstance(made, plan.Prio)
+    assert isinstance(made, Prio)
     first, *lines = queue_lines("r-eth0", made, 12_112_000)
     others = " ".join(["3"] * 16)
     at = "dev r-eth0 parent"
@@ -349,6 +352,16 @@ def test_each_band_of_prio_has_its_queue_and_all_but_the_default_a_filter() -> N
     frames = [20, 100, 10, 20]
     assert (made.limit_bytes, made.limit_packets) == (1514 * sum(frames), None)
     assert disciplines(made) == {"prio", "pfifo", "gred", "codel", "fq_codel"}
+
+
+def test_a_band_may_have_a_size_in_time() -> None:
+    """At 12.112 Mbit/s 20 ms are 30,280 bytes, which is 20 full frames."""
+    compiled = compilation("prio(ef: fifo(20ms), af41: fifo(1bdp + 2pkt), cs0: fifo(100pkt))")
+    made = bottleneck(next(iter(compiled.cells()))).queue
+    assert isinstance(made, Prio)
+    limits = [(band.queue.limit_bytes, band.queue.limit_packets) for band in made.bands]
+    assert limits == [(30_280, None), (42 * 1514, None), (None, 100)]
+    assert made.limit_bytes == 30_280 + 142 * 1514
 
 
 def test_what_is_doubted_about_a_queue_is_doubted_about_a_band() -> None:
@@ -374,13 +387,13 @@ experiment e {
         "prio(cs0: fifo(99pkt), ef: fifo(10pkt))",
     ]
     first, second = (bottleneck(cell).queue for cell in cells)
-    assert isinstance(first, plan.Prio) and isinstance(second, plan.Prio)
+    assert isinstance(first, Prio) and isinstance(second, Prio)
     assert [band.code_point for band in first.bands] == [46, 0]
     assert [band.code_point for band in second.bands] == [0, 46]
 
 
 def test_bands_keep_the_order_of_each_flow() -> None:
-    assert {queue.order for queue in prio.BANDS} == {"all", "flows"}
+    assert {queue.order for queue in BANDS} == {"all", "flows"}
 
 
 @pytest.mark.parametrize("points", [(46, 8), (46, 46, 0), (0,)])
@@ -400,7 +413,7 @@ def test_the_host_can_be_asked_for_every_queue() -> None:
     written = [queue.name if queue.is_sized else PRIO for queue in QUEUES]
     queues = [bottleneck(next(iter(compilation(q).cells()))).queue for q in written]
     assert None not in queues
-    made = {queue.discipline for queue in queues if queue}
+    made = {queue.tc_name for queue in queues if queue}
     assert made <= set(host.QDISCS)
 
 

@@ -12,11 +12,12 @@ import pytest
 
 from fairc.compiler import Cell, Compilation, Plan, compile, emit
 from fairc.compiler.plan import parse_cell
-from fairc.compiler.targets import EndpointsMissing, binary, runner
+from fairc.compiler.targets import EndpointsMissing, binary, mininet, runner
 from fairc.dsl import load, read, render_full
 from fairc.dsl.core.diagnostics import CompileError
 
 SPEC = "spec/made-by-hand.fexp"
+WITHOUT_PROGRAMS = {"plan.json", "cells.jsonl", "files.json", "index.md", "index.json", SPEC}
 
 
 @pytest.fixture(autouse=True)
@@ -47,9 +48,10 @@ def test_the_folder(compilation: Compilation, tmp_path: Path) -> None:
     lines = (out / "cells.jsonl").read_text().splitlines()
     cells = [parse_cell(line) for line in lines]
     assert cells == list(compilation.cells())
-    scripts = {f"cells/{cell.id}.py" for cell in cells}
+    scripts = {"cells/made.py"}  # of both repetitions
     assert set(contents(out)) == scripts | {
-        *("plan.json", "cells.jsonl", "files.json", SPEC, "cells/fairc-endpoints"),
+        *WITHOUT_PROGRAMS,
+        "cells/fairc-endpoints",
         *(f"cells/{name}" for name in runner.files()),
     }
     assert all(os.access(out / name, os.X_OK) for name in (*scripts, "cells/fairc-endpoints"))
@@ -61,9 +63,11 @@ def test_the_folder_of_the_target_containers(compilation: Compilation, tmp_path:
     assert {path.name for path in (cells / "image").iterdir()} == {
         *("Dockerfile", "cell", "fairc-endpoints")
     }
+    assert len((cells / "README.md").read_text().splitlines()) <= 14
     for cell in compilation.cells():
-        assert (cells / cell.id / "compose.yaml").is_file()
-        results = cells / cell.id / "results"
+        folder = cells / f"made_repetition={cell.repetition}"
+        assert (folder / "compose.yaml").is_file()
+        results = folder / "results"
         assert [path.name for path in results.iterdir()] == ["experiment.py"]
         assert results.stat().st_mode & 0o777 == 0o777, "root in a container is not its owner"
 
@@ -73,7 +77,7 @@ def test_json_alone_needs_no_endpoints(
 ) -> None:
     monkeypatch.setenv("FAIRC_ENDPOINTS", "/nowhere")
     emit(compilation, tmp_path / "out", ["json"])
-    assert set(contents(tmp_path / "out")) == {"plan.json", "cells.jsonl", "files.json", SPEC}
+    assert set(contents(tmp_path / "out")) == WITHOUT_PROGRAMS
 
 
 def test_twice_gives_the_same_bytes(make: SimpleNamespace, tmp_path: Path) -> None:
@@ -118,7 +122,8 @@ def test_results_of_cells_survive_a_new_plan(
     (tmp_path / "out/results/0123/result.json").write_text("{}")
     emit(compile(make.experiment(make.quickstart(), repeat=3)), tmp_path / "out", ["json"])
     assert set(contents(tmp_path / "out")) == {
-        *("plan.json", "cells.jsonl", "files.json", SPEC, "results/0123/result.json")
+        *WITHOUT_PROGRAMS,
+        "results/0123/result.json",
     }
     assert sorted(path.name for path in tmp_path.iterdir()) == ["build", "out"]
 
@@ -220,3 +225,21 @@ def test_a_plan_keeps_every_file_that_it_comes_from(tmp_path: Path) -> None:
     again, _ = load(read(kept / "main.fexp"))
     assert again is not None
     assert [*compile(again).cells()] == [*compile(experiment).cells()]
+
+
+def test_what_in_a_plan_is_not_as_it_was_written(compilation: Compilation, tmp_path: Path) -> None:
+    """Programs, and what they run: edited, of another version, or gone."""
+    out, cells = tmp_path / "out", list(compilation.cells())
+    emit(compilation, out, ["mininet"])
+    found, changed = mininet.programs(out, cells)
+    made = "made.py", (out / "cells/made.py").read_bytes()
+    assert changed == [] and found == {cell.id: made for cell in cells}
+    (out / "cells/made.py").write_text("print('mine')")
+    (out / "cells/cell/clock.py").unlink()
+    (out / "cells/fairc-endpoints").write_text("#!/bin/false")
+    _, changed = mininet.programs(out, cells)
+    assert changed == [
+        out / "cells" / name for name in ("cell/clock.py", "fairc-endpoints", "made.py")
+    ]
+    emit(compilation, tmp_path / "json", ["json"])
+    assert mininet.programs(tmp_path / "json", cells) == ({}, [])

@@ -22,23 +22,24 @@ from fairc.compiler.estimate import Estimate
 from fairc.compiler.plan import Plan
 from fairc.compiler.targets.containers import obstacles
 from fairc.dsl import CompileError, Source, load
+from fairc.mechanisms.queues.registry import QUEUES
 from fairc.runtime.engines import ENGINES, EngineKind, instead
-from fairc.words.queues import QUEUES
 
 ROOT = Path(__file__).parents[2]
+OBJECT = ROOT / "tests/engines/bpf/refused.bpf.o"
 PLAIN = "flow a { cca = cubic  workload = file(100kB) }"
-OWN_CCA = 'bpf("gentle.bpf.o")'
-OWN = 'flow own { cca = bpf("gentle.bpf.o")  workload = file(100kB) }'
+OWN_CCA = 'bpf("refused.bpf.o")'
+OWN = 'flow own { cca = bpf("refused.bpf.o")  workload = file(100kB) }'
 OTHERS = 'flow other { over = quic(image: "localhost/quic:1")  workload = file(100kB) }'
 PAGE = """flow page { cca = bbr  workload = load(page(html: 5kB), client: chromium) }"""
 PARAMETERS = "flow a { cca = cubic(hystart: off)  workload = file(100kB) }"
 
 
 def compiled(*flows: str, engine: str | None = None, rest: str = "") -> Compilation:
-    """Compile flows over one link; own CCAs come from the examples."""
+    """Compile flows over one link; own CCAs come from this project's files."""
     lines = ["fexp 1", "experiment e {", "  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)"]
     text = "\n".join([*lines, *flows, rest, "measure = [goodput]", "}", ""])
-    experiment, found = load(Source(str(ROOT / "examples/bpf/e.fexp"), text))
+    experiment, found = load(Source(str(OBJECT.with_name("e.fexp")), text))
     assert experiment is not None, [d.message for d in found]
     return compile(experiment, engine)
 
@@ -68,7 +69,20 @@ def test_no_words_are_without_an_engine() -> None:
     """But for a container's image, which runs in containers alone, whose kernel is the host's."""
     features = {each for kind in PROFILES.values() for each in kind.lacks} - {IMAGE}
     assert len(features) > 8
-    assert choose([Requirement("x", 0, each) for each in features]).engine == "vm"
+    for each in features:
+        assert choose([Requirement("x", 0, each)]).engine in VIRTUAL_TIME
+
+
+def test_what_only_uml_has_does_not_go_with_a_cca_in_bpf() -> None:
+    cost = "hosts { syscall_cost = 1us }"
+    assert chosen(PLAIN, rest=cost)[0] == "uml"
+    with pytest.raises(CompileError) as caught:
+        chosen(PLAIN, engine="vm", rest=cost)
+    assert "which vm cannot do (only uml can)" in caught.value.diagnostics[0].notes[0]
+    with pytest.raises(CompileError) as caught:
+        chosen(OWN, rest=cost)
+    help = str(caught.value.diagnostics[0].help)
+    assert "on uml with another CCA in place of `bpf`, or on vm without `syscall_cost`" in help
 
 
 @pytest.mark.parametrize("queue", [queue.name for queue in QUEUES if queue.is_sized])
@@ -79,7 +93,7 @@ def test_every_queue_goes_with_every_kind_of_cca(
     queue: str, cca: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    shutil.copy(ROOT / "examples/bpf/gentle.bpf.o", tmp_path)
+    shutil.copy(OBJECT, tmp_path)
     shutil.copy(ROOT / "examples/module/tcp_aimd.c", tmp_path)
     network = f"topology = bottleneck(rate: 10Mbit/s, rtt: 50ms, queue: {queue}(20pkt))"
     written = cca if " = " in cca else f"cca = {cca}"
@@ -95,12 +109,12 @@ def test_every_queue_goes_with_every_kind_of_cca(
 
 def test_one_configuration_decides_for_all_cells() -> None:
     flow = "flow a { cca = cca  workload = file(100kB) }"
-    sweep = 'sweep { cca = [cubic, bpf("gentle.bpf.o")] }  repeat = 2'
+    sweep = 'sweep { cca = [cubic, bpf("refused.bpf.o")] }  repeat = 2'
     made = compiled(flow, rest=sweep)
     assert made.plan.engine == "vm"
     assert [reason.requirement.line for reason in made.choice.reasons] == [4]
     assert sum(cell.flows[0].cca_object is not None for cell in made.cells()) == 2
-    without = compiled(flow, rest=sweep + ' exclude cca == bpf("gentle.bpf.o")')
+    without = compiled(flow, rest=sweep + ' exclude cca == bpf("refused.bpf.o")')
     assert without.plan.engine == "uml"
 
 
@@ -109,8 +123,8 @@ def test_a_word_that_is_imported_or_set_counts(
 ) -> None:
     """Only where a word stands nowhere is the grid not looked at."""
     monkeypatch.chdir(tmp_path)  # what is set names files from here
-    shutil.copy(ROOT / "examples/bpf/gentle.bpf.o", tmp_path)
-    (tmp_path / "ccas.fexp").write_text('fexp 1\nlet mine = bpf("gentle.bpf.o")\n')
+    shutil.copy(OBJECT, tmp_path)
+    (tmp_path / "ccas.fexp").write_text('fexp 1\nlet mine = bpf("refused.bpf.o")\n')
     body = "topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)  measure = [goodput]"
     flow = "flow a { cca = mine  workload = file(1kB) }"
     imports = f'fexp 1\nimport "ccas.fexp"\nexperiment e {{ {body}  {flow} }}\n'
@@ -118,7 +132,7 @@ def test_a_word_that_is_imported_or_set_counts(
     for text, settings, engine in (
         (imports, {}, "vm"),
         (lets, {}, "uml"),
-        (lets, {"mine": 'bpf("gentle.bpf.o")'}, "vm"),
+        (lets, {"mine": 'bpf("refused.bpf.o")'}, "vm"),
     ):
         experiment, found = load(Source(str(tmp_path / "e.fexp"), text), settings)
         assert experiment is not None, [d.message for d in found]
@@ -134,10 +148,10 @@ def test_a_grid_is_not_looked_at_where_no_word_asks_for_anything() -> None:
 
 def test_users_of_one_flow_are_one_reason() -> None:
     users = "users many { count = 20 }"
-    flow = 'flow own { users = many  cca = bpf("gentle.bpf.o")  workload = file(10kB) }'
+    flow = 'flow own { users = many  cca = bpf("refused.bpf.o")  workload = file(10kB) }'
     topology = "topology = access(rate: 10Mbit/s, rtt: 40ms)"
     text = f"fexp 1\nexperiment e {{ {topology}  {users}  {flow}  measure = [goodput] }}\n"
-    experiment, found = load(Source(str(ROOT / "examples/bpf/e.fexp"), text))
+    experiment, found = load(Source(str(OBJECT.with_name("e.fexp")), text))
     assert experiment is not None, [d.message for d in found]
     made = compile(experiment)
     assert len(made.choice.reasons) == 1

@@ -224,3 +224,27 @@ def test_a_strange_file_name_stays_in_its_comment(make: SimpleNamespace, tmp_pat
         "set -eu",
         'exec fairc cell . --index "$SLURM_ARRAY_TASK_ID" --chunk 1',
     ]
+
+
+def test_code_is_allowed_where_cells_have_it(tmp_path: Path) -> None:
+    """Whoever compiles the plan names its modules and programs, so the files that run it let them
+    run.
+    """
+    file = ROOT / "examples/quickstart.fexp"
+    loaded, _ = load(Source(file.name, file.read_text()))
+    assert loaded is not None
+    compilation = compile(loaded)
+    estimate = Estimate(engine="uml")
+    for cell in compilation.cells():
+        estimate.add(cell)
+    for allowed in ([], ["--allow-module"], ["--allow-module", "--allow-program"]):
+        folder = tmp_path / str(len(allowed))
+        folder.mkdir()
+        estimate.modules, estimate.programs = len(allowed) > 0, len(allowed) > 1
+        slurm.finish(folder, compilation.plan, estimate)
+        kubernetes.finish(folder, compilation.plan, estimate)
+        script = (folder / "slurm.sh").read_text().splitlines()[-1]
+        assert [word for word in script.split() if word.startswith("--allow")] == allowed
+        job = documents(folder / "kubernetes/job.yaml")["Job"]
+        command = job["spec"]["template"]["spec"]["containers"][0]["command"]
+        assert [word for word in command if word.startswith("--allow")] == allowed

@@ -20,6 +20,7 @@ experiment e {{
 BULK = "flow a { cca = cubic  workload = bulk }\n"
 FILE = "flow b { cca = cubic  workload = file(1MB) }\n"
 SWEPT = "sweep { what = [bulk, file(1MB)] }\nflow a { cca = cubic  workload = what }"
+TWO = "flow f[i] for i in 1..2 { cca = cubic  workload = bulk }\n"
 UDP = "flow u { over = udp  rate = 100kbit/s  workload = bulk }"
 
 
@@ -70,6 +71,29 @@ def warned(flows: str, measure: str) -> list[tuple[str, str]]:
         (SWEPT, "fct", []),
         (BULK, "datagrams", [("datagrams", "no flow runs over UDP, so `datagrams` has no values")]),
         (UDP, "datagrams, throughput", []),
+        (
+            BULK,
+            "goodput.group, goodput.subflow",
+            [
+                (
+                    "goodput.group",
+                    "`goodput.group` and `goodput.subflow` have no value in any configuration",
+                )
+            ],
+        ),
+        (BULK + TWO, "goodput(a), goodput.group", []),
+        (
+            BULK + TWO,
+            "fairness.F",
+            [("fairness.F", "`fairness.F` has no value in any configuration")],
+        ),
+        (BULK + TWO, "fairness, fairness.jain_slots", []),
+        (TWO, "fairness.F", []),
+        (
+            TWO,
+            "policing.level",
+            [("policing.level", "`policing.level` has no value in any configuration")],
+        ),
     ],
 )
 def test_nothing_to_measure(flows: str, measure: str, said: list[tuple[str, str]]) -> None:
@@ -90,3 +114,78 @@ def test_recovery_from_changes_that_nothing_shows(options: str, said: list[str])
     with pytest.raises(CompileError) if said else nullcontext():
         list(compilation.cells())
     assert [d.message for d in compilation.diagnostics.errors] == said
+
+
+OWN_LINK = """fexp 1
+experiment e {{
+  topology {{
+    node server, client
+    router r
+    link server -- r, r -- client {{ rate = 1Mbit/s }}
+  }}
+  {flows}
+  duration = 10s
+  measure = [{measure}]
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("flows", "measure", "lacking"),
+    [
+        (BULK, "rtt.p95, goodput", ["rtt.p95"]),
+        (BULK, "rtt.base, loss_rate.random", []),
+        (BULK, "queue_delay", ["queue_delay"]),
+        (BULK, "loss_rate", ["loss_rate"]),
+        (BULK, "acks, bursts", ["acks", "bursts"]),
+        ("flow p { workload = ping(every: 50ms) }", "rtt.min", []),
+        ("flow p { workload = ping(every: 50ms) }\n" + BULK, "rtt.min", []),
+        ("flow p { workload = ping(every: 50ms) }\n" + BULK, "rtt.min(a)", ["rtt.min(a)"]),
+    ],
+)
+def test_what_no_capture_shows_where_the_senders_own_link_is_the_slowest(
+    flows: str, measure: str, lacking: list[str]
+) -> None:
+    compilation = compilation_of(OWN_LINK.format(flows=flows, measure=measure))
+    (cell,) = compilation.cells()
+    found = [d for d in compilation.diagnostics if d.code == "nothing-to-measure"]
+    assert [d.span.text for d in found if d.span] == lacking
+    assert all("sender itself" in d.notes[0] for d in found)
+    echoes = [c for c in cell.captures if c.point == "echo"]
+    assert [(c.node, c.direction, c.form) for c in echoes] == (
+        [("server", "in", "pcap")] if "ping" in flows else []
+    )
+
+
+LOT = """fexp 1
+experiment lot {{
+  topology = chain(hops: 2)
+  flow long {{ cca = cubic  workload = bulk }}
+  flow cross[i] for i in 1..2 {{ from = s[i]  to = c[i]  cca = cubic  workload = bulk }}
+  duration = 5s
+  measure = [{measure}]
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("measure", "why"),
+    [
+        ("fmp", "`cross[2]` and `cross[1]` have no slowest link in common"),
+        ("fmp.jain", ""),
+        ("fmp(long, cross[1])", ""),
+        ("fairness.F", "it is defined for two sessions, not 3"),
+        ("fairness", ""),
+        (
+            "fairness(cross)",
+            "`cross[2]` and `cross[1]` have no slowest link in common",
+        ),
+        ("jain(cross)", "`cross[2]` and `cross[1]` have no slowest link in common"),
+        ("convergence_time", ""),
+    ],
+)
+def test_sessions_that_share_no_bottleneck(measure: str, why: str) -> None:
+    compilation = compilation_of(LOT.format(measure=measure))
+    list(compilation.cells())
+    found = [d for d in compilation.diagnostics if d.code == "nothing-to-measure"]
+    assert [d.notes for d in found] == ([(why,)] if why else [])

@@ -8,9 +8,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from specs import only_cell_of
 
 from fairc.cell.links import bucket_bytes
-from fairc.compiler.passes.hops import netem_packets
+from fairc.compiler.passes.hops import hop, netem_packets
 from fairc.compiler.plan import Cell, Change, Interface
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.model import Distribution, Event
@@ -150,10 +151,39 @@ def test_delay_and_loss_sit_on_a_hop_and_the_queue_does_not(make: SimpleNamespac
     assert all(i.impairment is None for i in others)
 
 
-def test_netem_limits() -> None:
+def test_netem_holds_the_smallest_frames_of_its_link() -> None:
     assert netem_packets(1_000_000, 25_000_000) == 1000
-    # 2 x 1 Gbit/s x 100 ms / 8 = 25,000,000 bytes, 16512.5 frames of 1514 bytes
-    assert netem_packets(1_000_000_000, 100_000_000) == 16_513
+    # 2 x 1 Gbit/s x 100 ms / 8 = 25,000,000 bytes in frames of 64 bytes
+    assert netem_packets(1_000_000_000, 100_000_000) == 390_625
+    assert netem_packets(0, 100_000_000) == 1_000_000  # without a rate, what sources send
+
+
+def test_acknowledgements_of_a_faster_way_there_fit_on_the_way_back() -> None:
+    """75 Mbit/s over 75 ms hold 464 full frames; ACKs of 150 Mbit/s were too many for 1000."""
+    cell = only_cell_of("""fexp 1
+experiment rate_rises {
+  topology = bottleneck(down: 75Mbit/s, up: 75Mbit/s, rtt: 150ms, queue: dualpi2(1000pkt)) with {
+    link left -> right { at 4s { rate = 150Mbit/s } }
+  }
+  flow f0 { cca = bbr  workload = bulk }
+  flow f2 { from = client  to = server  cca = reno  workload = bulk }
+  duration = 12s
+  measure  = [goodput]
+}
+""")
+    (hop,) = [node for node in cell.nodes if node.kind == "hop"]
+    limits = [each.impairment.limit_packets for each in hop.interfaces if each.impairment]
+    assert limits == [21_973, 43_946]
+
+
+def test_the_limit_is_for_the_fastest_rate_and_the_longest_delay(make: SimpleNamespace) -> None:
+    way = make.way(1_000_000, 5)
+    state = replace(way.impairment, delay_ns=200_000_000, jitter_ns=10_000_000)
+    changes = (Change(at_ns=0, impairment=state),)
+    changed = replace(way, rates=(Change(at_ns=0, rate_bps=10_000_000),), changes=changes)
+    limits = {each.limit_packets for each in hop(changed)[0:1] if each is not None}
+    later = {each.impairment.limit_packets for each in hop(changed)[1] if each.impairment}
+    assert limits == later == {2 * 10_000_000 * 24 // (100 * 8 * 64)}
 
 
 def test_of_equal_rates_the_first_on_the_path_is_the_bottleneck(make: SimpleNamespace) -> None:
@@ -207,6 +237,23 @@ def test_buffers(
 ) -> None:
     made = make.quickstart(rate_bps=rate_bps, rtt_ms=rtt_ms, queue=make.size(amount, "bdp"))
     assert {flow.buffer_bytes for flow in make.cell(made).flows} == {buffer_bytes}
+
+
+@pytest.mark.parametrize(
+    ("sack", "loss", "times"), [("on", "0%", 4), ("off", "0%", 16), ("on", "1%", 16)]
+)
+def test_a_tcp_receiver_has_room_for_repairs(sack: str, loss: str, times: int) -> None:
+    """For four losses of one packet in a row; more without SACK, or with losses at random."""
+    (flow,) = only_cell_of(f"""fexp 1
+experiment e {{
+  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms, loss: {loss}, queue: fifo(2bdp))
+  hosts {{ sack = {sack} }}
+  flow f {{ cca = reno  workload = bulk }}
+  duration = 1s
+  measure = [goodput]
+}}
+""").flows
+    assert flow.receiver_bytes == times * flow.buffer_bytes
 
 
 def test_buffers_that_no_socket_can_have(make: SimpleNamespace) -> None:

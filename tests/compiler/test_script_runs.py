@@ -9,14 +9,21 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from emitted_programs import READ_BACK, told
 
+from fairc.cell.expansion import expand
 from fairc.compiler import compile, emit
+from fairc.compiler.plan import parse_cell
 from fairc.compiler.targets import EndpointsMissing, find_endpoints
+from fairc.runtime.engines.mininet import MininetEngine
+from fairc.runtime.host.faults import EngineUnavailable
+from fairc.runtime.run.programs import unchanged
 from fairc.words.workloads import File
 
 PYTHON = "/usr/bin/python3"
@@ -55,7 +62,7 @@ def script(make: SimpleNamespace, tmp_path: Path) -> Path:
     net = make.dumbbell(
         rate_bps=5_000_000, rtt_ms=0, queue=make.size(20_000, "B"), transmit="bucket"
     )
-    emit(compile(make.experiment(make.scenario(net, flows))), tmp_path / "plan")
+    emit(compile(make.experiment(make.scenario(net, flows), repeat=2)), tmp_path / "plan")
     return next((tmp_path / "plan/cells").glob("*.py"))
 
 
@@ -70,14 +77,50 @@ def namespaces() -> set[str]:
     return found
 
 
-def test_a_cell_runs_and_leaves_its_artefacts(script: Path, tmp_path: Path) -> None:
+def ids(script: Path) -> list[str]:
+    """Return the ids of the cells of a program's plan."""
+    lines = (script.parent.parent / "cells.jsonl").read_text().splitlines()
+    return [json.loads(line)["id"] for line in lines]
+
+
+MEANWHILE = """def meanwhile(net):
+    s1 = net.get("s1")
+    established = "':1389 [0-9A-F:]* 01 '"  # 0x1389 is the flow's port, 5001
+    print(s1.cmd(f"until grep -q {established} /proc/net/tcp; do sleep 0.05; done; echo flows"))
+    print(s1.cmd("ping -c 1", net.get("c1").IP()))
+"""
+
+
+@pytest.fixture
+def leftover() -> Iterator[str]:
+    """An interface that another network has left on this machine, by the name of one of ours."""
+    name = "s1-eth0"
+    add = ["ip", "link", "add", name, "address", "02:00:00:00:00:99", "type", "veth"]
+    subprocess.run([*add, "peer", "name", "r1-eth2"], check=True)
+    yield name
+    subprocess.run(["ip", "link", "del", name], check=True)
+
+
+def test_a_cell_runs_and_leaves_its_artefacts(script: Path, tmp_path: Path, leftover: str) -> None:
+    """Commands of the user's own run beside its flows; what is on this machine stays as it is."""
     out = tmp_path / "out"
+    text = script.read_text()
+    before, _, after = text.partition("def meanwhile(net):")
+    script.write_text(f"{before}{MEANWHILE}\n\n{after[after.index('def main') :]}")
+    show = ["ip", "-d", "-j", "link", "show", "dev", leftover]
+    was = subprocess.run(show, capture_output=True, check=True).stdout
     run = subprocess.run(
-        [PYTHON, script, out], capture_output=True, text=True, timeout=60, check=False
+        [PYTHON, script, out, "--repetition", "2"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert (run.returncode, run.stderr) == (0, "")
+    assert "flows" in run.stdout and "1 received" in run.stdout
+    assert subprocess.run(show, capture_output=True, check=True).stdout == was
     cell = json.loads((out / "cell.json").read_text())
-    assert cell["id"] == script.stem
+    assert cell["id"] == ids(script)[1]
     assert cell["ended_by"] == "finished" and cell["notes"] == []
     assert set(cell["processes"].values()) == {0}
 
@@ -164,8 +207,8 @@ def test_a_stopped_program_leaves_no_process_and_no_namespace(
 
 def test_a_program_that_fails_says_why(script: Path, tmp_path: Path) -> None:
     text = script.read_text()
-    assert 'cca="cubic"' in text
-    script.write_text(text.replace('cca="cubic"', 'cca="no_such_cca"'))
+    assert '"cca": "cubic"' in text
+    script.write_text(text.replace('"cca": "cubic"', '"cca": "no_such_cca"'))
     run = subprocess.run(
         [PYTHON, script, tmp_path / "out"], capture_output=True, text=True, timeout=60, check=False
     )
@@ -193,73 +236,91 @@ def test_mininets_command_line_has_the_network(script: Path, tmp_path: Path) -> 
     assert not (out / "cell.json").exists() and not list(out.glob("*.pcap"))
 
 
-def test_a_single_file_runs_where_no_package_is_beside_it(
-    make: SimpleNamespace, tmp_path: Path
-) -> None:
-    # The kernel of continuous integration has no netem: nothing there can transmit frames.
-    net = make.dumbbell(
-        rate_bps=5_000_000, rtt_ms=0, queue=make.size(20_000, "B"), transmit="bucket"
-    )
-    flow = make.flow("one", "s1", "c1", workload=File(200_000))
-    made = compile(make.experiment(make.scenario(net, [flow])))
-    emit(made, tmp_path / "single", single_file=True)
-    cells = tmp_path / "single/cells"
-    assert not (cells / "cell").exists()
-    (program,) = cells.glob("*.py")
+def test_the_engine_runs_the_very_file_of_a_plan(script: Path, tmp_path: Path) -> None:
+    """Its artefacts are those of the same program run by hand; an edited one is refused."""
+    plan = script.parent.parent
+    cell = parse_cell((plan / "cells.jsonl").read_text().splitlines()[1])
+    engine = MininetEngine()
+    engine.programs = unchanged(plan)
+    assert engine.programs[cell.id] == (script.name, script.read_bytes())
+    engine.prepare()
+    (tmp_path / "engine").mkdir()
+    result = engine.run(cell, tmp_path / "engine")
+    engine.close()
+    assert result.error == "", result.console
+    assert (tmp_path / "engine" / script.name).read_bytes() == script.read_bytes()
+    hand = tmp_path / "hand"
+    command = [PYTHON, str(script), str(hand), "--repetition", "2"]
+    subprocess.run(command, capture_output=True, timeout=60, check=True)
+    assert {path.name for path in result.artefacts.iterdir()} == {p.name for p in hand.iterdir()}
+
+    def said(folder: Path, name: str) -> Any:
+        return json.loads((folder / name).read_text())
+
+    assert said(result.artefacts, "system.json") == said(hand, "system.json")
+    assert said(result.artefacts, "cell.json")["id"] == said(hand, "cell.json")["id"] == cell.id
+    for name in ("one.client.ndjson", "two.client.ndjson"):
+        for folder in (result.artefacts, hand):
+            events = [json.loads(line) for line in (folder / name).read_text().splitlines()]
+            (done,) = [event for event in events if event["event"] == "done"]
+            assert done["bytes"] == 200_000
+
+    script.write_text(script.read_text().replace("limit 20000", "limit 30000"))
+    with pytest.raises(
+        EngineUnavailable, match=r"cells/made\.py in .* differs from what"
+    ) as edited:
+        unchanged(plan)
+    assert f"sudo python3 {script}" in edited.value.remedy
+
+
+def test_mininets_own_program_opens_the_network(script: Path) -> None:
+    """`mn --custom FILE --topo NAME,REPETITION`, from another folder."""
     run = subprocess.run(
-        [PYTHON, "-I", program, tmp_path / "out"],
+        ["mn", "--custom", script, "--topo", f"{script.stem},2"],
+        input="s1 ping -c 1 c1\nr1 tc qdisc show dev r1-eth2\nexit\n",
+        cwd="/",
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    assert (run.returncode, run.stderr) == (0, "")
-    assert json.loads((tmp_path / "out/cell.json").read_text())["ended_by"] == "finished"
+    said = run.stdout + run.stderr
+    assert run.returncode == 0, said
+    assert "1 received" in said and "tbf 1:" in said and "bfifo 2:" in said
 
 
-# What is read back of the nodes of an emitted program, made in each way.
-READ_BACK = """
-import json, runpy, sys, time
-from cell.expansion import expand
-from cell.namespaces import Namespace, Namespaces
-from cell.netlink import NetlinkNodes
-from cell.programs import find_program
-from cell.topology import MininetNodes
-
-program = runpy.run_path(sys.argv[1])
-document = expand(program["CELL"])
-names = [node["name"] for node in document["network"]["nodes"]]
-made = {
-    "mininet": MininetNodes(program["CELL"]),
-    "namespaces": Namespaces({name: Namespace(name) for name in names}),
-    "netlink": NetlinkNodes(),
-}
-endpoints = find_program("fairc-endpoints", ".")
-SHOW = ("-d address", "route show table all", "neighbour", "rule")
-said = {}
-for kind, nodes in made.items():
-    in_force = nodes.set_up(document["network"], endpoints)
-    said[kind] = {"in force": in_force}
-    for node in nodes:
-        for _ in range(200):  # the kernel takes a second until it calls a link up
-            links = json.loads(node.run(["ip", "-j", "link"]))
-            if all(link["operstate"] == "UP" for link in links if link["ifname"] != "lo"):
-                break
-            time.sleep(0.05)
-        found = {"tc": json.loads(node.run(["tc", "-j", "qdisc", "show"]))}
-        for words in SHOW:
-            found[words] = json.loads(node.run(["ip", "-j", *words.split()]) or "[]")
-        said[kind][node.name] = found
-print(json.dumps(said))
-"""
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("bfifo limit", "nofifo limit", "r1: tc qdisc add dev r1-eth2 parent 1:1 handle 2: nofifo"),
+        ('"s1-eth0"', '"much-too-long-eth0"', "much-too-long-eth0"),
+        ("via 10.0.0.2", "via 192.0.2.7", "route add 10.0.0.0/8 via 192.0.2.7"),
+    ],
+)
+def test_a_network_that_cannot_be_made_is_explained(
+    script: Path, tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    """A kernel without a qdisc, a name that is too long, a route that leads nowhere."""
+    text = script.read_text()
+    assert old in text
+    script.write_text(text.replace(old, new))
+    run = subprocess.run(
+        [PYTHON, script, tmp_path / "out"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert run.returncode == 1 and not (tmp_path / "out").exists()
+    assert said in run.stderr and "Traceback" not in run.stderr
+    assert len(run.stderr.splitlines()) <= 2, run.stderr
 
 
 def test_nodes_of_mininet_and_plain_namespaces_are_set_up_alike(script: Path) -> None:
     """By `ip` and `tc`, or by one program over netlink: equal qdiscs, addresses, routes,
     neighbours, rules, sysctls and offloads.
     """
+    (document,) = script.parent.parent.glob("cells.jsonl")
+    wanted = document.with_name("document.json")
+    wanted.write_text(json.dumps(expand(parse_cell(document.read_text().splitlines()[0]))))
     run = subprocess.run(
-        [PYTHON, "-c", READ_BACK, script],
+        [PYTHON, "-c", READ_BACK, script, wanted, "mininet", "namespaces", "netlink"],
         cwd=script.parent,
         capture_output=True,
         text=True,
@@ -278,18 +339,3 @@ def test_nodes_of_mininet_and_plain_namespaces_are_set_up_alike(script: Path) ->
     assert said["namespaces"]["in force"]["sysctl"]["r1"]["net.ipv4.ip_forward"] == "1"
     offloads = said["namespaces"]["in force"]["offloads"]["r1"]
     assert {state for each in offloads.values() for state in each.values()} == {"off"}
-
-
-# Which namespace an interface's peer is in, as a number or by its index, differs from run to run.
-CHANCE = frozenset({"ifindex", "link_index", "link_netnsid", "valid_life_time"})
-
-
-def told(value: Any) -> Any:
-    """Return what was read back without what is different each time; tables of neighbours have no
-    order.
-    """
-    if isinstance(value, dict):
-        return {name: told(part) for name, part in value.items() if name not in CHANCE}
-    if isinstance(value, list):
-        return sorted((told(part) for part in value), key=json.dumps)
-    return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,7 @@ import hostile
 import plan_corpus
 import pytest
 from pydantic import ValidationError
+from representatives import few
 from specs import compilation_of
 from torture.network import POLICED
 
@@ -94,7 +96,10 @@ def documents_of(cell: Cell) -> list[Document]:
     ]
 
 
-@pytest.mark.parametrize("name", ["custom", "iperf3", "pages", "quickstart", "more", "policed"])
+@pytest.mark.parametrize(
+    "name",
+    few(["custom", "iperf3", "pages", "quickstart", "more", "policed"], "more", "quickstart"),
+)
 def test_a_hostile_cell_is_refused_or_stays_data(name: str) -> None:
     document = documents()[name]
     usual = programs(parse_cell(json.dumps(document)))
@@ -272,31 +277,21 @@ def own() -> dict[str, Any]:
     return document
 
 
-@pytest.mark.parametrize(
-    ("steps", "message"),
-    [
-        ([0, 7, "+"], "refers to an operand that it lacks"),
-        ([0, "+"], "lacks the values before it"),
-        (["*"], "lacks the values before it"),
-        ([0, 0], "give more than one value"),
-    ],
-)
-def test_a_formula_that_cannot_be_worked_out_is_refused(steps: list[Any], message: str) -> None:
-    document = own()
-    Plan.model_validate_json(json.dumps(document))
-    document["formulas"][0]["steps"] = steps
-    with pytest.raises(ValidationError, match=message):
-        Plan.model_validate_json(json.dumps(document))
+def parts(expression: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield an expression and everything inside it."""
+    yield expression
+    for inner in expression.get("of", ()):
+        yield from parts(inner)
 
 
 def test_an_amount_has_a_number_for_each_row() -> None:
     document = own()
-    amount = next(step for step in document["formulas"][0]["steps"] if isinstance(step, dict))
+    (amount,) = (part for part in parts(document["formulas"][0]["expression"]) if "rows" in part)
     assert len(amount["rows"]) == 2
     for rows in (amount["rows"][:1], [["10ms", "20ms"], ["10ms"]]):
         other = json.dumps({**amount, "rows": rows})
         changed = json.dumps(document).replace(json.dumps(amount), other)
-        with pytest.raises(ValidationError, match="has a value for each name, and a number"):
+        with pytest.raises(ValidationError, match=r"each row (of an amount )?has a"):
             Plan.model_validate_json(changed)
 
 

@@ -9,7 +9,8 @@ import docker_machine
 import numpy as np
 from specs import compilation_of
 
-from fairc.compiler.plan import CoDel, FqCoDel
+from fairc.mechanisms.queues.codel.cell import CoDel
+from fairc.mechanisms.queues.fq_codel.cell import FqCoDel
 from fairc.runtime import validity
 from fairc.runtime.engines.host import QDISCS
 from fairc.runtime.measurement import load
@@ -24,7 +25,7 @@ topology pair() {
 }
 experiment pair {
   topology = pair()
-  flow f { from = s  to = c  cca = cubic  count = 2  workload = file(1MB) }
+  flow f { from = s  to = c  cca = cubic  count = 2  workload = file(1200kB) }
   measure = [goodput, queue_delay]
 }
 """
@@ -44,7 +45,7 @@ def test_delay_loss_and_aqms_of_a_cell_are_those_of_its_plan(tmp_path: Path) -> 
 
     (flow,) = measured.flows
     assert flow.endpoints.completed
-    assert flow.endpoints.progress.total == 2_000_000
+    assert flow.endpoints.progress.total == 2_400_000
     assert flow.pings is not None and len(flow.pings.rtts_s) >= 10
     assert abs(float(np.median(flow.pings.rtts_s)) - BASE_RTT_S) < WITHIN_S
     assert float(np.ptp(flow.pings.rtts_s)) < WITHIN_S
@@ -70,7 +71,7 @@ def test_delay_loss_and_aqms_of_a_cell_are_those_of_its_plan(tmp_path: Path) -> 
         assert isinstance(planned, kind)
         (child,) = [q for q in document[node] if q["dev"] == interface and q.get("parent") == "1:1"]
         options = child["options"]
-        assert (child["kind"], options["limit"]) == (planned.discipline, 60)
+        assert (child["kind"], options["limit"]) == (planned.tc_name, 60)
         assert abs(options["target"] - planned.target_ns / 1000) < COARSE_US
         assert abs(options["interval"] - planned.interval_ns / 1000) < COARSE_US
         assert options.get("ecn", False) is planned.ecn

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fairc.words.queues.codel import CODEL
+from fairc.mechanisms.queues.codel.declaration import DECLARATION as CODEL
 
 DELAYED = replace(CODEL, name="delayed", summary="A queue of tomorrow", runs=False)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from fairc.compiler.plan import Claim
-from fairc.dsl import Source, load
-from fairc.dsl.model.claims import distinct_flows
+from fairc.dsl import Source, checker, load
+from fairc.dsl.model.claims import ClaimUnit, distinct_flows
+from fairc.dsl.results.claim_units import UNIT_STEPS, Comparisons, Point
 from fairc.dsl.results.claims import _needed
 from fairc.runtime.statistics.sequential import values_needed
 
@@ -77,9 +80,10 @@ def test_two_selections_are_matched_over_the_names_that_they_do_not_mention() ->
         " < median(goodput, flow: a, where: cca == cubic)"
     )
     assert found.shared == ("loss", "n") and found.form == "sum" and found.relation == "<"
-    assert [[(t.cells, t.factor) for t in unit.terms] for unit in found.units] == [
-        [(("bbr", loss, "1"), 1.0), (("cubic", loss, "1"), -1.0)] for loss in ("0%", "1%")
-    ]
+    assert [
+        [*zip((t.cells for t in unit.terms), unit.contrast.factors, strict=True)]
+        for unit in found.units
+    ] == [[(("bbr", loss, "1"), 1.0), (("cubic", loss, "1"), -1.0)] for loss in ("0%", "1%")]
     assert {(unit.low, unit.high) for unit in found.units} == {(None, 0.0)}
 
 
@@ -100,7 +104,7 @@ def test_bounds_may_depend_on_swept_names_and_lets() -> None:
     found = claim(
         "where = loss == 0%  holds = median(goodput, flow: a) / n in 0.2Mbit/s * n..1Mbit/s * most"
     )
-    assert [(u.terms[0].factor, u.low, u.high) for u in found.units] == [
+    assert [(u.contrast.factors[0], u.low, u.high) for u in found.units] == [
         (1.0, 0.2e6, 0.9e6),
         (0.5, 0.4e6, 0.9e6),
     ] * 2
@@ -109,7 +113,7 @@ def test_bounds_may_depend_on_swept_names_and_lets() -> None:
 def test_a_constant_on_the_left_turns_the_comparison() -> None:
     found = claim("where = n == 1  holds = 50ms >= median(queue_delay.p95, flow: b) + 10ms")
     assert found.relation == "<=" and found.unit == "s"
-    assert {(u.shift, u.low, u.high) for u in found.units} == {(0.01, None, 0.05)}
+    assert {(u.contrast.shift, u.low, u.high) for u in found.units} == {(0.01, None, 0.05)}
 
 
 def test_a_ratio_has_its_factor_and_no_unit() -> None:
@@ -117,7 +121,7 @@ def test_a_ratio_has_its_factor_and_no_unit() -> None:
         "where = n == 1  holds = 2 * median(goodput, flow: a) / median(goodput, flow: b) > 1"
     )
     assert (found.form, found.unit) == ("ratio", "1")
-    assert [t.factor for t in found.units[0].terms] == [2.0, 1.0]
+    assert found.units[0].contrast.factors == (2.0, 1.0)
 
 
 def test_a_count_has_its_own_bound() -> None:
@@ -157,7 +161,7 @@ def test_a_trend_orders_the_configurations_of_a_name() -> None:
     assert [[t.cells for t in unit.terms] for unit in found.units] == [
         [("cubic", loss, "1"), ("cubic", loss, "2")] for loss in ("0%", "1%")
     ]
-    assert {(u.low, u.high, u.shift) for u in found.units} == {(0.0, None, 0.0)}
+    assert {(u.low, u.high, u.contrast.shift) for u in found.units} == {(0.0, None, 0.0)}
     down = claim("where = n == 1  holds = (decreasing(median(goodput(a)), over: loss))")
     assert down.relation == "<" and {(u.low, u.high) for u in down.units} == {(None, 0.0)}
 
@@ -266,7 +270,8 @@ def test_the_mean_over_configurations_that_draw_on_their_own_is_of_means() -> No
 def test_repetitions_that_several_claims_need() -> None:
     assert [_needed("median", 0.5, m) for m in (1, 5, 20)] == [6, 8, 10]
     assert _needed("percentile", 0.9, 1) == 36
-    assert [_needed("independent", 0.5, m) for m in (1, 20)] == [4, 6]
+    # 2 / 2^n - 1 / 4^n is at most 0.025, 0.00125
+    assert [_needed("independent", 0.5, m) for m in (1, 20)] == [7, 11]
 
 
 @pytest.mark.parametrize(("share", "pairs"), [(0.5, 1), (0.5, 7), (0.9, 1)])
@@ -353,3 +358,48 @@ def test_the_mean_over_configurations_is_of_one_flow() -> None:
     assert [(d.code, d.help) for d in found] == [
         ("claim-form", "name one, such as `f[1]`, or write `for = each`")
     ]
+
+
+MANY = """fexp 1
+experiment e {{
+  sweep {{ x = [{values}] }}
+  topology = bottleneck(rate: 1Mbit/s)
+  flow a {{ cca = cubic  workload = file(1MB) }}
+  measure = [goodput]
+{claims}
+}}
+"""
+
+
+def many(claim: str) -> tuple[list[tuple[str, str]], int]:
+    """Return what is wrong with 250 claims over the 2,000 values of a name that nothing else uses,
+    and how many units of claims were resolved.
+    """
+    units = 0
+    unit = Comparisons._unit
+
+    def counted(self: Comparisons, group: Sequence[Point]) -> ClaimUnit | None:
+        nonlocal units
+        units += 1
+        return unit(self, group)
+
+    claims = "\n".join(f'  claim "c{i}" {{ {claim.format(i=i)} }}' for i in range(1, 251))
+    text = MANY.format(values=", ".join(map(str, range(2000))), claims=claims)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Comparisons, "_unit", counted)
+        patch.setattr(checker, "STEP_LIMIT", 100_000)
+        _, found = load(Source("file.fexp", text))
+    return [(d.code, d.message) for d in found.errors], units
+
+
+def test_claims_about_too_much_end_the_search_at_the_first_of_them() -> None:
+    errors, units = many("holds = mean(goodput) > {i}bit/s")
+    assert errors == [("too-many", "this claim is about more than 1,000 configurations")]
+    assert units == 1001
+
+
+def test_what_is_resolved_for_a_claim_counts_as_steps() -> None:
+    """Means over 1,000 configurations each: few pairs of claim and configuration, much to do."""
+    errors, units = many("for = mean  where = x < 900  holds = mean(goodput) > {i}bit/s")
+    assert errors == [("too-many", "checking this file takes more than 100,000 steps")]
+    assert 1000 < units < 100_000 / UNIT_STEPS

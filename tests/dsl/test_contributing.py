@@ -1,5 +1,5 @@
 """CONTRIBUTING.md: a copy of the program gets a new word of each kind in the files that its table
-names, and runs it.
+names, and runs an experiment that uses them all.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -23,15 +23,21 @@ TABLE = {
     word: set(re.findall(r"`([^`]*/[^`]*)`", places))
     for word, places in re.findall(r"^\| ([\w ]+) \| \d \| (.*) \|$", TEXT, re.MULTILINE)
 }
-ROOMS = ("cell", "compiler", "dsl", "runtime", "words", "fairc")
+ROOMS = ("cell", "compiler", "dsl", "mechanisms", "runtime", "words", "fairc")
 SPEC = """fexp 1
-experiment toy {{
-  topology = {topology}
-  flow f {{ cca = reno  workload = {workload} }}
+experiment toys {
+  sweep {
+    net = [
+      bottleneck(rate: 2Mbit/s, rtt: 20ms, queue: hhf(100pkt), loss: rare(every: 50)),
+      short(rtt: 10ms),
+    ]
+  }
+  topology = net
+  flow f { cca = reno  workload = parcel }
   duration = 3s
-  measure = [{metric}]
-  {more}
-}}
+  measure = [volume]
+  report { numbers() }
+}
 """
 
 
@@ -39,34 +45,30 @@ experiment toy {{
 class Toy:
     """A new word.
 
-    files: new ones, path -> text, with NAME for the word in the path. edits: of files that are
-    there, path -> (text, what replaces it). spec: what of SPEC it changes. made: a file that
-    `compile` or `run` then writes, and what is in it.
+    name: the word. files: new ones, path -> text, with NAME for the word in the path. edits: of
+    files that are there, path -> (text, what replaces it).
     """
 
     name: str
     files: Mapping[str, str]
     edits: Mapping[str, tuple[tuple[str, str], ...]]
-    spec: Mapping[str, str] = field(default_factory=dict)
-    made: tuple[str, str] = ("run/report.html", "goodput")
 
 
-QUEUE = '''"""`hhf`: heavy-hitter filter."""
+QUEUE = '''"""Declaration and lowering of `hhf`."""
 
 from __future__ import annotations
 
-from fairc.compiler import plan
+from fairc.mechanisms.queues.discipline import SIZE, Discipline, LinkQueue
 
-from .discipline import SIZE, Discipline, LinkQueue
-
-
-def _lower(given: LinkQueue) -> plan.Qdisc:
-    return plan.Qdisc(
-        limit_packets=given.packets, discipline="hhf", arguments=(("limit", given.packets),)
-    )
+from .cell import Hhf
 
 
-HHF = Discipline(
+def _lower(given: LinkQueue) -> Hhf:
+    return Hhf(limit_packets=given.packets)
+
+
+DECLARATION = Discipline(
+    part=Hhf,
     name="hhf",
     summary="Heavy-hitter filter",
     parameters=(SIZE,),
@@ -76,6 +78,27 @@ HHF = Discipline(
     probes={"hhf": "limit 10"},
     modules=("sch_hhf",),
 )
+'''
+QUEUE_PART = '''"""What the plan and `tc` have of `hhf`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from fairc.cell.queues import QUEUE_KINDS, InPackets
+
+
+@QUEUE_KINDS.add
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hhf(InPackets):
+    """Heavy-hitter filter."""
+
+    kind: Literal["hhf"] = "hhf"
+
+    def words(self, rate_bps: int) -> str:
+        """Return the arguments of tc."""
+        return f"limit {self.limit_packets}"
 '''
 METRIC = '''"""Megabytes that a flow's client received."""
 
@@ -238,14 +261,12 @@ def finish(directory: Path, plan: Plan, estimate: Estimate) -> None:
 TOYS = {
     "queue": Toy(
         "hhf",
-        {"words/queues/NAME.py": QUEUE},
         {
-            "words/queues/__init__.py": (
-                ("from . import ", "from . import hhf, "),
-                ("        prio.PRIO,\n", "        prio.PRIO,\n        hhf.HHF,\n"),
-            )
+            "mechanisms/queues/NAME/__init__.py": '"""`hhf`: heavy-hitter filter."""\n',
+            "mechanisms/queues/NAME/declaration.py": QUEUE,
+            "mechanisms/queues/NAME/cell.py": QUEUE_PART,
         },
-        {"topology": "bottleneck(rate: 2Mbit/s, rtt: 20ms, queue: hhf(100pkt))"},
+        {"mechanisms/__init__.py": (('        "prio",\n', '        "prio",\n        "hhf",\n'),)},
     ),
     "metric": Toy(
         "volume",
@@ -261,8 +282,6 @@ TOYS = {
                 ),
             )
         },
-        {"metric": "volume"},
-        ("run/report.html", "volume"),
     ),
     "figure": Toy(
         "numbers",
@@ -278,12 +297,8 @@ TOYS = {
                 ),
             )
         },
-        {"more": "report { numbers() }"},
-        ("run/report.html", "How many"),
     ),
-    "preset": Toy(
-        "short", {"words/presets/NAME.fexp": PRESET}, {}, {"topology": "short(rtt: 10ms)"}
-    ),
+    "preset": Toy("short", {"words/presets/NAME.fexp": PRESET}, {}),
     "loss model": Toy(
         "rare",
         {"words/losses/NAME.py": LOSS},
@@ -296,7 +311,6 @@ TOYS = {
                 ("[loss.LOSS, ", "[loss.LOSS, rare.RARE, "),
             )
         },
-        {"topology": "bottleneck(rate: 2Mbit/s, rtt: 20ms, loss: rare(every: 50))"},
     ),
     "workload": Toy(
         "parcel",
@@ -307,7 +321,6 @@ TOYS = {
                 ("    | Iperf3Workload\n", "    | Iperf3Workload\n    | ParcelWorkload\n"),
             )
         },
-        {"workload": "parcel"},
     ),
     "engine": Toy(
         "copied",
@@ -349,8 +362,6 @@ TOYS = {
                 ),
             )
         },
-        {},
-        ("out/names.txt", "1 cells"),
     ),
 }
 
@@ -362,35 +373,42 @@ def test_every_path_is_there() -> None:
 
 
 @pytest.mark.parametrize("word", TOYS)
-def test_a_new_word_needs_the_files_that_the_table_names(word: str, tmp_path: Path) -> None:
+def test_a_new_word_touches_the_files_that_the_table_names(word: str) -> None:
     """The endpoints have a workload in a file more; this one is what `file` is to them."""
     toy = TOYS[word]
-    touched = {*toy.files, *toy.edits}
-    assert touched == {path for path in TABLE[word] if not path.startswith("endpoints/")}
-    program = tmp_path / "program"
-    for room in ROOMS:
-        shutil.copytree(ROOT / room, program / room, symlinks=True)  # with its bytecode
-    (program / "endpoints").symlink_to(ROOT / "endpoints")
-    (program / "grammar.lark").symlink_to(ROOT / "grammar.lark")
-    for path, text in toy.files.items():
-        place = program / path.replace("NAME", toy.name)
-        assert not place.exists()
-        place.write_text(text)
-    for path, edits in toy.edits.items():
-        text = (program / path).read_text()
-        for old, new in edits:
-            assert text.count(old) == 1, f"{path} no longer has {old!r} once"
-            text = text.replace(old, new)
-        (program / path).write_text(text)
-    usual = {
-        "topology": "bottleneck(rate: 2Mbit/s, rtt: 20ms)",
-        "workload": "file(50kB)",
-        "metric": "goodput",
-        "more": "",
-    }
-    (tmp_path / "toy.fexp").write_text(SPEC.format(**{**usual, **toy.spec}))
+    named = {path for path in TABLE[word] if not path.startswith("endpoints/")}
+    assert {*toy.files, *toy.edits} == named
 
-    def fairc(*arguments: str) -> str:
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the program with every toy."""
+    copy = tmp_path_factory.mktemp("program")
+    for room in ROOMS:
+        shutil.copytree(ROOT / room, copy / room, symlinks=True)  # with its bytecode
+    (copy / "endpoints").symlink_to(ROOT / "endpoints")
+    (copy / "grammar.lark").symlink_to(ROOT / "grammar.lark")
+    for toy in TOYS.values():
+        for path, text in toy.files.items():
+            place = copy / path.replace("NAME", toy.name)
+            assert not place.exists()
+            place.parent.mkdir(exist_ok=True)
+            place.write_text(text)
+        for path, edits in toy.edits.items():
+            text = (copy / path).read_text()
+            for old, new in edits:
+                assert text.count(old) == 1, f"{path} no longer has {old!r} once"
+                text = text.replace(old, new)
+            (copy / path).write_text(text)
+    return copy
+
+
+@pytest.fixture
+def fairc(program: Path, tmp_path: Path) -> Callable[..., str]:
+    """Return a function that calls the copy's `fairc ARGUMENTS...` beside the toys' spec."""
+    (tmp_path / "toys.fexp").write_text(SPEC)
+
+    def call(*arguments: str) -> str:
         done = subprocess.run(
             [sys.executable, "-m", "fairc", *arguments],
             cwd=tmp_path,
@@ -402,13 +420,21 @@ def test_a_new_word_needs_the_files_that_the_table_names(word: str, tmp_path: Pa
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    if word == "command":
-        assert "say hail" in fairc("--help").lower()
-        assert fairc(toy.name) == "hail\n"
-        return
-    engine = ("--engine", toy.name) if word == "engine" else ()
-    said = fairc("run", "toy.fexp", "-o", "run", *engine)
+    return call
+
+
+@pytest.mark.full
+def test_a_copy_with_the_new_words_runs_them(fairc: Callable[..., str], tmp_path: Path) -> None:
+    assert "2 valid" in (said := fairc("run", "toys.fexp", "-o", "run")), said
+    page = (tmp_path / "run/report.html").read_text()
+    assert "volume" in page and "How many" in page
+    fairc("compile", "toys.fexp", "-o", "out", "--target", "names")
+    assert (tmp_path / "out/names.txt").read_text() == "2 cells\n"
+    assert fairc("hail") == "hail\n"
+
+
+@pytest.mark.full
+def test_a_copy_with_a_new_engine_runs_on_it(fairc: Callable[..., str]) -> None:
+    where = "repetition == 1 and net == short(rtt: 10ms)"
+    said = fairc("run", "toys.fexp", "-o", "run", "--engine", "copied", "--where", where)
     assert "1 valid" in said, said
-    fairc("compile", "toy.fexp", "-o", "out", "--target", toy.name if word == "target" else "json")
-    path, text = toy.made
-    assert text in (tmp_path / path).read_text()

@@ -88,7 +88,7 @@ def test_an_expression_has_a_value_for_each_configuration_that_its_statistics_sh
     assert [[t.cells for t in unit.terms] for unit in shown.units] == [
         [(latency, "2", "1", "3kB"), (latency, "1", "1", "3kB")] for latency in ("50ms", "300ms")
     ]
-    assert {unit.shift for unit in shown.units} == {-1.0}
+    assert {unit.contrast.shift for unit in shown.units} == {-1.0}
     named = f"fexp 1 let gain = {GAIN} " + HEAD.replace("fexp 1", "")
     text = f"{named} report {{ line(gain, x: latency, where: size == 3kB and m == 1) }}{TAIL}"
     experiment, found = load(Source("e.fexp", text))

@@ -23,7 +23,7 @@ def of(topology: str = TOPOLOGY, workload: str = WORKLOAD, more: str = "") -> st
     )
 
 
-WITH_JITTER = "`bottleneck(...) with { link left -> right { jitter = ... } }`"
+WITH_JITTER = "`bottleneck(...) with { link left -> right { jitter = 5ms } }`"
 DOWN = ("syntax", "`down from 10s to 12s`")
 SIZE = ("unknown-key", "`workload = file(1MB)`")
 
@@ -88,7 +88,7 @@ SIZE = ("unknown-key", "`workload = file(1MB)`")
         ),
         (of(more='claim "c" { holds = goodput > 1Mbit/s }'), "wrong-type", "`median(goodput)`"),
         (
-            of(more=f"flow b {{ cca = cubic  ecn = on  workload = {WORKLOAD} }}"),
+            of(more=f"flow b {{ cca = cubic  ecn = accurate  workload = {WORKLOAD} }}"),
             "conflicting-options",
             "`topology = dumbbell(...)`",
         ),
@@ -103,7 +103,7 @@ def test_the_help_shows_the_right_line(experiment: str, code: str, line: str) ->
 def test_flows_of_a_dumbbell_have_hosts_of_their_own() -> None:
     text = of(
         "dumbbell(rate: 1Mbit/s, rtt: 50ms)",
-        more=f"flow up {{ from = client  to = server  cca = bbr  ecn = on  workload = {WORKLOAD} }}",
+        more=f"flow up {{ from = client  to = server  cca = bbr  ecn = accurate  workload = {WORKLOAD} }}",
     )
     made, found = load(Source("file.fexp", f"fexp 1\nexperiment e {{\n{text}\n}}\n"))
     assert made is not None, [d.message for d in found]

@@ -144,7 +144,7 @@ def test_errors_of_every_swept_value_are_found_at_their_places(check: Check) -> 
     ]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(specs())
 def test_the_grid_is_the_product_of_its_axes(spec: Spec) -> None:
     made, found = load(Source("file.fexp", spec.text))
@@ -167,7 +167,7 @@ def test_two_loads_are_the_same(spec: Spec) -> None:
     assert [repr(c) for c in first.configurations()] == [repr(c) for c in second.configurations()]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(specs(), st.data())
 def test_the_product_less_what_is_excluded(spec: Spec, data: st.DataObject) -> None:
     if not spec.axes:

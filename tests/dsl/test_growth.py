@@ -10,6 +10,7 @@ from contextlib import suppress
 
 import pytest
 from large_files import LARGE
+from representatives import few
 
 from fairc import compiler
 from fairc.cli.check import compiled
@@ -97,7 +98,16 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "action"), CASES)
+ENOUGH = [
+    case
+    for case in CASES
+    if case[1] is (check if case[0] in WRONG else plan)
+    or (case[1] is fmt and (case[0] in FEW or case in CASES[::4]))
+]
+"""A plan takes what a check does, where there is one, and layout all alike."""
+
+
+@pytest.mark.parametrize(("name", "action"), few(CASES, *ENOUGH))
 def test_calls_grow_as_the_file_does(
     name: str, action: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,7 +121,7 @@ def test_calls_grow_as_the_file_does(
 
 @pytest.mark.parametrize("name", LARGE)
 def test_a_large_file_is_legal_or_said_to_be_wrong(name: str) -> None:
-    """The files of this test are what their names say: none is refused for a slip of the test's
+    """The files of this test are what their names say: none is refused for a mistake of the test's
     own.
     """
     found = load(Source("large.fexp", LARGE[name](COUNT)))[1].errors

@@ -1,38 +1,12 @@
-"""The shape of the code itself: files of one idea, and no circles among the endpoints' modules."""
+"""The shape of the code itself: no circles among the endpoints' modules."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-ROOMS = (
-    *("cell", "compiler", "dsl", "endpoints", "fairc", "plugins", "runtime", "scripts", "tests"),
-    "words",
-)
-BUILT = {"target", "golden", "__pycache__"}
-MOST_LINES = 600
-
-
-def code() -> Iterator[Path]:
-    """All files of code, tests included."""
-    for room in ROOMS:
-        for path in (ROOT / room).rglob("*"):
-            within = path.relative_to(ROOT)
-            if path.suffix in (".py", ".rs", ".sh", ".j2", ".css") and not BUILT & {*within.parts}:
-                yield within
-
-
-def test_no_file_is_longer_than_one_idea_needs() -> None:
-    long = {
-        str(path)
-        for path in code()
-        if len((ROOT / path).read_text(encoding="utf-8").splitlines()) > MOST_LINES
-    }
-    assert long == set()
-    assert sum(1 for _ in code()) > 500
 
 
 def modules() -> dict[str, str]:
@@ -73,3 +47,20 @@ def test_no_object_file_names_the_folder_in_which_it_was_compiled() -> None:
     assert objects
     for path in objects:
         assert re.findall(rb"\0(/[\w./-]+\.c)\0", path.read_bytes()) == [], path
+
+
+def test_prose_wraps_at_100_columns() -> None:
+    """Except tables, blocks of code, pictures, and what has no blank to wrap at."""
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("runtime/**/*.md")]
+    assert len(pages) > 90
+    wide = []
+    for page in pages:
+        is_code = False
+        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
+            is_code ^= line.lstrip().startswith("```")
+            if is_code or len(line) <= 100 or line.startswith("    "):
+                continue
+            whole = re.sub(r"`[^`]*`", "", line)  # code is not broken
+            if len(whole) > 100 and not line.lstrip().startswith(("|", "![", "[!", "```")):
+                wide.append(f"{page.relative_to(ROOT)}:{number}")
+    assert wide == []

@@ -6,8 +6,8 @@ import pytest
 
 from fairc.dsl import Source, load
 from fairc.dsl.experiment import Experiment
+from fairc.dsl.model.expressions import Amount
 from fairc.dsl.model.metric_names import metric_of, request_label, unmarked
-from fairc.dsl.model.requests import Amount
 
 FILE = """fexp 1
 
@@ -175,3 +175,17 @@ def test_metrics_that_need_each_other_in_a_long_chain() -> None:
     chain = "  ".join(f"metric m{n} = m{n - 1} + m{n - 1}" for n in range(1, 90))
     found = read(f"metric m0 = goodput(a)  {chain}  measure = [m89]")
     assert len(found.requests.formulas) == 90
+
+
+@pytest.mark.parametrize(
+    ("formula", "code"),
+    [
+        ("goodput(a)" + " + 1bit/s" * 150, ""),
+        ("goodput(a)" + " + 1bit/s - 1bit/s" * 30, "too-deep"),
+        ("sqrt(" * 45 + "goodput(a) / goodput(a)" + ")" * 45, "too-deep"),
+        ("goodput(a)" + " + 1bit/s" * 3000, "too-many"),
+    ],
+)
+def test_formulas_are_as_large_as_a_plan_holds(formula: str, code: str) -> None:
+    problems = codes(f"metric m = {formula}  measure = [m]")
+    assert problems == ([code] if code else [])

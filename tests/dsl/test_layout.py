@@ -26,7 +26,7 @@ FILES = [
     *sorted((ROOT / "examples/studies").glob("*.fexp")),
 ]
 
-relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+relaxed = settings(suppress_health_check=[HealthCheck.too_slow])
 
 
 def formatted(text: str) -> str:

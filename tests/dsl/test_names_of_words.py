@@ -9,21 +9,24 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from fairc.mechanisms.queues.registry import QUEUES
 from fairc.runtime.engines import ENGINES
 from fairc.words.ccas import QUIC_CCAS, TCP_CCAS
 from fairc.words.figures import FIGURES
 from fairc.words.losses import LOSSES
 from fairc.words.metrics import METRICS
-from fairc.words.queues import QUEUES
 from fairc.words.workloads import WORKLOADS
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("cell", "words", "dsl", "compiler", "runtime", "fairc/cli", "plugins")
+FORMATS = {"json"}
+"""Words that are formats of files, too."""
+ROOMS = ("cell", "words", "mechanisms", "dsl", "compiler", "runtime", "fairc/cli", "plugins")
 
 WORDS = frozenset(
     entry.name
     for registry in (QUEUES, WORKLOADS, TCP_CCAS, QUIC_CCAS, LOSSES, METRICS, FIGURES, ENGINES)
     for entry in registry
+    if entry.name not in FORMATS
 )
 
 
@@ -32,7 +35,7 @@ def test_words_are_compared_with_in_their_own_file() -> None:
     for room in ROOMS:
         for path in sorted((ROOT / room).rglob("*.py")):
             for word in compared(ast.parse(path.read_text(encoding="utf-8"))):
-                if word != path.stem:
+                if word not in (path.stem, path.parent.name):
                     found[str(path.relative_to(ROOT))].add(word)
     assert not found, "elsewhere, ask the word's entry"
 

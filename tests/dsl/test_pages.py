@@ -139,6 +139,7 @@ def test_pages_versions_and_clients_are_swept(experiment: Callable[..., Any]) ->
         ("page(1kB), http: h4", "unknown-word", "h4"),
         ("page(1kB), loads: 0", "out-of-range", "0"),
         ("page(1kB), loads: 101", "out-of-range", "101"),
+        ("page(1kB), loads: 1.5", "out-of-range", "1.5"),
         ("page(1kB), timeout: 0s", "out-of-range", "0s"),
         ("5kB", "wrong-type", "5kB"),
         ('page(har: "../x.har")', "file-path", '"../x.har"'),
@@ -213,11 +214,14 @@ HTML = entry(f"{SITE}/", 9000, "text/html; charset=UTF-8")
 def recorded(tmp_path: Path) -> Callable[..., tuple[Load | None, Diagnostics]]:
     """Return a function from entries, or a text, to the load of such a recording."""
 
-    def run(*entries: Any, text: str | bytes | None = None) -> tuple[Load | None, Diagnostics]:
+    def run(
+        *entries: Any, text: str | bytes | None = None, which: str = ""
+    ) -> tuple[Load | None, Diagnostics]:
         content = text if text is not None else json.dumps({"log": {"entries": entries}})
         data = content.encode() if isinstance(content, str) else content
         (tmp_path / "x.har").write_bytes(data)
-        flow = 'flow web { cca = bbr  workload = load(page(har: "x.har")) }'
+        flow = 'flow web { cca = bbr  workload = load(page(har: "x.har"WHICH)) }'
+        flow = flow.replace("WHICH", which)
         source = Source(str(tmp_path / "file.fexp"), text_of(flow, "topology = 4g"))
         experiment, found = load(source)
         if found.errors or experiment is None:
@@ -297,6 +301,26 @@ def test_what_is_left_out_is_said(recorded: Recorded) -> None:
     assert warning.code == "har-simplified"
     assert "4 of 6 entries are not objects of the page" in warning.message
     assert "2 hosts" in warning.message
+
+
+def test_a_recording_may_have_several_pages(recorded: Recorded) -> None:
+    entries = (
+        HTML | {"pageref": "a"},
+        entry(f"{SITE}/frame", 800, "text/html", at=1, pageref="a"),
+        entry(f"{SITE}/next", 4000, "text/html", at=2, pageref="b"),
+        entry(f"{SITE}/next.png", 900, at=3, pageref="b"),
+        entry(f"{SITE}/late.png", 70, at=4, pageref="a"),
+    )
+    sizes = {"": [9000, 800, 70], ", page: 1": [9000, 800, 70], ", page: 2": [4000, 900]}
+    for which, expected in sizes.items():
+        made, found = recorded(*entries, which=which)
+        assert made is not None and [o.bytes for o in made.page.objects] == expected
+        said = [d.message for d in found if "the first of 2 pages is loaded" in d.message]
+        assert len(said) == (which == ""), "an unnamed one of several is said"
+    made, found = recorded(*entries, which=", page: 3")
+    (error,) = found.errors
+    assert made is None and error.code == "bad-har"
+    assert "2 pages, and no page 3" in error.message
 
 
 def changed(name: str, value: Any) -> Any:

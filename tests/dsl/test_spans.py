@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from strategies import Spec, specs
 
 from fairc.dsl import CompileError, Source, load
@@ -38,7 +38,6 @@ def test_studies(file: Path) -> None:
     assert assert_spans(parse(Source(file.name, file.read_text(encoding="utf-8")))) > 100
 
 
-@settings(max_examples=50, deadline=None)
 @given(specs())
 def test_generated(spec: Spec) -> None:
     tree = parse(Source("file.fexp", spec.text))

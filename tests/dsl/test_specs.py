@@ -42,7 +42,7 @@ def test_quickstart_is_a_scenario(examples: Path) -> None:
     experiment, found = load(read(examples / "quickstart.fexp"))
     assert experiment is not None and len(found) == 0
     assert experiment.title == "CUBIC against BBR on a 1 Mbit/s link"
-    assert [m.name for m in experiment.requests.measure] == ["fairness", "goodput"]
+    assert [m.name for m in experiment.requests.measure] == ["fct", "fairness"]
     (configuration,) = experiment.configurations()
     assert configuration.repetitions == (1, 2, 3, 4, 5, 6)
     scenario = configuration.scenario

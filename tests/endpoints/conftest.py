@@ -32,6 +32,7 @@ OPTIONS = {
     "sack": True,
     "pacing": False,
     "fast_open": False,
+    "idle_restart": None,
 }
 # Fields of only this transport: of its server and of its client.
 ONLY: dict[str, tuple[Event, Event]] = {
@@ -107,6 +108,7 @@ def transfer(program: Path, tmp_path: Path) -> Iterator[Callable[..., Run]]:
             serving["options"] = asking["options"] = OPTIONS | options
         if transport == "udp":
             serving["stop_ns"], asking["rate_bps"] = stop_ns, rate_bps
+            asking["poll_every_ns"] = EVERY_NS
             if workload["kind"] != "onoff":
                 serving["packet_bytes"] = asking["packet_bytes"] = 1500
             client = start(prefix, "udp-client", asking)

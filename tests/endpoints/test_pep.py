@@ -171,6 +171,7 @@ def test_who_does_not_read_stops_who_sends_and_all_comes_later(split: Split) -> 
                 end.close()
 
 
+@pytest.mark.full
 def test_ten_thousand_short_connections_leave_nothing_behind(split: Split) -> None:
     count, threads = 10_000, 20
     answer = bytes(range(256)) * 4

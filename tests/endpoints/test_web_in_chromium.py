@@ -24,6 +24,7 @@ OPTIONS = {
     "sack": True,
     "pacing": False,
     "fast_open": False,
+    "idle_restart": None,
 }
 # (path, bytes, type, parent): depth 3, every kind of object, 1 byte to 5.3 MB.
 PAGE = [
@@ -59,6 +60,7 @@ def description(port: int) -> dict[str, Any]:
         "client": "chromium",
         "protocols": ["h2"],
         "idle_ns": [0],
+        "every_ns": 0,
         "timeout_ns": 10**10,
         "quic_parameters": {},
     }

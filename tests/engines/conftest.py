@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import kept_cells
 import pytest
 from specs import compilation_of, only_cell_of
 
@@ -31,10 +32,22 @@ def cells(request: pytest.FixtureRequest) -> tuple[Cell, ...]:
     return tuple(compilation_of(request.module.SPEC).cells())
 
 
+@pytest.fixture(scope="session")
+def uml() -> Iterator[Engine]:
+    """The fast engine, prepared."""
+    made = UmlEngine()
+    made.prepare()
+    yield made
+    made.close()
+
+
 @pytest.fixture(scope="module")
 def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     """The module's `ENGINE`, or the fast one, prepared."""
-    made: Engine = getattr(request.module, "ENGINE", UmlEngine)()
+    if not hasattr(request.module, "ENGINE"):
+        yield request.getfixturevalue("uml")
+        return
+    made: Engine = request.module.ENGINE()
     made.prepare()
     yield made
     made.close()
@@ -45,9 +58,10 @@ def each_measured(
     engine: Engine, cells: tuple[Cell, ...], tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Measurement, ...]:
     """All cells of the module's experiment, each run once, measured."""
-    results = [engine.run(cell, tmp_path_factory.mktemp("cell")) for cell in cells]
-    assert [result.error for result in results] == [""] * len(cells)
-    return tuple(load(c, result.artefacts) for c, result in zip(cells, results, strict=True))
+    return tuple(
+        load(cell, kept_cells.artefacts(engine, cell, tmp_path_factory.mktemp("cell")))
+        for cell in cells
+    )
 
 
 @pytest.fixture
@@ -63,9 +77,7 @@ def hog() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def folder(engine: Engine, cell: Cell, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The artefacts of the cell, run once."""
-    result = engine.run(cell, tmp_path_factory.mktemp("cell"))
-    assert result.error == ""
-    return result.artefacts
+    return kept_cells.artefacts(engine, cell, tmp_path_factory.mktemp("cell"))
 
 
 @pytest.fixture(scope="module")

@@ -63,7 +63,9 @@ def test_links_remark_everything_and_leave_ecn_alone(measured: Measurement) -> N
 
 
 def test_cake_gives_background_the_least(measured: Measurement) -> None:
-    """`cs1` is in the tin of bulk, which is guaranteed a sixteenth (tc-cake(8), diffserv4)."""
+    """`cs1` is in the tin of bulk, whose weight is a sixteenth of that of best effort
+    (`test_cake_tins.py`).
+    """
     got = {flow.name: flow.queue.left.ip_bytes[flow.left].sum() for flow in measured.flows}
     assert got["back"] < got["plain"] / 2
 

@@ -12,12 +12,14 @@ import pytest
 from specs import only_cell_of
 
 from fairc.compiler import Cell
-from fairc.compiler.plan import cell_json, parse_cell
+from fairc.compiler.plan import MetricRequest, cell_json, parse_cell
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.measurement import Measurement, load
 from fairc.runtime.measurement.matching import lines
 from fairc.runtime.measurement.pcap import RST
 from fairc.runtime.measurement.queues import QueueRecord
+from fairc.runtime.metrics import METRICS
+from fairc.runtime.validity import judge
 from fairc.runtime.validity.buffers import buffer
 from fairc.runtime.validity.captures import captures
 from fairc.runtime.validity.order import queue_order
@@ -93,9 +95,41 @@ experiment many {
 }
 """
 
+SMALL = """fexp 1
+experiment small {
+  topology = bottleneck(rate: 300Mbit/s, rtt: 40ms, queue: fifo(1bdp))
+  flow u {
+    over = udp  rate = 0.9 * 300Mbit/s * 100B / 114B  start = 0s  workload = bulk(packet: 100B)
+  }
+  duration = 150ms
+  measure  = [loss_rate]
+}
+"""
+
+IN_A_ROW = """fexp 1
+topology merged {
+  node a, b, client
+  router ra, rb, m, x, y
+  link a -- ra, b -- rb, y -- client { rate = 100Mbit/s }
+  link ra -> m { rate = 4Mbit/s  delay = 5ms  queue = fifo(20pkt)  at 1s { rate = 8Mbit/s } }
+  link rb -> m { rate = 6Mbit/s  delay = 5ms  queue = fifo(20pkt)  loss = 1% }
+  link m -> x { rate = 9Mbit/s  delay = 5ms  queue = fifo(30pkt)  loss = 1% }
+  link x -> y { rate = 9Mbit/s  delay = 5ms  queue = fifo(40pkt)  at 1500ms { rate = 5Mbit/s } }
+  link ra <- m, rb <- m, m <- x, x <- y { rate = 100Mbit/s  delay = 5ms }
+}
+experiment in_a_row {
+  topology = merged
+  flow one   { from = a  to = client  over = udp  rate = 7Mbit/s  start = 0s  stop = 2500ms  workload = bulk(packet: 700B) }
+  flow other { from = b  to = client  over = udp  rate = 4Mbit/s  start = 0s  stop = 2500ms  workload = bulk(packet: 1000B) }
+  flow tcp   { from = b  to = client  cca = cubic  start = 100ms  stop = 2500ms  workload = bulk }
+  duration = 3s
+  measure  = [loss_rate, datagrams]
+}
+"""
+
 CELLS = (
     *(("adsl", ADSL), ("stop", STOP), ("incast", INCAST), ("both-ways", BOTH_WAYS)),
-    ("many", MANY),
+    *(("many", MANY), ("small", SMALL), ("in-a-row", IN_A_ROW)),
 )
 
 Run = tuple[Cell, Path]
@@ -120,6 +154,18 @@ def reasons(measurement: Measurement) -> list[str]:
 
 def modem(measurement: Measurement) -> QueueRecord:
     return next(queue for queue in measurement.queues if queue.place[0] == "modem")
+
+
+def test_small_packets_on_a_long_and_fast_link(runs: dict[str, Run]) -> None:
+    """29,600 packets pass between two multiples of 100 ms, and 5,900 are under way: more than a
+    ring of 25,000 packets and 2 rate x delay in full frames.
+    """
+    cell, artefacts = runs["small"]
+    measurement = load(cell, artefacts)
+    (queue,) = measurement.queues
+    assert len(queue.left) > 40_000
+    assert not queue.behind.lost.any()
+    assert judge(measurement) == ("valid", ())
 
 
 def test_resets_that_a_full_queue_drops(runs: dict[str, Run]) -> None:
@@ -207,3 +253,40 @@ def test_another_limit_is_found_in_such_a_cell(
             interface["queue"]["limit_packets"] = limit
     (reason,) = reasons(load(parse_cell(json.dumps(changed)), folder))
     assert words in reason
+
+
+def test_bottlenecks_in_a_row(runs: dict[str, Run]) -> None:
+    """Data can wait, and be dropped, where a link becomes slower than the one in front of it, and
+    where links together bring more than one behind them sends: no drop is without a capture that
+    shows it, and the loss rate counts it, as the endpoints do.
+    """
+    cell, artefacts = runs["in-a-row"]
+    measurement = load(cell, artefacts)
+    assert judge(measurement) == ("valid", ())
+    dropped = {queue.place[0]: int(queue.through.lost.sum()) for queue in measurement.queues}
+    assert dropped.keys() == {"ra", "rb", "m", "x"}
+    assert dropped["rb"] > 20
+    assert all(dropped[node] > 500 for node in ("ra", "m", "x"))
+    for flow in measurement.flows[:2]:
+        request = MetricRequest(name="loss_rate", sessions=(flow.name,))
+        found = {
+            each.metric: each.value for each in METRICS["loss_rate"].compute(measurement, request)
+        }
+        total = found["loss_rate.total"]
+        assert total is not None
+        (sent,), (received,) = flow.endpoints.reports["sent"], flow.endpoints.reports["received"]
+        gone = sent["packets"] - received["packets"]
+        # The clients stop before they have what waits in the three queues then.
+        assert 0 <= gone - total * sent["packets"] <= 90
+        queues, later = measurement.crossed(flow)
+        assert [one.queue.place[0] for one in queues] == [
+            flow.plan.server.replace("a", "ra").replace("b", "rb")
+        ]
+        assert [one.queue.place[0] for one in later] == ["m", "x"]
+    sharing = METRICS["fairness"].compute(measurement, MetricRequest(name="fairness"))
+    assert {(each.value, each.reason) for each in sharing if each.metric == "fairness.F"} == {
+        (
+            None,
+            "other, tcp and one compete where their ways meet, but have no slowest link in common",
+        )
+    }

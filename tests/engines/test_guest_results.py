@@ -7,12 +7,17 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from fairc.runtime.engines import guest_job
+from fairc.compiler.plan import Requests
+from fairc.runtime.engines import guest_job, script
 from fairc.runtime.engines.script import failure
+from fairc.runtime.host.faults import MachineFault
+from fairc.runtime.measurement.results import CellResult
+from fairc.runtime.run import analyst
 from fairc.runtime.vm import exchange
 
 GOOD: dict[str, Any] = {"kind": "result", "error": "", "clock_s": 700.5}
@@ -72,7 +77,7 @@ def test_a_hostile_header_is_a_failed_cell(tmp_path: Path, what: str) -> None:
 
 def test_an_error_is_one_line_of_limited_length(tmp_path: Path) -> None:
     error, _, _ = left(tmp_path, {"files": [], "error": "a\nfiles   holds" + "x" * 10_000})
-    assert error.startswith("a files holdsxxx") and len(error) == guest_job.MOST_CHARACTERS
+    assert error.startswith("a files holdsxxx") and len(error) == script.MOST_CHARACTERS
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"ended_by": "failed", "notes": [1]}'])
@@ -89,3 +94,34 @@ def test_a_record_that_no_cell_has_is_not_read(tmp_path: Path) -> None:
         file.truncate(1 << 30)
     with pytest.raises(ValueError, match="too large"):
         failure(tmp_path)
+
+
+@pytest.mark.parametrize(("modules", "kernel"), [({"own": 1}, None), ({}, "own"), ({}, None)])
+def test_results_of_a_module_that_take_all_memory_fail_its_cell_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, modules: dict[str, int], kernel: str | None
+) -> None:
+    """Without anything of the user's own in its kernel it is this computer that lacks memory."""
+
+    def analyse(*_: object) -> None:
+        raise MemoryError("Unable to allocate 8.00 EiB for an array")
+
+    monkeypatch.setattr(analyst, "analyse", analyse)
+    result = CellResult(
+        cell="c",
+        key="k",
+        status="failed",
+        virtual_s=0.0,
+        wall_s=0.0,
+        engine="uml",
+        image="i",
+    )
+    cell = SimpleNamespace(modules=modules, kernel=kernel)
+    job: Any = SimpleNamespace(
+        cell=cell, result=result, artefacts=tmp_path, folder=tmp_path, console=""
+    )
+    if modules or kernel:
+        found, _ = analyst._analysed(job, Requests())
+        assert found.status == "failed" and "could not analyse it: MemoryError" in found.error
+    else:
+        with pytest.raises(MachineFault, match="not enough memory"):
+            analyst._analysed(job, Requests())

@@ -11,11 +11,11 @@ import pytest
 from documents import iperf3_tests
 
 from fairc.compiler import Cell
-from fairc.runtime.engines.vm import VmEngine
+from fairc.runtime.engines.uml import UmlEngine
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.validity import judge
 
-ENGINE = VmEngine  # the fastest that runs iperf3
+ENGINE = UmlEngine
 SPEC = """fexp 1
 experiment iperf3 {
   topology = bottleneck(rate: 1Mbit/s, rtt: 20ms, queue: fifo(100ms))
@@ -70,7 +70,7 @@ def test_the_program_ran_as_it_is_written(cell: Cell, folder: Path) -> None:
 
 
 def test_another_run_gives_the_same_bytes(cell: Cell, folder: Path, tmp_path: Path) -> None:
-    engine = VmEngine()
+    engine = UmlEngine()
     engine.prepare()
     again = engine.run(cell, tmp_path)
     engine.close()

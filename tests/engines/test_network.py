@@ -62,6 +62,7 @@ experiment network {
 
 READ = """
 import ctypes, fcntl, json, os, re, socket, struct, sys, time
+from cell.clock import RealTime
 from cell.namespaces import Namespace, Namespaces
 from cell.netlink import NetlinkNodes
 
@@ -130,10 +131,11 @@ def queues(nodes, way):
 
 
 def change(nodes):
-    changer = nodes.changer(sorted({changes["node"] for changes in document["changes"]}))
+    names = sorted({changes["node"] for changes in document["changes"]})
+    changer = nodes.changer(RealTime(), names)
     for changes in document["changes"]:
         for _, lines in changes["lines"]:
-            changer.carry_out(changes["node"], lines)
+            changer.carry_out(0, [(changes["node"], lines)])
     changer.end()
 
 
@@ -150,8 +152,8 @@ for kind, nodes in made.items():
 found["read over netlink"] = queues(made["netlink"], NetlinkNodes)
 found["seeds"] = [seed["seed"] for seed in document["seeds"]]
 try:
-    made["netlink"].changer(()).carry_out("r" if "r" in found["tools"]["set up"] else network["nodes"][0]["name"],
-        ["qdisc add dev nothing root handle 1: netem limit 1000 delay 1ms"])
+    made["netlink"].changer(RealTime(), ()).carry_out(0, [("r" if "r" in found["tools"]["set up"] else network["nodes"][0]["name"],
+        ["qdisc add dev nothing root handle 1: netem limit 1000 delay 1ms"])])
 except Exception as error:
     found["refused"] = str(error)
 with open("found.json", "w") as file:

@@ -17,7 +17,8 @@ from fairc.runtime.measurement import Measurement, load
 SPEC = """fexp 1
 experiment offload {{
   topology = bottleneck(rate: 1Gbit/s, rtt: 20ms, queue: fifo(200pkt))
-  hosts {{ offload = {state} }}
+  # Linux acknowledges each segment until the window has grown to its buffer.
+  hosts {{ offload = {state}  receive_buffer = 8MB }}
   flow a {{ cca = cubic  workload = file(6MB) }}
   deadline = 5s
   measure = [goodput]

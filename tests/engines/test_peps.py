@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from left_behind import events
+from specs import only_cell_of
 
-from fairc.runtime.measurement import Measurement
+from fairc.runtime.engines.base import Engine
+from fairc.runtime.measurement import Measurement, load
 from fairc.runtime.validity import judge
 
 SPEC = """fexp 1
@@ -56,3 +59,54 @@ def test_the_server_sees_the_address_of_the_client(folder: Path, measured: Measu
     accepted = events(folder, "page.server", "accepted")
     client = measured.cell.flows[0].client_address
     assert {str(event["peer"]).partition(":")[0] for event in accepted} == {client}
+
+
+LOSSY = """fexp 1
+experiment lossy {
+  topology = geo(pep: split, loss: loss(both: 20%)) with {
+    link gateway -> terminal { down from 0s to 1s }
+  }
+  flow file { cca = cubic  workload = file(100kB) }
+  duration = 60s
+  measure  = [fct]
+}
+"""
+DEAD = """fexp 1
+experiment dead {
+  topology {
+    node server, client
+    router gateway, terminal
+    link server -- gateway, terminal -- client { rate = 1Gbit/s }
+    link gateway -> terminal { rate = 25Mbit/s  delay = 300ms  loss = 99.99% }
+    link terminal -> gateway { rate = 5Mbit/s  delay = 300ms }
+    pep satellite { terminal = terminal  gateway = gateway  mode = split }
+  }
+  flow file { cca = cubic  workload = file(100kB) }
+  duration = 5s
+  measure  = [goodput]
+}
+"""
+
+
+def test_proxies_wait_for_handshakes_that_lose_packets(engine: Engine, tmp_path: Path) -> None:
+    """Two of three exchanges fail, for each of the connections of the pool; an outage that begins
+    with the cell comes after that.
+    """
+    cell = only_cell_of(LOSSY)
+    result = engine.run(cell, tmp_path)
+    assert result.error == ""
+    assert judge(load(cell, result.artefacts)) == ("valid", ())
+    pool = cell.peps[0].pool
+    for end in ("terminal", "gateway"):
+        (ready,) = events(result.artefacts, f"satellite.{end}", "ready")
+        assert ready["connections"] >= pool
+        assert ready["t_ns"] < -1e9
+
+
+def test_a_link_that_carries_nothing_is_said(engine: Engine, tmp_path: Path) -> None:
+    result = engine.run(only_cell_of(DEAD), tmp_path)
+    assert re.search(
+        r"satellite.terminal is not ready after 300 s: no connection to the gateway .*: "
+        r"Connection timed out",
+        result.error,
+    )

@@ -19,7 +19,7 @@ from fairc.runtime import validity
 from fairc.runtime.engines.base import Engine
 from fairc.runtime.measurement import Measurement, load
 from fairc.runtime.measurement.pcap import Packets, parse
-from fairc.runtime.validity import delays
+from fairc.runtime.validity import random_delays
 
 BOUND_NS = 2_000_000
 SPEC = """fexp 1
@@ -101,7 +101,7 @@ def test_packets_take_a_uniform_time_and_keep_their_order(cell: Cell, folder: Pa
     took = arrived_s - sent_s
     assert took.min() >= 0 and took.max() < 2.1e-3
     (planned,) = lower(cell)["server", "server-eth0"]
-    found = delays.compare(planned, sent_s, arrived_s)
+    found = random_delays.compare(planned, sent_s, arrived_s)
     assert found.packets > 1000
     assert found.plausible(1e-6), found
     alone = np.diff(sent_s, prepend=-1.0) > BOUND_NS * 1e-9

@@ -17,6 +17,15 @@ import pytest
 
 from fairc.compiler import Cell, plan
 from fairc.compiler.plan import MetricRequest
+from fairc.mechanisms.queues.cake.cell import Cake
+from fairc.mechanisms.queues.codel.cell import CoDel
+from fairc.mechanisms.queues.dualpi2.cell import DualPi2
+from fairc.mechanisms.queues.fq.cell import Fq
+from fairc.mechanisms.queues.fq_codel.cell import FqCoDel
+from fairc.mechanisms.queues.fq_pie.cell import FqPie
+from fairc.mechanisms.queues.pie.cell import Pie
+from fairc.mechanisms.queues.red.cell import Red
+from fairc.mechanisms.queues.sfq.cell import Sfq
 from fairc.runtime import validity
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.metrics import fairness
@@ -65,22 +74,22 @@ experiment queues {
 """
 
 
-def _red(queue: plan.Red) -> dict[str, Any]:
+def _red(queue: Red) -> dict[str, Any]:
     limits = {"limit": queue.limit_bytes, "min": queue.min_bytes, "max": queue.max_bytes}
     return limits | {"ecn": queue.ecn, "harddrop": False, "adaptive": False, "nodrop": False}
 
 
-def _threshold(queue: plan.CoDel | plan.FqCoDel | plan.Fq) -> dict[str, Any]:
+def _threshold(queue: CoDel | FqCoDel | Fq) -> dict[str, Any]:
     return {} if queue.ce_threshold_ns is None else {"ce_threshold": queue.ce_threshold_ns / 1000}
 
 
-def _codel(queue: plan.CoDel) -> dict[str, Any]:
+def _codel(queue: CoDel) -> dict[str, Any]:
     shown = {"limit": queue.limit_packets, "target": queue.target_ns / 1000}
     shown |= {"interval": queue.interval_ns / 1000} | _threshold(queue)
     return shown | ({"ecn": True} if queue.ecn else {})
 
 
-def _fq_codel(queue: plan.FqCoDel) -> dict[str, Any]:
+def _fq_codel(queue: FqCoDel) -> dict[str, Any]:
     return (
         {
             "limit": queue.limit_packets,
@@ -96,7 +105,7 @@ def _fq_codel(queue: plan.FqCoDel) -> dict[str, Any]:
     )
 
 
-def _pie(queue: plan.Pie) -> dict[str, Any]:
+def _pie(queue: Pie) -> dict[str, Any]:
     return {
         "limit": queue.limit_packets,
         "target": queue.target_ns / 1000,
@@ -106,7 +115,7 @@ def _pie(queue: plan.Pie) -> dict[str, Any]:
     } | ({"ecn": True} if queue.ecn else {})
 
 
-def _fq_pie(queue: plan.FqPie) -> dict[str, Any]:
+def _fq_pie(queue: FqPie) -> dict[str, Any]:
     return {
         "limit": queue.limit_packets,
         "flows": queue.flows,
@@ -120,7 +129,7 @@ def _fq_pie(queue: plan.FqPie) -> dict[str, Any]:
     } | ({"ecn": True} if queue.ecn else {})
 
 
-def _fq(queue: plan.Fq) -> dict[str, Any]:
+def _fq(queue: Fq) -> dict[str, Any]:
     return {
         "limit": queue.limit_packets,
         "flow_limit": queue.flow_limit_packets,
@@ -132,7 +141,7 @@ def _fq(queue: plan.Fq) -> dict[str, Any]:
     } | _threshold(queue)
 
 
-def _sfq(queue: plan.Sfq) -> dict[str, Any]:
+def _sfq(queue: Sfq) -> dict[str, Any]:
     return {
         "limit": queue.limit_packets,
         "depth": queue.depth_packets,
@@ -144,7 +153,7 @@ def _sfq(queue: plan.Sfq) -> dict[str, Any]:
 ISOLATIONS = {"flows": "flows", "none": "flowblind", "triple": "triple-isolate"}
 
 
-def _cake(queue: plan.Cake) -> dict[str, Any]:
+def _cake(queue: Cake) -> dict[str, Any]:
     return {
         "bandwidth": "unlimited",
         "diffserv": queue.diffserv,
@@ -160,7 +169,7 @@ def _cake(queue: plan.Cake) -> dict[str, Any]:
     }
 
 
-def _dualpi2(queue: plan.DualPi2) -> dict[str, Any]:
+def _dualpi2(queue: DualPi2) -> dict[str, Any]:
     steps = {"step-thresh-us": (queue.step_ns or 0) / 1000, "step-thresh-pkts": queue.step_packets}
     unused = "step-thresh-pkts" if queue.step_packets is None else "step-thresh-us"
     del steps[unused]
@@ -225,7 +234,7 @@ def test_tc_reads_back_what_the_plan_says(cell: Cell, folder: Path, kind: str) -
     assert queues
     for node, interface, queue in queues:
         (child,) = [q for q in document[node] if q["dev"] == interface and q.get("parent") == "1:1"]
-        assert child["kind"] == queue.discipline
+        assert child["kind"] == queue.tc_name
         expected, found = SHOWN[kind](queue), child["options"]
         if kind == "red":  # one of several queues that gred can have
             assert (found["dp_cnt"], found["grio"], found["ecn"]) == (1, False, False)

@@ -16,6 +16,7 @@ from fairc.runtime.engines.base import Engine
 SPEC = """fexp 1
 experiment roles {{
   topology = bottleneck(rate: {rate}, rtt: 50ms, queue: fifo(2bdp), loss: {loss})
+  hosts {{ receive_buffer = 1MB }}  # while a larger window still grows, what reads it acknowledges
   flow one {{ cca = {cca}  workload = bulk }}
   flow two {{ cca = {cca}  workload = file(600kB) }}
   duration = 5s

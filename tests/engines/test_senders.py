@@ -12,6 +12,8 @@ from fairc.runtime.metrics import METRICS
 SPEC = """fexp 1
 experiment senders {
   topology = dumbbell(rate: 10Mbit/s, rtt: 100ms, queue: fifo(1000pkt))
+  # Linux acknowledges each segment until the window has grown to its buffer.
+  hosts { receive_buffer = 4MB }
   flow window { cca = reno  pacing = off  start = 100ms  workload = file(14480B) }
   flow long   { cca = reno  pacing = off  start = 1s     workload = file(2MB) }
   flow paced  { cca = reno  pacing = on   start = 1s     workload = file(1MB) }

@@ -112,7 +112,7 @@ def test_options_are_in_force_where_they_are_asked_for(folder: Path) -> None:
     assert (marked["ecn"], marked["sack"], marked["fast_open"]) == (True, True, False)
     assert (plain["ecn"], plain["sack"], plain["fast_open"]) == (False, False, True)
     dctcp = events(folder, "dctcp.server", "accepted")[0]
-    assert dctcp["ecn"] is False  # its flow does not ask for it: a warning says so
+    assert dctcp["ecn"] is True  # it asks by itself
 
 
 def test_the_initial_window_is_that_of_the_flow_between_the_same_hosts_too(folder: Path) -> None:

@@ -47,7 +47,9 @@ def by_mode(
 
 
 def queue_of(measured: Measurement) -> QueueRecord:
-    (queue,) = measured.queues
+    """Return the queue of the slowest link; that of the link before it is observed, too."""
+    (place,) = {flow.plan.bottleneck for flow in measured.flows}
+    (queue,) = (queue for queue in measured.queues if queue.place == place)
     return queue
 
 

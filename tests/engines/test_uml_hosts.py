@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from representatives import few
 
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.uml import confinement, kernel, trial
@@ -91,7 +92,7 @@ LACKING = {
 }
 
 
-@pytest.mark.parametrize("what", LACKING)
+@pytest.mark.parametrize("what", few(LACKING, "too little memory"))
 def test_a_host_that_does_not_let_the_kernel_run_is_found_before_a_cell(
     tmp_path: Path, what: str
 ) -> None:
@@ -110,6 +111,7 @@ def test_a_host_without_a_kernel(tmp_path: Path) -> None:
     assert "--engine vm" in done.stderr
 
 
+@pytest.mark.full
 def test_a_host_with_a_damaged_kernel(tmp_path: Path) -> None:
     built = kernel.require()
     place = tmp_path / "cache/fairc/kernels" / built.folder.name
@@ -144,6 +146,7 @@ def test_a_null_device_that_only_root_may_write_is_named(
         trial.boot(kernel.require(), image.require())
 
 
+@pytest.mark.full
 def test_without_any_other_program_the_results_are_the_same(tmp_path: Path, expected: str) -> None:
     """Neither bubblewrap nor util-linux: Python makes the namespaces."""
     (tmp_path / "bin").mkdir()
@@ -166,7 +169,13 @@ NO_NAMESPACES = [
 ]
 
 
-@pytest.mark.parametrize("host", [NO_NAMESPACES, NO_SECCOMP], ids=["namespaces", "seccomp"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        pytest.param(NO_NAMESPACES, id="namespaces"),
+        pytest.param(NO_SECCOMP, id="seccomp", marks=pytest.mark.full),
+    ],
+)
 def test_what_a_host_forbids_does_not_change_results(
     tmp_path: Path, expected: str, host: list[str]
 ) -> None:
@@ -178,6 +187,7 @@ def test_what_a_host_forbids_does_not_change_results(
     assert versions["tracing"] == ("ptrace" if host is NO_SECCOMP else "seccomp")
 
 
+@pytest.mark.full
 def test_without_confinement_nothing_of_strangers_runs(tmp_path: Path) -> None:
     done = fairc([], tmp_path, "run", "hosts.fexp", "-o", "run")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -211,6 +221,7 @@ def test_a_setting_that_forbids_namespaces_is_named(
     assert confinement.remedy().startswith(command)
 
 
+@pytest.mark.full
 def test_a_cache_where_no_program_may_start(tmp_path: Path) -> None:
     built = kernel.require()
     (tmp_path / "cache").mkdir()
@@ -230,6 +241,7 @@ def test_a_cache_where_no_program_may_start(tmp_path: Path) -> None:
     assert "XDG_CACHE_HOME=/another/folder" in done.stderr
 
 
+@pytest.mark.full
 def test_a_container_is_the_confinement(tmp_path: Path, expected: str) -> None:
     user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
     host = ["unshare", *user, "--pid", "--fork", "--kill-child", "--mount-proc", *NO_NAMESPACES]
@@ -242,6 +254,7 @@ def test_a_container_is_the_confinement(tmp_path: Path, expected: str) -> None:
     assert "that of the container in which fairc runs" in examined
 
 
+@pytest.mark.full
 def test_a_host_with_a_damaged_image(tmp_path: Path) -> None:
     built, there = kernel.require(), image.require()
     cache = tmp_path / "cache/fairc"

@@ -1,483 +1,737 @@
 #!/usr/bin/env python3
-"""One cell of a network experiment: a Mininet program, written by `fairc compile`.
+"""custom: a Mininet program, written by `fairc compile`.
 
-    sudo python3 THIS_FILE [OUTDIR]     run it
-    sudo python3 THIS_FILE --cli        have Mininet's command line, with the network up
+    sudo python3 experiment.py [OUTDIR]
+        runs the flows; OUTDIR gets packet captures, logs of both ends, counters of queues and,
+        last, cell.json, which says how it went
+    sudo python3 experiment.py --cli
+        Mininet's command line, with the network up and no flows
+    sudo mn --custom experiment.py --topo custom
+        the same with Mininet's own program
 
-It needs Mininet, iproute2, fairc-endpoints (next to this file or on PATH), and the package `cell`,
-which runs it (next to this file; cell/topology.py makes Mininet's topology of nodes and cables).
-OUTDIR (default: the cell's id) receives packet captures, the endpoints' logs, queue statistics and,
-last, cell.json. Nodes are network namespaces that nobody else sees; they and every process in
-them end with this program, however it ends.
+It needs Mininet and iproute2. For flows it needs two things next to it: `fairc-endpoints`, the
+program that sends and receives, and the package `cell`, which starts programs on time.
 """
-# Comments name the line of the experiment's file that a part comes from.
+# Comments such as `# x.fexp:8` name the line of the experiment's file that a part comes from.
+# long = cubic
 
-from cell.links import GilbertElliott, Impairment, Interface, Shaper
-from cell.model import Cable, Capture, Cell, Flow, Node, Route
-from cell.queues import Fifo, FqCoDel, Red
-from cell.topology import run
-from cell.workloads import BulkWorkload
+import sys
 
-# Times are ns (after the epoch, which is when the flows begin), sizes bytes, rates bit/s.
-CELL = Cell(
-    id="f44e3ef0de4f22e9",
-    experiment="custom",
-    configuration="dddf9eda652cfba1",
-    bindings={"long": "cubic"},
-    repetition=1,
-    seed=123_167_460_428_437_279,
-    nodes=(
-        Node(
-            "c1", "host",
-            (
-                # custom.fexp:8
-                Interface(
-                    "c1-eth0", "10.0.0.1/30", Shaper(1_000_000_000, "hop"), Fifo(limit_packets=1000)
-                ),
-            ),
-            (Route("10.0.0.0/8", "10.0.0.2"),),
-        ),
-        Node(
-            "c2", "host",
-            (
-                # custom.fexp:8
-                Interface(
-                    "c2-eth0", "10.0.0.9/30", Shaper(1_000_000_000, "hop"), Fifo(limit_packets=1000)
-                ),
-            ),
-            (Route("10.0.0.0/8", "10.0.0.10"),),
-        ),
-        Node(
-            "c3", "host",
-            (
-                # custom.fexp:8
-                Interface(
-                    "c3-eth0", "10.0.0.25/30", Shaper(1_000_000_000, "hop"),
-                    Fifo(limit_packets=1000),
-                ),
-            ),
-            (Route("10.0.0.0/8", "10.0.0.26"),),
-        ),
-        Node(
-            "s1", "host",
-            (
-                # custom.fexp:8
-                Interface(
-                    "s1-eth0", "10.0.0.33/30", Shaper(1_000_000_000, "hop"),
-                    Fifo(limit_packets=1000),
-                ),
-            ),
-            (Route("10.0.0.0/8", "10.0.0.34"),),
-        ),
-        Node(
-            "s2", "host",
-            (
-                # custom.fexp:8
-                Interface(
-                    "s2-eth0", "10.0.0.17/30", Shaper(1_000_000_000, "hop"),
-                    Fifo(limit_packets=1000),
-                ),
-            ),
-            (Route("10.0.0.0/8", "10.0.0.18"),),
-        ),
-        Node(
-            "s3", "host",
-            (
-                # custom.fexp:8
-                Interface(
-                    "s3-eth0", "10.0.0.41/30", Shaper(1_000_000_000, "hop"),
-                    Fifo(limit_packets=1000),
-                ),
-            ),
-            (Route("10.0.0.0/8", "10.0.0.42"),),
-        ),
-        Node(
-            "r1", "router",
-            (
-                # custom.fexp:8
-                Interface(
-                    "r1-eth0", "10.0.0.6/30", Shaper(1_000_000_000, "hop"), Fifo(limit_packets=1000)
-                ),
-                Interface(
-                    "r1-eth1", "10.0.0.14/30", Shaper(1_000_000_000, "hop"),
-                    Fifo(limit_packets=1000),
-                ),
-                # custom.fexp:10
-                Interface(
-                    "r1-eth2", "10.0.0.54/30", Shaper(20_000_000, "hop"), Fifo(limit_packets=1000)
-                ),
-            ),
-            (
-                Route("10.0.0.1/32", "10.0.0.5"),
-                Route("10.0.0.9/32", "10.0.0.13"),
-                Route("10.0.0.25/32", "10.0.0.53"),
-                Route("10.0.0.33/32", "10.0.0.53"),
-                Route("10.0.0.17/32", "10.0.0.53"),
-                Route("10.0.0.41/32", "10.0.0.53"),
-            ),
-        ),
-        Node(
-            "r2", "router",
-            (
-                # custom.fexp:8
-                Interface(
-                    "r2-eth0", "10.0.0.22/30", Shaper(1_000_000_000, "hop"),
-                    Fifo(limit_packets=1000),
-                ),
-                Interface(
-                    "r2-eth1", "10.0.0.30/30", Shaper(1_000_000_000, "hop"),
-                    Fifo(limit_packets=1000),
-                ),
-                # custom.fexp:9
-                Interface(
-                    "r2-eth2", "10.0.0.49/30", Shaper(20_000_000, "hop"),
-                    FqCoDel(
-                        limit_packets=73,
-                        target_ns=5_000_000,
-                        interval_ns=100_000_000,
-                        flows=1024,
-                        quantum_bytes=1514,
-                        memory_bytes=33_554_432,
-                        drop_batch=64,
-                        ecn=True,
-                    ),
-                    bottleneck=True,
-                ),
-                # custom.fexp:11
-                Interface(
-                    "r2-eth3", "10.0.0.57/30", Shaper(20_000_000, "hop"),
-                    Red(
-                        limit_bytes=125_000,
-                        min_bytes=12_500,
-                        max_bytes=125_000,
-                        average_packet_bytes=1514,
-                        burst_packets=35,
-                        probability=0.9999999997671694,
-                        ecn=True,
-                    ),
-                ),
-            ),
-            (
-                Route("10.0.0.1/32", "10.0.0.50"),
-                Route("10.0.0.9/32", "10.0.0.50"),
-                Route("10.0.0.25/32", "10.0.0.29"),
-                Route("10.0.0.33/32", "10.0.0.58"),
-                Route("10.0.0.17/32", "10.0.0.21"),
-                Route("10.0.0.41/32", "10.0.0.58"),
-            ),
-        ),
-        Node(
-            "r3", "router",
-            (
-                # custom.fexp:8
-                Interface(
-                    "r3-eth0", "10.0.0.38/30", Shaper(1_000_000_000, "hop"),
-                    Fifo(limit_packets=1000),
-                ),
-                Interface(
-                    "r3-eth1", "10.0.0.46/30", Shaper(1_000_000_000, "hop"),
-                    Fifo(limit_packets=1000),
-                ),
-                # custom.fexp:11
-                Interface(
-                    "r3-eth2", "10.0.0.62/30", Shaper(20_000_000, "hop"),
-                    Red(
-                        limit_bytes=125_000,
-                        min_bytes=12_500,
-                        max_bytes=125_000,
-                        average_packet_bytes=1514,
-                        burst_packets=35,
-                        probability=0.9999999997671694,
-                        ecn=True,
-                    ),
-                    bottleneck=True,
-                ),
-            ),
-            (
-                Route("10.0.0.1/32", "10.0.0.61"),
-                Route("10.0.0.9/32", "10.0.0.61"),
-                Route("10.0.0.25/32", "10.0.0.61"),
-                Route("10.0.0.33/32", "10.0.0.37"),
-                Route("10.0.0.17/32", "10.0.0.61"),
-                Route("10.0.0.41/32", "10.0.0.45"),
-            ),
-        ),
-        Node(
-            "c1-r1", "hop",
-            (
-                # custom.fexp:8
-                Interface(
-                    "c1-r1-eth0", "10.0.0.2/30",
-                    impairment=Impairment(1_000_000, rate_bps=1_000_000_000),
-                ),
-                Interface(
-                    "c1-r1-eth1", "10.0.0.5/30",
-                    impairment=Impairment(1_000_000, rate_bps=1_000_000_000),
-                ),
-            ),
-            (
-                Route("10.0.0.9/32", "10.0.0.6"),
-                Route("10.0.0.25/32", "10.0.0.6"),
-                Route("10.0.0.33/32", "10.0.0.6"),
-                Route("10.0.0.17/32", "10.0.0.6"),
-                Route("10.0.0.41/32", "10.0.0.6"),
-            ),
-        ),
-        Node(
-            "c2-r1", "hop",
-            (
-                # custom.fexp:8
-                Interface(
-                    "c2-r1-eth0", "10.0.0.10/30",
-                    impairment=Impairment(1_000_000, rate_bps=1_000_000_000),
-                ),
-                Interface(
-                    "c2-r1-eth1", "10.0.0.13/30",
-                    impairment=Impairment(1_000_000, rate_bps=1_000_000_000),
-                ),
-            ),
-            (
-                Route("10.0.0.1/32", "10.0.0.14"),
-                Route("10.0.0.25/32", "10.0.0.14"),
-                Route("10.0.0.33/32", "10.0.0.14"),
-                Route("10.0.0.17/32", "10.0.0.14"),
-                Route("10.0.0.41/32", "10.0.0.14"),
-            ),
-        ),
-        Node(
-            "s2-r2", "hop",
-            (
-                # custom.fexp:8
-                Interface(
-                    "s2-r2-eth0", "10.0.0.18/30",
-                    impairment=Impairment(1_000_000, rate_bps=1_000_000_000),
-                ),
-                Interface(
-                    "s2-r2-eth1", "10.0.0.21/30",
-                    impairment=Impairment(1_000_000, rate_bps=1_000_000_000),
-                ),
-            ),
-            (
-                Route("10.0.0.1/32", "10.0.0.22"),
-                Route("10.0.0.9/32", "10.0.0.22"),
-                Route("10.0.0.25/32", "10.0.0.22"),
-                Route("10.0.0.33/32", "10.0.0.22"),
-                Route("10.0.0.41/32", "10.0.0.22"),
-            ),
-        ),
-        Node(
-            "c3-r2", "hop",
-            (
-                # custom.fexp:8
-                Interface(
-                    "c3-r2-eth0", "10.0.0.26/30",
-                    impairment=Impairment(1_000_000, rate_bps=1_000_000_000),
-                ),
-                Interface(
-                    "c3-r2-eth1", "10.0.0.29/30",
-                    impairment=Impairment(1_000_000, rate_bps=1_000_000_000),
-                ),
-            ),
-            (
-                Route("10.0.0.1/32", "10.0.0.30"),
-                Route("10.0.0.9/32", "10.0.0.30"),
-                Route("10.0.0.33/32", "10.0.0.30"),
-                Route("10.0.0.17/32", "10.0.0.30"),
-                Route("10.0.0.41/32", "10.0.0.30"),
-            ),
-        ),
-        Node(
-            "s1-r3", "hop",
-            (
-                # custom.fexp:8
-                Interface(
-                    "s1-r3-eth0", "10.0.0.34/30",
-                    impairment=Impairment(1_000_000, rate_bps=1_000_000_000),
-                ),
-                Interface(
-                    "s1-r3-eth1", "10.0.0.37/30",
-                    impairment=Impairment(1_000_000, rate_bps=1_000_000_000),
-                ),
-            ),
-            (
-                Route("10.0.0.1/32", "10.0.0.38"),
-                Route("10.0.0.9/32", "10.0.0.38"),
-                Route("10.0.0.25/32", "10.0.0.38"),
-                Route("10.0.0.17/32", "10.0.0.38"),
-                Route("10.0.0.41/32", "10.0.0.38"),
-            ),
-        ),
-        Node(
-            "s3-r3", "hop",
-            (
-                # custom.fexp:8
-                Interface(
-                    "s3-r3-eth0", "10.0.0.42/30",
-                    impairment=Impairment(1_000_000, rate_bps=1_000_000_000),
-                ),
-                Interface(
-                    "s3-r3-eth1", "10.0.0.45/30",
-                    impairment=Impairment(1_000_000, rate_bps=1_000_000_000),
-                ),
-            ),
-            (
-                Route("10.0.0.1/32", "10.0.0.46"),
-                Route("10.0.0.9/32", "10.0.0.46"),
-                Route("10.0.0.25/32", "10.0.0.46"),
-                Route("10.0.0.33/32", "10.0.0.46"),
-                Route("10.0.0.17/32", "10.0.0.46"),
-            ),
-        ),
-        Node(
-            "r2-r1", "hop",
-            (
-                # custom.fexp:10
-                Interface(
-                    "r2-r1-eth0", "10.0.0.50/30",
-                    impairment=Impairment(10_000_000, rate_bps=20_000_000),
-                ),
-                # custom.fexp:9
-                Interface(
-                    "r2-r1-eth1", "10.0.0.53/30",
-                    impairment=Impairment(10_000_000, rate_bps=20_000_000),
-                ),
-            ),
-            (
-                Route("10.0.0.1/32", "10.0.0.54"),
-                Route("10.0.0.9/32", "10.0.0.54"),
-                Route("10.0.0.25/32", "10.0.0.49"),
-                Route("10.0.0.33/32", "10.0.0.49"),
-                Route("10.0.0.17/32", "10.0.0.49"),
-                Route("10.0.0.41/32", "10.0.0.49"),
-            ),
-        ),
-        Node(
-            "r2-r3", "hop",
-            (
-                # custom.fexp:11
-                Interface(
-                    "r2-r3-eth0", "10.0.0.58/30",
-                    impairment=Impairment(
-                        10_000_000,
-                        loss=0.03225806451612903,
-                        bursts=GilbertElliott(p=0.01, r=0.3, h=0.0, k=1.0),
-                        seed=1_775_636_408_033_935_273,
-                        rate_bps=20_000_000,
-                    ),
-                ),
-                Interface(
-                    "r2-r3-eth1", "10.0.0.61/30",
-                    impairment=Impairment(
-                        10_000_000,
-                        loss=0.03225806451612903,
-                        bursts=GilbertElliott(p=0.01, r=0.3, h=0.0, k=1.0),
-                        seed=1_455_911_724_870_472_720,
-                        rate_bps=20_000_000,
-                    ),
-                ),
-            ),
-            (
-                Route("10.0.0.1/32", "10.0.0.57"),
-                Route("10.0.0.9/32", "10.0.0.57"),
-                Route("10.0.0.25/32", "10.0.0.57"),
-                Route("10.0.0.33/32", "10.0.0.62"),
-                Route("10.0.0.17/32", "10.0.0.57"),
-                Route("10.0.0.41/32", "10.0.0.62"),
-            ),
-        ),
-    ),
-    cables=(
-        Cable(("c1", "c1-eth0"), ("c1-r1", "c1-r1-eth0")),
-        Cable(("c1-r1", "c1-r1-eth1"), ("r1", "r1-eth0")),
-        Cable(("c2", "c2-eth0"), ("c2-r1", "c2-r1-eth0")),
-        Cable(("c2-r1", "c2-r1-eth1"), ("r1", "r1-eth1")),
-        Cable(("s2", "s2-eth0"), ("s2-r2", "s2-r2-eth0")),
-        Cable(("s2-r2", "s2-r2-eth1"), ("r2", "r2-eth0")),
-        Cable(("c3", "c3-eth0"), ("c3-r2", "c3-r2-eth0")),
-        Cable(("c3-r2", "c3-r2-eth1"), ("r2", "r2-eth1")),
-        Cable(("s1", "s1-eth0"), ("s1-r3", "s1-r3-eth0")),
-        Cable(("s1-r3", "s1-r3-eth1"), ("r3", "r3-eth0")),
-        Cable(("s3", "s3-eth0"), ("s3-r3", "s3-r3-eth0")),
-        Cable(("s3-r3", "s3-r3-eth1"), ("r3", "r3-eth1")),
-        Cable(("r2", "r2-eth2"), ("r2-r1", "r2-r1-eth0")),
-        Cable(("r2-r1", "r2-r1-eth1"), ("r1", "r1-eth2")),
-        Cable(("r2", "r2-eth3"), ("r2-r3", "r2-r3-eth0")),
-        Cable(("r2-r3", "r2-r3-eth1"), ("r3", "r3-eth2")),
-    ),
-    flows=(
-        # custom.fexp:19
-        Flow(
-            "long",
-            server="s1",
-            client="c1",
-            address="10.0.0.33",
-            port=5001,
-            cca="cubic",
-            workload=BulkWorkload(),
-            starts_ns=(30_997_200,),
-            base_rtt_ns=44_000_000,
-            bottleneck=("r3", "r3-eth2"),
-            buffer_bytes=524_288,
-            client_address="10.0.0.1",
-        ),
-        # custom.fexp:20
-        Flow(
-            "short1",
-            server="s2",
-            client="c2",
-            address="10.0.0.17",
-            port=5002,
-            cca="cubic",
-            workload=BulkWorkload(),
-            starts_ns=(5_000_000_000,),
-            base_rtt_ns=24_000_000,
-            bottleneck=("r2", "r2-eth2"),
-            buffer_bytes=524_288,
-            client_address="10.0.0.9",
-        ),
-        # custom.fexp:21
-        Flow(
-            "short2",
-            server="s3",
-            client="c3",
-            address="10.0.0.41",
-            port=5003,
-            cca="cubic",
-            workload=BulkWorkload(),
-            starts_ns=(10_000_000_000,),
-            base_rtt_ns=24_000_000,
-            bottleneck=("r3", "r3-eth2"),
-            buffer_bytes=524_288,
-            client_address="10.0.0.25",
-        ),
-    ),
-    captures=(
-        # entry of the bottleneck r3/r3-eth2
-        Capture("entry.r3.r3-eth2.r3-eth0", "r3", "r3-eth0", "in", "entry", ("r3", "r3-eth2")),
-        Capture("entry.r3.r3-eth2.r3-eth1", "r3", "r3-eth1", "in", "entry", ("r3", "r3-eth2")),
-        # exit of the bottleneck r3/r3-eth2
-        Capture("exit.r3.r3-eth2", "r3", "r3-eth2", "out", "exit", ("r3", "r3-eth2")),
-        # delivered of the bottleneck r3/r3-eth2
-        Capture(
-            "delivered.r3.r3-eth2", "r2-r3", "r2-r3-eth0", "out", "delivered", ("r3", "r3-eth2")
-        ),
-        # entry of the bottleneck r2/r2-eth2
-        Capture("entry.r2.r2-eth2.r2-eth3", "r2", "r2-eth3", "in", "entry", ("r2", "r2-eth2")),
-        Capture("entry.r2.r2-eth2.r2-eth0", "r2", "r2-eth0", "in", "entry", ("r2", "r2-eth2")),
-        # exit of the bottleneck r2/r2-eth2
-        Capture("exit.r2.r2-eth2", "r2", "r2-eth2", "out", "exit", ("r2", "r2-eth2")),
-        # delivered of the bottleneck r2/r2-eth2
-        Capture(
-            "delivered.r2.r2-eth2", "r2-r1", "r2-r1-eth1", "out", "delivered", ("r2", "r2-eth2")
-        ),
-        # data and ACKs at a sender
-        Capture("sender.s1.s1-eth0", "s1", "s1-eth0", "both", "sender", ("r3", "r3-eth2")),
-        Capture("sender.s2.s2-eth0", "s2", "s2-eth0", "both", "sender", ("r2", "r2-eth2")),
-        Capture("sender.s3.s3-eth0", "s3", "s3-eth0", "both", "sender", ("r3", "r3-eth2")),
-    ),
-    duration_ns=60_000_000_000,
-    deadline_ns=61_000_000_000,
-)
+try:
+    from mininet.cli import CLI
+    from mininet.link import Intf, Link
+    from mininet.net import Mininet
+    from mininet.node import Node
+    from mininet.topo import Topo
+except ImportError as error:
+    sys.exit(f"this program needs Mininet (apt-get install mininet): {error}")
+
+# Kernel options (sysctl) of all nodes, and of each kind.
+EVERYWHERE = {
+    "net.ipv6.conf.all.disable_ipv6": "1", "net.ipv6.conf.default.disable_ipv6": "1",
+    "net.ipv4.conf.all.rp_filter": "0", "net.ipv4.conf.default.rp_filter": "0",
+    "net.ipv4.conf.all.send_redirects": "0", "net.ipv4.conf.default.send_redirects": "0",
+    "net.core.txrehash": "0",
+}
+HOST = EVERYWHERE | {
+    "net.ipv4.ip_forward": "0", "net.ipv4.tcp_no_metrics_save": "1", "net.ipv4.tcp_ecn": "2",
+    "net.ipv4.tcp_rmem": "4096 131072 6291456", "net.ipv4.tcp_wmem": "4096 16384 4194304",
+}
+ROUTER = EVERYWHERE | {"net.ipv4.ip_forward": "1"}
+
+
+def do(node, command):
+    """Run a command in the shell of a node; stop with what it says if it fails."""
+    *said, status = node.cmd(f"{command}; echo $?").split()
+    if status != "0":
+        sys.exit(f"{node}: {command}: {' '.join(said)}")
+
+
+def mac(address):
+    """Return the MAC address of an IPv4 address: it has the same four bytes at its end."""
+    return "02:00:" + ":".join(f"{int(byte):02x}" for byte in address.split("/")[0].split("."))
+
+
+class Machine(Node):
+    """A host, a router, or a node that delays packets: a network namespace with a shell."""
+
+    def __init__(self, name, sysctls, **params):
+        """Set kernel options before there are interfaces; those that the kernel lacks are left."""
+        super().__init__(name, sysctls=sysctls, **params)
+        for option, value in sysctls.items():
+            path = f"/proc/sys/{option.replace('.', '/')}"
+            do(self, f"[ ! -e {path} ] || echo '{value}' > {path}")
+
+    def config(self, commands=(), ip=None, **params):
+        """Set rules and routes, once there are links. Not `ip`, the address that Mininet proposes:
+        interfaces have their own.
+        """
+        result = super().config(**params)
+        for command in commands:
+            do(self, command)
+        return result
+
+
+class Port(Intf):
+    """An end of a cable. Mininet makes it and gives it its address, `commands` give it its queues.
+
+    peer: the address at the other end, known beforehand: no ARP gets between the flows' packets.
+    below: an interface under this one, where packets go that have left its queue. segments: how
+    many packets TCP may hand over as one; with 1, queues count packets as they are on the wire.
+    """
+
+    def config(self, peer, below=None, mtu=1500, segments=1, commands=(), **params):
+        """Set size, address, neighbour and queues."""
+        size = f"mtu {mtu} gso_max_segs {segments}"
+        if below:
+            do(self.node, f"ip link set dev {self} name {below}")
+            do(self.node, f"ip link set dev {below} {size} up")
+            do(self.node, f"ip link add link {below} name {self} type macvlan mode passthru")
+        do(self.node, f"ip link set dev {self} {size} up")
+        result = super().config(**params)
+        address = peer.split("/")[0]
+        do(self.node, f"ip neighbour add {address} lladdr {mac(peer)} dev {self} nud permanent")
+        for command in commands:
+            do(self.node, command)
+        return result
+
+
+class Cable(Link):
+    """A veth pair; params1, params2: of its ends, as `Port` takes them."""
+
+    def __init__(self, node1, node2, params1, params2, **names):
+        """Tell each end of the other one."""
+        names |= {"addr1": mac(params1["ip"]), "addr2": mac(params2["ip"]), "intf": Port}
+        params1, params2 = params1 | {"peer": params2["ip"]}, params2 | {"peer": params1["ip"]}
+        super().__init__(node1, node2, params1=params1, params2=params2, **names)
+
+
+class Network(Topo):
+    """The nodes and links of the experiment."""
+
+    def build(self, repetition=1):
+        """Add nodes, then links, in the order of the experiment's file."""
+        # Hosts.
+        self.addHost(
+            "c1", cls=Machine, sysctls=HOST, commands=["ip route add 10.0.0.0/8 via 10.0.0.2"],
+        )
+        self.addHost(
+            "c2", cls=Machine, sysctls=HOST, commands=["ip route add 10.0.0.0/8 via 10.0.0.10"],
+        )
+        self.addHost(
+            "c3", cls=Machine, sysctls=HOST, commands=["ip route add 10.0.0.0/8 via 10.0.0.26"],
+        )
+        self.addHost(
+            "s1", cls=Machine, sysctls=HOST, commands=["ip route add 10.0.0.0/8 via 10.0.0.34"],
+        )
+        self.addHost(
+            "s2", cls=Machine, sysctls=HOST, commands=["ip route add 10.0.0.0/8 via 10.0.0.18"],
+        )
+        self.addHost(
+            "s3", cls=Machine, sysctls=HOST, commands=["ip route add 10.0.0.0/8 via 10.0.0.42"],
+        )
+        # Routers.
+        self.addHost(
+            "r1", cls=Machine, sysctls=ROUTER,
+            commands=[
+                "ip route add 10.0.0.1/32 via 10.0.0.5",
+                "ip route add 10.0.0.9/32 via 10.0.0.13",
+                "ip route add 10.0.0.25/32 via 10.0.0.53",
+                "ip route add 10.0.0.33/32 via 10.0.0.53",
+                "ip route add 10.0.0.17/32 via 10.0.0.53",
+                "ip route add 10.0.0.41/32 via 10.0.0.53",
+            ],
+        )
+        self.addHost(
+            "r2", cls=Machine, sysctls=ROUTER,
+            commands=[
+                "ip route add 10.0.0.1/32 via 10.0.0.50",
+                "ip route add 10.0.0.9/32 via 10.0.0.50",
+                "ip route add 10.0.0.25/32 via 10.0.0.29",
+                "ip route add 10.0.0.33/32 via 10.0.0.58",
+                "ip route add 10.0.0.17/32 via 10.0.0.21",
+                "ip route add 10.0.0.41/32 via 10.0.0.58",
+            ],
+        )
+        self.addHost(
+            "r3", cls=Machine, sysctls=ROUTER,
+            commands=[
+                "ip route add 10.0.0.1/32 via 10.0.0.61",
+                "ip route add 10.0.0.9/32 via 10.0.0.61",
+                "ip route add 10.0.0.25/32 via 10.0.0.61",
+                "ip route add 10.0.0.33/32 via 10.0.0.37",
+                "ip route add 10.0.0.17/32 via 10.0.0.61",
+                "ip route add 10.0.0.41/32 via 10.0.0.45",
+            ],
+        )
+        # Between two of them: nodes that delay, lose and transmit what is on a link.
+        self.addHost(
+            "c1-r1", cls=Machine, sysctls=ROUTER,
+            commands=[
+                "ip route add 10.0.0.9/32 via 10.0.0.6",
+                "ip route add 10.0.0.25/32 via 10.0.0.6",
+                "ip route add 10.0.0.33/32 via 10.0.0.6",
+                "ip route add 10.0.0.17/32 via 10.0.0.6",
+                "ip route add 10.0.0.41/32 via 10.0.0.6",
+            ],
+        )
+        self.addHost(
+            "c2-r1", cls=Machine, sysctls=ROUTER,
+            commands=[
+                "ip route add 10.0.0.1/32 via 10.0.0.14",
+                "ip route add 10.0.0.25/32 via 10.0.0.14",
+                "ip route add 10.0.0.33/32 via 10.0.0.14",
+                "ip route add 10.0.0.17/32 via 10.0.0.14",
+                "ip route add 10.0.0.41/32 via 10.0.0.14",
+            ],
+        )
+        self.addHost(
+            "s2-r2", cls=Machine, sysctls=ROUTER,
+            commands=[
+                "ip route add 10.0.0.1/32 via 10.0.0.22",
+                "ip route add 10.0.0.9/32 via 10.0.0.22",
+                "ip route add 10.0.0.25/32 via 10.0.0.22",
+                "ip route add 10.0.0.33/32 via 10.0.0.22",
+                "ip route add 10.0.0.41/32 via 10.0.0.22",
+            ],
+        )
+        self.addHost(
+            "c3-r2", cls=Machine, sysctls=ROUTER,
+            commands=[
+                "ip route add 10.0.0.1/32 via 10.0.0.30",
+                "ip route add 10.0.0.9/32 via 10.0.0.30",
+                "ip route add 10.0.0.33/32 via 10.0.0.30",
+                "ip route add 10.0.0.17/32 via 10.0.0.30",
+                "ip route add 10.0.0.41/32 via 10.0.0.30",
+            ],
+        )
+        self.addHost(
+            "s1-r3", cls=Machine, sysctls=ROUTER,
+            commands=[
+                "ip route add 10.0.0.1/32 via 10.0.0.38",
+                "ip route add 10.0.0.9/32 via 10.0.0.38",
+                "ip route add 10.0.0.25/32 via 10.0.0.38",
+                "ip route add 10.0.0.17/32 via 10.0.0.38",
+                "ip route add 10.0.0.41/32 via 10.0.0.38",
+            ],
+        )
+        self.addHost(
+            "s3-r3", cls=Machine, sysctls=ROUTER,
+            commands=[
+                "ip route add 10.0.0.1/32 via 10.0.0.46",
+                "ip route add 10.0.0.9/32 via 10.0.0.46",
+                "ip route add 10.0.0.25/32 via 10.0.0.46",
+                "ip route add 10.0.0.33/32 via 10.0.0.46",
+                "ip route add 10.0.0.17/32 via 10.0.0.46",
+            ],
+        )
+        self.addHost(
+            "r2-r1", cls=Machine, sysctls=ROUTER,
+            commands=[
+                "ip route add 10.0.0.1/32 via 10.0.0.54",
+                "ip route add 10.0.0.9/32 via 10.0.0.54",
+                "ip route add 10.0.0.25/32 via 10.0.0.49",
+                "ip route add 10.0.0.33/32 via 10.0.0.49",
+                "ip route add 10.0.0.17/32 via 10.0.0.49",
+                "ip route add 10.0.0.41/32 via 10.0.0.49",
+            ],
+        )
+        self.addHost(
+            "r2-r3", cls=Machine, sysctls=ROUTER,
+            commands=[
+                "ip route add 10.0.0.1/32 via 10.0.0.57",
+                "ip route add 10.0.0.9/32 via 10.0.0.57",
+                "ip route add 10.0.0.25/32 via 10.0.0.57",
+                "ip route add 10.0.0.33/32 via 10.0.0.62",
+                "ip route add 10.0.0.17/32 via 10.0.0.57",
+                "ip route add 10.0.0.41/32 via 10.0.0.62",
+            ],
+        )
+
+        # custom.fexp:8
+        self.addLink(
+            "c1", "c1-r1", cls=Cable, intfName1="c1-eth0", intfName2="c1-r1-eth0",
+            params1={
+                "ip": "10.0.0.1/30",
+                "commands": [
+                    "tc qdisc add dev c1-eth0 root handle 1: htb default 1",
+                    "tc class add dev c1-eth0 parent 1: classid 1:1 htb rate 1000000000bit ceil 1000000000bit burst 12500 cburst 12500 quantum 1514",
+                    "tc qdisc add dev c1-eth0 parent 1:1 handle 2: pfifo limit 1000",
+                ],
+            },
+            params2={
+                "ip": "10.0.0.2/30",
+                "commands": [
+                    "tc qdisc add dev c1-r1-eth0 root handle 1: netem limit 3907 delay 1ms rate 1000000000bit",
+                ],
+            },
+        )
+
+        # custom.fexp:8
+        self.addLink(
+            "c1-r1", "r1", cls=Cable, intfName1="c1-r1-eth1", intfName2="r1-eth0",
+            params1={
+                "ip": "10.0.0.5/30",
+                "commands": [
+                    "tc qdisc add dev c1-r1-eth1 root handle 1: netem limit 3907 delay 1ms rate 1000000000bit",
+                ],
+            },
+            params2={
+                "ip": "10.0.0.6/30",
+                "commands": [
+                    "tc qdisc add dev r1-eth0 root handle 1: htb default 1",
+                    "tc class add dev r1-eth0 parent 1: classid 1:1 htb rate 1000000000bit ceil 1000000000bit burst 12500 cburst 12500 quantum 1514",
+                    "tc qdisc add dev r1-eth0 parent 1:1 handle 2: pfifo limit 1000",
+                ],
+            },
+        )
+
+        # custom.fexp:8
+        self.addLink(
+            "c2", "c2-r1", cls=Cable, intfName1="c2-eth0", intfName2="c2-r1-eth0",
+            params1={
+                "ip": "10.0.0.9/30",
+                "commands": [
+                    "tc qdisc add dev c2-eth0 root handle 1: htb default 1",
+                    "tc class add dev c2-eth0 parent 1: classid 1:1 htb rate 1000000000bit ceil 1000000000bit burst 12500 cburst 12500 quantum 1514",
+                    "tc qdisc add dev c2-eth0 parent 1:1 handle 2: pfifo limit 1000",
+                ],
+            },
+            params2={
+                "ip": "10.0.0.10/30",
+                "commands": [
+                    "tc qdisc add dev c2-r1-eth0 root handle 1: netem limit 3907 delay 1ms rate 1000000000bit",
+                ],
+            },
+        )
+
+        # custom.fexp:8
+        self.addLink(
+            "c2-r1", "r1", cls=Cable, intfName1="c2-r1-eth1", intfName2="r1-eth1",
+            params1={
+                "ip": "10.0.0.13/30",
+                "commands": [
+                    "tc qdisc add dev c2-r1-eth1 root handle 1: netem limit 3907 delay 1ms rate 1000000000bit",
+                ],
+            },
+            params2={
+                "ip": "10.0.0.14/30",
+                "commands": [
+                    "tc qdisc add dev r1-eth1 root handle 1: htb default 1",
+                    "tc class add dev r1-eth1 parent 1: classid 1:1 htb rate 1000000000bit ceil 1000000000bit burst 12500 cburst 12500 quantum 1514",
+                    "tc qdisc add dev r1-eth1 parent 1:1 handle 2: pfifo limit 1000",
+                ],
+            },
+        )
+
+        # custom.fexp:8
+        self.addLink(
+            "s2", "s2-r2", cls=Cable, intfName1="s2-eth0", intfName2="s2-r2-eth0",
+            params1={
+                "ip": "10.0.0.17/30",
+                "commands": [
+                    "tc qdisc add dev s2-eth0 root handle 1: htb default 1",
+                    "tc class add dev s2-eth0 parent 1: classid 1:1 htb rate 1000000000bit ceil 1000000000bit burst 12500 cburst 12500 quantum 1514",
+                    "tc qdisc add dev s2-eth0 parent 1:1 handle 2: pfifo limit 1000",
+                ],
+            },
+            params2={
+                "ip": "10.0.0.18/30",
+                "commands": [
+                    "tc qdisc add dev s2-r2-eth0 root handle 1: netem limit 3907 delay 1ms rate 1000000000bit",
+                ],
+            },
+        )
+
+        # custom.fexp:8
+        self.addLink(
+            "s2-r2", "r2", cls=Cable, intfName1="s2-r2-eth1", intfName2="r2-eth0",
+            params1={
+                "ip": "10.0.0.21/30",
+                "commands": [
+                    "tc qdisc add dev s2-r2-eth1 root handle 1: netem limit 3907 delay 1ms rate 1000000000bit",
+                ],
+            },
+            params2={
+                "ip": "10.0.0.22/30",
+                "commands": [
+                    "tc qdisc add dev r2-eth0 root handle 1: htb default 1",
+                    "tc class add dev r2-eth0 parent 1: classid 1:1 htb rate 1000000000bit ceil 1000000000bit burst 12500 cburst 12500 quantum 1514",
+                    "tc qdisc add dev r2-eth0 parent 1:1 handle 2: pfifo limit 1000",
+                ],
+            },
+        )
+
+        # custom.fexp:8
+        self.addLink(
+            "c3", "c3-r2", cls=Cable, intfName1="c3-eth0", intfName2="c3-r2-eth0",
+            params1={
+                "ip": "10.0.0.25/30",
+                "commands": [
+                    "tc qdisc add dev c3-eth0 root handle 1: htb default 1",
+                    "tc class add dev c3-eth0 parent 1: classid 1:1 htb rate 1000000000bit ceil 1000000000bit burst 12500 cburst 12500 quantum 1514",
+                    "tc qdisc add dev c3-eth0 parent 1:1 handle 2: pfifo limit 1000",
+                ],
+            },
+            params2={
+                "ip": "10.0.0.26/30",
+                "commands": [
+                    "tc qdisc add dev c3-r2-eth0 root handle 1: netem limit 3907 delay 1ms rate 1000000000bit",
+                ],
+            },
+        )
+
+        # custom.fexp:8
+        self.addLink(
+            "c3-r2", "r2", cls=Cable, intfName1="c3-r2-eth1", intfName2="r2-eth1",
+            params1={
+                "ip": "10.0.0.29/30",
+                "commands": [
+                    "tc qdisc add dev c3-r2-eth1 root handle 1: netem limit 3907 delay 1ms rate 1000000000bit",
+                ],
+            },
+            params2={
+                "ip": "10.0.0.30/30",
+                "commands": [
+                    "tc qdisc add dev r2-eth1 root handle 1: htb default 1",
+                    "tc class add dev r2-eth1 parent 1: classid 1:1 htb rate 1000000000bit ceil 1000000000bit burst 12500 cburst 12500 quantum 1514",
+                    "tc qdisc add dev r2-eth1 parent 1:1 handle 2: pfifo limit 1000",
+                ],
+            },
+        )
+
+        # custom.fexp:8
+        self.addLink(
+            "s1", "s1-r3", cls=Cable, intfName1="s1-eth0", intfName2="s1-r3-eth0",
+            params1={
+                "ip": "10.0.0.33/30",
+                "commands": [
+                    "tc qdisc add dev s1-eth0 root handle 1: htb default 1",
+                    "tc class add dev s1-eth0 parent 1: classid 1:1 htb rate 1000000000bit ceil 1000000000bit burst 12500 cburst 12500 quantum 1514",
+                    "tc qdisc add dev s1-eth0 parent 1:1 handle 2: pfifo limit 1000",
+                ],
+            },
+            params2={
+                "ip": "10.0.0.34/30",
+                "commands": [
+                    "tc qdisc add dev s1-r3-eth0 root handle 1: netem limit 3907 delay 1ms rate 1000000000bit",
+                ],
+            },
+        )
+
+        # custom.fexp:8
+        self.addLink(
+            "s1-r3", "r3", cls=Cable, intfName1="s1-r3-eth1", intfName2="r3-eth0",
+            params1={
+                "ip": "10.0.0.37/30",
+                "commands": [
+                    "tc qdisc add dev s1-r3-eth1 root handle 1: netem limit 3907 delay 1ms rate 1000000000bit",
+                ],
+            },
+            params2={
+                "ip": "10.0.0.38/30",
+                "commands": [
+                    "tc qdisc add dev r3-eth0 root handle 1: htb default 1",
+                    "tc class add dev r3-eth0 parent 1: classid 1:1 htb rate 1000000000bit ceil 1000000000bit burst 12500 cburst 12500 quantum 1514",
+                    "tc qdisc add dev r3-eth0 parent 1:1 handle 2: pfifo limit 1000",
+                ],
+            },
+        )
+
+        # custom.fexp:8
+        self.addLink(
+            "s3", "s3-r3", cls=Cable, intfName1="s3-eth0", intfName2="s3-r3-eth0",
+            params1={
+                "ip": "10.0.0.41/30",
+                "commands": [
+                    "tc qdisc add dev s3-eth0 root handle 1: htb default 1",
+                    "tc class add dev s3-eth0 parent 1: classid 1:1 htb rate 1000000000bit ceil 1000000000bit burst 12500 cburst 12500 quantum 1514",
+                    "tc qdisc add dev s3-eth0 parent 1:1 handle 2: pfifo limit 1000",
+                ],
+            },
+            params2={
+                "ip": "10.0.0.42/30",
+                "commands": [
+                    "tc qdisc add dev s3-r3-eth0 root handle 1: netem limit 3907 delay 1ms rate 1000000000bit",
+                ],
+            },
+        )
+
+        # custom.fexp:8
+        self.addLink(
+            "s3-r3", "r3", cls=Cable, intfName1="s3-r3-eth1", intfName2="r3-eth1",
+            params1={
+                "ip": "10.0.0.45/30",
+                "commands": [
+                    "tc qdisc add dev s3-r3-eth1 root handle 1: netem limit 3907 delay 1ms rate 1000000000bit",
+                ],
+            },
+            params2={
+                "ip": "10.0.0.46/30",
+                "commands": [
+                    "tc qdisc add dev r3-eth1 root handle 1: htb default 1",
+                    "tc class add dev r3-eth1 parent 1: classid 1:1 htb rate 1000000000bit ceil 1000000000bit burst 12500 cburst 12500 quantum 1514",
+                    "tc qdisc add dev r3-eth1 parent 1:1 handle 2: pfifo limit 1000",
+                ],
+            },
+        )
+
+        # custom.fexp:9, custom.fexp:10
+        self.addLink(
+            "r2", "r2-r1", cls=Cable, intfName1="r2-eth2", intfName2="r2-r1-eth0",
+            params1={
+                "ip": "10.0.0.49/30",
+                "commands": [
+                    "tc qdisc add dev r2-eth2 root handle 1: htb default 1",
+                    "tc class add dev r2-eth2 parent 1: classid 1:1 htb rate 20000000bit ceil 20000000bit burst 250 cburst 250 quantum 1514",
+                    "tc qdisc add dev r2-eth2 parent 1:1 handle 2: fq_codel limit 73 flows 1024 quantum 1514 target 5ms interval 100ms memory_limit 33554432 drop_batch 64 ecn",
+                ],
+            },
+            params2={
+                "ip": "10.0.0.50/30",
+                "commands": [
+                    "tc qdisc add dev r2-r1-eth0 root handle 1: netem limit 1000 delay 10ms rate 20000000bit",
+                ],
+            },
+        )
+
+        # custom.fexp:9, custom.fexp:10
+        self.addLink(
+            "r2-r1", "r1", cls=Cable, intfName1="r2-r1-eth1", intfName2="r1-eth2",
+            params1={
+                "ip": "10.0.0.53/30",
+                "commands": [
+                    "tc qdisc add dev r2-r1-eth1 root handle 1: netem limit 1000 delay 10ms rate 20000000bit",
+                ],
+            },
+            params2={
+                "ip": "10.0.0.54/30",
+                "commands": [
+                    "tc qdisc add dev r1-eth2 root handle 1: htb default 1",
+                    "tc class add dev r1-eth2 parent 1: classid 1:1 htb rate 20000000bit ceil 20000000bit burst 250 cburst 250 quantum 1514",
+                    "tc qdisc add dev r1-eth2 parent 1:1 handle 2: pfifo limit 1000",
+                ],
+            },
+        )
+
+        # custom.fexp:11
+        self.addLink(
+            "r2", "r2-r3", cls=Cable, intfName1="r2-eth3", intfName2="r2-r3-eth0",
+            params1={
+                "ip": "10.0.0.57/30",
+                "commands": [
+                    "tc qdisc add dev r2-eth3 root handle 1: htb default 1",
+                    "tc class add dev r2-eth3 parent 1: classid 1:1 htb rate 20000000bit ceil 20000000bit burst 250 cburst 250 quantum 1514",
+                    "tc qdisc add dev r2-eth3 parent 1:1 handle 2: gred setup vqs 1 default 0",
+                    "tc qdisc change dev r2-eth3 parent 1:1 handle 2: gred vq 0 limit 125000 min 12500 max 125000 avpkt 1514 burst 35 probability 0.9999999998 bandwidth 20000000bit ecn",
+                ],
+            },
+            params2={
+                "ip": "10.0.0.58/30",
+                "commands": [
+                    "tc qdisc add dev r2-r3-eth0 root handle 1: netem limit 1000 delay 10ms loss gemodel 1% 30% 100% 0% rate 20000000bit seed 1775636408033935273",
+                ],
+            },
+        )
+
+        # custom.fexp:11
+        self.addLink(
+            "r2-r3", "r3", cls=Cable, intfName1="r2-r3-eth1", intfName2="r3-eth2",
+            params1={
+                "ip": "10.0.0.61/30",
+                "commands": [
+                    "tc qdisc add dev r2-r3-eth1 root handle 1: netem limit 1000 delay 10ms loss gemodel 1% 30% 100% 0% rate 20000000bit seed 1455911724870472720",
+                ],
+            },
+            params2={
+                "ip": "10.0.0.62/30",
+                "commands": [
+                    "tc qdisc add dev r3-eth2 root handle 1: htb default 1",
+                    "tc class add dev r3-eth2 parent 1: classid 1:1 htb rate 20000000bit ceil 20000000bit burst 250 cburst 250 quantum 1514",
+                    "tc qdisc add dev r3-eth2 parent 1:1 handle 2: gred setup vqs 1 default 0",
+                    "tc qdisc change dev r3-eth2 parent 1:1 handle 2: gred vq 0 limit 125000 min 12500 max 125000 avpkt 1514 burst 35 probability 0.9999999998 bandwidth 20000000bit ecn",
+                ],
+            },
+        )
+
+
+topos = {"custom": Network}  # of `mn --custom`
+
+
+def experiment(repetition):
+    """Return what runs in the network, and when. Times are ns after the epoch, when the flows
+    begin; sizes are bytes.
+
+    A flow has a server, which sends, and a client, which asks: each is a role of `fairc-endpoints`
+    with the fields here (and those of `both`). `pings` measure round trips before the flows.
+    """
+    return {
+        "id": "66f3e88a5bfca5b6",
+        "flows": [
+            # custom.fexp:19
+            {
+                "name": "long",
+                "both": {
+                    "flow": "long", "address": "10.0.0.33", "port": 5001, "connections": 1,
+                    "workload": {"kind": "bulk"},
+                    "options": {
+                        "initial_window_packets": 10, "receive_window_bytes": None, "ecn": False,
+                        "sack": True, "pacing": False, "fast_open": False, "idle_restart": None,
+                    },
+                    "starts_ns": [30_997_200],
+                },
+                "server": {
+                    "node": "s1", "role": "tcp-server", "buffer_bytes": None, "rate_bps": None,
+                    "sample_every_ns": 100_000_000, "cca": "cubic",
+                },
+                "client": {
+                    "node": "c1", "role": "tcp-client", "buffer_bytes": 8_388_608,
+                    "stop_ns": 60_000_000_000, "progress_every_ns": 100_000_000,
+                },
+            },
+            # custom.fexp:20
+            {
+                "name": "short1",
+                "both": {
+                    "flow": "short1", "address": "10.0.0.17", "port": 5002, "connections": 1,
+                    "workload": {"kind": "bulk"},
+                    "options": {
+                        "initial_window_packets": 10, "receive_window_bytes": None, "ecn": False,
+                        "sack": True, "pacing": False, "fast_open": False, "idle_restart": None,
+                    },
+                    "starts_ns": [5_000_000_000],
+                },
+                "server": {
+                    "node": "s2", "role": "tcp-server", "buffer_bytes": None, "rate_bps": None,
+                    "sample_every_ns": 100_000_000, "cca": "cubic",
+                },
+                "client": {
+                    "node": "c2", "role": "tcp-client", "buffer_bytes": 2_097_152,
+                    "stop_ns": 60_000_000_000, "progress_every_ns": 100_000_000,
+                },
+            },
+            # custom.fexp:21
+            {
+                "name": "short2",
+                "both": {
+                    "flow": "short2", "address": "10.0.0.41", "port": 5003, "connections": 1,
+                    "workload": {"kind": "bulk"},
+                    "options": {
+                        "initial_window_packets": 10, "receive_window_bytes": None, "ecn": False,
+                        "sack": True, "pacing": False, "fast_open": False, "idle_restart": None,
+                    },
+                    "starts_ns": [10_000_000_000],
+                },
+                "server": {
+                    "node": "s3", "role": "tcp-server", "buffer_bytes": None, "rate_bps": None,
+                    "sample_every_ns": 100_000_000, "cca": "cubic",
+                },
+                "client": {
+                    "node": "c3", "role": "tcp-client", "buffer_bytes": 8_388_608,
+                    "stop_ns": 60_000_000_000, "progress_every_ns": 100_000_000,
+                },
+            },
+        ],
+        "captures": [
+            # entry of the bottleneck r3/r3-eth2
+            {
+                "node": "r3", "interface": "r3-eth0", "direction": "in",
+                "file": "entry.r3.r3-eth2.r3-eth0.pcap",
+            },
+            # entry of the bottleneck r3/r3-eth2
+            {
+                "node": "r3", "interface": "r3-eth1", "direction": "in",
+                "file": "entry.r3.r3-eth2.r3-eth1.pcap",
+            },
+            # exit of the bottleneck r3/r3-eth2
+            {
+                "node": "r3", "interface": "r3-eth2", "direction": "out",
+                "file": "exit.r3.r3-eth2.pcap",
+            },
+            # delivered of the bottleneck r3/r3-eth2
+            {
+                "node": "r2-r3", "interface": "r2-r3-eth0", "direction": "out",
+                "file": "delivered.r3.r3-eth2.pcap",
+            },
+            # entry of the bottleneck r2/r2-eth2
+            {
+                "node": "r2", "interface": "r2-eth3", "direction": "in",
+                "file": "entry.r2.r2-eth2.r2-eth3.pcap",
+            },
+            # entry of the bottleneck r2/r2-eth2
+            {
+                "node": "r2", "interface": "r2-eth0", "direction": "in",
+                "file": "entry.r2.r2-eth2.r2-eth0.pcap",
+            },
+            # exit of the bottleneck r2/r2-eth2
+            {
+                "node": "r2", "interface": "r2-eth2", "direction": "out",
+                "file": "exit.r2.r2-eth2.pcap",
+            },
+            # delivered of the bottleneck r2/r2-eth2
+            {
+                "node": "r2-r1", "interface": "r2-r1-eth1", "direction": "out",
+                "file": "delivered.r2.r2-eth2.pcap",
+            },
+            # data and ACKs at a sender
+            {
+                "node": "s1", "interface": "s1-eth0", "direction": "both",
+                "file": "sender.s1.s1-eth0.headers",
+            },
+            # data and ACKs at a sender
+            {
+                "node": "s2", "interface": "s2-eth0", "direction": "both",
+                "file": "sender.s2.s2-eth0.headers",
+            },
+            # data and ACKs at a sender
+            {
+                "node": "s3", "interface": "s3-eth0", "direction": "both",
+                "file": "sender.s3.s3-eth0.headers",
+            },
+        ],
+        "capture": {"snaplen": 96, "ring_packets": 9796, "every_ns": 100_000_000},
+        "duration_ns": 60_000_000_000, "deadline_ns": 61_000_000_000, "drain_ns": 238_000_000,
+        "lead_ns": 660_000_000, "slack_ns": 100_000,
+        "pings": [
+            {
+                "flow": "long", "client": "c1", "server": "s1", "address": "10.0.0.33",
+                "expected_ns": 44_196_736, "every_ns": 10_000_000,
+            },
+            {
+                "flow": "short1", "client": "c2", "server": "s2", "address": "10.0.0.17",
+                "expected_ns": 24_196_736, "every_ns": 10_000_000,
+            },
+            {
+                "flow": "short2", "client": "c3", "server": "s3", "address": "10.0.0.41",
+                "expected_ns": 24_196_736, "every_ns": 10_000_000,
+            },
+        ],
+    }
+
+
+def meanwhile(net):
+    """Yours: is called when the flows begin. Try print(net.get("c1").cmd("ip -s link"))."""
+
+
+def main():
+    """Make the network; run the flows, or Mininet's command line."""
+    from cell.mininet import arguments, run  # next to this file
+
+    options = arguments(__doc__, [1])
+    Mininet.inited = True  # or Mininet would raise limits of the whole machine
+    try:
+        net = Mininet(topo=Network(options.repetition), controller=None)
+        net.start()
+    except Exception as error:
+        sys.exit(f"Mininet cannot make the network: {error}")
+    try:
+        if options.cli:
+            CLI(net)
+        else:
+            sys.exit(run(net, experiment(options.repetition), options.outdir, meanwhile))
+    finally:
+        net.stop()
+
 
 if __name__ == "__main__":
-    run(CELL)
+    main()

@@ -11,7 +11,7 @@ share, receives packet captures, the endpoints' logs, queue statistics and, last
 from cell.containers import run
 from cell.links import Impairment, Interface, Shaper
 from cell.model import Cable, Capture, Cell, Flow, Node, Route, TransportOptions
-from cell.queues import Fifo
+from cell.queues_fifo import Fifo
 from cell.workloads import FileWorkload
 
 # Addresses on the container engine's networks that identify the interfaces of a node.
@@ -25,7 +25,7 @@ ADDRESSES = {
 
 # Times are ns (after the epoch, which is when the flows begin), sizes bytes, rates bit/s.
 CELL = Cell(
-    id="72316535ea9df566",
+    id="d7279b93418cfffa",
     experiment="quickstart",
     configuration="44136fa355b3678a",
     repetition=1,

@@ -1,159 +1,336 @@
 #!/usr/bin/env python3
-"""One cell of a network experiment: a Mininet program, written by `fairc compile`.
+"""quickstart: a Mininet program, written by `fairc compile`.
 
-    sudo python3 THIS_FILE [OUTDIR]     run it
-    sudo python3 THIS_FILE --cli        have Mininet's command line, with the network up
+    sudo python3 experiment.py [OUTDIR]
+        runs the flows; OUTDIR gets packet captures, logs of both ends, counters of queues and,
+        last, cell.json, which says how it went
+    sudo python3 experiment.py --cli
+        Mininet's command line, with the network up and no flows
+    sudo mn --custom experiment.py --topo quickstart
+        the same with Mininet's own program
 
-It needs Mininet, iproute2, fairc-endpoints (next to this file or on PATH), and the package `cell`,
-which runs it (next to this file; cell/topology.py makes Mininet's topology of nodes and cables).
-OUTDIR (default: the cell's id) receives packet captures, the endpoints' logs, queue statistics and,
-last, cell.json. Nodes are network namespaces that nobody else sees; they and every process in
-them end with this program, however it ends.
+It needs Mininet and iproute2. For flows it needs two things next to it: `fairc-endpoints`, the
+program that sends and receives, and the package `cell`, which starts programs on time.
 """
-# Comments name the line of the experiment's file that a part comes from.
+# Comments such as `# x.fexp:8` name the line of the experiment's file that a part comes from.
 
-from cell.links import Impairment, Interface, Shaper
-from cell.model import Cable, Capture, Cell, Flow, Node, Route, TransportOptions
-from cell.queues import Fifo
-from cell.topology import run
-from cell.workloads import FileWorkload
+import sys
 
-# Times are ns (after the epoch, which is when the flows begin), sizes bytes, rates bit/s.
-CELL = Cell(
-    id="72316535ea9df566",
-    experiment="quickstart",
-    configuration="44136fa355b3678a",
-    repetition=1,
-    seed=251_810_346_355_374_439,
-    nodes=(
-        Node(
-            "server", "host",
-            (
-                # <preset bottleneck>:20
-                Interface(
-                    "server-eth0", "10.0.0.1/30", Shaper(100_000_000, "below"),
-                    Fifo(limit_packets=1000),
-                ),
-            ),
-            (Route("10.0.0.0/8", "10.0.0.2"),),
-        ),
-        Node(
-            "client", "host",
-            (
-                # <preset bottleneck>:20
-                Interface(
-                    "client-eth0", "10.0.0.6/30", Shaper(100_000_000, "below"),
-                    Fifo(limit_packets=1000),
-                ),
-            ),
-            (Route("10.0.0.0/8", "10.0.0.5"),),
-        ),
-        Node(
-            "left", "router",
-            (
-                # <preset bottleneck>:20
-                Interface(
-                    "left-eth0", "10.0.0.2/30", Shaper(100_000_000, "here"),
-                    Fifo(limit_packets=1000),
-                ),
-                # <preset bottleneck>:21
-                Interface(
-                    "left-eth1", "10.0.0.9/30", Shaper(1_000_000, "hop"), Fifo(limit_bytes=12_500),
-                    bottleneck=True,
-                ),
-            ),
-            (Route("10.0.0.6/32", "10.0.0.10"),),
-        ),
-        Node(
-            "right", "router",
-            (
-                # <preset bottleneck>:20
-                Interface(
-                    "right-eth0", "10.0.0.5/30", Shaper(100_000_000, "here"),
-                    Fifo(limit_packets=1000),
-                ),
-                # <preset bottleneck>:22
-                Interface(
-                    "right-eth1", "10.0.0.14/30", Shaper(1_000_000, "hop"), Fifo(limit_packets=1000)
-                ),
-            ),
-            (Route("10.0.0.1/32", "10.0.0.13"),),
-        ),
-        Node(
-            "left-right", "hop",
-            (
-                # <preset bottleneck>:22
-                Interface(
-                    "left-right-eth0", "10.0.0.10/30",
-                    impairment=Impairment(25_000_000, rate_bps=1_000_000),
-                ),
-                # <preset bottleneck>:21
-                Interface(
-                    "left-right-eth1", "10.0.0.13/30",
-                    impairment=Impairment(25_000_000, rate_bps=1_000_000),
-                ),
-            ),
-            (Route("10.0.0.1/32", "10.0.0.9"), Route("10.0.0.6/32", "10.0.0.14")),
-        ),
-    ),
-    cables=(
-        Cable(("server", "server-eth0"), ("left", "left-eth0")),
-        Cable(("right", "right-eth0"), ("client", "client-eth0")),
-        Cable(("left", "left-eth1"), ("left-right", "left-right-eth0")),
-        Cable(("left-right", "left-right-eth1"), ("right", "right-eth1")),
-    ),
-    flows=(
-        # quickstart.fexp:9
-        Flow(
-            "cubic",
-            server="server",
-            client="client",
-            address="10.0.0.1",
-            port=5001,
-            cca="cubic",
-            workload=FileWorkload(bytes=10_000_000),
-            starts_ns=(49_875_043,),
-            base_rtt_ns=50_000_000,
-            bottleneck=("left", "left-eth1"),
-            client_address="10.0.0.6",
-        ),
-        # quickstart.fexp:10
-        Flow(
-            "bbr",
-            server="server",
-            client="client",
-            address="10.0.0.1",
-            port=5002,
-            cca="bbr",
-            workload=FileWorkload(bytes=10_000_000),
-            starts_ns=(29_058_537,),
-            base_rtt_ns=50_000_000,
-            bottleneck=("left", "left-eth1"),
-            client_address="10.0.0.6",
-            options=TransportOptions(pacing=True),
-        ),
-    ),
-    captures=(
-        # entry of the bottleneck left/left-eth1
-        Capture(
-            "entry.left.left-eth1.left-eth0", "left", "left-eth0", "in", "entry",
-            ("left", "left-eth1"),
-        ),
-        # exit of the bottleneck left/left-eth1
-        Capture("exit.left.left-eth1", "left", "left-eth1", "out", "exit", ("left", "left-eth1")),
-        # delivered of the bottleneck left/left-eth1
-        Capture(
-            "delivered.left.left-eth1", "left-right", "left-right-eth1", "out", "delivered",
-            ("left", "left-eth1"),
-        ),
-        # data and ACKs at a sender
-        Capture(
-            "sender.server.server-eth0", "server", "server-eth0", "both", "sender",
-            ("left", "left-eth1"),
-        ),
-    ),
-    deadline_ns=1_602_050_000_000,
-)
+try:
+    from mininet.cli import CLI
+    from mininet.link import Intf, Link
+    from mininet.net import Mininet
+    from mininet.node import Node
+    from mininet.topo import Topo
+except ImportError as error:
+    sys.exit(f"this program needs Mininet (apt-get install mininet): {error}")
+
+# Kernel options (sysctl) of all nodes, and of each kind.
+EVERYWHERE = {
+    "net.ipv6.conf.all.disable_ipv6": "1", "net.ipv6.conf.default.disable_ipv6": "1",
+    "net.ipv4.conf.all.rp_filter": "0", "net.ipv4.conf.default.rp_filter": "0",
+    "net.ipv4.conf.all.send_redirects": "0", "net.ipv4.conf.default.send_redirects": "0",
+    "net.core.txrehash": "0",
+}
+HOST = EVERYWHERE | {
+    "net.ipv4.ip_forward": "0", "net.ipv4.tcp_no_metrics_save": "1", "net.ipv4.tcp_ecn": "2",
+    "net.ipv4.tcp_rmem": "4096 131072 6291456", "net.ipv4.tcp_wmem": "4096 16384 4194304",
+}
+ROUTER = EVERYWHERE | {"net.ipv4.ip_forward": "1"}
+
+
+def do(node, command):
+    """Run a command in the shell of a node; stop with what it says if it fails."""
+    *said, status = node.cmd(f"{command}; echo $?").split()
+    if status != "0":
+        sys.exit(f"{node}: {command}: {' '.join(said)}")
+
+
+def mac(address):
+    """Return the MAC address of an IPv4 address: it has the same four bytes at its end."""
+    return "02:00:" + ":".join(f"{int(byte):02x}" for byte in address.split("/")[0].split("."))
+
+
+class Machine(Node):
+    """A host, a router, or a node that delays packets: a network namespace with a shell."""
+
+    def __init__(self, name, sysctls, **params):
+        """Set kernel options before there are interfaces; those that the kernel lacks are left."""
+        super().__init__(name, sysctls=sysctls, **params)
+        for option, value in sysctls.items():
+            path = f"/proc/sys/{option.replace('.', '/')}"
+            do(self, f"[ ! -e {path} ] || echo '{value}' > {path}")
+
+    def config(self, commands=(), ip=None, **params):
+        """Set rules and routes, once there are links. Not `ip`, the address that Mininet proposes:
+        interfaces have their own.
+        """
+        result = super().config(**params)
+        for command in commands:
+            do(self, command)
+        return result
+
+
+class Port(Intf):
+    """An end of a cable. Mininet makes it and gives it its address, `commands` give it its queues.
+
+    peer: the address at the other end, known beforehand: no ARP gets between the flows' packets.
+    below: an interface under this one, where packets go that have left its queue. segments: how
+    many packets TCP may hand over as one; with 1, queues count packets as they are on the wire.
+    """
+
+    def config(self, peer, below=None, mtu=1500, segments=1, commands=(), **params):
+        """Set size, address, neighbour and queues."""
+        size = f"mtu {mtu} gso_max_segs {segments}"
+        if below:
+            do(self.node, f"ip link set dev {self} name {below}")
+            do(self.node, f"ip link set dev {below} {size} up")
+            do(self.node, f"ip link add link {below} name {self} type macvlan mode passthru")
+        do(self.node, f"ip link set dev {self} {size} up")
+        result = super().config(**params)
+        address = peer.split("/")[0]
+        do(self.node, f"ip neighbour add {address} lladdr {mac(peer)} dev {self} nud permanent")
+        for command in commands:
+            do(self.node, command)
+        return result
+
+
+class Cable(Link):
+    """A veth pair; params1, params2: of its ends, as `Port` takes them."""
+
+    def __init__(self, node1, node2, params1, params2, **names):
+        """Tell each end of the other one."""
+        names |= {"addr1": mac(params1["ip"]), "addr2": mac(params2["ip"]), "intf": Port}
+        params1, params2 = params1 | {"peer": params2["ip"]}, params2 | {"peer": params1["ip"]}
+        super().__init__(node1, node2, params1=params1, params2=params2, **names)
+
+
+class Network(Topo):
+    """The nodes and links of the experiment."""
+
+    def build(self, repetition=1):
+        """Add nodes, then links, in the order of the experiment's file."""
+        # Hosts.
+        self.addHost(
+            "server", cls=Machine, sysctls=HOST, commands=["ip route add 10.0.0.0/8 via 10.0.0.2"],
+        )
+        self.addHost(
+            "client", cls=Machine, sysctls=HOST, commands=["ip route add 10.0.0.0/8 via 10.0.0.5"],
+        )
+        # Routers.
+        self.addHost(
+            "left", cls=Machine, sysctls=ROUTER,
+            commands=["ip route add 10.0.0.6/32 via 10.0.0.10"],
+        )
+        self.addHost(
+            "right", cls=Machine, sysctls=ROUTER,
+            commands=["ip route add 10.0.0.1/32 via 10.0.0.13"],
+        )
+        # Between two of them: nodes that delay, lose and transmit what is on a link.
+        self.addHost(
+            "left-right", cls=Machine, sysctls=ROUTER,
+            commands=[
+                "ip route add 10.0.0.1/32 via 10.0.0.9",
+                "ip route add 10.0.0.6/32 via 10.0.0.14",
+            ],
+        )
+
+        # <preset bottleneck>:20
+        self.addLink(
+            "server", "left", cls=Cable, intfName1="server-eth0", intfName2="left-eth0",
+            params1={
+                "ip": "10.0.0.1/30", "below": "server-nic0",
+                "commands": [
+                    "tc qdisc add dev server-eth0 root handle 1: htb default 1",
+                    "tc class add dev server-eth0 parent 1: classid 1:1 htb rate 100000000bit ceil 100000000bit burst 1250 cburst 1250 quantum 1514",
+                    "tc qdisc add dev server-eth0 parent 1:1 handle 2: pfifo limit 1000",
+                    "tc qdisc add dev server-nic0 root handle 1: netem limit 1000000 rate 100000000bit",
+                ],
+            },
+            params2={
+                "ip": "10.0.0.2/30",
+                "commands": [
+                    "tc qdisc add dev left-eth0 root handle 1: netem limit 1001 rate 100000000bit",
+                ],
+            },
+        )
+
+        # <preset bottleneck>:20
+        self.addLink(
+            "right", "client", cls=Cable, intfName1="right-eth0", intfName2="client-eth0",
+            params1={
+                "ip": "10.0.0.5/30",
+                "commands": [
+                    "tc qdisc add dev right-eth0 root handle 1: netem limit 1001 rate 100000000bit",
+                ],
+            },
+            params2={
+                "ip": "10.0.0.6/30", "below": "client-nic0",
+                "commands": [
+                    "tc qdisc add dev client-eth0 root handle 1: htb default 1",
+                    "tc class add dev client-eth0 parent 1: classid 1:1 htb rate 100000000bit ceil 100000000bit burst 1250 cburst 1250 quantum 1514",
+                    "tc qdisc add dev client-eth0 parent 1:1 handle 2: pfifo limit 1000",
+                    "tc qdisc add dev client-nic0 root handle 1: netem limit 1000000 rate 100000000bit",
+                ],
+            },
+        )
+
+        # <preset bottleneck>:21, <preset bottleneck>:22
+        self.addLink(
+            "left", "left-right", cls=Cable, intfName1="left-eth1", intfName2="left-right-eth0",
+            params1={
+                "ip": "10.0.0.9/30",
+                "commands": [
+                    "tc qdisc add dev left-eth1 root handle 1: htb default 1",
+                    "tc class add dev left-eth1 parent 1: classid 1:1 htb rate 1000000bit ceil 1000000bit burst 12 cburst 12 quantum 1514",
+                    "tc qdisc add dev left-eth1 parent 1:1 handle 2: bfifo limit 12500",
+                ],
+            },
+            params2={
+                "ip": "10.0.0.10/30",
+                "commands": [
+                    "tc qdisc add dev left-right-eth0 root handle 1: netem limit 1000 delay 25ms rate 1000000bit",
+                ],
+            },
+        )
+
+        # <preset bottleneck>:21, <preset bottleneck>:22
+        self.addLink(
+            "left-right", "right", cls=Cable, intfName1="left-right-eth1", intfName2="right-eth1",
+            params1={
+                "ip": "10.0.0.13/30",
+                "commands": [
+                    "tc qdisc add dev left-right-eth1 root handle 1: netem limit 1000 delay 25ms rate 1000000bit",
+                ],
+            },
+            params2={
+                "ip": "10.0.0.14/30",
+                "commands": [
+                    "tc qdisc add dev right-eth1 root handle 1: htb default 1",
+                    "tc class add dev right-eth1 parent 1: classid 1:1 htb rate 1000000bit ceil 1000000bit burst 12 cburst 12 quantum 1514",
+                    "tc qdisc add dev right-eth1 parent 1:1 handle 2: pfifo limit 1000",
+                ],
+            },
+        )
+
+
+topos = {"quickstart": Network}  # of `mn --custom`
+
+
+def experiment(repetition):
+    """Return what runs in the network, and when. Times are ns after the epoch, when the flows
+    begin; sizes are bytes.
+
+    A flow has a server, which sends, and a client, which asks: each is a role of `fairc-endpoints`
+    with the fields here (and those of `both`). `pings` measure round trips before the flows.
+    """
+    return {
+        "id": "d7279b93418cfffa",
+        "flows": [
+            # quickstart.fexp:9
+            {
+                "name": "cubic",
+                "both": {
+                    "flow": "cubic", "address": "10.0.0.1", "port": 5001, "connections": 1,
+                    "workload": {"kind": "file", "bytes": 10_000_000},
+                    "options": {
+                        "initial_window_packets": 10, "receive_window_bytes": None, "ecn": False,
+                        "sack": True, "pacing": False, "fast_open": False, "idle_restart": None,
+                    },
+                    "starts_ns": [49_875_043],
+                },
+                "server": {
+                    "node": "server", "role": "tcp-server", "buffer_bytes": None, "rate_bps": None,
+                    "sample_every_ns": 100_000_000, "cca": "cubic",
+                },
+                "client": {
+                    "node": "client", "role": "tcp-client", "buffer_bytes": 1_048_576,
+                    "stop_ns": None, "progress_every_ns": 100_000_000,
+                },
+            },
+            # quickstart.fexp:10
+            {
+                "name": "bbr",
+                "both": {
+                    "flow": "bbr", "address": "10.0.0.1", "port": 5002, "connections": 1,
+                    "workload": {"kind": "file", "bytes": 10_000_000},
+                    "options": {
+                        "initial_window_packets": 10, "receive_window_bytes": None, "ecn": False,
+                        "sack": True, "pacing": True, "fast_open": False, "idle_restart": None,
+                    },
+                    "starts_ns": [29_058_537],
+                },
+                "server": {
+                    "node": "server", "role": "tcp-server", "buffer_bytes": None, "rate_bps": None,
+                    "sample_every_ns": 100_000_000, "cca": "bbr",
+                },
+                "client": {
+                    "node": "client", "role": "tcp-client", "buffer_bytes": 1_048_576,
+                    "stop_ns": None, "progress_every_ns": 100_000_000,
+                },
+            },
+        ],
+        "captures": [
+            # entry of the bottleneck left/left-eth1
+            {
+                "node": "left", "interface": "left-eth0", "direction": "in",
+                "file": "entry.left.left-eth1.left-eth0.pcap",
+            },
+            # exit of the bottleneck left/left-eth1
+            {
+                "node": "left", "interface": "left-eth1", "direction": "out",
+                "file": "exit.left.left-eth1.pcap",
+            },
+            # delivered of the bottleneck left/left-eth1
+            {
+                "node": "left-right", "interface": "left-right-eth1", "direction": "out",
+                "file": "delivered.left.left-eth1.pcap",
+            },
+            # data and ACKs at a sender
+            {
+                "node": "server", "interface": "server-eth0", "direction": "both",
+                "file": "sender.server.server-eth0.headers",
+            },
+        ],
+        "capture": {"snaplen": 96, "ring_packets": 5000, "every_ns": 100_000_000},
+        "deadline_ns": 1_602_050_000_000, "drain_ns": 300_000_000, "lead_ns": 480_000_000,
+        "slack_ns": 100_000,
+        "pings": [
+            {
+                "flow": "cubic", "client": "client", "server": "server", "address": "10.0.0.1",
+                "expected_ns": 51_874_560, "every_ns": 10_000_000,
+            },
+            {
+                "flow": "bbr", "client": "client", "server": "server", "address": "10.0.0.1",
+                "expected_ns": 51_874_560, "every_ns": 10_000_000,
+            },
+        ],
+    }
+
+
+def meanwhile(net):
+    """Yours: is called when the flows begin. Try print(net.get("server").cmd("ip -s link"))."""
+
+
+def main():
+    """Make the network; run the flows, or Mininet's command line."""
+    from cell.mininet import arguments, run  # next to this file
+
+    options = arguments(__doc__, [1])
+    Mininet.inited = True  # or Mininet would raise limits of the whole machine
+    try:
+        net = Mininet(topo=Network(options.repetition), controller=None)
+        net.start()
+    except Exception as error:
+        sys.exit(f"Mininet cannot make the network: {error}")
+    try:
+        if options.cli:
+            CLI(net)
+        else:
+            sys.exit(run(net, experiment(options.repetition), options.outdir, meanwhile))
+    finally:
+        net.stop()
+
 
 if __name__ == "__main__":
-    run(CELL)
+    main()

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from fairc.compiler.plan import Impairment
-from fairc.runtime.validity import delays
+from fairc.runtime.validity import random_delays
 
 Floats = NDArray[np.float64]
 MS = 10**6
@@ -22,7 +22,7 @@ def impairment(jitter_ms: float = 5, **options: Any) -> Impairment:
 
 def simulated(planned: Impairment, sent_s: Floats, seed: int) -> Floats:
     """When packets arrive: each draws from the table; in order, none before the one ahead of it."""
-    own = np.random.default_rng(seed).choice(delays.quantiles(planned), len(sent_s))
+    own = np.random.default_rng(seed).choice(random_delays.quantiles(planned), len(sent_s))
     arrived: Floats = sent_s + own
     return np.maximum.accumulate(arrived) if planned.in_order else arrived
 
@@ -41,7 +41,7 @@ def test_a_correct_netem_is_plausible(distribution: str, in_order: bool, every_m
     planned = impairment(jitter_distribution=distribution, in_order=in_order)
     sent_s = traffic(5000, every_ms)
     for seed in range(10):
-        test = delays.compare(planned, sent_s, simulated(planned, sent_s, seed))
+        test = random_delays.compare(planned, sent_s, simulated(planned, sent_s, seed))
         assert test.plausible(0.0), test
 
 
@@ -58,7 +58,7 @@ def test_a_correct_netem_is_plausible(distribution: str, in_order: bool, every_m
 )
 def test_another_netem_is_not(actual: Impairment) -> None:
     planned, sent_s = impairment(in_order=True), traffic(5000, 3.0)
-    test = delays.compare(planned, sent_s, simulated(actual, sent_s, 1))
+    test = random_delays.compare(planned, sent_s, simulated(actual, sent_s, 1))
     assert not test.plausible(0.5e-3), test
 
 
@@ -67,12 +67,12 @@ def test_the_tables_are_those_of_iproute2() -> None:
     installed = {"normal": (-0.0008, 1.0001), "pareto": (-0.0335, 0.8197)}
     installed |= {"paretonormal": (-0.0253, 0.8339), "uniform": (0.0, 3**-0.5)}
     for name, (mean, deviation) in installed.items():
-        unit = delays.table(name)
+        unit = random_delays.table(name)
         assert float(unit.mean()) == pytest.approx(mean, abs=0.001)
         assert float(unit.std()) == pytest.approx(deviation, rel=0.01)
 
 
 def test_no_delay_is_negative() -> None:
     planned = impairment(20, jitter_distribution="normal")
-    assert delays.quantiles(planned).min() == 0.0
-    assert delays.moments(planned)[0] > 0.020
+    assert random_delays.quantiles(planned).min() == 0.0
+    assert random_delays.moments(planned)[0] > 0.020

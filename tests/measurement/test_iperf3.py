@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from left_behind import flow_of
+from specs import compilation_of
 
 from fairc.compiler.plan import MetricRequest, Requests, parse_cell
 from fairc.runtime.analysis.cells import analyse
@@ -245,8 +246,24 @@ def test_the_host_is_asked_for_the_program(monkeypatch: pytest.MonkeyPatch) -> N
     assert host.missing_tests(replace(CELL, flows=())) == []
 
 
+def test_the_host_is_asked_for_a_browser_and_what_drives_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (cell,) = compilation_of(
+        "fexp 1\nexperiment x {\n  topology = bottleneck(rate: 1Mbit/s, rtt: 50ms)\n"
+        "  flow web { cca = cubic  workload = load(page(html: 20kB), client: chromium) }\n"
+        "  measure = [plt]\n}\n"
+    ).cells()
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(host, "selenium", lambda: None)
+    assert host.missing_tests(cell) == ["chromium", "chromium-driver", "python3-selenium"]
+    monkeypatch.setattr(host, "selenium", lambda: "/usr/bin/python3")
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    assert host.missing_tests(cell) == []
+
+
 def test_the_report_says_in_words_what_a_test_is() -> None:
-    from fairc.runtime.report.story import _WORKLOADS
+    from fairc.runtime.report.description import _WORKLOADS
 
     for flow, words in zip(CELL.flows, ("iperf3 for 1 s", "iperf3", "iperf3 for 1 s"), strict=True):
         assert _WORKLOADS["iperf3"](flow.workload).replace("\u202f", " ") == words

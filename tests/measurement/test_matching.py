@@ -109,7 +109,7 @@ def reasons(measurement: Measurement) -> list[str]:
 
 
 MANY = settings(
-    max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 

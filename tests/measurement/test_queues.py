@@ -154,6 +154,12 @@ def test_backlog_counts_what_waits_at_a_time(tmp_path: Path) -> None:
     assert queue.backlog_bytes(at).tolist() == [0, 2 * FULL, FULL, 0]
     assert queue.backlog_packets(at).tolist() == [0, 2, 1, 0]
     assert queue.largest_backlog() == (2, 2 * FULL)
+    # The second slot ends empty, and both packets waited in it.
+    packets, data = queue.most(np.array([0.0, 0.1, 0.2, 0.3]))
+    assert (packets.tolist(), data.tolist()) == ([0, 2, 0], [0, 2 * FULL, 0])
+    # What waits when a slot begins counts in it.
+    edges = np.array([0.1 + 0.006, 0.1 + 0.02, 0.3])
+    assert queue.most(edges)[0].tolist() == [2, 1]
 
 
 def test_packets_for_elsewhere_are_not_in_the_queue(tmp_path: Path) -> None:
@@ -209,6 +215,7 @@ def test_a_bottleneck_on_the_server_is_blind(tmp_path: Path) -> None:
     queue = load(blind, made.write(tmp_path)).queues[0]
     assert queue.blind
     assert np.isnan(queue.backlog_bytes(np.array([1.0]))).all()
+    assert np.isnan(queue.most(np.array([0.0, 1.0]))).all()
     assert not queue.through.lost.any()
 
 

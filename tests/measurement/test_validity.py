@@ -13,10 +13,33 @@ from madeartefacts import Made, crowded, lossy
 from madecell import FULL, MS, made_cell
 from madepackets import steady, through_queue
 
-from fairc.compiler.plan import Cell
+from fairc.compiler.plan import Cell, Change, Impairment
+from fairc.mechanisms.queues.fifo.cell import Fifo
+from fairc.mechanisms.queues.fq.cell import Fq
 from fairc.runtime.measurement import load
+from fairc.runtime.validity.buffers import buffer
 from fairc.runtime.validity.losses import LossCount, pooled
-from fairc.runtime.validity.service import backlogged_rate
+from fairc.runtime.validity.service import backlogged_rate, changes
+
+
+def fq(limit_packets: int) -> Fq:
+    return Fq(
+        limit_packets=limit_packets,
+        flow_limit_packets=100,
+        quantum_bytes=2 * FULL,
+        initial_quantum_bytes=10 * FULL,
+        buckets=1024,
+        flows=1024,
+        ce_threshold_ns=None,
+    )
+
+
+def packets_at(content: bytes) -> list[int]:
+    """Return where the packets of a capture begin, and its end."""
+    at = [24]
+    while at[-1] < len(content):
+        at.append(at[-1] + 16 + int.from_bytes(content[at[-1] + 8 : at[-1] + 12], "little"))
+    return at
 
 
 def set_pings(rtt_ns: int) -> Callable[[Path], None]:
@@ -125,6 +148,54 @@ def test_a_larger_buffer_than_planned(tmp_path: Path) -> None:
     assert (found, "more than its limit of 8000" in reasons) == ("invalid", True)
 
 
+@pytest.mark.parametrize(
+    ("kind", "limit", "dscp", "expected"),
+    [
+        (Fifo, 7, 0, []),
+        (Fifo, 6, 0, ["8 packets waited at r1/r1-eth2, more than its limit of 6"]),
+        # It counts each class of service for itself, and not what finds it empty.
+        (fq, 1, 0, []),
+        (fq, 1, 46, []),
+    ],
+)
+def test_a_queue_that_holds_more_than_its_limit(
+    tmp_path: Path, kind: Any, limit: int, dscp: int, expected: list[str]
+) -> None:
+    made = crowded(limit_bytes=None, limit_packets=8)
+    planned = made_cell(limit_bytes=None, limit_packets=limit)
+    nodes = tuple(
+        replace(
+            node,
+            interfaces=tuple(
+                replace(i, queue=kind(limit_packets=limit)) if i.queue else i
+                for i in node.interfaces
+            ),
+        )
+        for node in planned.nodes
+    )
+    flows = tuple(replace(flow, dscp=dscp) for flow in planned.flows)
+    cell = replace(planned, nodes=nodes, flows=flows)
+    folder = Made(cell, made.packets, made.ended_ns).write(tmp_path)
+    found = [finding.reason.partition(":")[0] for finding in buffer(load(cell, folder))]
+    assert [reason for reason in found if "waited" in reason] == expected
+
+
+@pytest.mark.parametrize(("planned_s", "expected"), [(12, 0), (13, 1)])
+def test_a_change_at_the_end_is_none(tmp_path: Path, planned_s: int, expected: int) -> None:
+    """The end is noticed late: a wait of 12 s may end 12 ms late (poll(2) in Linux)."""
+    made = crowded()
+    hop = next(node for node in made.cell.nodes if node.name == "h")
+    change = Change(12_000 * MS, impairment=Impairment(delay_ns=1))
+    first = replace(hop.interfaces[0], changes=(change,))
+    others = [node for node in made.cell.nodes if node is not hop]
+    changed = replace(hop, interfaces=(first, *hop.interfaces[1:]))
+    cell = replace(made.cell, nodes=(*others, changed), duration_ns=planned_s * 1_000 * MS)
+    folder = Made(cell, made.packets, 12_012_518_353).write(tmp_path)
+    (folder / "changes.ndjson").write_text("")
+    found = [finding.reason for finding in changes(load(cell, folder))]
+    assert len(found) == expected
+
+
 def test_a_drop_in_another_queue(tmp_path: Path) -> None:
     change = edit("qdisc-after.json", lambda d: d["h"][0].update(drops=1))
     found, reasons = verdict(crowded(), tmp_path, change)
@@ -159,6 +230,23 @@ def test_a_capture_that_lost_packets(tmp_path: Path) -> None:
     assert (found, "capture exit-r1-eth2 missed 3 packets" in reasons) == ("invalid", True)
 
 
+def test_nothing_is_said_of_packets_where_a_capture_missed_some(tmp_path: Path) -> None:
+    """Each packet behind the queue that is not in its capture looks like a drop, or another rate."""
+
+    def change(folder: Path) -> None:
+        log, file = folder / "exit-r1-eth2.ndjson", folder / "exit-r1-eth2.pcap"
+        log.write_text(log.read_text().replace('"dropped": 0', '"dropped": 99'))
+        content = file.read_bytes()
+        at = packets_at(content)
+        file.write_bytes(content[: at[20]] + content[at[119] :])
+
+    found, reasons = verdict(crowded(), tmp_path, change)
+    assert found == "invalid"
+    assert reasons.startswith("capture exit-r1-eth2 missed 99 packets, so nothing else was checked")
+    assert "5000 that it holds between two readings, 100 ms apart" in reasons
+    assert "\n" not in reasons
+
+
 def test_a_capture_without_counts(tmp_path: Path) -> None:
     def change(folder: Path) -> None:
         (folder / "exit-r1-eth2.ndjson").write_text('{"t_ns": -1, "event": "capturing"}\n')
@@ -180,7 +268,8 @@ def test_a_capture_that_ends_in_a_packet(tmp_path: Path) -> None:
 def test_packets_that_nobody_saw_enter(tmp_path: Path) -> None:
     def change(folder: Path) -> None:
         file = folder / "entry-r1-eth0.pcap"
-        file.write_bytes(file.read_bytes()[: 24 + 40 * 112])
+        content = file.read_bytes()
+        file.write_bytes(content[: packets_at(content)[40]])
 
     found, reasons = verdict(crowded(), tmp_path, change)
     assert (found, "packets left it without having been captured at its entry" in reasons) == (

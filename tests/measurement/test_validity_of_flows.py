@@ -16,13 +16,19 @@ from madeartefacts import Made, crowded
 from madecell import MS, Transport, made_cell
 from madepackets import steady, through_queue
 
+from fairc.cell.links import EMULATED_SLACK_NS, REAL_TIME_SLACK_NS, VIRTUAL_SLACK_NS
 from fairc.compiler.plan import (
+    Change,
     Distribution,
+    Impairment,
     RequestsWorkload,
     Shaper,
     SharedArrivals,
     TransportOptions,
 )
+from fairc.runtime.measurement import load
+from fairc.runtime.validity.options import transport_options
+from fairc.runtime.validity.schedule import schedule
 
 
 @pytest.mark.parametrize(
@@ -192,6 +198,100 @@ def test_requests_may_wait_for_handshakes_on_a_slow_way_to_the_server(
     assert started == ([f"flow a started {late} ms late"] if late else [])
 
 
+@pytest.mark.parametrize(
+    ("way_back", "changed", "first_ms", "late"),
+    [
+        # The flow starts at 25 ms, and its request takes 25 ms.
+        ({}, None, 59, None),
+        ({}, None, 61, "11.0"),
+        ({"jitter_ns": 10 * MS}, None, 69, None),
+        ({"jitter_ns": 10 * MS}, None, 71, "11.0"),
+        # netem's tables reach to four times the jitter.
+        ({"jitter_ns": 10 * MS, "jitter_distribution": "normal"}, None, 99, None),
+        ({"jitter_ns": 10 * MS, "jitter_distribution": "normal"}, None, 101, "11.0"),
+        # It may have changed by then.
+        ({}, {"delay_ns": 50 * MS}, 84, None),
+        ({}, {"delay_ns": 50 * MS}, 86, "11.0"),
+        # A retry comes after a second, however short its own way was.
+        ({"jitter_ns": 20 * MS}, None, 1_035, "965.0"),
+        ({"jitter_ns": 20 * MS, "loss": 0.01}, None, 1_035, None),
+        ({}, {"delay_ns": 25 * MS, "loss": 0.5}, 1_035, None),
+    ],
+)
+def test_a_beginning_after_the_longest_way_to_the_server(
+    tmp_path: Path,
+    way_back: dict[str, Any],
+    changed: dict[str, Any] | None,
+    first_ms: int,
+    late: str | None,
+) -> None:
+    cell = made_cell(transports=("quic", "tcp"))
+    hop = next(node for node in cell.nodes if node.name == "h")
+    back = hop.interfaces[0]
+    assert back.impairment is not None
+    changes = () if changed is None else (Change(1 * MS, impairment=Impairment(**changed)),)
+    planned = replace(back, impairment=replace(back.impairment, **way_back), changes=changes)
+    nodes = [n for n in cell.nodes if n is not hop]
+    cell = replace(cell, nodes=(*nodes, replace(hop, interfaces=(planned, *hop.interfaces[1:]))))
+    packets = steady(2_000 * MS, 20 * MS, 0, first_ms * MS) + steady(2_000 * MS, 30 * MS, 1)
+    folder = Made(cell, through_queue(cell, packets), 2_300 * MS).write(tmp_path)
+    (folder / "changes.ndjson").write_text("")
+    reasons = [finding.reason.partition(":")[0] for finding in schedule(load(cell, folder))]
+    started = [reason for reason in reasons if "flow a started" in reason]
+    assert started == ([f"flow a started {late} ms late"] if late else [])
+
+
+@pytest.mark.parametrize(
+    ("slack_ns", "words"),
+    [
+        (
+            None,
+            "the machine was too busy: run fewer cells at once (`--jobs`), at lower rates, or on",
+        ),
+        (REAL_TIME_SLACK_NS, "the machine was too busy: run fewer cells at once (`--jobs`)"),
+        (EMULATED_SLACK_NS, "the emulated processor was too busy: lower the rates, or use `uml`"),
+        (VIRTUAL_SLACK_NS, "computing takes no time on this engine, so this is a fault of fairc"),
+    ],
+)
+def test_only_a_machine_that_computes_in_its_own_time_is_too_busy(
+    tmp_path: Path, slack_ns: int | None, words: str
+) -> None:
+    made = crowded()
+
+    def change(folder: Path) -> None:
+        system = {} if slack_ns is None else {"slack_ns": slack_ns}
+        (folder / "system.json").write_text(json.dumps(system))
+        edit("ping.json", lambda d: d[0].update(rtts_ns=[1] * 9))(folder)
+        edit_lines("a.server.ndjson", late)(folder)
+
+    def late(event: dict[str, Any]) -> None:
+        if event["event"] == "sample":
+            event["t_ns"] += 20 * MS
+
+    _, reasons = verdict(made, tmp_path, change)
+    (sample,) = [line for line in reasons.splitlines() if "took a sample" in line]
+    (trip,) = [line for line in reasons.splitlines() if "flow a: the base RTT" in line]
+    assert words in sample
+    assert ("too busy" in trip) == (slack_ns != VIRTUAL_SLACK_NS)
+
+
+@pytest.mark.parametrize(("cca", "expected"), [("reno", 1), ("hybla", 0)])
+def test_a_cca_that_chooses_its_initial_window(tmp_path: Path, cca: str, expected: int) -> None:
+    made = crowded()
+    cell = replace(made.cell, flows=tuple(replace(f, cca=cca) for f in made.cell.flows))
+    folder = Made(cell, made.packets, made.ended_ns).write(tmp_path)
+
+    def three(event: dict[str, Any]) -> None:
+        if event["event"] == "accepted":
+            event["initial_window_packets"] = 3
+
+    edit_lines("a.server.ndjson", three)(folder)
+    found = [finding.reason for finding in transport_options(load(cell, folder))]
+    assert len(
+        [reason for reason in found if "initial window in packets of 3, not 10" in reason]
+    ) == (expected)
+
+
 def test_another_cca(tmp_path: Path) -> None:
     change = edit_lines("a.server.ndjson", lambda e: e.update(cca="reno") if "cca" in e else None)
     found, reasons = verdict(crowded(), tmp_path, change)
@@ -228,28 +328,38 @@ def test_a_connection_limited_by_its_host(
 
 
 @pytest.mark.parametrize(
-    ("planned", "field"),
+    ("planned", "field", "words"),
     [
-        ({"options": TransportOptions(receive_window_bytes=65_536)}, "rwnd_limited_us"),
-        ({"receive_buffer_bytes": 500_000}, "rwnd_limited_us"),
-        ({"send_buffer_bytes": 500_000}, "sndbuf_limited_us"),
+        ({"options": TransportOptions(receive_window_bytes=65_536)}, "rwnd_limited_us", ""),
+        # A SYN offers 64 KiB at most, so the first window waits for the receiver.
+        ({"options": TransportOptions(initial_window_packets=50)}, "rwnd_limited_us", ""),
+        (
+            {"receive_buffer_bytes": 500_000},
+            "rwnd_limited_us",
+            "`receive_buffer = 500000B` of `hosts` is too small",
+        ),
+        (
+            {"send_buffer_bytes": 500_000},
+            "sndbuf_limited_us",
+            "`send_buffer = 500000B` of `hosts` is too small",
+        ),
+        ({}, "sndbuf_limited_us", "the file sets no buffer, so the machine's memory for sockets"),
     ],
 )
-def test_a_limit_that_the_experiment_sets_is_no_finding(
-    tmp_path: Path, planned: dict[str, Any], field: str
+def test_a_limit_that_is_meant_is_no_finding_and_another_one_names_its_cause(
+    tmp_path: Path, planned: dict[str, Any], field: str, words: str
 ) -> None:
     made = crowded()
     flows = (made.cell.flows[0], replace(made.cell.flows[1], **planned))
     limited = Made(replace(made.cell, flows=flows), made.packets, made.ended_ns)
-    other = {"rwnd_limited_us": "sndbuf_limited_us", "sndbuf_limited_us": "rwnd_limited_us"}[field]
-    for name, expected in ((field, "valid"), (other, "flagged")):
 
-        def limit(event: Any, name: str = name) -> None:
-            if name in event:
-                event[name] = 500_000
+    def limit(event: Any) -> None:
+        if field in event:
+            event[field] = 500_000
 
-        change = edit_lines("b.server.ndjson", limit)
-        assert verdict(limited, tmp_path / name, change)[0] == expected
+    found, reasons = verdict(limited, tmp_path, edit_lines("b.server.ndjson", limit))
+    assert found == ("flagged" if words else "valid")
+    assert words in reasons
 
 
 @pytest.mark.parametrize(("microseconds", "expected"), [(42_000, "valid"), (43_000, "flagged")])

@@ -20,8 +20,9 @@ from madeweb import analysed, two_loads
 from storedcells import AXES, of, stored
 
 from fairc.cli.table import as_csv, as_text
-from fairc.compiler.plan import ClaimTerm, ClaimUnit
+from fairc.compiler.plan import Contrast, Statistic
 from fairc.runtime.claims import intervals
+from fairc.runtime.claims.deciding import _verdict
 from fairc.runtime.claims.values import Values
 from fairc.runtime.compare.comparison import compare_groups
 from fairc.runtime.measurement import load
@@ -119,7 +120,7 @@ def test_a_table_has_the_remark_of_a_mean_within_cells(tmp_path: Path) -> None:
     assert [(row["censored"], row["remark"]) for row in found] == [(42, remark)]
     assert f"remark: {remark}" in list(as_text(found))
     assert remark in list(as_csv(found))[1]
-    term = ClaimTerm(statistic="median", metric="fct.mean", cells=("0%", "x"), flow="a", factor=1)
+    term = Statistic(statistic="median", metric="fct.mean", cells=("0%", "x"), flow="a")
     assert Values(of(tmp_path, AXES), [term]).remark(term) == remark
 
 
@@ -197,33 +198,108 @@ def test_shifts_are_right_or_missing() -> None:
     assert shift([1.0, 2, 3], [2.0, 3, INF]).value == 1
 
 
-def unit(statistic: Literal["median", "mean"] = "median", terms: int = 1) -> ClaimUnit:
-    return ClaimUnit(
-        terms=tuple(
-            ClaimTerm(statistic=statistic, metric="plt", cells=(str(n),), factor=(1, -1)[n])
-            for n in range(terms)
-        ),
-        shift=0,
-        low=None,
-        high=8,
+def unit(statistic: Literal["median", "mean"] = "median", terms: int = 1) -> Contrast:
+    statistics = (
+        Statistic(statistic=statistic, metric="plt", cells=(str(n),)) for n in range(terms)
     )
+    return Contrast("sum", tuple(statistics), (1.0, -1.0)[:terms])
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "censored", "started", "bounds"),
+    [
+        ("fct.mean", 2.0, 1, 4, (1.5, INF)),
+        ("fct.mean", 2.0, 0, 4, None),
+        ("datagrams.lost", 0.1, 10, 100, (0.09, 0.19)),
+        ("stalls.count", 3.0, 1, 2, (3.0, INF)),
+        ("qoe", 4.0, 1, 2, (-INF, INF)),
+        ("harm.fct", 0.2, 1, 4, (-INF, INF)),
+        ("lcp", None, 0, 1, (-INF, INF)),
+        ("plt", None, 1, 1, None),
+        ("fct.p50", None, 0, 0, None),
+    ],
+)
+def test_what_is_known_of_a_value_over_things_that_had_not_all_ended(
+    tmp_path: Path,
+    metric: str,
+    value: float | None,
+    censored: int,
+    started: int,
+    bounds: tuple[float, float] | None,
+) -> None:
+    of_cell = MetricValue(
+        metric=metric,
+        flow="a",
+        value=value,
+        unit="s",
+        reason="" if value else "cut off",
+        censored=censored,
+        started=started,
+    )
+    tables.write(tmp_path, AXES, [stored(1, "0%", metrics=(of_cell,))])
+    term = Statistic(statistic="median", metric=metric, cells=("0%", "x"), flow="a")
+    found = Values(of(tmp_path, AXES), [term]).bounds(term)
+    assert dict(found) == ({1: pytest.approx(bounds)} if bounds else {})
+    if metric == "plt":  # a mean takes what is larger than all others for anything
+        mean_of = term.model_copy(update={"statistic": "mean"})
+        assert dict(Values(of(tmp_path, AXES), [mean_of]).bounds(mean_of)) == {1: (0.0, INF)}
+
+
+def test_a_claim_about_a_mean_of_survivors_is_undecided(tmp_path: Path) -> None:
+    """As 214 of 1002 transfers that never ended: an upper bound says nothing, a lower one does."""
+    cells = [
+        stored(
+            number,
+            "0%",
+            metrics=(
+                MetricValue(
+                    metric="fct.mean",
+                    flow="a",
+                    value=1.8 + number / 10,
+                    unit="s",
+                    censored=27,
+                    started=125,
+                ),
+            ),
+        )
+        for number in range(1, 9)
+    ]
+    tables.write(tmp_path, AXES, cells)
+    term = Statistic(statistic="mean", metric="fct.mean", cells=("0%", "x"), flow="a")
+    values = Values(of(tmp_path, AXES), [term])
+    known = values.of(term)
+    assert not isinstance(known, str)
+    bounds = [values.bounds(term)]
+    found = intervals.of_unit(
+        Contrast("sum", (term,), (1.0,)),
+        [known],
+        0.95,
+        common=True,
+        bounds=bounds,
+    ).estimate
+    lowest = mean([x * (1 - 27 / 125) for x in known.values()])
+    assert found.low is None and found.high is None
+    assert found.floor == pytest.approx(lowest.low)
+    assert [_verdict(sign, found, *at) for sign, at in (("<", (None, 10)), (">", (1.5, None)))] == [
+        "undecided",
+        "holds",
+    ]
 
 
 def test_a_claim_counts_what_never_ended() -> None:
     endless = {n: float(n) for n in range(1, 12)} | {12: INF}
-    found = intervals.of_unit(unit(), "sum", [endless], 0.95, common=True)
+    found = intervals.of_unit(unit(), [endless], 0.95, common=True)
     assert (found.estimate.value, found.estimate.low, found.estimate.high) == (6.5, 3, 10)
-    found = intervals.of_unit(unit("mean"), "sum", [endless], 0.95, common=True)
+    found = intervals.of_unit(unit("mean"), [endless], 0.95, common=True)
     assert found.estimate.value == 6
     assert "leaves out 1 of 12 values" in found.estimate.remark
     # Repetition 12 ended on neither side: its difference may be anything.
     other = dict.fromkeys(range(1, 12), 0.0) | {12: INF}
-    both = intervals.of_unit(unit(terms=2), "sum", [endless, other], 0.95, common=True)
+    both = intervals.of_unit(unit(terms=2), [endless, other], 0.95, common=True)
     assert (both.estimate.low, both.estimate.high) == (2, 10)
     assert both.estimate.value is None, "the median is 5.5 or 6.5"
     ratio = intervals.of_unit(
-        unit(terms=2),
-        "ratio",
+        replace(unit(terms=2), form="ratio", factors=(1.0, 1.0)),
         [{**other, **dict.fromkeys(range(1, 12), 2.0)}, endless],
         0.95,
         common=True,

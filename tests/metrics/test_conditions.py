@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from madeartefacts import crowded
 from madecell import Transport
 
@@ -29,7 +30,8 @@ def told(
                 if report["event"] in events:
                     lines.write(json.dumps({"t_ns": 0, "connection": 0, **report}) + "\n")
     found = conditions(load(made.cell, folder))
-    assert [row.flow for row in found] == ["a"] * len(CONDITIONS) + ["b"] * len(CONDITIONS)
+    # No page is loaded, so there are no windows of HTTP.
+    assert [row.flow for row in found] == [flow for flow in "ab" for _ in CONDITIONS[1:]]
     return {row.condition: row.value for row in found if row.flow == "a"}
 
 
@@ -41,10 +43,17 @@ def test_conditions_of_the_plan(tmp_path: Path) -> None:
         "packet size": "1500 B",
         "acknowledgements": "each segment at first, then every second; at the latest after 40 ms",
         "HyStart": "on",
-        "send buffer": "1000 kB",
-        "receive window": "1000 kB",
+        "send buffer": "no limit",
+        "receive window": "no limit",
         "window cap": "none",
         "handshake": "1 round trip, not encrypted",
+        "handshake retries": "up to 20, the first after 1 s, then after twice the time",
+        "loss detection": "3 later segments, or (after reordering) least RTT / 4 (RACK, RFC 8985)",
+        "probes": "after an RTO (at least 200 ms over the RTT), then twice the time, up to 120 s;"
+        " given up after about 15 min (tcp_retries2 = 15)",
+        "idle restart": "halved for each RTO, at least the initial window",
+        "idle timeout": "none",
+        "keep-alive": "none",
         "split connection": "none: end to end",
     }
 
@@ -64,6 +73,37 @@ def test_conditions_of_quic(tmp_path: Path) -> None:
     assert found["window cap"] == "1000 packets"
     assert found["receive window"] == "64 kB"
     assert found["initial window"] == "32 packets"
+    assert found["probes"].endswith("never given up, but for an idle timeout")
+
+
+@pytest.mark.parametrize(
+    ("transport", "cca", "given", "words"),
+    [
+        ("tcp", "cubic", None, "halved"),
+        ("tcp", "cubic", False, "none"),
+        ("tcp", "bbr", None, "none: bbr follows a model"),
+        ("quic", "cubic", None, "none"),
+        ("quic", "cubic", True, "halved"),
+        ("quic", "copa", True, "none: copa follows a model"),
+    ],
+)
+def test_what_an_idle_time_does_to_the_window(
+    tmp_path: Path, transport: Transport, cca: str, given: bool | None, words: str
+) -> None:
+    found = told(tmp_path, transport, cca=cca, options=TransportOptions(idle_restart=given))
+    assert found["idle restart"].startswith(words)
+
+
+def test_what_the_file_sets_is_told(tmp_path: Path) -> None:
+    found = told(
+        tmp_path,
+        "quic",
+        idle_timeout_ns=1_500_000_000,
+        send_buffer_bytes=50_000,
+        receive_buffer_bytes=60_000,
+    )
+    assert found["idle timeout"] == "1.5 s"
+    assert (found["send buffer"], found["receive window"]) == ("50 kB", "60 kB")
 
 
 def test_what_was_agreed_counts_and_several_answers_are_a_range(tmp_path: Path) -> None:

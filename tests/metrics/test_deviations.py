@@ -13,6 +13,7 @@ from madeartefacts import TCP_SAMPLE, Made, hand_made, write_json, write_lines
 from walks import P, walk
 
 from fairc.compiler.plan import Cell, MetricRequest, Requests
+from fairc.mechanisms.queues.fifo.cell import Fifo
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.measurement import load
 from fairc.runtime.validity import judge
@@ -134,8 +135,20 @@ def test_a_cell_without_captures(tmp_path: Path) -> None:
     ]
     lost = analyse(bare, folder, Requests(measure=tuple(metrics)))
     assert {v.reason for v in lost.metrics} == {"no packets were captured (`captures = none`)"}
-    # A bottleneck that carried more than its rate is no bottleneck.
+    # It may send after the end what it holds then: here for as long as the cell lasted.
+    router = next(node for node in bare.nodes if node.name == "r1")
+    holds = int(1e6 / 8 * measurement.ended_s)
+    queues = [
+        replace(i, queue=Fifo(limit_bytes=holds) if i.queue else None) for i in router.interfaces
+    ]
+    others = [node for node in bare.nodes if node is not router]
+    long = replace(bare, nodes=(*others, replace(router, interfaces=tuple(queues))))
     counters = json.loads((folder / "qdisc-after.json").read_text())
+    counters["r1"][0]["bytes"] = int(1.8 * holds)
+    write_json(folder / "qdisc-after.json", counters)
+    assert not [reason for reason in judge(load(long, folder))[1] if "more than the" in reason]
+    assert [reason for reason in judge(load(bare, folder))[1] if "more than the" in reason]
+    # A bottleneck that carried more than its rate is no bottleneck.
     counters["r1"][0]["bytes"] = 10**9
     write_json(folder / "qdisc-after.json", counters)
     verdict, reasons = judge(load(bare, folder))

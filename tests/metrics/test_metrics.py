@@ -270,17 +270,23 @@ def long_cell() -> Made:
 
 ELSEWHERE = (
     *("deviations", "rtt", "acks", "bursts", "marks", "recovery_time", "state"),
-    "connection_fairness",
+    *("connection_fairness", "startup"),
 )
 """Of a flow with thousands of rounds, of captured senders, with ECN, at a change, over QUIC, with
-several connections: test_deviations.py, test_rtt.py, test_senders.py, test_marks.py,
-test_recovery_time.py, test_state.py, tests/engines/test_connections.py.
+several connections, that leaves slow start: test_deviations.py, test_rtt.py, test_senders.py,
+test_marks.py, test_recovery_time.py, test_state.py, tests/engines/test_connections.py,
+test_startup.py.
 """
-OF_APPLICATIONS = ("datagrams", "fct", "policing", "qoe", "stalls", "startup", *PER_LOAD)
+OF_APPLICATIONS = ("datagrams", "one_way_delay", "fct", "policing", "qoe", "stalls", *PER_LOAD)
 
 
-# What compares a cell with its baseline: test_harm.py.
-OF_A_CELL = [metric for metric in METRICS if not WORDS[metric.name].only_compares]
+# What compares a cell with its baseline: test_harm.py. What reads files of programs:
+# tests/engines/test_own_programs.py.
+OF_A_CELL = [
+    metric
+    for metric in METRICS
+    if not WORDS[metric.name].only_compares and metric.name not in ("json", "number")
+]
 
 
 @pytest.mark.parametrize("metric", OF_A_CELL, ids=lambda m: m.name)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from madeartefacts import hand_made
+from madeartefacts import RATE_BPS, hand_made, write_lines
 from madecell import PAYLOAD
 from storedcells import AXES, of, stored
 
-from fairc.compiler.plan import ClaimTerm, Requests
+from fairc.compiler.plan import Change, Flow, Requests, Statistic
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.claims.values import Values
 from fairc.runtime.repetitions.moving import StationarityTests, is_level, moving, sentence
@@ -56,16 +56,30 @@ def test_values_that_depend_on_it() -> None:
 
 
 def test_whose_flows_are_named() -> None:
-    p = {"a": (0.01, 0.01), "b": (0.01, 0.10)}
-    found = moving(("x", flow, value) for flow, values in p.items() for value in values)
-    assert found == {"x": {"a": StationarityTests(2, 2), "b": StationarityTests(1, 2)}}
+    p = {"a": (0.01, 0.01), "b": (0.01, 0.10), "c": (None, None)}
+    found = moving(("x", flow, value, None) for flow, values in p.items() for value in values)
+    tests = {"a": StationarityTests(2, 2), "b": StationarityTests(1, 2)}
+    assert found == {"x": {**tests, "c": StationarityTests(0, 0)}}
     moves = "still moving (KPSS): it depends on when it was taken"
     assert sentence("goodput", {"a"}, ["x"], found) == moves
     assert sentence("goodput", {"b"}, ["x"], found) == ""
+    assert sentence("goodput", {"c"}, ["x"], found) == "", "it has no test: its rate is its own"
+    assert sentence("rtt.mean", {"c"}, ["x"], found) == f"flows are {moves}"
     of_all = f"flows are {moves}"
     assert sentence("fairness.F", (), ["x"], found) == of_all
     assert sentence("goodput.group", {"users"}, ["x"], found) == of_all
     assert sentence("goodput", {"a"}, ["y"], found) == ""
+
+
+def test_declared_changes_have_their_own_sentence() -> None:
+    tests = [("x", "a", 0.01, "a link"), ("x", "b", 0.01, None), ("x", "c", 0.10, "a link")]
+    found = moving(tests)
+    means = "moving while a link changes as declared (KPSS): it is a mean over these changes"
+    moves = "still moving (KPSS): it depends on when it was taken"
+    assert sentence("goodput", {"a"}, ["x"], found) == means
+    assert sentence("goodput", {"b"}, ["x"], found) == moves
+    assert sentence("goodput", {"c"}, ["x"], found) == "", "it follows no change"
+    assert sentence("utilization", (), ["x"], found) == f"flows are {moves}; flows are {means}"
 
 
 def slots(least: int) -> str:
@@ -94,6 +108,48 @@ def test_every_cell_has_the_test_of_its_bulk_flows(tmp_path: Path) -> None:
     assert {flow.stationarity_p for flow in analysis.flows} == {None}
 
 
+def test_a_finished_transfer_and_a_constant_flow_have_no_test(tmp_path: Path) -> None:
+    shifted = f"{slots(2)[:220]} {slots(7)[:220]}"
+    made = hand_made(shifted, file_bytes=PAYLOAD)
+    analysis = analyse(made.cell, made.write(tmp_path / "files"), Requests())
+    assert [flow.completed for flow in analysis.flows] == [True, True]
+    assert {flow.stationarity_p for flow in analysis.flows} == {None}
+    made = hand_made("aaaaabbbbb" * 40)
+    analysis = analyse(made.cell, made.write(tmp_path / "constant"), Requests())
+    assert {flow.stationarity_p for flow in analysis.flows} == {None}
+
+
+def test_what_changes_as_declared_while_it_is_tested(tmp_path: Path) -> None:
+    """40 slots of 100 ms; the flows' first data is in the first one."""
+    made = hand_made(f"{slots(2)[:220]} {slots(7)[:220]}")
+    path = made.write(tmp_path / "cell")
+    a, b = made.cell.flows
+
+    def found(flow_b: Flow, link_ns: int | None = None) -> set[str | None]:
+        cell = replace(made.cell, flows=(a, flow_b))
+        if link_ns is not None:
+            change = Change(link_ns, rate_bps=RATE_BPS)
+            nodes = tuple(
+                replace(
+                    node,
+                    interfaces=tuple(
+                        replace(end, changes=(change,)) if end.bottleneck else end
+                        for end in node.interfaces
+                    ),
+                )
+                for node in cell.nodes
+            )
+            cell = replace(cell, nodes=nodes)
+            times = dict.fromkeys(("at_ns", "begin_ns", "t_ns"), link_ns)
+            write_lines(path / "changes.ndjson", [{"node": "r1", "interface": "r1-eth2", **times}])
+        return {flow.declared_change for flow in analyse(cell, path, Requests()).flows}
+
+    assert found(b) == found(replace(b, starts_ns=(8_000_000,))) == {None}
+    assert found(replace(b, starts_ns=(500_000_000,))) == {"the set of flows"}
+    assert found(b, link_ns=2_000_000_000) == {"a link"}
+    assert found(b, link_ns=4_000_000_000) == {None}, "it comes at the end"
+
+
 def moved(number: int, p: float, **changes: str) -> Stored:
     cell = stored(number, "0%", float(number), **changes)
     flows = tuple(flow.model_copy(update={"stationarity_p": p}) for flow in cell.result.flows)
@@ -107,5 +163,5 @@ def test_tables_and_claims_say_so(tmp_path: Path) -> None:
     remark = "still moving (KPSS): it depends on when it was taken"
     measured = of(tmp_path, AXES)
     assert [row["remark"] for row in summarise(measured, "goodput")] == [remark, remark]
-    term = ClaimTerm(statistic="median", metric="goodput", cells=("0%", "x"), flow="a", factor=1)
+    term = Statistic(statistic="median", metric="goodput", cells=("0%", "x"), flow="a")
     assert Values(measured, [term]).remark(term) == remark

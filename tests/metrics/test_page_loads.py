@@ -140,9 +140,9 @@ def test_tables_of_loads_and_objects(tmp_path: Path) -> None:
         flows=analysis.flows,
         metrics=analysis.metrics,
         conditions=analysis.conditions,
+        series=tables.write_series(tmp_path / "cell", analysis.series),
     )
-    names = tables.write_series(tmp_path / "cell", analysis.series)
-    stored = Stored(made.cell, result.model_copy(update={"series": names}), tmp_path / "cell")
+    stored = Stored(made.cell, result, tmp_path / "cell")
     tables.write(tmp_path, (), [stored])
     with tables.connect(tmp_path) as connection:
         loads = connection.execute(

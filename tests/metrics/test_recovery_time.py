@@ -61,3 +61,11 @@ def test_where_most_changes_are_not_recovered_from_the_median_is_censored(tmp_pa
     assert (time.value, time.censored, time.started) == (None, 1, 1)
     assert "after 2 of 3" in time.reason
     assert reached.value == pytest.approx(1 / 3)
+
+
+def test_why_a_flow_shows_no_recovery_from_repeated_changes(tmp_path: Path) -> None:
+    """It is there at the change, but not until the next one."""
+    time, reached = _found(tmp_path, "a" * 40, after=0.1, every=5, slot=0.1)
+    assert (time.value, reached.value) == (None, None)
+    assert "before the change at 5.1 s" in time.reason
+    assert "was not there" not in time.reason

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
@@ -11,17 +12,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from computed import results, values
+from frames import Frame, ethernet, ipv4, pcap, udp
 from hypothesis import given
 from hypothesis import strategies as st
 from madeartefacts import Made, crowded, write_json
 from madecell import EPOCH_NS, MS, QUEUE, Transport
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Capture, Cell, MetricRequest
+from fairc.compiler.plan import Capture, Cell, MetricRequest, PingWorkload
 from fairc.runtime.measurement import Measurement, headers, load
-from fairc.runtime.measurement.artefacts import ArtefactError
+from fairc.runtime.measurement.artefacts import ArtefactError, Artefacts
 from fairc.runtime.measurement.headers import BLOCK, DATAGRAM, SEGMENT
-from fairc.runtime.measurement.round_trips import RECORD, RoundTrips
+from fairc.runtime.measurement.round_trips import RECORD, RoundTrips, echoed
 from fairc.runtime.metrics import rtt
 
 CAPTURES = {"s1": "sender.s1.s1-eth0", "s2": "sender.s2.s2-eth0"}
@@ -382,3 +384,29 @@ def test_srtt_and_pings_that_are_missing(tmp_path: Path) -> None:
     )
     (base_rtt,) = (v for v in results(measurement, "rtt", "a") if v.metric == "rtt.base")
     assert base_rtt.reason == "no ping came back"
+
+
+def test_pings_over_ones_own_bottleneck_count_from_their_sending(tmp_path: Path) -> None:
+    """Three pings wait in the queue of their own host; the second one's echo comes twice, the third
+    one's never; another flow's datagram arrives, too.
+    """
+    (plain,) = crowded(flows=1).cell.flows
+    flow = replace(plain, transport="udp", workload=PingWorkload(every_ns=MS, packet_bytes=84))
+    made = crowded(flows=1).cell
+    name = "echo.s1.s1-eth0"
+    echo = Capture(name, flow.server, "s1-eth0", "in", "echo", QUEUE)
+    cell = replace(made, flows=(flow,), captures=(*made.captures, echo))
+
+    def frame(at_ms: float, number: int, sent_ms: int, port: int = flow.port) -> Frame:
+        payload = b"fair" + struct.pack(">HHQQ", 1, 0, number, sent_ms * MS) + bytes(32)
+        datagram = udp(flow.port, port, payload)
+        packet = ipv4("10.0.11.1", flow.address, 17, datagram)
+        return Frame(EPOCH_NS + round(at_ms * MS), ethernet(packet))
+
+    arrived = [frame(9, 0, 5), frame(14, 0, 5, flow.port + 1), frame(20, 1, 10), frame(21, 1, 10)]
+    (tmp_path / f"{name}.pcap").write_bytes(pcap(arrived))
+    found = echoed(Artefacts(tmp_path), cell, flow, {}, EPOCH_NS)
+    assert found is not None and not found.unknown
+    assert found.sent_s.tolist() == pytest.approx([0.005, 0.010])
+    assert found.rtt_s.tolist() == pytest.approx([0.004, 0.010])
+    assert echoed(Artefacts(tmp_path), made, flow, {}, EPOCH_NS) is None

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairc.compiler.plan import Fifo, MetricRequest, Shaper
+from fairc.compiler.plan import MetricRequest, Shaper
+from fairc.mechanisms.queues.fifo.cell import Fifo
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.record import Window
 from fairc.runtime.metrics import METRICS

@@ -14,15 +14,15 @@ from storedcells import result_of
 from fairc import dsl
 from fairc.compiler import compile
 from fairc.compiler.plan import (
-    Amount,
     Cell,
+    CellValue,
     Comparison,
     Formula,
     MetricRequest,
+    Operation,
     Requests,
     VideoWorkload,
 )
-from fairc.dsl.model.requests import Operand
 from fairc.runtime.analysis.values import values as computed
 from fairc.runtime.measurement import load
 from fairc.runtime.measurement.record import Window
@@ -142,8 +142,9 @@ REQUESTS = Requests(
             text="2 * share.fair(b)",
             flows=("b",),
             unit="1",
-            operands=(Operand(metric="share.fair", flows=("b",)),),
-            steps=(Amount(text="2", numbers=(2.0,)), 0, "*"),
+            expression=Operation(
+                operator="*", of=(2.0, CellValue(metric="share.fair", flows=("b",)))
+            ),
         ),
     ),
     comparisons=(Comparison(name="share.fair", metric="throughput"),),

@@ -38,7 +38,8 @@ def network() -> SimpleNamespace:
     }
     paths = Paths(cell)
     data_paths = {flow.name: paths.of(flow) for flow in cell.flows}
-    return SimpleNamespace(paths=paths, data_paths=data_paths, flows=flows)
+    queues = [flow.queue for flow in flows.values()]
+    return SimpleNamespace(paths=paths, data_paths=data_paths, flows=flows, queues=queues)
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from madeartefacts import Made, hand_made
 from madecell import MS
 
-from fairc.compiler.plan import Amount, Formula, MetricRequest, Requests
-from fairc.dsl.model.requests import Operand, Window
+from fairc.compiler.plan import Amount, CellValue, Formula, MetricRequest, Operation, Requests
+from fairc.dsl.model.expressions import DEEPEST, Expression, Operator
+from fairc.dsl.model.requests import Window
 from fairc.runtime.analysis.cells import analyse
 from fairc.runtime.measurement.results import MetricValue
+from fairc.runtime.run.history import as_declared
 
 SHARED = "a....b.... aaaaaabbbb aaaaaaaaaa ababababab bbbbaabbbb a....b...b"
 """The flow a is active until 0.50 s."""
@@ -98,19 +101,17 @@ def test_of_what_is_implied_only_the_named_values_are_kept(tmp_path: Path) -> No
     assert {metric for metric, _ in found} == {"goodput", "rtt.base"}
 
 
-def formula(*steps: object, flows: tuple[str, ...] | None, each: bool = False) -> Formula:
-    """Return a formula `own` of goodput and throughput; each: of every flow, else of a and b."""
-    named = (("goodput", ()), ("throughput", ())) if each else (("goodput", "a"), ("goodput", "b"))
-    return Formula(
-        name="own",
-        text="by hand",
-        unit="1",
-        flows=flows,
-        operands=tuple(
-            Operand(metric=metric, flows=tuple(flow), is_each=each) for metric, flow in named
-        ),
-        steps=steps,  # type: ignore[arg-type]
-    )
+A, B = CellValue(metric="goodput", flows=("a",)), CellValue(metric="goodput", flows=("b",))
+PAYLOAD, FRAMES = (CellValue(metric=name, is_each=True) for name in ("goodput", "throughput"))
+
+
+def of(operator: Operator, *parts: Expression) -> Operation:
+    return Operation(operator=operator, of=parts)
+
+
+def formula(expression: Expression, *, flows: tuple[str, ...] | None = None) -> Formula:
+    """Return a formula `own`."""
+    return Formula(name="own", text="by hand", unit="1", flows=flows, expression=expression)
 
 
 def requests_of(formula: Formula) -> Requests:
@@ -119,13 +120,13 @@ def requests_of(formula: Formula) -> Requests:
 
 
 def test_a_quotient_of_two_flows_is_of_the_cell(tmp_path: Path) -> None:
-    found = analysed(hand_made(SHARED), tmp_path, requests_of(formula(0, 1, "/", flows=None)))
+    found = analysed(hand_made(SHARED), tmp_path, requests_of(formula(of("/", A, B))))
     quotient = number(found, "goodput", "a") / number(found, "goodput", "b")
     assert number(found, "own") == quotient
 
 
 def test_a_quotient_of_each_flow(tmp_path: Path) -> None:
-    of_each = formula(0, 1, "/", amount(2.0), "*", flows=(), each=True)
+    of_each = formula(of("*", of("/", PAYLOAD, FRAMES), amount(2.0)), flows=())
     found = analysed(hand_made(SHARED), tmp_path, requests_of(of_each))
     for flow in "ab":
         payload, frames = number(found, "goodput", flow), number(found, "throughput", flow)
@@ -133,19 +134,13 @@ def test_a_quotient_of_each_flow(tmp_path: Path) -> None:
 
 
 def test_a_division_by_zero_has_no_value(tmp_path: Path) -> None:
-    zero = formula(0, 1, 1, "-", "/", flows=None)
+    zero = formula(of("/", A, of("-", B, B)))
     value = analysed(hand_made(SHARED), tmp_path, requests_of(zero))["own", None]
     assert (value.value, value.reason) == (None, "it would be divided by zero")
 
 
 def test_what_needs_an_absent_flow_has_no_value(tmp_path: Path) -> None:
-    absent = Formula(
-        name="own",
-        text="goodput(a) / goodput(c)",
-        unit="1",
-        operands=(Operand(metric="goodput", flows=("a",)), Operand(metric="goodput", flows=("c",))),
-        steps=(0, 1, "/"),
-    )
+    absent = formula(of("/", A, CellValue(metric="goodput", flows=("c",))))
     value = analysed(hand_made(SHARED), tmp_path, requests_of(absent))["own", None]
     assert (value.value, value.reason) == (None, "goodput of c has no value")
 
@@ -159,30 +154,69 @@ def test_bounds_and_factors_are_those_of_the_configuration() -> None:
 
 def test_extremes_and_roots(tmp_path: Path) -> None:
     made = hand_made(SHARED)
-    cases: tuple[tuple[tuple[object, ...], Callable[[float, float], float]], ...] = (
-        ((0, 1, "min"), min),
-        ((0, 1, "max"), max),
-        ((0, 1, "*", "sqrt"), lambda a, b: (a * b) ** 0.5),
+    cases: tuple[tuple[Operation, Callable[[float, float], float]], ...] = (
+        (of("min", A, B), min),
+        (of("max", A, B, A), max),
+        (of("sqrt", of("*", A, B)), lambda a, b: (a * b) ** 0.5),
     )
-    for steps, of in cases:
-        folder = tmp_path / str(len(steps)) / str(steps[-1])
-        found = analysed(made, folder, requests_of(formula(*steps, flows=None)))
+    for expression, expected in cases:
+        folder = tmp_path / expression.operator
+        found = analysed(made, folder, requests_of(formula(expression)))
         a, b = number(found, "goodput", "a"), number(found, "goodput", "b")
         assert a != b
-        assert number(found, "own") == pytest.approx(of(a, b), rel=1e-15)
+        assert number(found, "own") == pytest.approx(expected(a, b), rel=1e-15)
 
 
 def test_the_root_of_a_negative_number_has_no_value(tmp_path: Path) -> None:
     found = [
-        analysed(hand_made(SHARED), tmp_path / str(i), requests_of(formula(*steps, flows=None)))
-        for i, steps in enumerate(((0, 1, "-", "sqrt"), (1, 0, "-", "sqrt")))
+        analysed(
+            hand_made(SHARED), tmp_path / str(i), requests_of(formula(of("sqrt", of("-", *both))))
+        )
+        for i, both in enumerate(((A, B), (B, A)))
     ]
     values = [values["own", None] for values in found]
     (reason,) = [value.reason for value in values if value.value is None]
     assert reason == "it would be the root of a negative number"
 
 
-@pytest.mark.parametrize("steps", [("sqrt", 0), (0, "min"), (0, 1), (0, 1, "max", "max")])
-def test_steps_that_give_no_value_are_refused(steps: tuple[object, ...]) -> None:
-    with pytest.raises(ValueError, match="formula"):
-        formula(*steps, flows=None)
+def test_a_formula_is_in_locks_as_earlier_versions_wrote_it() -> None:
+    two = Amount(text="2", numbers=(2.0,))
+    requests = requests_of(formula(of("*", two, A, of("sqrt", of("-", B, A))), flows=("a",)))
+    number = '{"text":"2","names":[],"rows":[[]],"numbers":[2.0]}'
+    operands = ",".join(f'{{"metric":"goodput","flows":["{flow}"]}}' for flow in "aba")
+    meaning = (
+        '{"name":"own","text":"by hand","unit":"1","flows":["a"],'
+        f'"operands":[{operands}],"steps":[{number},0,"*",1,2,"-","sqrt","*"]}}'
+    )
+    request = requests.measure[-1]
+    found = as_declared(request, requests)["meaning"]
+    assert found == sha256(f"{request.model_dump_json()}\n{meaning}".encode()).hexdigest()
+
+
+def test_expressions_that_give_no_value_are_refused() -> None:
+    cases: tuple[tuple[Operator, tuple[Expression, ...]], ...] = (
+        ("sqrt", (A, B)),
+        ("min", (A,)),
+        ("-", ()),
+    )
+    for operator, parts in cases:
+        with pytest.raises(ValueError, match="of"):
+            Operation(operator=operator, of=parts)
+    with pytest.raises(ValueError, match="made of no value"):
+        formula(of("+", 1.0, 2.0))
+
+
+def test_an_expression_of_a_stranger_is_bounded() -> None:
+    deep: Expression = A
+    for _ in range(DEEPEST):
+        deep = of("sqrt", deep)
+    assert formula(deep).operands == (A,)
+    again = Formula.model_validate_json(formula(deep).model_dump_json())
+    assert again == formula(deep)
+    with pytest.raises(ValueError, match="more than 40 levels deep"):
+        of("sqrt", deep)
+    with pytest.raises(ValueError, match="at most 1000"):
+        of("+", *(1.0 for _ in range(1001)))
+    text = '{"operator": "sqrt", "of": [' * 5000 + "1.0" + "]}" * 5000
+    with pytest.raises(ValueError, match="recursion limit"):
+        Operation.model_validate_json(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import shutil
@@ -165,7 +166,7 @@ def crate_document() -> bytes:
     lock = {"fairc": {"version": "1"}, "declared": [{"at": "2026-01-01T00:00:00Z"}]}
     store = SimpleNamespace(plan=plan, lock=lock)
     names = ("LICENSE", "plan.json", "report.html", "spec/e.fexp", "tables/cells.parquet")
-    return crate.metadata(store, names)  # type: ignore[arg-type]
+    return crate.metadata({"": store}, names)  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize(
@@ -222,6 +223,124 @@ def test_bytes_that_other_programs_may_read_as_files_are_refused(tmp_path: Path,
             opened.comment = b"PK\x03\x04"
     with pytest.raises(PackError, match=r"belong to none of its files|overlap"):
         unpacked(path, tmp_path / "to")
+
+
+def changed(content: bytes, at: int, new: bytes) -> bytes:
+    return content[:at] + new + content[at + len(new) :]
+
+
+@pytest.mark.parametrize(
+    ("what", "at", "new"),
+    [
+        ("flags", 6, b"\x02\0"),
+        ("method", 8, b"\0\0"),
+        ("time", 10, b"\1\0"),
+        ("date", 12, b"\x22\0"),
+        ("checksum", 14, b"\1\2\3\4"),
+        ("packed size", 18, b"\1\0\0\0"),
+        ("size", 22, b"\1\0\0\0"),
+        ("name", 30, b"b"),
+        ("packed size of 64 bits", 30 + 7 + 4, b"\1"),  # behind the name `a/b.txt`
+        ("extra field", 30 + 7, b"\x75\x70"),  # another name in Unicode
+    ],
+)
+def test_a_header_that_contradicts_the_directory_is_refused(
+    tmp_path: Path, what: str, at: int, new: bytes
+) -> None:
+    path = pack(tmp_path)
+    content = path.read_bytes()
+    assert content[:4] == b"PK\3\4" and content[30:37] == b"a/b.txt"
+    path.write_bytes(changed(content, at, new))
+    with pytest.raises(
+        PackError, match=r"contradicts|half a size|two sizes|fields that are refused|damaged"
+    ):
+        unpacked(path, tmp_path / "to")
+
+
+@pytest.mark.parametrize(
+    "what", ["after", "long comment", "count", "count of this disk", "disk", "start", "in a member"]
+)
+def test_the_end_of_a_pack_is_its_end(tmp_path: Path, what: str) -> None:
+    """Nothing follows it, and it says of the directory what that is; nor does anything follow the
+    last byte of a member that `inflate` needs.
+    """
+    path = pack(tmp_path)
+    content = path.read_bytes()
+    end = len(content) - 22
+    assert content[end : end + 4] == b"PK\5\6"
+    match what:
+        case "after":
+            content += b"PK\3\4 and more"
+        case "long comment":
+            content += b"x"
+        case "count":
+            content = changed(content, end + 10, b"\2\0")
+        case "count of this disk":
+            content = changed(content, end + 8, b"\2\0")
+        case "disk":
+            content = changed(content, end + 4, b"\1\0")
+        case "start":
+            content = changed(content, end + 16, b"\0\0\0\0")
+        case _:
+            made = io.BytesIO()
+            with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as other:
+                other.writestr("SHA256SUMS", b"")
+            content = made.getvalue()
+            at = content.index(b"PK\1\2")
+            content = content[:at] + b"xxxx" + content[at:]
+            content = changed(content, 18, b"\6\0\0\0")
+            content = changed(content, at + 4 + 20, b"\6\0\0\0")
+            content = changed(content, len(content) - 6, struct.pack("<L", at + 4))
+            with zipfile.ZipFile(io.BytesIO(content)) as opened:
+                assert opened.testzip() is None
+    path.write_bytes(content)
+    with pytest.raises(PackError, match=r"none of its files|damaged|overlap"):
+        unpacked(path, tmp_path / "to")
+
+
+def test_a_large_pack_ends_in_64_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one with more than 65,535 files does; what its two ends say is compared, too."""
+    monkeypatch.setattr(zipfile, "ZIP_FILECOUNT_LIMIT", 2)
+    path = pack(tmp_path)
+    content = path.read_bytes()
+    at = content.index(b"PK\6\6")
+    assert (unpacked(path, tmp_path / "to") / "run").read_bytes() == FILES["run"]
+    for number, place in enumerate((at + 4, at + 24, at + 40, at + 48, at + 56 + 8)):
+        path.write_bytes(changed(content, place, b"\x77"))
+        with pytest.raises(PackError):
+            unpacked(path, tmp_path / f"again{number}")
+
+
+class Stream(io.BytesIO):
+    """What a zip file cannot go back in: the sizes of a member follow it."""
+
+    def seekable(self) -> bool:
+        return False
+
+    def tell(self) -> int:
+        raise OSError
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_sizes_after_a_member_are_read_and_compared(tmp_path: Path, large: bool) -> None:
+    sums = "".join(
+        f"{hashlib.sha256(content).hexdigest()}  {name}\n"
+        for name, content in sorted(FILES.items())
+        if isinstance(content, bytes)
+    )
+    made = Stream()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as zipped_by_others:
+        for name, content in {**FILES, "SHA256SUMS": sums.encode()}.items():
+            assert isinstance(content, bytes)
+            with zipped_by_others.open(name, "w", force_zip64=large) as member:
+                member.write(content)
+    path = tmp_path / "a.zip"
+    path.write_bytes(made.getvalue())
+    assert (unpacked(path, tmp_path / "to") / "run").read_bytes() == FILES["run"]
+    at = made.getvalue().index(b"PK\7\x08")
+    path.write_bytes(changed(made.getvalue(), at + 4, b"\1\2\3\4"))
+    with pytest.raises(PackError, match="contradicts"):
+        unpacked(path, tmp_path / "again")
 
 
 def test_names_that_are_the_same_text_are_refused(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ cell = plan.parse_cell(plan.cell_json(cell))
 from fairc.cell.queues import queue_lines
 from fairc.compiler.targets import find, mininet
 (queue,) = [i.queue for n in cell.nodes for i in n.interfaces if i.bottleneck]
-print(queue_lines("eth0", queue, 10**6), "Qdisc" in mininet.render(cell))
+print(queue_lines("eth0", queue, 10**6), "pfifo_head_drop limit 30" in mininet.render(cell))
 from fairc.runtime.engines import ENGINES
 from fairc.runtime.metrics import METRICS
 from fairc.runtime.report.figures import FIGURES

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import random
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
+import duckdb
 import pytest
 from chromium import CHROMIUM, DRIVER, FLAGS, LACKS
 
 from fairc.compiler import plan
 from fairc.compiler.plan import cell_json
+from fairc.dsl.model.names import base, label_of, on_machine
+from fairc.mechanisms.queues.fifo.cell import Fifo
+from fairc.runtime.report.figures import Drawing
+from fairc.runtime.report.figures.style import WIDTHS
+from fairc.runtime.report.render import Rendered
 from fairc.runtime.run.history import as_declared
 from fairc.runtime.store.columns import TABLES
 from fairc.runtime.store.tables import axis_columns, quoted
@@ -57,8 +66,10 @@ class Spec:
     before the end of the cell. transports: of the flows; a swept name `over_FLOW` changes it.
     conditions: name -> value of each flow. limits: (configuration index, limit) -> share of the
     first flow. constant: every repetition has the same numbers. moves: (configuration index,
-    repetition) -> p of the first flow's test of its level. more: configuration index, repetition,
-    then the columns of more values, from the metric to `started`. states: of the CCA of a flow, each
+    repetition) -> p of the first flow's test of its level. given_up: likewise -> its connections
+    that ended by themselves. ends_s: flow -> when it ends, where that is before the cell's. more:
+    configuration index, repetition, then the columns of more values, from the metric to `started`.
+    points: of the sweep, where they are not all combinations. states: of the CCA of a flow, each
     with the time from which it holds, s.
     """
 
@@ -86,11 +97,17 @@ class Spec:
     users: dict[str, str] = field(default_factory=dict)
     common: tuple[str, ...] = ()
     moves: dict[tuple[int, int], float] = field(default_factory=dict)
+    given_up: dict[tuple[int, int], list[str]] = field(default_factory=dict)
     more: tuple[tuple[object, ...], ...] = ()
+    ends_s: dict[str, float] = field(default_factory=dict)
     states: dict[str, tuple[tuple[float, str], ...]] = field(default_factory=dict)
+    points: tuple[dict[str, str], ...] = ()
+    citation: str = ""
 
 
 def bindings_of(spec: Spec) -> list[dict[str, str]]:
+    if spec.points:
+        return list(spec.points)
     points: list[dict[str, str]] = [{}]
     for name, values in spec.sweep.items():
         points = [{**p, name: v} for p in points for v in values]
@@ -126,14 +143,14 @@ def cell_of(spec: Spec, index: int, bindings: dict[str, str], repetition: int) -
         name="r1-eth1",
         address="10.0.0.1/30",
         shaper=plan.Shaper(rate_bps=RATE_BPS, transmitter=None),
-        queue=plan.Fifo(limit_bytes=12_500),
+        queue=Fifo(limit_bytes=12_500),
         bottleneck=True,
         source="quickstart.fexp:7",
     )
     nodes, cables = around(interface, len(spec.flows))
     flows = tuple(
         plan.Flow(
-            name=name,
+            name=on_machine(name),
             server=f"s{i}",
             client=f"c{i}",
             address=f"10.1.{i}.1",
@@ -148,7 +165,7 @@ def cell_of(spec: Spec, index: int, bindings: dict[str, str], repetition: int) -
             bottleneck=("r1", "r1-eth1"),
             buffer_bytes=50_000,
             source="quickstart.fexp:9",
-            declared=spec.users.get(name, name),
+            declared=spec.users.get(name, base(name)),
             users=spec.users.get(name),
         )
         for i, name in enumerate(spec.flows)
@@ -182,17 +199,36 @@ def literal(value: object) -> str:
     return repr(value)
 
 
+@cache
+def empty_table(schema: str) -> bytes:
+    """Return a Parquet file without rows."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "empty.parquet")
+        copy_table(path, schema, [])
+        return path.read_bytes()
+
+
 def write_table(path: Path, schema: str, rows: list[tuple[object, ...]]) -> None:
+    """Write a Parquet file. Most tables of most runs have no rows: these are made once."""
+    if rows:
+        copy_table(path, schema, rows)
+    else:
+        path.write_bytes(empty_table(schema))
+
+
+@cache
+def database() -> duckdb.DuckDBPyConnection:
+    """Return the connection for all tables: to open one costs more than to write a table."""
+    return duckdb.connect(":memory:")
+
+
+def copy_table(path: Path, schema: str, rows: list[tuple[object, ...]]) -> None:
     """Write a Parquet file through a CSV, which DuckDB loads faster than single inserts."""
-    import csv
-
-    import duckdb
-
-    connection = duckdb.connect(":memory:")
-    connection.execute(f"CREATE TABLE t ({schema})")
+    connection = database()
+    connection.execute(f"CREATE OR REPLACE TABLE t ({schema})")
     if rows and any(isinstance(v, list) for v in rows[0]):
-        for row in rows:
-            connection.execute(f"INSERT INTO t VALUES ({', '.join(map(literal, row))})")
+        all_rows = ", ".join(f"({', '.join(map(literal, row))})" for row in rows)
+        connection.execute(f"INSERT INTO t VALUES {all_rows}")
     elif rows:
         file = path.with_suffix(".csv")
         with file.open("w", newline="", encoding="utf-8") as out:
@@ -202,7 +238,6 @@ def write_table(path: Path, schema: str, rows: list[tuple[object, ...]]) -> None
         )
         file.unlink()
     connection.execute(f"COPY t TO '{path}' (FORMAT parquet, COMPRESSION zstd)")
-    connection.close()
 
 
 def fill(
@@ -242,6 +277,7 @@ def fill(
                         round(6 + 3 * phase),
                         0.05 + 0.012 * phase + draw.uniform(0, 0.004),
                         None,
+                        None,
                     )
                 )
                 held = [state for since, state in spec.states.get(name, ()) if t >= since]
@@ -249,13 +285,14 @@ def fill(
                     model = (cell.id, name, connection, round(t, 3), held[-1])
                     rows["models"].append((*model, *[None] * 6))
         backlog = max(0, round(12_500 * min(1.0, 0.6 + 0.4 * math.sin(t * 1.1 + index))))
-        rows["queues"].append((cell.id, "r1/r1-eth1", round(t, 3), backlog, backlog // 1514))
+        most = backlog, backlog // 1514
+        rows["queues"].append((cell.id, "r1/r1-eth1", round(t, 3), *most, *most))
     goodputs = [s * 8 * 0.96 / spec.duration_s for s in sums]
     for i, flow in enumerate(cell.flows):
         rows["flows"].append(
             (
                 cell.id,
-                flow.name,
+                label_of(flow),
                 flow.transport,
                 flow.cca,
                 flow.connections,
@@ -265,18 +302,22 @@ def fill(
                 True,
                 round(sums[i] * 0.96),
                 goodputs[i],
+                0.01,
+                spec.ends_s.get(label_of(flow), spec.duration_s),
                 None if i else spec.moves.get((index, cell.repetition)),
+                None,
+                [] if i else spec.given_up.get((index, cell.repetition), []),
             )
         )
         for condition, values in spec.conditions.items():
             rows["conditions"].append(
-                (cell.id, flow.name, flow.transport, condition, values[i].format(index=index))
+                (cell.id, label_of(flow), flow.transport, condition, values[i].format(index=index))
             )
-        rows["metrics"].append((cell.id, "goodput", flow.name, goodputs[i], "bit/s", ""))
-        rows["metrics"].append((cell.id, "rtt.mean", flow.name, 0.09 + 0.01 * i, "s", ""))
-        rows["metrics"].append((cell.id, "srtt.mean", flow.name, 0.09 + 0.01 * i, "s", ""))
+        rows["metrics"].append((cell.id, "goodput", label_of(flow), goodputs[i], "bit/s", ""))
+        rows["metrics"].append((cell.id, "rtt.mean", label_of(flow), 0.09 + 0.01 * i, "s", ""))
+        rows["metrics"].append((cell.id, "srtt.mean", label_of(flow), 0.09 + 0.01 * i, "s", ""))
         rows["traces"] += [
-            (cell.id, "rtt.mean", flow.name, round(slot * SLOT_S, 3), 0.09 + 0.01 * i)
+            (cell.id, "rtt.mean", label_of(flow), round(slot * SLOT_S, 3), 0.09 + 0.01 * i)
             for slot in range(slots)
         ]
     for (configuration, limit), share in spec.limits.items():
@@ -346,7 +387,7 @@ def write_run(path: Path, spec: Spec) -> Path:
     header = plan.Plan(
         experiment="quickstart",
         title=spec.title,
-        citation="",
+        citation=spec.citation,
         file="quickstart.fexp",
         source=spec.source,
         source_sha256="cd" * 32,
@@ -389,6 +430,18 @@ def write_run(path: Path, spec: Spec) -> Path:
 
 
 Maker = Callable[..., Path]
+
+
+@pytest.fixture
+def without_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are empty pictures: to draw them is most of the work of a page."""
+
+    def empty(drawing: Drawing, *, svg: bool, pages: object) -> Rendered:
+        text = '<svg xmlns="http://www.w3.org/2000/svg" width="1pt" height="1pt" />'
+        assert svg and pages is None
+        return Rendered(drawing, dict.fromkeys(WIDTHS, text))
+
+    monkeypatch.setattr("fairc.runtime.report.render._render", empty)
 
 
 @pytest.fixture(scope="session")

@@ -24,10 +24,11 @@ from fairc.runtime.formatting import (
 )
 from fairc.runtime.report.answer import MAX_COLUMNS, answer, dominance, entries
 from fairc.runtime.report.build import build
-from fairc.runtime.report.lead import basis, leading, tiles
+from fairc.runtime.report.key_figures import basis, leading, tiles
 from fairc.runtime.report.run import Run
 from fairc.runtime.report.summary import Results, summarise
 
+pytestmark = pytest.mark.usefixtures("without_drawing")
 GOODPUT = "goodput"
 F = "fairness.F"
 
@@ -121,6 +122,7 @@ def test_fewer_than_six_repetitions_print_their_values_and_say_so_once(make_run:
     assert build(path)[0].read_text(encoding="utf-8").count("too few for a 95 %") == 1
 
 
+@pytest.mark.full
 def test_single_repetitions_are_told_apart_by_signs_and_no_interval_is_claimed(
     make_run: Maker,
 ) -> None:
@@ -194,6 +196,7 @@ def test_a_value_that_is_not_defined_says_why(make_run: Maker) -> None:
     )
 
 
+@pytest.mark.full
 def test_a_dash_in_a_sweep_has_its_reason_beside_it(make_run: Maker) -> None:
     why = "the sessions never competed"
     path = make_run(repeat=1, sweep={"loss": ("0%", "1%")}, undefined={(0, 1): why})
@@ -252,6 +255,7 @@ def test_the_order_of_measure_is_that_of_tiles_and_table(make_run: Maker) -> Non
         assert order == [first, second]
 
 
+@pytest.mark.full
 def test_what_had_not_ended_and_what_moves_is_said_beside_the_value(make_run: Maker) -> None:
     """fct.mean leaves out 3 of 10 transfers in each of 7 repetitions; plt is 1 to 5 s, and twice
     endless.
@@ -296,12 +300,11 @@ def test_what_had_not_ended_and_what_moves_is_said_beside_the_value(make_run: Ma
     assert (plt.median.exact, plt.n, plt.ends, plt.remark) == ("4.0", 7, None, load)
     assert "\N{INFINITY}" in plt.note
     assert entered["goodput of cubic"].remark == moving
-    assert entered["goodput of bbr"].remark == f"flows are {moving}", (
-        "it has no test, and depends on cubic"
-    )
+    assert entered["goodput of bbr"].remark == "", "it has no test: its rate is its own"
+    assert entered["rtt.mean of bbr"].remark == f"flows are {moving}", "it depends on cubic"
     assert entered["fairness.F"].remark.endswith(f"flows are {moving}")
     assert entered["fairness.F"].aside and moving not in entered["fairness.F"].aside
-    assert (entered["goodput of cubic"].aside, plt.aside) == ("", load)
+    assert (entered["goodput of cubic"].aside, plt.remarks) == ("", (load,))
     for file in build(path, ("html", "md")):
         text = file.read_text(encoding="utf-8")
         assert mean in text and load in text and moving in text
@@ -343,6 +346,7 @@ def test_dominant_side(values: tuple[float, ...], words: str) -> None:
     assert dominance(summarise(values), ("a", "b")) == words
 
 
+@pytest.mark.full
 def test_a_sweep_has_a_row_for_each_configuration(make_run: Maker) -> None:
     sweep = {"loss": ("0%", "1%", "2%", "5%"), "rtt": ("10ms", "50ms", "100ms", "300ms")}
     path = make_run(sweep=sweep, repeat=6, duration_s=3.0)
@@ -455,3 +459,21 @@ def ask(run: Path, *metrics: str) -> None:
     plan = json.loads(file.read_text(encoding="utf-8"))
     plan["measure"] = [{"name": metric} for metric in metrics]
     file.write_text(json.dumps(plan), encoding="utf-8")
+
+
+def test_goodputs_over_different_times_say_so(make_run: Maker) -> None:
+    page = build(make_run(ends_s={"bbr": 37.4}))[0].read_text(encoding="utf-8")
+    answered = page[page.index(">The answer<") : page.index(">What was run<")]
+    assert answered.count("from 0 to 60 s") == answered.count("from 0 to 37 s") == 2, "tile, row"
+    sentence = "The goodput of each flow is over the flow's own time. These times differ, so"
+    assert html.unescape(answered).count(sentence) == 1
+    scale = f"0 where both get the same, {MINUS}0.5 where cubic gets all, 0.5 where bbr does."
+    assert answered.count(f"Session fairness F: {scale}") == 1
+    alike = build(make_run(ends_s={"bbr": 59.0}))[0].read_text(encoding="utf-8")
+    assert "own time. These times differ" not in alike and "from 0 to" not in alike
+
+
+def test_a_sweep_counts_configurations_with_different_times(make_run: Maker) -> None:
+    run = Run(make_run(sweep={"loss": ("0%", "1%")}, ends_s={"cubic": 20.0}))
+    sentences = answer(run, Results(run)).sentences
+    assert any("These times differ in 2 of 2 configurations" in each for each in sentences)

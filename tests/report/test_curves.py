@@ -19,7 +19,7 @@ from fairc.runtime.report.figures import (
 )
 from fairc.runtime.report.figures.base import FigureKind
 from fairc.runtime.report.figures.style import paper_style
-from fairc.runtime.report.lead import SECTION, with_picture
+from fairc.runtime.report.key_figures import SECTION, with_picture
 from fairc_deviations import loss_window, ranges, spectrum
 
 Maker = Callable[..., Path]

@@ -1,6 +1,4 @@
-"""The explorer of a sweep: its data, bounded and safe; in a browser by mouse and keyboard; and
-without a script.
-"""
+"""The explorer of a sweep: its data, safe; in a browser by mouse and keyboard; and without a script."""
 
 from __future__ import annotations
 
@@ -11,7 +9,6 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -37,16 +34,7 @@ def data_of(path: Path) -> dict[str, Any]:
     return found
 
 
-def test_the_library_is_what_its_record_says() -> None:
-    place = resources.files("fairc.runtime.report").joinpath(explore.LIBRARY)
-    origin = json.loads(place.joinpath("origin.json").read_text(encoding="utf-8"))
-    assert origin["version"] in place.joinpath("uPlot.iife.min.js").read_text(encoding="utf-8")[:80]
-    for name, digest in origin["sha256"].items():
-        assert hashlib.sha256(place.joinpath(name).read_bytes()).hexdigest() == digest
-    assert "Permission is hereby granted" in explore.script(), "the licence goes with it"
-
-
-def test_every_cell_has_its_seed_verdict_values_and_series(make_run: Maker) -> None:
+def test_every_cell_has_its_seed_verdict_and_values(make_run: Maker) -> None:
     path = make_run(
         sweep={"loss": ("0%", "1%")},
         repeat=3,
@@ -62,51 +50,7 @@ def test_every_cell_has_its_seed_verdict_values_and_series(make_run: Maker) -> N
         (2, "1002", "invalid", ["rate too low"]),
         (3, "1003", "failed", ["it hung"]),
     ]
-    assert "charts" in cells[1], "an invalid cell can be looked at"
-    assert "charts" not in cells[2]
-    rate, window, rtt, queue = cells[0]["charts"]
-    assert (rate["unit"], window["unit"], rtt["unit"], queue["unit"]) == (
-        "Mbit/s",
-        "packets",
-        "ms",
-        "kB",
-    )
-    assert queue["title"] == "Queue r1 → r2" and queue["limit"] == 12.5
-    ((bytes_, slots),) = Run(path).rows(
-        "SELECT sum(ip_bytes), count(*) FROM slots WHERE active AND flow = 'bbr' AND cell = ?"
-        " AND t_s < ?",
-        [cells[0]["id"], rate["step"] - 1e-9],
-    )
-    line = next(line for line in rate["lines"] if line["name"] == "bbr")
-    assert line["values"][0] == pytest.approx(bytes_ * 8 / (slots * 0.1) / 1e6, rel=1e-3)
-
-
-def test_bins_keep_the_smallest_and_the_largest_value(make_run: Maker) -> None:
-    path = make_run(sweep={"loss": ("0%", "1%")}, repeat=2, duration_s=120.0)
-    cell = data_of(path)["configurations"][0]["cells"][0]
-    rtt = next(chart for chart in cell["charts"] if chart["unit"] == "ms")
-    values = next(line["values"] for line in rtt["lines"] if line["name"] == "cubic")
-    assert len(values) <= 2 * explore.MAX_BINS
-    ((low, high),) = Run(path).rows(
-        "SELECT min(rtt_s), max(rtt_s) FROM samples WHERE cell = ? AND flow = 'cubic'", [cell["id"]]
-    )
-    known = [v for v in values if v is not None]
-    assert min(known) == pytest.approx(low * 1e3, rel=1e-3)
-    assert max(known) == pytest.approx(high * 1e3, rel=1e-3)
-    assert all(a is None or a <= b for a, b in zip(values[::2], values[1::2], strict=True))
-
-
-@pytest.mark.parametrize(("budget", "with_series"), [(10**6, 12), (9_000, 4), (1_000, 3)])
-def test_the_page_is_bounded(
-    make_run: Maker, monkeypatch: pytest.MonkeyPatch, budget: int, with_series: int
-) -> None:
-    monkeypatch.setattr(explore, "BUDGET", budget)
-    found = data_of(make_run(sweep={"n": ("1", "2", "3", "4")}, repeat=3, duration_s=30.0))
-    charts = [c["charts"] for o in found["configurations"] for c in o["cells"] if "charts" in c]
-    numbers = sum(len(line["values"]) for own in charts for chart in own for line in chart["lines"])
-    assert len(charts) == with_series
-    assert numbers <= budget
-    assert ("every cell" in found["note"]) == (with_series == 12)
+    assert all(len(c["values"]) == len(found["heads"]) for c in cells)
 
 
 def test_json_cannot_end_its_element() -> None:
@@ -197,12 +141,11 @@ const own = document.getElementById("explore-cells");
 const pressed = [...document.querySelectorAll("svg.page .pick[aria-pressed=true]")];
 return {said: document.getElementById("explore-said").textContent,
   rows: [...own.rows].map(r => [...r.cells].map(c => c.textContent)),
-  canvases: [...document.querySelectorAll("#explore-charts canvas")].map(c => c.width),
-  labels: [...document.querySelectorAll("#explore-charts [role=img]")].map(c => c.ariaLabel),
   pressed: pressed.map(p => p.ariaLabel), title: document.title};
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("width", [1100, 390])
 def test_choosing_in_the_picture_and_by_keyboard(browser: Any, page: Path, width: int) -> None:
     from selenium.webdriver.common.keys import Keys
@@ -216,11 +159,7 @@ def test_choosing_in_the_picture_and_by_keyboard(browser: Any, page: Path, width
         "arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", marks[4]
     )
     first = browser.execute_script(STATE)
-    assert len(first["rows"]) == 3 and len(first["canvases"]) == 4
-    assert all(
-        label.startswith(("Rates", "Congestion", "Smoothed", "Queue r1 → r2"))
-        for label in first["labels"]
-    )
+    assert len(first["rows"]) == 3
     browser.execute_script(
         "document.querySelector(arguments[0]).focus()", f"svg.{shown} .pick[tabindex='0']"
     )
@@ -235,20 +174,19 @@ def test_choosing_in_the_picture_and_by_keyboard(browser: Any, page: Path, width
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.full
 def test_hostile_names_stay_text(browser: Any, page: Path) -> None:
     open_page(browser, page)
     browser.execute_script("document.getElementById('explore-next').click()")
     state = browser.execute_script(STATE)
     assert state["said"].startswith(f"n = 1, x = {HOSTILE}: ")
     assert state["title"] != "owned"
-    browser.execute_script("document.querySelector('#explore-cells button').click()")
-    state = browser.execute_script(STATE)
     assert state["rows"][0][1] == f"invalid{HOSTILE}"
     assert state["rows"][0][-2:] == ["1", "0000000000000001"], "seed and cell"
-    assert all(width > 0 for width in state["canvases"])
     assert browser.get_log("browser") == []
 
 
+@pytest.mark.full
 def test_without_a_script_the_static_figures_remain(browser: Any, page: Path) -> None:
     open_page(browser, page, script=False)
     try:
@@ -261,6 +199,7 @@ def test_without_a_script_the_static_figures_remain(browser: Any, page: Path) ->
         browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
+@pytest.mark.full
 def test_pages_are_the_same_each_time(make_run: Maker) -> None:
     path = make_run(sweep={"n": ("1", "2")}, repeat=2, duration_s=5.0, connections=3)
     made = [build(path)[0].read_bytes() for _ in range(2)]

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import math
+import os
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
+import zlib
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +17,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from asked_figures import subject_of
+from fontTools.ttLib import TTFont
+from representatives import few
 
 from fairc.runtime.report.build import build
 from fairc.runtime.report.figures import Drawing, defaults, window
@@ -107,8 +114,11 @@ def test_one_repetition_is_named(make_run: Maker) -> None:
     assert f"repetition {chosen[0].repetition}, the one whose" in drawing.caption
 
 
-@pytest.mark.parametrize("connections", [1, 3])
-@pytest.mark.parametrize("flows", [("a", "b"), tuple(f"flow{i}" for i in range(9))])
+@pytest.mark.parametrize("connections", few([1, 3], 3))
+@pytest.mark.parametrize(
+    "flows",
+    [pytest.param(("a", "b"), marks=pytest.mark.full), tuple(f"flow{i}" for i in range(9))],
+)
 def test_every_figure_at_every_width(
     make_run: Maker, flows: tuple[str, ...], connections: int
 ) -> None:
@@ -128,6 +138,13 @@ def test_every_figure_at_every_width(
                 assert set(flows) <= texts
 
 
+def fonts_of(pdf: bytes) -> list[TTFont]:
+    """Return the fonts that are embedded in a PDF."""
+    streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL)
+    unpacked = [zlib.decompress(one) for one in streams if one.startswith(b"\x78")]
+    return [TTFont(io.BytesIO(one)) for one in unpacked if one.startswith(b"\0\1\0\0")]
+
+
 def test_files_are_the_same_each_time(make_run: Maker) -> None:
     path = make_run(sweep={"loss": ("0%", "1%")}, repeat=3, duration_s=5.0)
     formats = ("html", "md", "svg", "pdf")
@@ -141,6 +158,10 @@ def test_files_are_the_same_each_time(make_run: Maker) -> None:
             assert data.startswith(b"%PDF")
             assert b"CreationDate" not in data
             assert b"/Type3" not in data
+            for font in fonts_of(data):
+                assert {"cmap", "glyf"} <= {*font.keys()}
+                assert not {"GSUB", "GPOS", "GDEF", "kern"} & {*font.keys()}
+    assert len(fonts_of(first[path / "figures/all.pdf"])) == 2
 
 
 def test_inlined_svg_follows_the_page() -> None:
@@ -183,3 +204,17 @@ def test_a_line_is_broken_where_no_connection_was_open() -> None:
     assert times == [0.0, 0.1, 2.55, 5.0, 5.1]
     assert [*values[:2], *values[3:]] == line.values and math.isnan(values[2])
     assert broken(line, 9.0) == (line.times, line.values)
+
+
+def test_a_home_that_cannot_be_written_adds_no_lines_of_a_library() -> None:
+    drawn = "Figure().savefig(io.BytesIO())"
+    code = f"import io, fairc.runtime.report.render; from matplotlib.figure import Figure; {drawn}"
+    hidden = ("MPLCONFIGDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
+    env = {name: value for name, value in os.environ.items() if name not in hidden}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**env, "HOME": os.devnull},
+        capture_output=True,
+        check=True,
+    )
+    assert (done.stdout, done.stderr) == (b"", b"")

@@ -10,15 +10,16 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from representatives import few
 
 from fairc.compiler import plan
 from fairc.runtime.repetitions.reading import Measure, Outcome
 from fairc.runtime.report.answer import answer
 from fairc.runtime.report.build import _Report, build
+from fairc.runtime.report.description import headline
 from fairc.runtime.report.figures import Drawing
-from fairc.runtime.report.lead import SECTION, _axes, _candidates, tiles
+from fairc.runtime.report.key_figures import SECTION, _axes, _candidates, _distributions, tiles
 from fairc.runtime.report.run import Configuration, Run
-from fairc.runtime.report.story import headline
 from fairc.runtime.report.summary import Results
 
 GOODPUT = "goodput"
@@ -43,29 +44,46 @@ def picture(path: Path) -> Drawing:
 
 @pytest.mark.parametrize(
     ("axes", "name", "title"),
-    [
+    few(
+        [
+            ((), "rates", "Rates of the flows"),
+            ((words("q", "a", "b"),), "answer-boxplot", "fairness.F by q"),
+            ((numeric("n", 1, 2, 3, 4),), "answer-line", "fairness.F against n"),
+            ((words("q", "a", "b", "c", "d"),), "answer-line", "fairness.F against q"),
+            (
+                (words("q", "a", "b"), numeric("n", 1, 2, 4)),
+                "answer-line",
+                "fairness.F against n by q",
+            ),
+            (
+                (numeric("m", 1, 2), numeric("n", 1, 2, 4)),
+                "answer-line",
+                "fairness.F against n by m",
+            ),
+            (
+                (numeric("m", 1, 2, 3), numeric("n", 1, 2, 3, 4)),
+                "answer-heatmap",
+                "fairness.F over n and m",
+            ),
+            (
+                (words("q", "a", "b"), numeric("n", 1, 2), words("r", "a", "b")),
+                "answer-heatmap",
+                "fairness.F over n and r by q",
+            ),
+            (
+                (words("q", "a", "b"), words("r", "a", "b", "c")),
+                "answer-line",
+                "fairness.F against r by q",
+            ),
+        ],
         ((), "rates", "Rates of the flows"),
-        ((words("q", "a", "b"),), "rates", "Rates of the flows"),
-        ((numeric("n", 1, 2, 3, 4),), "answer-line", "fairness.F against n"),
-        ((words("q", "a", "b", "c", "d"),), "answer-line", "fairness.F against q"),
-        ((words("q", "a", "b"), numeric("n", 1, 2, 4)), "answer-line", "fairness.F against n by q"),
         ((numeric("m", 1, 2), numeric("n", 1, 2, 4)), "answer-line", "fairness.F against n by m"),
         (
             (numeric("m", 1, 2, 3), numeric("n", 1, 2, 3, 4)),
             "answer-heatmap",
             "fairness.F over n and m",
         ),
-        (
-            (words("q", "a", "b"), numeric("n", 1, 2), words("r", "a", "b")),
-            "answer-heatmap",
-            "fairness.F over n and r by q",
-        ),
-        (
-            (words("q", "a", "b"), words("r", "a", "b", "c")),
-            "answer-line",
-            "fairness.F against r by q",
-        ),
-    ],
+    ),
 )
 def test_the_picture_suits_what_was_swept(
     make_run: Maker, axes: tuple[plan.Axis, ...], name: str, title: str
@@ -73,6 +91,23 @@ def test_the_picture_suits_what_was_swept(
     sweep = {axis.name: axis.values for axis in axes}
     drawing = picture(make_run(sweep=sweep, axes=axes, repeat=2, duration_s=1.0))
     assert (drawing.name, drawing.title) == (name, title)
+
+
+def test_flows_of_an_index_that_are_too_many_lines_are_one(make_run: Maker) -> None:
+    """Nine flows under two queues: a line for each queue, of their means, and not the rates."""
+    flows = tuple(f"f[{i}]" for i in range(1, 10))
+    axes = (words("q", "a", "b"), numeric("n", 1, 2, 3))
+    path = make_run(
+        flows=flows,
+        sweep={axis.name: axis.values for axis in axes},
+        axes=axes,
+        repeat=2,
+        duration_s=1.0,
+        fairness=False,
+    )
+    drawing = picture(path)
+    assert (drawing.name, drawing.title) == ("answer-line", "goodput against n by q")
+    assert "A cell has the mean over its flows." in drawing.caption
 
 
 def test_a_name_that_another_one_decides_is_no_axis() -> None:
@@ -143,7 +178,8 @@ def test_flows_of_one_statement_are_one_number_and_four_numbers_are_not_three(
     run = Run(path)
     results = Results(run)
     (tile,) = tiles(results, answer(run, results))
-    assert [e.what for e in tile.numbers] == ["goodput of heavy", "goodput of light (mean of 3)"]
+    assert [e.what for e in tile.numbers] == ["goodput of heavy", "goodput of light (mean)"]
+    assert tile.numbers[1].aside.startswith("3 flows: ")
     (configuration,) = run.configurations
     light = [m for m in results.select(GOODPUT) if m.flow in users]
     means = sorted(sum(results.number(m, o) or 0 for m in light) / 3 for o in configuration.counted)
@@ -182,9 +218,8 @@ def test_a_sample_is_told_apart_by_its_first_two_words() -> None:
     )
     run = SimpleNamespace(configurations=found, plan=SimpleNamespace(axes=axes), origins={})
     measure = Measure("fmp.fairness", None, "1")
-    results = SimpleNamespace(select=lambda _: (measure,))
-    requests = list(_candidates(cast(Any, run), cast(Any, results), measure))
-    asked = [(r.kind, r.options.get("by"), r.options.get("facet")) for r in requests[-2:]]
+    requests = list(_distributions(cast(Any, run), measure))
+    asked = [(r.kind, r.options.get("by"), r.options.get("facet")) for r in requests]
     assert asked == [("cdf", ("first",), ("second",)), ("cdf", None, None)]
 
 
@@ -215,7 +250,8 @@ def test_maps_have_the_name_on_the_other_axis_that_leaves_no_holes() -> None:
     run = SimpleNamespace(configurations=found, plan=SimpleNamespace(axes=axes), origins={})
     measure = Measure("fairness.F", None, "1")
     results = SimpleNamespace(select=lambda _: (measure,))
-    first = next(_candidates(cast(Any, run), cast(Any, results), measure))
+    of = SimpleNamespace(run=run, results=results, crowds={})
+    first = next(_candidates(cast(Any, of), measure))
     assert (first.kind, first.options["x"], first.options["y"]) == ("heatmap", "loss", "latency")
     assert set(cast(Any, first.options["facet"])) == {"n", "tcps"}
 

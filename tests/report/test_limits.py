@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from fairc.runtime.report.build import build
 from fairc.runtime.report.limits import NOTABLE, limits
 from fairc.runtime.report.run import Run
 
+pytestmark = pytest.mark.usefixtures("without_drawing")
 Maker = Callable[..., Path]
 
 

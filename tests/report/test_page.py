@@ -78,7 +78,7 @@ def test_hostile_texts_stay_text(make_run: Maker) -> None:
     )
     lock = {"<script>": HOSTILE, "list": [{"a": 1}, {"b": [1, 2]}]}
     (path / "lock.json").write_text(json.dumps(lock), encoding="utf-8")
-    page_file, text_file, *_ = build(path, ["html", "md", "svg", "pdf"])
+    page_file, text_file, *_ = build(path, ["html", "md"])
     text = page_file.read_text(encoding="utf-8")
     page = parsed(text)
     assert page.tags.count("script") == 2, "the explorer and its data (test_explore.py)"
@@ -93,6 +93,7 @@ def test_hostile_texts_stay_text(make_run: Maker) -> None:
     assert "<img" not in outside
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_sections_are_in_order(make_run: Maker) -> None:
     path = make_run(repeat=2, duration_s=3.0)
     page, text = (p.read_text(encoding="utf-8") for p in build(path, ["html", "md"]))
@@ -118,6 +119,7 @@ def test_backticks_set_code_and_nothing_else() -> None:
     assert _code("a ` <c>") == "a ` &lt;c&gt;"
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_invented_results_are_called_so(make_run: Maker) -> None:
     path = make_run(repeat=1, duration_s=2.0, engine="fake")
     for file in build(path, ["html", "md"]):
@@ -126,6 +128,7 @@ def test_invented_results_are_called_so(make_run: Maker) -> None:
         )
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_what_forced_a_slower_engine_is_said(make_run: Maker) -> None:
     why = "flow `<b>` uses a BPF congestion controller (line 9), which uml cannot load"
     path = make_run(repeat=1, duration_s=2.0, engine_reasons=(why,) * 4)
@@ -138,6 +141,7 @@ def test_what_forced_a_slower_engine_is_said(make_run: Maker) -> None:
     assert "<b> uses" not in page and "<b>` uses" not in page
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_confirmatory_and_exploratory(make_run: Maker) -> None:
     text = build(make_run(repeat=2, duration_s=3.0), ["md"])[0].read_text(encoding="utf-8")
     kinds = {
@@ -149,11 +153,13 @@ def test_confirmatory_and_exploratory(make_run: Maker) -> None:
     assert kinds["utilization"] == "exploratory"
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_without_fairness(make_run: Maker) -> None:
     page = build(make_run(fairness=False, repeat=2, duration_s=3.0))[0]
     assert "No figure <code>fairness</code>: no fairness was measured" in page.read_text("utf-8")
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_errors_are_clear(make_run: Maker, tmp_path: Path) -> None:
     with pytest.raises(ReportError, match="no such directory"):
         build(tmp_path / "none")
@@ -190,6 +196,7 @@ def test_importing_what_writes_numbers_is_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_what_the_page_links_to_is_on_it(make_run: Maker) -> None:
     """A report is read where fairc is not installed, or elsewhere: definitions cite nothing
     outside.
@@ -205,6 +212,7 @@ def test_what_the_page_links_to_is_on_it(make_run: Maker) -> None:
         assert not re.search(r"\w\.md\b", content)
 
 
+@pytest.mark.usefixtures("without_drawing")
 def test_deviations_from_the_study_and_the_time_of_the_lock(make_run: Maker) -> None:
     path = make_run(repeat=1, duration_s=2.0)
     document = json.loads((path / "plan.json").read_text("utf-8"))

@@ -112,7 +112,7 @@ def test_boxes_are_per_load_and_tests_within_a_load(subject: Subject) -> None:
 def test_where_chooses_loads(subject: Subject) -> None:
     drawing = asked(subject, 1)
     assert isinstance(drawing, Drawing)
-    assert "28 to 32 values per line" in drawing.caption
+    assert "32 values per line" in drawing.caption
     assert "where load == 2" in drawing.title
 
 

@@ -58,6 +58,7 @@ def test_a_run_without_policers_has_no_such_figure(make_run: Maker) -> None:
         buckets.unasked(subject)
 
 
+@pytest.mark.full
 def test_the_figure_is_in_the_report(make_run: Maker) -> None:
     path = policed(make_run())
     (report, *_) = build(path)

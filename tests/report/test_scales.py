@@ -12,6 +12,7 @@ from asked_figures import subject_of, texts_of
 
 from fairc.compiler import plan
 from fairc.compiler.plan import parse_cell
+from fairc.dsl.model.requests import Shown
 from fairc.runtime.report.build import _Report
 from fairc.runtime.report.figures import (
     FIGURES,
@@ -21,6 +22,7 @@ from fairc.runtime.report.figures import (
     defaults,
     fairness,
 )
+from fairc.runtime.report.figures.chart import ends_around
 from fairc.runtime.report.figures.layout import MAX_HEIGHT
 from fairc.runtime.report.figures.style import WIDTHS, paper_style
 from fairc.runtime.report.render import render
@@ -90,6 +92,76 @@ def test_what_is_not_positive_has_no_logarithm(make_run: Maker) -> None:
         made(words, "line", "goodput", **LINE, log="x")
 
 
+ODD = {
+    "fmp.jain": (0.0, 0.0),
+    "fmp.K": (-1.0, -1.0),
+    "queue_delay.mean": (1e-9, 1e-9),
+    "unfairness": (1e15, 2e15),
+    "convergence_time": (None, None),
+}
+
+
+BOTH, ACROSS, NEITHER = ("", "x", "xy"), ("", "x"), ("",)
+FIGURES_OF_ODD: list[tuple[str, Options, tuple[str, ...]]] = [
+    *(("line", LINE | {"x": x}, BOTH) for x in ("n", "repetition")),
+    ("scatter", {"by": (), "ellipse": 1.0}, BOTH),
+    ("cdf", {}, ACROSS),
+    ("boxplot", BOX, ACROSS),
+    ("heatmap", {"x": "n", "y": "repetition", "stat": "median"}, NEITHER),
+    ("histogram", {"bins": 3.0}, NEITHER),
+]
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("value", [-2.0, 0.0, 1e-300, 5.0, 1e17])
+def test_an_axis_ends_around_a_single_value(value: float, log: bool) -> None:
+    if value > 0 or not log:
+        low, high = ends_around(value, value, 0.04, log=log)
+        assert low < value < high
+        assert ends_around(value, value + abs(value) + 1, 0.04, log=log)[0] < value
+
+
+def test_axes_take_one_value_and_equal_ones(make_run: Maker) -> None:
+    """Whatever the values of two cells are, a figure is drawn, or a sentence says why not."""
+    rows = [
+        (0, r, metric, None, values[r - 1], "1", "" if values[0] is not None else "it is not")
+        for metric, values in ODD.items()
+        for r in (1, 2)
+    ]
+    subject = subject_of(make_run(**numbered("5") | {"duration_s": 0.1}, more=tuple(rows)))
+    of_time = [("goodput", "line", LINE | {"x": "time"}, log) for log in BOTH]
+    of_odd = [
+        (metric, kind, options, log)
+        for metric in ODD
+        for kind, options, logs in FIGURES_OF_ODD
+        for log in logs
+    ]
+    known = {kind.name: kind for kind in FIGURES}
+    drawn = set()
+    for metric, kind, options, log in (*of_time, *of_odd):
+        asked = options | ({"log": log} if log else {})
+        second = Shown(metric=metric) if kind == "scatter" else None
+        request = plan.FigureRequest(kind=kind, metric=metric, options=asked, second=second)
+        try:
+            drawing = known[kind].make(subject, request)
+        except NothingToDraw:
+            continue
+        assert isinstance(drawing, Drawing)
+        with paper_style():
+            figure = drawing.picture.draw("page")
+            figure.draw_without_rendering()
+        axes = figure.axes[0]
+        assert axes.get_xlim()[0] < axes.get_xlim()[1]
+        drawn.add((metric, kind, log))
+    positive = ("queue_delay.mean", "unfairness")
+    every = [(m, kind, log) for m, kind, _, log in of_odd if m != "convergence_time"]
+    wanted = {of for of in every if not of[2] or of[0] in positive}
+    assert wanted | {("goodput", "line", log) for log in BOTH} <= drawn
+    assert not {of for of in drawn if of[0] == "convergence_time"}
+    assert not {of for of in drawn if of[0] in ("fmp.jain", "fmp.K") and "y" in of[2]}
+
+
+@pytest.mark.full
 def test_no_figure_is_taller_than_a_page(make_run: Maker) -> None:
     many = tuple(str(i) for i in range(1, 13))
     big = subject_of(make_run(**numbered(*many)))
@@ -135,6 +207,7 @@ def test_the_warm_up_is_shaded_and_a_changing_capacity_drawn(make_run: Maker) ->
     drawn = {f.name: f for f in _Report(path).figures if isinstance(f, Drawing)}
     for name in ("rates", "window", "queue"):
         assert "Shaded: the warm-up." in drawn[name].caption
+        assert "Dotted: the network changes as declared." in drawn[name].caption
     assert "Dashed: the rate of the link" in drawn["rates"].caption
     with paper_style():
         (axes,) = drawn["rates"].picture.draw("page").axes

@@ -7,6 +7,7 @@ import fcntl
 import io
 import json
 import os
+import re
 import tarfile
 from pathlib import Path
 
@@ -48,7 +49,14 @@ def store(tmp_path: Path) -> Store:
 
 def result(cell: Cell, key: str) -> CellResult:
     return CellResult(
-        cell=cell.id, key=key, status="ok", virtual_s=1.0, wall_s=1.0, engine="fake", image="i"
+        cell=cell.id,
+        key=key,
+        status="ok",
+        virtual_s=1.0,
+        wall_s=1.0,
+        engine="fake",
+        image="i",
+        series=(),
     )
 
 
@@ -69,7 +77,8 @@ def test_a_key_depends_on_cell_engine_and_identity(store: Store) -> None:
     one, two = store.cells()
     keys = {key_of(c, e, i) for c in (one, two) for e in ("vm", "fake") for i in ("x", "y")}
     assert len(keys) == 8
-    assert all(len(key) == 16 for key in keys)
+    assert all(re.fullmatch("[0-9a-f]{16}", key.partition("-")[2]) for key in keys)
+    assert {key.partition("-")[0] for key in keys} == {one.id, two.id}
 
 
 def test_a_committed_cell_is_there_and_can_be_replaced(store: Store) -> None:

@@ -17,7 +17,7 @@ from fairc.runtime.engines.base import RawResult
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.measurement.results import CellResult
 from fairc.runtime.ranges.cells import finished
-from fairc.runtime.run import analysts, lock
+from fairc.runtime.run import analysis_pool, lock
 from fairc.runtime.run.progress import Lines, NoProgress
 from fairc.runtime.run.sweep import Sweep
 from fairc.runtime.store.cell_folder import CONSOLE
@@ -66,7 +66,7 @@ def results(path: Path) -> list[CellResult]:
 @pytest.fixture
 def processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have processes analyse even a few cells."""
-    monkeypatch.setattr(analysts, "MANY", 1)
+    monkeypatch.setattr(analysis_pool, "MANY", 1)
 
 
 def contents(path: Path) -> dict[str, bytes]:
@@ -93,6 +93,7 @@ def test_processes_store_what_threads_store(
     assert contents(tmp_path / "apart") == contents(tmp_path / "here")
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("processes")
 def test_processes_find_a_damaged_archive(tmp_path: Path) -> None:
     sweep(tmp_path, Counting())
@@ -110,7 +111,7 @@ def test_a_process_that_dies_ends_the_sweep_and_no_cell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(analysts, "PROGRAM", "fairc.runtime.run.no_such_program")
+        patch.setattr(analysis_pool, "PROGRAM", "fairc.runtime.run.no_such_program")
         with pytest.raises(EngineUnavailable) as stopped:
             sweep(tmp_path, Counting())
     assert "a process that analysed cells ended" in str(stopped.value)
@@ -184,7 +185,14 @@ def test_progress_is_a_line_every_ten_seconds_and_one_per_failure() -> None:
     now, lines = [0.0], list[str]()
     progress = Lines(lines.append, clock=lambda: now[0])
     ok = CellResult(
-        cell="c", key="k", status="ok", virtual_s=20.0, wall_s=4.0, engine="fake", image="i"
+        cell="c",
+        key="k",
+        status="ok",
+        virtual_s=20.0,
+        wall_s=4.0,
+        engine="fake",
+        image="i",
+        series=(),
     )
     progress.begin({"k": 1.0, "l": 1.0, "m": 1.0, "long": 3.0}, 2)
     steps: list[tuple[float, Callable[[], CellResult]]] = [
@@ -195,10 +203,10 @@ def test_progress_is_a_line_every_ten_seconds_and_one_per_failure() -> None:
     ]
     for at, make in steps:
         now[0] = at
-        progress.done(make())
+        progress.done(make(), Path("out/cells/c-l"))
     assert lines == [
         "4 cells to run; 2 already done",
-        "cell c failed: no idea",
+        "cell c failed: no idea; its console is out/cells/c-l/console.txt",
         "3/4 cells, 1 failed, 5.0 virtual s per s, 12 s left",
         "4/4 cells, 1 failed, 5.7 virtual s per s",
     ]

@@ -10,20 +10,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from fairc.cell.agenda import ByTc
 from fairc.cell.clock import RealTime
 from fairc.cell.document import Document, InForce, Network
 from fairc.cell.nodes import Failed
-from fairc.cell.observation import queues_by_tc
+from fairc.cell.observation import ping, queues_by_tc
+from fairc.cell.schedule import ByTc
 
 S = 10**9
 
 
 class FakeClock(RealTime):
-    """A clock that jumps; waits come as late as Linux's may: by 0.5 % of their length.
-
-    at: what happens at a time, in order.
-    """
+    """A clock that jumps. at: what happens at a time, in order."""
 
     def __init__(self) -> None:
         self.time_ns = 0
@@ -36,14 +33,13 @@ class FakeClock(RealTime):
         self.time_ns = max(self.time_ns, at_ns)
 
     def wait(self, descriptors: Iterable[int], until_ns: int) -> list[int]:
-        wait_ns = -(-max(0, until_ns - self.time_ns) // 1_000_000) * 1_000_000
         self.at.sort(key=lambda event: event[0])
-        if self.at and self.at[0][0] <= self.time_ns + wait_ns:
+        if self.at and self.at[0][0] <= max(self.time_ns, until_ns):
             due_ns, event = self.at.pop(0)
             self.time_ns = max(self.time_ns, due_ns)
             event()
         else:
-            self.time_ns += wait_ns + wait_ns // 200
+            self.sleep_until(until_ns)
         return [descriptor for descriptor in descriptors if os.get_blocking(descriptor) is False]
 
 
@@ -92,7 +88,7 @@ class FakeNode:
         self.name, self.nodes = name, nodes
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        return []
+        return (10, []) if function is ping else []
 
     def popen(self, command: Sequence[str], **streams: Any) -> FakeProcess:
         made = FakeProcess(command, **streams)
@@ -128,8 +124,8 @@ class FakeNodes:
     def queues(self, endpoints: str, beyond: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
         return queues_by_tc(self, endpoints, beyond)
 
-    def changer(self, names: Iterable[str]) -> ByTc:
-        return ByTc(self, names)
+    def changer(self, clock: RealTime, names: Iterable[str]) -> ByTc:
+        return ByTc(self, clock, names)
 
     def versions(self) -> dict[str, str]:
         return {"kernel": "none", "tc": "none"}

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOMS = ("dsl", "words", "compiler", "runtime", "fairc/cli", "plugins")
+ROOMS = ("dsl", "mechanisms", "words", "compiler", "runtime", "fairc/cli", "plugins")
 PREFIXES = {
     "Registry": "unknown-",
     "Words": "unknown-",

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from fairc.compiler import Compilation, emit
+from fairc.compiler.targets import runner
 from fairc.compiler.targets.binary import find_endpoints
 from fairc.runtime.engines.container_probe import TRY
 from fairc.runtime.engines.host import QDISCS, trial
@@ -57,6 +58,7 @@ def run(compilation: Compilation, folder: Path) -> str:
                 "probe.json": json.dumps(
                     [{kind: trial(kind) for kind in QDISCS}, [], [], [], []]
                 ).encode(),
+                **{Path(name).name: text for name, text in runner.mechanisms().items()},
             },
             exchange.SIZE,
         )

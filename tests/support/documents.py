@@ -68,12 +68,12 @@ def changed_lines(
 def proxies(pep: plan.Pep, cell: Cell) -> list[Program]:
     """Return the two ends of a split connection."""
     (made,) = (each for each in cell.peps if each.name == pep.name)
-    return list(roles.proxies(made))
+    return list(roles.proxies(made, syn_retries=1))
 
 
 def queue_words(queue: plan.Queue, rate_bps: int) -> str:
     """Return what tc takes for a queue."""
-    return f"{queue.discipline} {queue.words(rate_bps)}"
+    return f"{queue.tc_name} {queue.words(rate_bps)}"
 
 
 def red_weight(least: int, burst: int, packet: int) -> int:

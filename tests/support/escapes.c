@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -46,20 +47,6 @@ static void open_for(const char *path, int flags)
 	TRY(name, SYS_openat, AT_FDCWD, path, flags, 0600);
 }
 
-/* How many bytes fit into a new file of the folder. */
-static void fill(void)
-{
-	static char block[4096];
-	long total = 0, done;
-	int fd = syscall(SYS_openat, AT_FDCWD, "filler", O_WRONLY | O_CREAT, 0600);
-
-	while (total < (1 << 30) && (done = write(fd, block, sizeof(block))) > 0)
-		total += done;
-	printf("fill: %ld\n", total);
-	close(fd);
-	syscall(SYS_unlink, "filler");
-}
-
 static void files(void)
 {
 	open_for("/etc/passwd", O_RDONLY);
@@ -79,7 +66,8 @@ static void files(void)
 	open_for("/dev/new", O_WRONLY | O_CREAT);
 	open_for("/proc/new", O_WRONLY | O_CREAT);
 	TRY("make a folder in /", SYS_mkdir, "/new", 0700);
-	fill();
+	open_for("/cell/new", O_WRONLY | O_CREAT);
+	TRY("make a folder in /cell", SYS_mkdir, "/cell/new", 0700);
 	int fd = syscall(SYS_openat, AT_FDCWD, "exchange", O_RDWR);
 	TRY("write the exchange", SYS_pwrite64, fd, "x", 1, 0L);
 	TRY("write beyond the limit", SYS_pwrite64, fd, "x", 1, 1L << 40);
@@ -102,6 +90,10 @@ static void processes(int host_process)
 	TRY("ambient capabilities", SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, 21, 0, 0);
 	TRY("executable data", SYS_personality, READ_IMPLIES_EXEC);
 	TRY("larger files", SYS_prlimit64, 0, RLIMIT_FSIZE, &none, 0);
+	TRY("more pending signals", SYS_prlimit64, 0, RLIMIT_SIGPENDING, &none, 0);
+	TRY("more processes", SYS_prlimit64, 0, RLIMIT_NPROC, &none, 0);
+	TRY("locked memory", SYS_mmap, 0, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_LOCKED,
+	    -1, 0);
 	TRY("a core", SYS_prlimit64, 0, RLIMIT_CORE, &none, 0);
 	TRY("type into a terminal", SYS_ioctl, 1, TIOCSTI, "x");
 	TRY("a pair of internet sockets", SYS_socketpair, AF_INET, SOCK_STREAM, 0, 0);

@@ -19,6 +19,7 @@ from typing import Any
 from fairc import cell
 from fairc.cell.batch import node_lines
 from fairc.cell.document import Document
+from fairc.mechanisms import MECHANISMS, load
 
 Path = tuple[str | int, ...]
 
@@ -127,61 +128,97 @@ VERBS = {
 SAFE_FILE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
 PARAMETER = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
 
-CONSTRUCTORS = frozenset(
-    name
-    for module in iter_modules(cell.__path__)
-    if module.name != "topology"  # which imports Mininet
-    for name, value in vars(import_module(f"fairc.cell.{module.name}")).items()
-    if is_dataclass(value)
+MODULES = (
+    *(
+        import_module(f"fairc.cell.{module.name}")
+        for module in iter_modules(cell.__path__)
+        if module.name != "mininet"  # which imports Mininet
+    ),
+    *(module for family in MECHANISMS for module in load(family, "cell")),
 )
-"""The values of which a program's data are made: the dataclasses of `cell/`."""
+CONSTRUCTORS = frozenset(
+    name for module in MODULES for name, value in vars(module).items() if is_dataclass(value)
+)
+"""The values of which a program's data are made: the dataclasses of `cell/` and of mechanisms."""
 
 
 def refuse_program(program: str, usual: str) -> None:
-    """Raise AssertionError unless a program is that of a cell: typed values of literals.
+    """Raise AssertionError unless a program is that of a cell: it does what that does, with other
+    data.
 
     usual: the program of the cell from which the hostile one was made.
     """
-    tree = ast.parse(program)
-    assert _code(tree) == _known(usual)
-    for statement in tree.body:
-        if isinstance(statement, ast.Assign):
-            _refuse_value(statement.value)
+    assert _code(program) == _known(usual)
 
 
 @cache
 def _known(usual: str) -> list[str]:
-    return _code(ast.parse(usual))
+    return _code(usual)
 
 
-def _code(tree: ast.Module) -> list[str]:
+DATA = "DATA"
+NETWORK = re.compile(
+    r"self\.addHost\(DATA, cls=Machine, sysctls=[A-Z_0-9]+(, commands=DATA)?\)"
+    r"|self\.addLink\(DATA, DATA, cls=Cable, intfName1=DATA, intfName2=DATA, params1=DATA,"
+    r" params2=DATA\)"
+    r"|drawn = DRAWN\[\w+(\(repetition\))?\]"
+)
+"""What may be once, often, or not at all in a Mininet program."""
+
+
+class _WithoutData(ast.NodeTransformer):
+    """Replaces literals, and typed values of them, by one name."""
+
+    def visit(self, node: ast.AST) -> Any:
+        """Return a node without data; nothing for a statement that adds to the network."""
+        if isinstance(node, ast.expr) and _is_data(node):
+            return ast.Name(DATA)
+        if isinstance(node, ast.JoinedStr):
+            return node
+        node = self.generic_visit(node)
+        if isinstance(node, ast.stmt) and NETWORK.fullmatch(ast.unparse(node)):
+            return None
+        return node
+
+
+def _code(program: str) -> list[str]:
     """Return what a module does, without its data and what it imports for them."""
     code = []
-    for statement in tree.body:
-        if isinstance(statement, ast.ImportFrom):
-            assert (statement.module or "").startswith("cell."), statement.module
-        elif isinstance(statement, ast.Assign):
-            code.append(ast.unparse(statement.targets[0]))
-        else:
-            code.append(ast.dump(statement))
+    for statement in ast.parse(program).body:
+        if isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith("cell."):
+            continue
+        text = ast.unparse(_WithoutData().visit(statement))
+        if not re.fullmatch(r"[A-Z_0-9]+ = (EVERYWHERE \| )?DATA", text):
+            code.append(text)
     return code
 
 
-def _refuse_value(value: ast.expr) -> None:
-    """Raise AssertionError for anything but literals and typed values of them."""
+def _is_data(value: ast.expr) -> bool:
+    """Whether an expression is a literal, or made of literals alone: by the dataclasses of `cell/`,
+    or with values of the table of what is drawn.
+    """
     if isinstance(value, ast.Call):
-        assert isinstance(value.func, ast.Name) and value.func.id in CONSTRUCTORS
-        for given in (*value.args, *(k.value for k in value.keywords)):
-            _refuse_value(given)
-    elif isinstance(value, ast.List | ast.Tuple):
-        for item in value.elts:
-            _refuse_value(item)
-    elif isinstance(value, ast.Dict):
-        for part in (*value.keys, *value.values):
-            assert part is not None
-            _refuse_value(part)
-    else:
+        given = (*value.args, *(k.value for k in value.keywords))
+        return (
+            isinstance(value.func, ast.Name)
+            and value.func.id in CONSTRUCTORS
+            and all(map(_is_data, given))
+        )
+    if isinstance(value, ast.List | ast.Tuple):
+        return all(map(_is_data, value.elts))
+    if isinstance(value, ast.Dict):
+        return all(part is not None and _is_data(part) for part in (*value.keys, *value.values))
+    if isinstance(value, ast.Subscript):
+        named = isinstance(value.value, ast.Name) and value.value.id == "drawn"
+        return named and isinstance(value.slice, ast.Constant)
+    if isinstance(value, ast.JoinedStr):
+        parts = [p.value if isinstance(p, ast.FormattedValue) else p for p in value.values]
+        return all(map(_is_data, parts))
+    try:
         ast.literal_eval(value)
+    except ValueError:
+        return False
+    return True
 
 
 def refuse_document(document: Document) -> None:

@@ -15,10 +15,7 @@ from fairc.compiler.plan import cell_json, parse_cell
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 # For each: which fields no smaller example has.
-NAMES = (
-    *("quickstart", "satcom-quick", "mobile", "precise", "large-deviations", "own-cca"),
-    "own-module",
-)
+NAMES = ("quickstart", "satcom-quick", "mobile", "precise", "large-deviations", "own-module")
 REST = """fexp 1
 let speed = 2Mbit/s
 experiment rest {
@@ -133,6 +130,31 @@ experiment harm {
   measure = [harm.goodput(victim)]
 }
 """
+# Beside its object, which is committed: that of examples/own-cca.fexp has to be compiled.
+CUSTOM = """fexp 1
+experiment custom {
+  sweep { other = [reno, bpf("refused.bpf.o")] }
+  topology = bottleneck(rate: 2Mbit/s, rtt: 20ms, queue: fifo(1bdp))
+  flow reno { cca = reno  workload = bulk }
+  flow other { cca = other  workload = bulk }
+  duration = 3s
+  measure = [goodput]
+}
+"""
+PROGRAM = """fexp 1
+experiment program {
+  topology = bottleneck(rate: 2Mbit/s, rtt: 20ms, queue: fifo(1bdp))
+  flow own {
+    cca = reno
+    workload = program(
+      server: ["./server.py", "{port}"], client: ["./client.py", "{server}"], ready: "here I am")
+  }
+  duration = 3s
+  measure = [goodput]
+}
+"""
+PROGRAM_FILE = str(EXAMPLES / "program" / "program.fexp")
+CUSTOM_FILE = str(Path(__file__).parents[1] / "engines" / "bpf" / "custom.fexp")
 DISCIPLINE = {
     "kind": "qdisc",
     "discipline": "hhf",
@@ -154,6 +176,8 @@ def corpus() -> dict[str, tuple[Compilation, Cell]]:
     for name, text in texts.items():
         settings = {"speed": "3Mbit/s"} if name == "rest" else {}
         found[name] = _with_cell(compilation_of(text, f"{name}.fexp", "fake", settings=settings))
+    found["program"] = _with_cell(compilation_of(PROGRAM, PROGRAM_FILE))
+    found["custom"] = _with_cell(compilation_of(CUSTOM, CUSTOM_FILE))
     experiment, problems = dsl.load(dsl.Source("own.fexp", OWN), name="own")
     assert experiment is not None, dsl.render_full(problems)
     found["own"] = _with_cell(compile(experiment, "fake"))

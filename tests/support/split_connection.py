@@ -146,6 +146,7 @@ class Split:
             "window_bytes": WINDOW_PACKETS * MTU,
             "rate_bps": 1_000_000_000,
             "buffer_bytes": BUFFER_BYTES,
+            "syn_retries": 1,
             "sample_every_ns": 20_000_000,
         } | changes
         program = [str(self._program), f"pep-{role}", "--epoch-ns", str(time.time_ns())]

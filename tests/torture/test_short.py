@@ -1,4 +1,4 @@
-"""The part of the campaign that belongs to `make test`: each kind a few times, in a process that is
+"""The part of the campaign that belongs to `make test-rest`: each kind a few times, in a process that is
 a campaign's worker.
 """
 

@@ -34,6 +34,21 @@ def test_results_are_packets_in_three_captures_headers_at_senders_and_a_line_a_s
     assert results_bytes(cell) == pytest.approx((3 * 112 + 64) * packets + 2 * 1000 * 700)
 
 
+def test_captures_of_other_interfaces_in_front_of_a_queue_take_no_memory_of_their_own() -> None:
+    """Each of 12 hosts has an interface there, and a packet passes one of them."""
+
+    def results(topology: str) -> float:
+        return results_bytes(
+            only_cell_of(
+                f"fexp 1\nexperiment e {{\n  topology = {topology}(rate: 100Mbit/s, rtt: 20ms)\n"
+                "  flow f[i] for i in 1..12 { cca = cubic  workload = bulk }\n"
+                "  duration = 280s\n  measure = [goodput]\n}\n"
+            )
+        )
+
+    assert results("dumbbell") == pytest.approx(results("bottleneck"), rel=0.01)
+
+
 @pytest.mark.parametrize(
     ("rate", "count", "duration", "mib"),
     [
@@ -78,7 +93,7 @@ def test_a_machine_with_less_memory_is_for_small_cells(queue: str, flow: str, mi
     [
         ("rate = 1Mbit/s", 1, 256),
         ("rate = 1Mbit/s  at 1s { rate = 200Mbit/s }", 1, 1024),
-        ("rate = 1Mbit/s", 100, 1024),
+        ("rate = 1Mbit/s", 100, 2048),  # each is captured: links of equal rate may all drop
     ],
 )
 def test_changing_links_and_many_nodes_are_not_small(link: str, routers: int, mib: int) -> None:
@@ -116,7 +131,34 @@ def test_a_host_without_the_memory_of_the_nodes_says_so() -> None:
     with pytest.raises(MachineFault) as refused:
         memory.require(cell, 256 << 20)
     said = str(refused.value)
-    assert f"for {len(cell.nodes)} nodes and {len(cell.flows)} flows" in said
-    assert "this computer has 0.2 GiB" in said
-    long = only_cell("100Mbit/s", 1, "1000000s")  # its results are an upper bound
-    memory.require(long, 2 << 30)
+    assert "most of it for its nodes, flows and programs, and this computer has 0.2 GiB" in said
+
+
+def test_a_host_without_the_memory_of_the_captures_says_so() -> None:
+    """10 Gbit/s for 10 s: 8.3 million packets, 400 bytes of each."""
+    cell = only_cell("10Gbit/s", 1, "10s")
+    memory.require(cell, 4 << 30)
+    with pytest.raises(MachineFault, match=r"needs 3\.\d GiB of memory, most of it for captures"):
+        memory.require(cell, 3 << 30)
+
+
+def test_memory_is_for_what_is_under_way_and_not_for_limits() -> None:
+    """100 Mbit/s over 2 s hold 25 MB each way, though the delay lines would take 781,250
+    packets.
+    """
+    text = SPEC.replace("rtt: 12ms", "rtt: 4s").format(rate="100Mbit/s", count=1, duration="1s")
+    cell = only_cell_of(text)
+    assert memory.under_way_bytes(cell) == pytest.approx(2 * 25e6)
+    full = 2344 / 1514
+    assert memory.carried_bytes(cell) == pytest.approx(3 * full * (50e6 + 10 * 1514))
+
+
+def test_memory_of_datagrams_is_that_of_small_ones() -> None:
+    """10,000 datagrams/s of 100 bytes for 1 s under way and 100 ms in a socket."""
+    flow = "over = udp  rate = 8Mbit/s  workload = bulk(packet: 100B)"
+    text = SPEC.replace("count = {count}  cca = reno  workload = bulk", flow)
+    text = text.replace("rtt: 12ms", "rtt: 1s").format(rate="10Mbit/s", duration="1s")
+    carried = memory.carried_bytes(only_cell_of(text))
+    links = 2344 / 1514 * (2 * 10e6 / 8 / 2 + 10 * 1514)
+    assert carried == pytest.approx(10_000 * 1.1 * (2 * 100 + 844) + links)
+    assert results_bytes(only_cell_of(text)) == pytest.approx(3 * 112 * 10_000 + 10 * 700)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Callable
@@ -172,27 +171,3 @@ def test_the_commands(
     assert status == 0 and digest in out
     status, _, err = call("image", "load", str(tmp_path / "nothing"))
     assert status == 2 and "is not a file" in err
-
-
-def test_what_compiles_modules_is_checked_but_is_no_part_of_the_machine(
-    tmp_path: Path, cache: Path
-) -> None:
-    digest = built().digest
-    disk, manifest = cache / RECIPE / image.COMPILER, cache / RECIPE / "manifest.json"
-    disk.write_bytes(b"gcc")
-    with pytest.raises(EngineUnavailable, match="damaged"):
-        image.require()  # its manifest knows none
-    sha256 = hashlib.sha256(b"gcc").hexdigest()
-    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), image.MODULES: sha256}))
-    found = image.require()
-    assert (found.digest, found.compiler) == (digest, sha256)
-    save(found, tmp_path / "whole")
-    disk.write_bytes(b"another")
-    with pytest.raises(EngineUnavailable, match="damaged"):
-        image.require()
-    save(found, tmp_path / "changed")
-    image.remove()
-    with pytest.raises(portable.ImageFileError, match="does not match its hash"):
-        load(tmp_path / "changed")
-    load(tmp_path / "whole")
-    assert image.require().compiler == sha256

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from fairc.cell.frames import frame_bytes
 from fairc.cell.queues import queue_bytes
-from fairc.compiler.plan import BulkWorkload, Cell, Fifo, Flow, OnOffWorkload
+from fairc.compiler.plan import BulkWorkload, Cell, Flow, OnOffWorkload
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def cross_traffic(cell: Cell, flow: Flow) -> Cross | str:
         return "the bottleneck's rate changes"
     capacity_bps = float(interface.shaper.rate_bps)
     queue = interface.queue
-    if not isinstance(queue, Fifo):
+    if queue is None or not queue.is_drop_tail:
         return "the bottleneck's queue is not a fifo, so it has no fixed buffer"
     buffer_s = 8 * queue_bytes(queue, frame_bytes(interface.mtu)) / capacity_bps
     mean_bps = variance = 0.0

@@ -108,7 +108,7 @@ class Loader(Sender):
         assert isinstance(workload, LoadWorkload)
         if not self.left[frame.connection] and not self.again and number < len(self.left):
             ended_ns = frame.sent_ns + self.flow.base_rtt_ns // 2
-            self.began_ns.append(ended_ns + workload.idle_ns[number])
+            self.began_ns.append(workload.begin_ns(number, self.flow.start_ns, ended_ns))
 
 
 def _loader(flow: Flow, workload: LoadWorkload, weight: float, loss: float, seed: int) -> Loader:

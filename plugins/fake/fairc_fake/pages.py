@@ -34,7 +34,7 @@ def events(
         if sum(f.payload for f in mine) < page_bytes:
             break
         if number:
-            begin_ns = client[-1]["t_ns"] + workload.idle_ns[number]
+            begin_ns = workload.begin_ns(number, flow.start_ns, client[-1]["t_ns"])
         transport = "quic" if protocol == "h3" else "tcp"
         rounds = 1 if protocol == "h3" else 2
         at = {"connection": number, "transport": transport, "protocol": protocol}

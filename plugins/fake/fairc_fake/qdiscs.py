@@ -46,7 +46,7 @@ def shown(cell: Cell, trace: Trace, *, after: bool) -> dict[str, Any]:
                 rows.append({"kind": shaper, "handle": "1:", "root": True, **counters})
                 rows.append(
                     {
-                        "kind": interface.queue.discipline,
+                        "kind": interface.queue.tc_name,
                         "handle": "2:",
                         "parent": "1:1",
                         **counters,

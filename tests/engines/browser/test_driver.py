@@ -121,6 +121,7 @@ def run(
             "page": page,
             "protocols": protocols,
             "idle_ns": [1_000_000_000] * len(protocols),
+            "every_ns": 0,
             "timeout_ns": round(timeout_s * 1e9),
         },
         "starts_ns": [0],

@@ -84,7 +84,7 @@ def vm() -> Subject:
 
 def uml() -> Subject:
     """The uml engine: `make setup` has built its kernel and image."""
-    short, endless = cell("file(100kB)", ""), cell("bulk", "duration = 1000000s")
+    short, endless = cell("file(100kB)", ""), cell("bulk", "duration = 100000s")
     return Subject(UmlEngine, short, endless, exact=True)
 
 

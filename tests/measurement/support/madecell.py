@@ -14,7 +14,6 @@ from fairc.compiler.plan import (
     Cable,
     Capture,
     Cell,
-    Fifo,
     FileWorkload,
     Flow,
     Impairment,
@@ -23,6 +22,7 @@ from fairc.compiler.plan import (
     Route,
     Shaper,
 )
+from fairc.mechanisms.queues.fifo.cell import Fifo
 
 EPOCH_NS = 1_600_000_000_000_000_000
 MS = 1_000_000

@@ -19,6 +19,13 @@ from madepackets import Passed, Sent
 
 from fairc.compiler import plan
 from fairc.compiler.plan import Cell
+from fairc.mechanisms.queues.codel import cell as planned_codel
+from fairc.mechanisms.queues.dualpi2 import cell as planned_dualpi2
+from fairc.mechanisms.queues.fifo.cell import Fifo
+from fairc.mechanisms.queues.fq_codel.cell import FqCoDel
+from fairc.mechanisms.queues.pie import cell as planned_pie
+from fairc.mechanisms.queues.red import cell as planned_red
+from fairc.mechanisms.queues.sfq import cell as planned_sfq
 
 Kind = Literal["data", "ack", "reset", "datagram"]
 SIZES: dict[Kind, int] = {"data": FULL, "ack": 66, "reset": 54, "datagram": 242}
@@ -76,8 +83,8 @@ class Queue:
 
     def plan(self) -> plan.Queue:
         if self.in_bytes:
-            return plan.Fifo(limit_bytes=self.limit)
-        return plan.Fifo(limit_packets=self.limit)
+            return Fifo(limit_bytes=self.limit)
+        return Fifo(limit_packets=self.limit)
 
     def taken(self) -> int:
         return sum(self.arrivals[n].size if self.in_bytes else 1 for n in self.waiting)
@@ -98,7 +105,7 @@ class Red(Queue):
     """Drops at random at its entry, the more the fuller it is."""
 
     def plan(self) -> plan.Queue:
-        return plan.Red(
+        return planned_red.Red(
             limit_bytes=self.limit,
             min_bytes=1,
             max_bytes=self.limit,
@@ -117,7 +124,7 @@ class Pie(Queue):
     """Drops at random at its entry."""
 
     def plan(self) -> plan.Queue:
-        return plan.Pie(
+        return planned_pie.Pie(
             limit_packets=self.limit, target_ns=MS, update_ns=MS, alpha=2, beta=20, ecn=False
         )
 
@@ -130,7 +137,9 @@ class CoDel(Queue):
     """Drops at its head what has waited for too long."""
 
     def plan(self) -> plan.Queue:
-        return plan.CoDel(limit_packets=self.limit, target_ns=MS, interval_ns=MS, ecn=False)
+        return planned_codel.CoDel(
+            limit_packets=self.limit, target_ns=MS, interval_ns=MS, ecn=False
+        )
 
     def pop(self, now_ns: int) -> int | None:
         while self.waiting:
@@ -144,7 +153,7 @@ class Fair(Queue):
     """Serves flows in turn; what overflows is taken from the head of the longest."""
 
     def plan(self) -> plan.Queue:
-        return plan.FqCoDel(
+        return FqCoDel(
             limit_packets=self.limit,
             target_ns=MS,
             interval_ns=MS,
@@ -181,7 +190,7 @@ class Sfq(Fair):
     """As `Fair`; drops a packet of the longest flow at its tail."""
 
     def plan(self) -> plan.Queue:
-        return plan.Sfq(
+        return planned_sfq.Sfq(
             limit_packets=self.limit,
             flows=127,
             divisor=1024,
@@ -202,7 +211,7 @@ class DualPi2(Queue):
     """Two queues: data before everything else, even within a connection."""
 
     def plan(self) -> plan.Queue:
-        return plan.DualPi2(
+        return planned_dualpi2.DualPi2(
             limit_packets=self.limit,
             target_ns=MS,
             update_ns=MS,

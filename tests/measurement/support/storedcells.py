@@ -47,6 +47,7 @@ SERIES: Series = {
         "in_flight_packets": [9.0, np.nan],
         "rtt_s": [0.05, np.nan],
         "pacing_bps": [np.nan, 1e6],
+        "ssthresh_packets": [np.nan, 20.0],
     },
     "videos": {
         "flow": ["b", "b"],
@@ -76,6 +77,8 @@ SERIES: Series = {
         "t_s": [0.1, 0.2, 0.3],
         "bytes": FLOATS[:3] * 100,
         "packets": FLOATS[:3],
+        "max_bytes": FLOATS[:3] * 200,
+        "max_packets": FLOATS[:3] * 2,
     },
 }
 """Tables of two flows, one queue, three slots."""
@@ -121,9 +124,9 @@ def stored(number: int, loss: str, goodput: float | None = 1.0, **changes: Any) 
         "flows": flows,
         "metrics": tuple(values),
     }
+    if changes.get("status", "ok") == "ok":
+        fields["series"] = tuple(SERIES)
     result = CellResult(**(fields | changes))
-    if result.status == "ok":
-        result = result.model_copy(update={"series": tuple(SERIES)})
     return Stored(cell, result, FOLDER)
 
 
@@ -139,6 +142,7 @@ def result_of(cell: Cell, values: Sequence[MetricValue], **changes: Any) -> Cell
         "engine": "uml",
         "image": "",
         "metrics": tuple(values),
+        "series": (),
     }
     return CellResult(**(fields | changes))
 

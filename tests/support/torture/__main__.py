@@ -25,6 +25,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=15, help="of all random choices (15)")
     parser.add_argument("--only", default="", help="kinds whose name begins so, or so: `a,b`")
     parser.add_argument("--number", type=int, help="one try of `--only`, which is not recorded")
+    parser.add_argument("--tries", type=int, help="so many of each kind, in place of a time")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--record", type=Path, default=RECORD, help="what is added to")
     parser.add_argument("--page", type=Path, default=PAGE, help="what is written")
@@ -65,7 +66,11 @@ def several(given: argparse.Namespace, chosen: Sequence[Fault]) -> int:
         try:
             if not given.no_again:
                 run.again(pool, 60 * given.minutes / 10)
-            run.run(60 * given.minutes - (time.monotonic() - started), pool)
+            if given.tries is not None:
+                for fault in run.faults:
+                    run.slice(fault, pool, 0.0, given.tries)
+            else:
+                run.run(60 * given.minutes - (time.monotonic() - started), pool)
         except KeyboardInterrupt:
             interrupted = True
             print(

@@ -19,11 +19,12 @@ who is trusted with what.
     make torture                        # half an hour; continues where the last campaign stopped
     make torture MINUTES=20             # another duration; Ctrl-C keeps the record of all finished tries
     make torture ONLY=kills,damage SEED=7  # kinds whose names start with these; another seed for all random choices
+    make torture ONLY=ordinary TRIES=500   # a number of tries of each kind instead of a time
     make torture ONLY=kills.uml NUMBER=12   # a single try, not recorded
 
 A try is a function of its kind, the seed and its number: the same three give the same fault, at the same moment apart from the host's scheduling.
 The same seed and number with several versions count as several tries, but as one distinct try.
-Each campaign first repeats the tries that revealed problems before. `make test` runs a sample of each kind, about two minutes in total.
+Each campaign first repeats the tries that revealed problems before. `make test-rest` runs a sample of each kind, about two minutes in total.
 Kinds that need root, namespaces, modules or dockerd are skipped where these are missing; the output says so.
 """
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from fairc.compiler import plan
 from fairc.dsl.core.entries import Parameter
 from fairc.dsl.core.kinds import A_POSITIVE_TIME
+from fairc.mechanisms.queues.codel.cell import CoDel
+from fairc.mechanisms.queues.discipline import SIZE, Discipline, LinkQueue
 from fairc.words.figures import FigureEntry
 from fairc.words.metrics import MetricEntry
-from fairc.words.queues.discipline import SIZE, Discipline, LinkQueue
 
 TARGET_DELAY = Parameter("target", A_POSITIVE_TIME, "acceptable standing delay", "1ms")
 
 
-def _lower(given: LinkQueue) -> plan.CoDel:
+def _lower(given: LinkQueue) -> CoDel:
     """CoDel with a target for short round trips, and twenty of it as its interval."""
     target_ns = given.ns(TARGET_DELAY)
-    return plan.CoDel(
+    return CoDel(
         limit_packets=given.packets, target_ns=target_ns, interval_ns=20 * target_ns, ecn=True
     )
 

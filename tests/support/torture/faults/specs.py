@@ -493,6 +493,13 @@ def _users(n: int) -> str:
     return _inside("\n".join(f"  flow f{i} {{ cca = cubic  workload = bulk }}" for i in range(n)))
 
 
+def _over_values(n: int, line: str) -> str:
+    """Return a tenth as many lines, `{i}` being their numbers, as a swept name has values."""
+    values = ", ".join(map(str, range(max(2, n))))
+    lines = (line.format(i=i) for i in range(1, max(2, n // 10)))
+    return _inside(f"  sweep {{ x = [{values}] }}\n" + "\n".join(lines))
+
+
 BOMBS: Mapping[str, Callable[[int], str]] = MappingProxyType(
     {
         "chained lets": lambda n: (
@@ -579,6 +586,26 @@ BOMBS: Mapping[str, Callable[[int], str]] = MappingProxyType(
                 f'  claim "c{i}" {{ holds = increasing(median(goodput), over: x) }}'
                 for i in range(min(n, 300))
             )
+        ),
+        # Two that grow at once: what is written, and the values of a name that nothing else uses.
+        "claims over values": lambda n: _over_values(
+            n, '  claim "c{i}" {{ holds = mean(goodput) > {i}bit/s }}'
+        ),
+        "means over values": lambda n: _over_values(
+            n, '  claim "c{i}" {{ for = mean  holds = mean(goodput) > {i}bit/s }}'
+        ),
+        "differences over values": lambda n: _over_values(
+            n,
+            '  claim "c{i}" {{ holds = mean(goodput, where: x == {i}) > mean(goodput, where: x =='
+            " 0) }}",
+        ),
+        "figures over values": lambda n: _over_values(
+            n, "  report {{ cdf(goodput, where: x == {i}) }}"
+        ),
+        "excludes over values": lambda n: _over_values(n, "  exclude x == {i}"),
+        "lets over values": lambda n: _over_values(n, "  let y{i} = x + {i}"),
+        "own metrics over values": lambda n: _over_values(
+            n, "  metric m{i} = goodput(a) * (x + {i})"
         ),
         "steps": lambda n: _inside(f"  sweep {{ x = linspace(1ms, 2ms, {n}) }}"),
     }

@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import get_args
 
 from fairc.compiler import plan
-from fairc.runtime.report.story import _TRAITS, _WORKLOADS
+from fairc.runtime.report.description import _TRAITS, _WORKLOADS
 
 KINDS = [
     field.default

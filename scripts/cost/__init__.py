@@ -1,0 +1,1 @@
+"""What a cell costs, in CPU seconds and memory, in one checkout or two (`make cost`)."""

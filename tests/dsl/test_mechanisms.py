@@ -1,0 +1,167 @@
+"""A mechanism is a folder and a line of the list: the program names none of them, and does without
+those that are removed.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fairc.cell.queues import QUEUE_KINDS
+from fairc.mechanisms import MECHANISMS
+
+ROOT = Path(__file__).parents[2]
+CORE = ("cell", "dsl", "words", "compiler", "runtime", "fairc/cli")
+SHARED = {"__init__", "discipline", "registry"}
+NAMES = {name for names in MECHANISMS.values() for name in names}
+CLASSES = {kind.__name__ for kind in QUEUE_KINDS} - {"Qdisc"}
+STAYING = {
+    "cell/batch.py": {"dualpi2"},  # what the endpoints' program adds instead of tc
+    "dsl/core/registry.py": {"fifo"},  # what other tools call droptail
+    "runtime/engines/host.py": {"fifo"},  # the kernel's module of bfifo and pfifo
+    "runtime/calibration/cases.py": {"red"},  # a case with this queue
+}
+"""File -> the names in it that have a reason to be there."""
+REMOVED = ("prio", "red", "cake")
+
+SPEC = """fexp 1
+experiment core {
+  sweep { queue = [fifo(20pkt), codel(20pkt), fq_codel(20pkt), dualpi2(20pkt)] }
+  topology = bottleneck(rate: 2Mbit/s, rtt: 20ms, queue: queue)
+  flow a { cca = reno  workload = bulk }
+  duration = 3s
+  measure = [goodput, queue_delay]
+}
+"""
+
+
+def test_the_core_names_no_mechanism() -> None:
+    found = {}
+    for room in CORE:
+        for path in sorted((ROOT / room).rglob("*.py")):
+            place = str(path.relative_to(ROOT))
+            names = set(named(ast.parse(path.read_text(encoding="utf-8"))))
+            if names - STAYING.get(place, set()):
+                found[place] = names
+    assert not found, "go through the registry of the family, or a hook of the mechanism"
+
+
+def test_a_name_is_found() -> None:
+    source = """
+from fairc.mechanisms.queues.red.cell import Red as R
+from fairc.mechanisms.queues import prio
+if isinstance(queue, plan.Fifo) or queue.kind == "codel":
+    pass
+"""
+    assert set(named(ast.parse(source))) == {"red", "Red", "prio", "Fifo", "codel"}
+
+
+def named(tree: ast.AST) -> Iterator[str]:
+    """Yield the mechanisms that a module imports, and those in its identifiers and its words."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            parts = node.module.split(".")
+            yield from (each for each in parts if "mechanisms" in parts and each in NAMES)
+            names = {alias.name for alias in node.names}
+            yield from names & (CLASSES | (NAMES if "mechanisms" in parts else set()))
+        elif isinstance(node, ast.Name) and node.id in CLASSES:
+            yield node.id
+        elif isinstance(node, ast.Attribute) and node.attr in CLASSES:
+            yield node.attr
+        elif isinstance(node, ast.Constant) and node.value in NAMES:
+            yield str(node.value)
+
+
+def test_the_list_has_every_folder() -> None:
+    for family, names in MECHANISMS.items():
+        folders = {path.parent.name for path in (ROOT / "mechanisms" / family).glob("*/cell.py")}
+        assert folders == set(names)
+
+
+def test_what_a_cell_runs_needs_the_standard_library_and_cell_alone() -> None:
+    """It is copied beside programs and into guests, where nothing else of fairc is."""
+    for path in (ROOT / "mechanisms").glob("*/*/cell.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                assert {alias.name for alias in node.names} <= sys.stdlib_module_names
+            elif isinstance(node, ast.ImportFrom):
+                top, *rest = (node.module or "").split(".")
+                assert not node.level, path
+                assert top in sys.stdlib_module_names or (top, rest[0]) == ("fairc", "cell"), path
+
+
+def test_checking_loads_nothing_that_only_results_need() -> None:
+    code = "import sys, fairc.cli.check; sys.exit('numpy' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the program without some mechanisms: their folders and their lines are gone."""
+    copy = tmp_path_factory.mktemp("program")
+    for room in ("cell", "compiler", "dsl", "mechanisms", "runtime", "words", "fairc"):
+        shutil.copytree(ROOT / room, copy / room, symlinks=True)
+    for name in ("endpoints", "grammar.lark", "examples"):
+        (copy / name).symlink_to(ROOT / name)
+    listed = copy / "mechanisms/__init__.py"
+    text = listed.read_text()
+    for name in REMOVED:
+        (folder,) = (copy / "mechanisms").glob(f"*/{name}")
+        shutil.rmtree(folder)
+        line = f'        "{name}",\n'
+        assert text.count(line) == 1
+        text = text.replace(line, "")
+    listed.write_text(text)
+    return copy
+
+
+RUN = """
+import sys
+from pathlib import Path
+from fairc import dsl
+from fairc.compiler import compile
+from fairc.compiler.plan import cell_json, parse_cell
+from fairc.compiler.targets import runner
+
+for path in sys.argv[1:]:
+    experiment, problems = dsl.load(dsl.read(Path(path)))
+    assert experiment is not None, dsl.render_full(problems)
+    cell = next(compile(experiment).cells())
+    assert parse_cell(cell_json(cell)) == cell
+print(*runner.files())
+"""
+
+
+def run(program: Path, folder: Path, *specs: str) -> subprocess.CompletedProcess[str]:
+    """Compile a cell of each spec with the copy."""
+    return subprocess.run(
+        [sys.executable, "-c", RUN, *specs],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(program)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_core_does_without_them(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "core.fexp").write_text(SPEC)
+    examples = [f"{ROOT}/examples/{name}.fexp" for name in ("quickstart", "page", "video")]
+    done = run(program, tmp_path, "core.fexp", *examples)
+    assert done.returncode == 0, done.stderr
+    files = done.stdout.split()
+    assert "cell/queues_codel.py" in files
+    assert not {f"cell/queues_{name}.py" for name in REMOVED} & {*files}
+
+
+def test_a_removed_one_is_unknown(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "red.fexp").write_text(SPEC.replace("codel(20pkt), fq_codel", "red(20pkt), pie"))
+    done = run(program, tmp_path, "red.fexp")
+    assert "no queue is called `red`" in done.stderr

@@ -1,0 +1,111 @@
+"""Cells of the real kernel that do what they should and were once called wrong: they are valid, and
+have the values that they should have.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from specs import compilation_of
+
+from fairc.runtime import validity
+from fairc.runtime.engines.base import Engine
+from fairc.runtime.measurement import Measurement, load
+
+# The kernel lets frames of 114, 66 and 1506 bytes last 1 ns less than length / rate.
+SMALL = """fexp 1
+experiment small_frames {
+  sweep { rate = [12Mbit/s, 15Mbit/s] }
+  topology = bottleneck(rate: rate, rtt: 2ms, queue: fifo(50kB))
+  flow voice { over = udp  rate = 1.2 * rate  workload = bulk(packet: 100B) }
+  duration = 1s
+  measure  = [throughput]
+}
+"""
+UPLINK = """fexp 1
+experiment two_way {
+  topology = bottleneck(down: 12Mbit/s, up: 3Mbit/s, rtt: 100ms)
+  flow down { count = 2  cca = cubic  workload = bulk }
+  flow back { count = 2  from = client  to = server  cca = cubic  workload = bulk }
+  duration = 5s
+  measure  = [goodput]
+}
+"""
+PPPOE = """fexp 1
+experiment pppoe {
+  topology = bottleneck(rate: 12Mbit/s, rtt: 20ms, mtu: 1492B, queue: fifo(4bdp))
+  flow d { cca = cubic  workload = bulk }
+  duration = 4s
+  measure = [goodput]
+}
+"""
+JITTER = """fexp 1
+experiment jitter_way_back {
+  topology {
+    node server, client
+    router left, right
+    link server -- left, right -- client { rate = 1Gbit/s }
+    link left -> right { rate = 20Mbit/s  delay = 100ms }
+    link right -> left { rate = 20Mbit/s  delay = 100ms  jitter = jitter(15ms, normal) }
+  }
+  flow d { cca = cubic  workload = file(100kB) }
+  repeat  = 8
+  measure = [fct]
+}
+"""
+HYBLA = """fexp 1
+experiment hybla {
+  topology = bottleneck(rate: 10Mbit/s, rtt: 80ms, queue: fq(10pkt))
+  flow d { cca = hybla  workload = bulk }
+  duration = 3s
+  measure = [goodput]
+}
+"""
+
+
+def run(engine: Engine, text: str, folder: Path) -> list[Measurement]:
+    """Run the cells of a spec; each must be valid."""
+    found = []
+    for number, cell in enumerate(compilation_of(text).cells()):
+        work = folder / str(number)
+        work.mkdir()
+        result = engine.run(cell, work)
+        assert result.error == ""
+        measured = load(cell, result.artefacts)
+        assert validity.judge(measured) == ("valid", ())
+        found.append(measured)
+    return found
+
+
+def test_small_frames_keep_a_link_busy(engine: Engine, tmp_path: Path) -> None:
+    for measured, rate_bps in zip(run(engine, SMALL, tmp_path), (12e6, 15e6), strict=True):
+        bits = 8 * float(measured.flows[0].frame_bytes(np.array([0.2, 1.0]))[0])
+        assert bits == pytest.approx(0.8 * rate_bps, rel=1e-4)
+
+
+@pytest.mark.parametrize("text", [UPLINK, PPPOE], ids=["both ways", "an MTU of 1492"])
+def test_links_that_are_busy_for_seconds(engine: Engine, tmp_path: Path, text: str) -> None:
+    (measured,) = run(engine, text, tmp_path)
+    for queue in measured.queues:
+        shape = np.diff(queue.left_s[queue.left_s > 1.0])
+        assert len(shape) > 500
+
+
+def test_a_random_delay_on_the_way_to_the_server(engine: Engine, tmp_path: Path) -> None:
+    """Requests come up to 60 ms after the mean; which do is the network's doing."""
+    later_s = []
+    for measured in run(engine, JITTER, tmp_path):
+        (flow,) = measured.flows
+        first_s = float(flow.queue.seconds(flow.queue.entered)[flow.entered].min())
+        later_s.append(first_s - flow.start_s - 0.1)
+    assert len(later_s) == 8
+    assert max(later_s) > 0.01 > min(later_s)
+
+
+def test_what_a_cca_and_a_queue_do_in_their_own_way(engine: Engine, tmp_path: Path) -> None:
+    """Hybla begins with RTT / 25 ms packets; fq holds up to eight packets beyond its limit."""
+    (measured,) = run(engine, HYBLA, tmp_path)
+    (accepted,) = measured.flows[0].endpoints.reports["accepted"]
+    assert accepted["initial_window_packets"] == 3

@@ -1,0 +1,83 @@
+"""Many flows of one statement are one line, and one column with its spread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fairc.runtime.report.answer import answer
+from fairc.runtime.report.build import _Report
+from fairc.runtime.report.figures import Drawing
+from fairc.runtime.report.figures.chart import Axis, Chart, Panel
+from fairc.runtime.report.figures.marks import Line
+from fairc.runtime.report.figures.style import paper_style
+
+Maker = Callable[..., Path]
+
+MANY = tuple(f"light-{i}" for i in range(1, 14))
+
+
+@pytest.fixture(scope="module")
+def report(make_run: Maker) -> _Report:
+    """Four configurations with a flow of its own, and thirteen of one statement."""
+    path = make_run(
+        flows=("heavy", *MANY),
+        users=dict.fromkeys(MANY, "light"),
+        sweep={"n": ("1", "2", "3", "4")},
+        fairness=False,
+        repeat=2,
+        duration_s=2.0,
+    )
+    return _Report(path)
+
+
+def names(chart: object) -> set[str]:
+    assert isinstance(chart, Chart)
+    marks = [mark for panel in chart.panels for mark in panel.marks]
+    return {m.label for m in marks if isinstance(m, Line) and m.label}
+
+
+def test_the_answer_is_what_measure_names_over_the_sweep(report: _Report) -> None:
+    (lead,) = [d for d in report.figures if d.section == "lead"]
+    assert isinstance(lead, Drawing)
+    assert (lead.name, lead.title) == ("answer-line", "goodput against n by flow")
+    assert names(lead.picture) == {"heavy", "light"}
+    assert "A cell has the mean over its flows." in lead.caption
+
+
+def test_a_table_has_one_column_with_the_spread(report: _Report) -> None:
+    run, results = report.run, report.subject.results
+    found = answer(run, results)
+    assert [e.what for e in found.columns] == ["goodput of heavy", "goodput of light (mean)"]
+    light = found.columns[1]
+    (configuration, *_) = run.configurations
+    own = [m for m in results.each("goodput") if m.flow in MANY]
+    outcome = configuration.counted[0]
+    numbers = [results.number(m, outcome) or 0.0 for m in own]
+    mean = results.number(light.measure, outcome)
+    assert mean == pytest.approx(sum(numbers) / len(MANY))
+    entry = found.groups[0].entry(light.measure)
+    assert entry is not None
+    assert entry.aside.startswith("13 flows: ")
+    every = [v for m in own for _, v in results.sizes(m, configuration)]
+    low, high = entry.aside.removeprefix("13 flows: ").split(" to ")
+    assert float(low) * 1e6 == pytest.approx(min(every), rel=0.1)
+    assert float(high) * 1e6 == pytest.approx(max(every), rel=0.1)
+
+
+def test_figures_over_time_have_one_line_with_a_band(report: _Report) -> None:
+    drawn = {d.name: d for d in report.figures if isinstance(d, Drawing)}
+    for name in ("rates", "window"):
+        assert names(drawn[name].picture) == {"heavy", "light"}
+        assert "all flows light together" in drawn[name].caption
+
+
+def test_names_without_room_beside_their_lines_are_a_legend() -> None:
+    lines = [Line([0, 1], [i, i], "#000000", label=f"flow {i}") for i in range(90)]
+    chart = Chart([Panel("", lines)], Axis("time (s)"), Axis("rate"), heights=(1.5, 1.0))
+    with paper_style():
+        figure = chart.draw("column")
+    assert not any(axes.texts for axes in figure.axes)
+    assert {text.get_text() for text in figure.texts} == {f"flow {i}" for i in range(90)}
