@@ -20,6 +20,7 @@ from fairc.cell.links import EMULATED_SLACK_NS, REAL_TIME_SLACK_NS, VIRTUAL_SLAC
 from fairc.compiler.plan import (
     Change,
     Distribution,
+    FileWorkload,
     Impairment,
     RequestsWorkload,
     Shaper,
@@ -382,6 +383,26 @@ def test_a_quic_connection_limited_by_its_hosts(
     assert found == expected
     words = "flow b, connection 0: limited by its hosts for 1.0% of its time"
     assert (words in reasons) == (expected == "flagged")
+
+
+@pytest.mark.parametrize(("lost_bytes", "expected"), [(0, "valid"), (1_500, "flagged")])
+def test_hosts_that_have_sent_everything_do_not_limit(
+    tmp_path: Path, lost_bytes: int, expected: str
+) -> None:
+    """Half of its time goes by after all of a file has been sent, unless a part of it was lost."""
+    made = crowded(transports=("tcp", "quic"))
+    a, b = made.cell.flows
+    made.cell = replace(made.cell, flows=(a, replace(b, workload=FileWorkload(bytes=1_000_000))))
+
+    def send(event: dict[str, Any]) -> None:
+        if event["event"] == "sample":
+            all_sent = event["t_ns"] > 2_000 * MS
+            event["bytes_sent"] = 1_001_000 if all_sent else 900_000
+            event["bytes_lost"] = lost_bytes
+            event["app_limited_us"] = 1_500_000 if all_sent else 0
+
+    found, reasons = verdict(made, tmp_path, edit_lines("b.server.ndjson", send))
+    assert ("limited by its hosts" in reasons) == (expected == "flagged"), (found, reasons)
 
 
 def test_a_busy_machine_is_flagged(tmp_path: Path) -> None:
