@@ -24,7 +24,15 @@ from .numbers import (
     TimeNs,
 )
 from .part import UNLESS_ABSENT, UNLESS_EMPTY, Part
-from .text import CommandWord, MimeType, ObjectPath, ParameterName, ProgramPath, Sha256
+from .text import (
+    CommandWord,
+    MimeType,
+    ObjectPath,
+    ParameterName,
+    ProgramPath,
+    Sha256,
+    VariableName,
+)
 
 BROWSER, IPERF3, PROGRAM = "browser", "iperf3", "program"
 """Programs other than the endpoints that a workload may need; PROGRAM: the user's own."""
@@ -36,6 +44,9 @@ MOST_STREAMS = 128
 
 MOST_PROGRAM_BYTES = 64 << 20
 """The largest size of the files of a flow's own programs, all together."""
+
+MOST_IMAGE_BYTES = 512 << 20
+"""The largest size of a container image's tar."""
 
 LEAST_PART = 0.99e-6
 """Least share of a flow in shared arrivals: the language's limit (words/workloads/requests.py) less
@@ -486,6 +497,20 @@ class ProgramFile(Part):
     bytes: Annotated[int, Range(0, MOST_PROGRAM_BYTES)]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramImage(Part):
+    """A container image that a program of the user's own finds as its file system.
+
+    path, sha256, bytes: of its tar, as of a `ProgramFile`. environment: the variables that it sets,
+    by name and value.
+    """
+
+    path: ProgramPath
+    sha256: Sha256
+    bytes: Annotated[int, Range(1, MOST_IMAGE_BYTES)]
+    environment: Annotated[tuple[tuple[VariableName, CommandWord], ...], Range(0, 100)] = ()
+
+
 PLACEHOLDERS = ("client", "duration", "port", "seed", "server")
 """What stands in braces in a command of a program (docs/learn/programs.md)."""
 
@@ -500,7 +525,8 @@ class ProgramWorkload(Transfer):
     server, client: their commands; a word that begins with `./` is one of `files`, and what is in
     braces is replaced when they start. ready: what the server prints once it is ready; empty: it
     listens on its port. compute_ns: the longest time of the host's processor that one of them may
-    compute at one instant of the virtual clock.
+    compute at one instant of the virtual clock. server_image, client_image: where they find their
+    file system; None: in the guest's.
     """
 
     transports = ("tcp", "udp")
@@ -512,6 +538,8 @@ class ProgramWorkload(Transfer):
     files: Annotated[tuple[ProgramFile, ...], Range(0, 100)] = ()
     ready: CommandWord = ""
     compute_ns: SpanNs
+    server_image: ProgramImage | None = field(default=None, metadata=UNLESS_ABSENT)
+    client_image: ProgramImage | None = field(default=None, metadata=UNLESS_ABSENT)
 
     def __post_init__(self) -> None:
         """Raise ValueError for a name in braces that stands for nothing."""
@@ -524,6 +552,11 @@ class ProgramWorkload(Transfer):
     def programs(self) -> frozenset[str]:
         """Code of the user's own."""
         return frozenset({PROGRAM})
+
+    @property
+    def images(self) -> tuple[ProgramImage, ...]:
+        """The images of its programs."""
+        return tuple(each for each in (self.server_image, self.client_image) if each is not None)
 
     def contradiction(self, flow: Carrier, intercepted: Collection[int]) -> str:
         """Report what programs cannot have in a flow."""
