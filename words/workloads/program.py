@@ -244,7 +244,7 @@ def _image(name: Text) -> ProgramImage:
                 f"`{name.value}` is no image that can be used",
                 name.span,
                 note=str(error),
-                help=f"`docker save IMAGE -o {name.value}` writes one",
+                help="`docker save IMAGE -o image.tar` writes one",
             )
         return ProgramImage(
             path=path, sha256=sha256, bytes=len(content), environment=found.environment
