@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from pictures import without_drawing
 
 from fairc.__main__ import main
 from fairc.cli import console, interruption
@@ -16,6 +17,7 @@ from fairc.compiler.record import Record
 from fairc.runtime.repetitions.reading import measured
 from fairc.runtime.store.folder import read_plan
 
+__all__ = ["without_drawing"]
 RUN = "results/tiny"
 TINY = """fexp 1
 experiment tiny {
