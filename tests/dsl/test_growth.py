@@ -100,8 +100,8 @@ CASES = [
 
 ALIKE = frozenset(
     {
-        *("a range", "aligned tables", "claims of a sweep", "one long line", "tuples of an axis"),
-        "files of users behind a token bucket",
+        *("a range", "aligned tables", "dependent lists", "one long line", "tuples of an axis"),
+        *("claims of a sweep", "files of users behind a token bucket"),
     }
 )
 """Costly plans of which `make test` has one alike: of values of an axis, claims, flows of users."""
@@ -109,15 +109,10 @@ ALIKE = frozenset(
 ENOUGH = [
     case
     for case in CASES
-    if (
-        case[1] is (check if case[0] in WRONG or case[0] == "dependent lists" else plan)
-        and case[0] not in ALIKE
-    )
+    if (case[1] is (check if case[0] in WRONG else plan) and case[0] not in ALIKE)
     or (case[1] is fmt and (case[0] in FEW or case in CASES[::4]))
 ]
-"""A plan takes what a check does, where there is one, and layout all alike. Each of the values of a
-list that depends on another is a configuration of its own, so that its plan costs most of all.
-"""
+"""A plan takes what a check does, where there is one, and layout all alike."""
 
 
 @pytest.mark.parametrize(("name", "action"), few(CASES, *ENOUGH))
