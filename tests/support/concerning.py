@@ -1,7 +1,7 @@
-"""The tests that concern a file of the program most: those of the modules nearest to it by import.
+"""The tests that concern a file of the program most: those of its name, and those nearest by import.
 
-A test is as near as the fewest imports that lead from its module to the file. Commands are imported
-by name when they are called, so that tests which only call commands are nobody's neighbours.
+A test is as near as the fewest imports that lead from its module to the file. Words, mechanisms and
+commands are found by name, so that a test of one may import nothing of it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SUPPORT = (ROOT / "tests/support", ROOT / "tests/measurement/support", ROOT / "p
 
 
 def concerning(path: Path, enough: int = 8) -> list[Path]:
-    """Return the test modules nearest to a file of the program, the nearest first.
+    """Return the test modules nearest to a file of the program: those of its name, the nearest.
 
     enough: as soon as there are so many, those farther away are left out.
     """
@@ -28,12 +28,14 @@ def concerning(path: Path, enough: int = 8) -> list[Path]:
     for importer in _files():
         for imported in _imports(importer):
             by_imported[imported].add(importer)
-    found: list[Path] = []
+    names = {f"test_{name}.py" for name in (path.stem, path.parent.name)}
+    found = [file for file in _files() if file.name in names]
     known, now = {path}, {path}
     while now and len(found) < enough:
         now = {importer for file in now for importer in by_imported[file]} - known
         known |= now
-        found += sorted(file for file in now if file.name.startswith("test_"))
+        tests = sorted(file for file in now if file.name.startswith("test_"))
+        found += [file for file in tests if file not in found]
     return found
 
 
