@@ -14,7 +14,7 @@ from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.artefacts import US
 from fairc.runtime.measurement.samples import Samples
 
-from .finding import Finding, busy, see, unread
+from .finding import Finding, busy, or_virtual, see, unread
 from .schedule import LATE_S
 
 LIMITED_SHARE = 0.01
@@ -117,12 +117,14 @@ def host_buffers(measurement: Measurement) -> Iterator[Finding]:
             planned = least if limit is None else limit
             sizes = [e[key] // reported for e in reports[event] if e.get(key) is not None]
             if min(sizes, default=planned) < planned:
+                why = or_virtual(
+                    measurement,
+                    "the system's limit applied",
+                    "raise net.core.wmem_max or rmem_max, or run the cell on `uml`",
+                )
                 yield Finding(
                     "invalid",
-                    f"flow {flow.name}: a {name} of {min(sizes)} bytes, not {planned}:"
-                    " the system's limit applied; raise net.core.wmem_max or rmem_max, or use"
-                    " an engine in"
-                    " virtual time",
+                    f"flow {flow.name}: a {name} of {min(sizes)} bytes, not {planned}: {why}",
                 )
 
 

@@ -390,6 +390,37 @@ def test_a_busy_machine_is_flagged(tmp_path: Path) -> None:
     assert (found, "over 70% busy in 43 of 43 slots" in reasons) == ("flagged", True)
 
 
+@pytest.mark.parametrize(
+    ("slack_ns", "cost_ns", "words"),
+    [
+        (REAL_TIME_SLACK_NS, None, "the machine: lower the rates, or use `uml`"),
+        (VIRTUAL_SLACK_NS, 8_000, "lower the rates, or `syscall_cost` of `hosts`"),
+        (VIRTUAL_SLACK_NS, None, "computing takes no time on this engine, so this is a fault of"),
+    ],
+)
+def test_what_a_busy_machine_can_do_is_said_for_its_engine(
+    tmp_path: Path, slack_ns: int, cost_ns: int | None, words: str
+) -> None:
+    made = crowded()
+
+    def change(folder: Path) -> None:
+        (folder / "system.json").write_text(json.dumps({"slack_ns": slack_ns}))
+        edit_lines("monitor.ndjson", lambda e: e.update(busy_ns=e["total_ns"]))(folder)
+
+        def limit(event: dict[str, Any]) -> None:
+            if event["event"] == "listening":
+                event["send_buffer_bytes"] = 2
+
+        edit_lines("a.server.ndjson", limit)(folder)
+
+    made = replace(made, cell=replace(made.cell, syscall_cost_ns=cost_ns))
+    _, reasons = verdict(made, tmp_path, change)
+    (load_of_it,) = [line for line in reasons.splitlines() if "70% busy" in line]
+    (limited,) = [line for line in reasons.splitlines() if "a send buffer of 1 bytes" in line]
+    assert words in load_of_it
+    assert ("`uml`" in load_of_it) == ("`uml`" in limited) == (slack_ns == REAL_TIME_SLACK_NS)
+
+
 def test_a_late_client(tmp_path: Path) -> None:
     cell = made_cell()
     packets = steady(2_000 * MS, 20 * MS, 0, 61 * MS) + steady(2_000 * MS, 30 * MS, 1, 59 * MS)
