@@ -64,6 +64,25 @@ experiment hybla {
 }
 """
 
+RISING = """fexp 1
+experiment rate_rises {
+  topology = bottleneck(down: 75Mbit/s, up: 75Mbit/s, rtt: 150ms, queue: dualpi2(1000pkt)) with { link left -> right { at 4s { rate = 150Mbit/s } } }
+  flow f0 { cca = bbr  workload = bulk }
+  flow f1 { cca = reno  workload = file(1MB) }
+  flow f2 { from = client  to = server  cca = reno  workload = bulk }
+  duration = 7s
+  measure  = [goodput, rtt]
+}
+"""
+THIN = """fexp 1
+experiment thin {
+  topology = bottleneck(rate: 10Mbit/s, rtt: 400ms)
+  flow voice { over = udp  rate = 5Mbit/s  workload = bulk(packet: 100B) }
+  duration = 2s
+  measure  = [datagrams.lost, throughput]
+}
+"""
+
 
 def run(engine: Engine, text: str, folder: Path) -> list[Measurement]:
     """Run the cells of a spec; each must be valid."""
@@ -109,3 +128,15 @@ def test_what_a_cca_and_a_queue_do_in_their_own_way(engine: Engine, tmp_path: Pa
     (measured,) = run(engine, HYBLA, tmp_path)
     (accepted,) = measured.flows[0].endpoints.reports["accepted"]
     assert accepted["initial_window_packets"] == 3
+
+
+@pytest.mark.parametrize("text", [RISING, THIN], ids=["a rate that rises", "small packets"])
+def test_a_delay_line_drops_nothing(engine: Engine, tmp_path: Path, text: str) -> None:
+    """Over 1000 frames are under way: both ways at once, and of 100 bytes."""
+    (measured,) = run(engine, text, tmp_path)
+    for queue in measured.queues:
+        assert not queue.behind.lost.any()
+    queue = measured.flows[0].queue
+    left_s, delivered_s = queue.left_s, np.sort(queue.seconds(queue.delivered))
+    under_way = np.arange(len(left_s)) - np.searchsorted(delivered_s, left_s)
+    assert under_way.max() > 1000
