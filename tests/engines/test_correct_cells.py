@@ -66,12 +66,11 @@ experiment hybla {
 
 RISING = """fexp 1
 experiment rate_rises {
-  topology = bottleneck(down: 75Mbit/s, up: 75Mbit/s, rtt: 150ms, queue: dualpi2(1000pkt)) with { link left -> right { at 4s { rate = 150Mbit/s } } }
-  flow f0 { cca = bbr  workload = bulk }
-  flow f1 { cca = reno  workload = file(1MB) }
-  flow f2 { from = client  to = server  cca = reno  workload = bulk }
-  duration = 7s
-  measure  = [goodput, rtt]
+  topology = bottleneck(rate: 20Mbit/s, rtt: 1s, queue: fifo(100pkt)) with { link left -> right { at 500ms { rate = 60Mbit/s } } }
+  flow down { over = udp  rate = 55Mbit/s  start = 0s  workload = bulk }
+  flow up   { from = client  to = server  over = udp  rate = 18Mbit/s  start = 0s  workload = bulk }
+  duration = 2500ms
+  measure  = [throughput]
 }
 """
 THIN = """fexp 1
@@ -130,13 +129,29 @@ def test_what_a_cca_and_a_queue_do_in_their_own_way(engine: Engine, tmp_path: Pa
     assert accepted["initial_window_packets"] == 3
 
 
-@pytest.mark.parametrize("text", [RISING, THIN], ids=["a rate that rises", "small packets"])
-def test_a_delay_line_drops_nothing(engine: Engine, tmp_path: Path, text: str) -> None:
-    """Over 1000 frames are under way: both ways at once, and of 100 bytes."""
+@pytest.mark.parametrize(
+    ("text", "full_frames"),
+    [(RISING, 2 * 20e6 * 0.5 / (8 * 1514)), (THIN, 1000)],
+    ids=["a rate that rises", "small packets"],
+)
+def test_a_delay_line_drops_nothing(
+    engine: Engine, tmp_path: Path, text: str, full_frames: float
+) -> None:
+    """More is under way than twice the first rate x delay in full frames."""
     (measured,) = run(engine, text, tmp_path)
     for queue in measured.queues:
         assert not queue.behind.lost.any()
     queue = measured.flows[0].queue
     left_s, delivered_s = queue.left_s, np.sort(queue.seconds(queue.delivered))
     under_way = np.arange(len(left_s)) - np.searchsorted(delivered_s, left_s)
-    assert under_way.max() > 1000
+    assert under_way.max() > full_frames
+
+
+def test_a_window_that_outgrows_every_receiver(engine: Engine, tmp_path: Path) -> None:
+    """Over 300 ms, Hybla's window is 65,535 packets after the first acknowledgement."""
+    (measured,) = run(
+        engine, HYBLA.replace("fq(10pkt)", "fifo(1bdp)").replace("80ms", "300ms"), tmp_path
+    )
+    samples = measured.flows[0].endpoints.samples
+    assert samples.cwnd_packets.max() == 65_535
+    assert samples.rwnd_limited_s.max() > 0.1

@@ -333,6 +333,13 @@ def test_a_connection_limited_by_its_host(
         ({"options": TransportOptions(receive_window_bytes=65_536)}, "rwnd_limited_us", ""),
         # A SYN offers 64 KiB at most, so the first window waits for the receiver.
         ({"options": TransportOptions(initial_window_packets=50)}, "rwnd_limited_us", ""),
+        # Its window grows faster than any receiver's.
+        ({"cca": "hybla"}, "rwnd_limited_us", ""),
+        (
+            {"cca": "hybla", "receive_buffer_bytes": 500_000},
+            "rwnd_limited_us",
+            "`receive_buffer = 500000B` of `hosts` is too small",
+        ),
         (
             {"receive_buffer_bytes": 500_000},
             "rwnd_limited_us",
@@ -356,6 +363,8 @@ def test_a_limit_that_is_meant_is_no_finding_and_another_one_names_its_cause(
     def limit(event: Any) -> None:
         if field in event:
             event[field] = 500_000
+        if "cca" in event:
+            event["cca"] = planned.get("cca", event["cca"])
 
     found, reasons = verdict(limited, tmp_path, edit_lines("b.server.ndjson", limit))
     assert found == ("flagged" if words else "valid")
