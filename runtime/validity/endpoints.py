@@ -13,7 +13,6 @@ from fairc.runtime.formatting import listed
 from fairc.runtime.measurement import Measurement
 from fairc.runtime.measurement.artefacts import US
 from fairc.runtime.measurement.samples import Samples
-from fairc.words.ccas import CCAS_OVER
 
 from .finding import Finding, busy, or_virtual, see, unread
 from .schedule import LATE_S
@@ -201,12 +200,9 @@ def _meant(flow: Flow) -> frozenset[str]:
     options = flow.options
     window = options.receive_window_bytes
     first = options.initial_window_packets * segment_bytes(flow.mtu) > _FIRST_WINDOW
-    known = CCAS_OVER.get(flow.transport, {})
-    faster = flow.cca in known and known[str(flow.cca)].outgrows_receivers
+    outgrown = options.cca_outgrows_receivers and flow.receive_buffer_bytes is None
     asked = {
-        _RECEIVERS[flow.transport]: window
-        or first
-        or (faster and flow.receive_buffer_bytes is None),
+        _RECEIVERS[flow.transport]: window or first or outgrown,
         _SENDER: flow.workload.paced,
         _HOSTS: window or flow.workload.paced or flow.rate_bps,
     }
