@@ -119,7 +119,7 @@ def _burst_packets(cell: Cell, links: dict[Place, tuple[int, int]], every_s: flo
         for flow in cell.flows
         if flow.port in pep.ports
     ) + sum(
-        _at_once(flow) * (flow.receiver_bytes or 0) / flow.frame_bytes
+        _at_once(flow) * (flow.receiver_bytes or flow.waiting_bytes) / flow.frame_bytes
         for flow in cell.flows
         if flow.options.cca_outgrows_receivers
     )
