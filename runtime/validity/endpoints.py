@@ -13,7 +13,7 @@ from fairc.runtime.formatting import listed
 from fairc.runtime.measurement import FlowRecord, Measurement
 from fairc.runtime.measurement.artefacts import US
 
-from .finding import Finding, busy, see, unread
+from .finding import Finding, busy, or_virtual, see, unread
 from .schedule import LATE_S
 
 LIMITED_SHARE = 0.01
@@ -116,12 +116,14 @@ def host_buffers(measurement: Measurement) -> Iterator[Finding]:
             planned = least if limit is None else limit
             sizes = [e[key] // reported for e in reports[event] if e.get(key) is not None]
             if min(sizes, default=planned) < planned:
+                why = or_virtual(
+                    measurement,
+                    "the system's limit applied",
+                    "raise net.core.wmem_max or rmem_max, or run the cell on `uml`",
+                )
                 yield Finding(
                     "invalid",
-                    f"flow {flow.name}: a {name} of {min(sizes)} bytes, not {planned}:"
-                    " the system's limit applied; raise net.core.wmem_max or rmem_max, or use"
-                    " an engine in"
-                    " virtual time",
+                    f"flow {flow.name}: a {name} of {min(sizes)} bytes, not {planned}: {why}",
                 )
 
 
@@ -197,8 +199,9 @@ def _meant(flow: Flow) -> frozenset[str]:
     options = flow.options
     window = options.receive_window_bytes
     first = options.initial_window_packets * segment_bytes(flow.mtu) > _FIRST_WINDOW
+    outgrown = options.cca_outgrows_receivers and flow.receive_buffer_bytes is None
     asked = {
-        _RECEIVERS[flow.transport]: window or first,
+        _RECEIVERS[flow.transport]: window or first or outgrown,
         _SENDER: flow.workload.paced,
         _HOSTS: window or flow.workload.paced or flow.rate_bps,
     }
