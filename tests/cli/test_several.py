@@ -210,8 +210,6 @@ def test_commands_take_the_folder_and_its_pack(
     assert damaged.status == 1 and "fairc report results/suite" in damaged.out
     assert fairc("clean", "--raw").status == 0
     assert not [*Path("results").rglob("raw.tar.zst")]
-    assert (
-        "those of first are one level below" in fairc("cell", "results/suite", "--index", "0").err
-    )
+    assert fairc("cell", "results/suite", "--index", "0").status == 0
     assert fairc("run", "suite.zip", "-o", "again").status == 0
     assert {path.name for path in Path("again").iterdir() if path.is_dir()} >= {"first", "second"}
