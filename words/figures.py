@@ -112,6 +112,16 @@ def _figure(
     )
 
 
+BARS = (
+    "medians with their intervals are `line(goodput, x: buffer, by: cca)`; no line connects values"
+    " that are words"
+)
+BOXES = "quartiles and single values are `boxplot(goodput, by: cca)`; distributions are a `cdf`"
+POINTS = (
+    "two metrics of each repetition are `scatter(goodput, x: rtt.p95, by: cca)`, one metric is"
+    " `boxplot(goodput, by: cca)`"
+)
+
 FIGURES: Registry[FigureEntry] = Registry(
     "figure",
     "figure",
@@ -246,6 +256,11 @@ FIGURES: Registry[FigureEntry] = Registry(
             most=(1, 500),
         ),
     ],
+    misplaced={
+        **dict.fromkeys(("bar", "bars", "barplot", "barchart", "bar_plot", "bar_chart"), BARS),
+        **dict.fromkeys(("box", "boxes", "box_plot", "violin", "violins", "violinplot"), BOXES),
+        **dict.fromkeys(("points", "dots", "strip"), POINTS),
+    },
 )
 
 

@@ -20,7 +20,7 @@ from fairc.dsl.core.diagnostics import CompileError, Diagnostic, Label
 from fairc.dsl.core.entries import Either, Entry, Parameter, Use, bind
 from fairc.dsl.core.kinds import A_POSITIVE_TIME, A_RATE, Kind, Quantities, Texts, Words
 from fairc.dsl.core.problems import fail
-from fairc.dsl.core.registry import Registry
+from fairc.dsl.core.registry import Registry, suggest
 from fairc.dsl.core.source import Source, Span
 from fairc.dsl.core.units import EXAMPLES, NUMBER, RATE, SHARE, TIME, Dimension
 from fairc.dsl.core.values import Applied, Argument, Quantity, Symbol, Text, Value
@@ -52,10 +52,31 @@ class HoldOr:
         return self.quantity.take(value, use, at)
 
 
+@dataclass(frozen=True)
+class BinLengths:
+    """A time; a word or a string in its place was meant as the column."""
+
+    phrase: str = A_POSITIVE_TIME.phrase
+
+    def take(self, value: Value, use: str, at: Span | None = None) -> Quantity:
+        """Return the time. Raises CompileError for other values."""
+        if isinstance(value, Symbol | Text):
+            column = value.name if isinstance(value, Symbol) else value.value
+            near = suggest(column, value.known()) if isinstance(value, Symbol) else None
+            fail(
+                "wrong-type",
+                f"{use} must be {self.phrase}, not `{column}`",
+                value.span,
+                note=f"did you mean `{near}`?" if near else "",
+                help=f'a column is given by its name: `column: "{column}"`',
+            )
+        return A_POSITIVE_TIME.take(value, use, at)
+
+
 FILE = Parameter("file", Texts(), "a file in the folder of the experiment", required=True)
 EVERY = Parameter(
     "every",
-    A_POSITIVE_TIME,
+    BinLengths(),
     "length of the bins over which it is averaged; steps are as they are unless it is given",
     "100ms",
 )

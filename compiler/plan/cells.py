@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, TypeAdapter
@@ -23,24 +24,33 @@ CheckedCell = Annotated[Cell, AfterValidator(_consistent)]
 """A cell of which every field is in its bounds, and which contradicts itself nowhere."""
 
 register()
-_CELLS: TypeAdapter[Cell] = TypeAdapter(CheckedCell)
-_PARTS: TypeAdapter[Cell] = TypeAdapter(Cell)
+
+
+@cache
+def _cells() -> TypeAdapter[Cell]:
+    """Return the reader and writer of cells; it takes longer to make than most commands last."""
+    return TypeAdapter(CheckedCell)
+
+
+@cache
+def _parts() -> TypeAdapter[Cell]:
+    return TypeAdapter(Cell)
 
 
 def parse_cell(line: str | bytes) -> Cell:
     """Return the cell that a line of `cells.jsonl` holds. Raises pydantic's ValidationError."""
-    return _CELLS.validate_json(line)
+    return _cells().validate_json(line)
 
 
 def check(cell: Cell) -> None:
     """Check a cell as if it had been read. Raises ValidationError, ValueError."""
-    _PARTS.validate_python(cell)
+    _parts().validate_python(cell)
     _consistent(cell)
 
 
 def cell_json(cell: Cell, without: Any = None) -> str:
     """Return a cell as a line of `cells.jsonl`. without: what is left out, as pydantic takes it."""
-    return _CELLS.dump_json(cell, exclude=without).decode()
+    return _cells().dump_json(cell, exclude=without).decode()
 
 
 def check_drawn(cell: Cell) -> None:
@@ -49,4 +59,4 @@ def check_drawn(cell: Cell) -> None:
     A third of the time of `check`. Raises ValidationError.
     """
     rest = replace(cell, nodes=cell.nodes[:1], cables=cell.cables[:1], captures=())
-    _PARTS.validate_python(rest)
+    _parts().validate_python(rest)

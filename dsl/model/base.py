@@ -13,7 +13,7 @@ from fairc.dsl.core.diagnostics import CompileError, Diagnostic
 class Model(BaseModel):
     """Base of every part of a plan: immutable, strictly typed, nothing unknown accepted."""
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", defer_build=True)
 
 
 BOUNDS = frozenset(

@@ -5,19 +5,21 @@ DIR/results.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import click
 
 from fairc.compiler.emission import SPEC
+from fairc.compiler.plan import Plan
 from fairc.runtime import engines
 from fairc.runtime.engines.base import PinningEngine
 from fairc.runtime.host.clean import remove_temporary
 from fairc.runtime.run import cluster
-from fairc.runtime.store.folder import read_cells, read_plan
+from fairc.runtime.store.folder import read_cells, read_plan, runs_in
 
 from . import console, interruption
 from .failures import Status, UsageError
@@ -63,49 +65,87 @@ def cell(
     """Run single cells of the compiled plan in DIR, and store their results in DIR/results.
 
     Any number of these commands may run at once, on any machines that see DIR; `fairc run DIR
-    --collect` collects the results. SIGTERM and Ctrl-C discard the cell in progress.
+    --collect` collects the results. SIGTERM and Ctrl-C discard the cell in progress. The cells of
+    several experiments of a file are numbered one experiment after the other.
     """
     if not plan.is_dir():
         raise UsageError(
             f"{plan} is not the folder of a compiled plan", "fairc compile FILE -o DIR"
         )
-    header = read_plan(plan)
-    wanted = list(chosen(indices, chunk, header.cells))
-    cluster.cell_at(plan, header, wanted[-1])  # before anything is prepared
-    try:
-        if engine and engines.kind_of(engine).name != header.engine:
-            raise UsageError(
-                f"{plan} is a plan for the engine {header.engine}, and an experiment has one"
-                " engine",
-                f"compile it for the other one: fairc compile FILE -o DIR --engine {engine}",
-            )
-        if engine is None:
-            refuse_unasked(header.engine, "plan")
-        runner = engines.make(header.engine, console.say)
-    except LookupError as error:
-        raise UsageError(error.args[0]) from None
-    if isinstance(runner, PinningEngine):
-        runner.pinned = False  # others like this one may be on the same machine
-    Allowed(modules=allow_module, programs=allow_program).tell(runner, plan / SPEC)
-    status = Status.WELL
+    plans = [(folder, read_plan(folder)) for folder in runs_in(plan).values()]
+    wanted = list(chosen(indices, chunk, sum(header.cells for _, header in plans)))
+    allowed = Allowed(modules=allow_module, programs=allow_program)
+    parts = list(parts_of(plans, wanted))
+    for part in parts:
+        cluster.cell_at(part.folder, part.plan, part.indices[-1])  # before anything is prepared
+        part.refuse_engine(engine)
     interruption.end_on_sigterm()
     interruption.keeps("the cell is not finished; the same command runs it again")
-    again = "compile it again, into another folder, with `--engine {}`"
-    with offering(header.engine, partial(read_cells, plan), again), closing(runner):
-        remove_temporary()  # left over from killed runs
-        runner.prepare()
-        for index in wanted:
-            one = cluster.cell_at(plan, header, index)
-            result, ran = cluster.run(plan, header, one, runner, fresh)
-            word = result.verdict or result.status
-            there = "" if ran else ", already done"
-            tell = console.outcome if word == "valid" else console.result
-            tell(f"cell {index} ({one.id}): {word}{there}")
-            for reason in filter(None, (result.error, *result.reasons)):
-                console.complain(f"  {reason}")
-            if word != "valid":
-                status = Status.NOT_ALL_VALID
-    return status
+    return max(part.run(allowed, fresh) for part in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Cells of one compiled plan, by their numbers in it, from 0; first: the number of its first
+    cell among those of all experiments.
+    """
+
+    folder: Path
+    plan: Plan
+    first: int
+    indices: Sequence[int]
+
+    def refuse_engine(self, engine: str | None) -> None:
+        """Raise UsageError if the plan is for another engine, or for one that must be named."""
+        try:
+            if engine and engines.kind_of(engine).name != self.plan.engine:
+                raise UsageError(
+                    f"{self.folder} is a plan for the engine {self.plan.engine}, and an experiment"
+                    " has one engine",
+                    f"compile it for the other one: fairc compile FILE -o DIR --engine {engine}",
+                )
+        except LookupError as error:
+            raise UsageError(error.args[0]) from None
+        if engine is None:
+            refuse_unasked(self.plan.engine, "plan")
+
+    def run(self, allowed: Allowed, fresh: bool) -> int:
+        """Run the cells, and store their results; return the exit status."""
+        try:
+            runner = engines.make(self.plan.engine, console.say)
+        except LookupError as error:
+            raise UsageError(error.args[0]) from None
+        if isinstance(runner, PinningEngine):
+            runner.pinned = False  # others like this one may be on the same machine
+        allowed.tell(runner, self.folder / SPEC)
+        status = Status.WELL
+        again = "compile it again, into another folder, with `--engine {}`"
+        cells = partial(read_cells, self.folder)
+        with offering(self.plan.engine, cells, again), closing(runner):
+            remove_temporary()  # left over from killed runs
+            runner.prepare()
+            for index in self.indices:
+                one = cluster.cell_at(self.folder, self.plan, index)
+                result, ran = cluster.run(self.folder, self.plan, one, runner, fresh)
+                word = result.verdict or result.status
+                there = "" if ran else ", already done"
+                tell = console.outcome if word == "valid" else console.result
+                tell(f"cell {self.first + index} ({one.id}): {word}{there}")
+                for reason in filter(None, (result.error, *result.reasons)):
+                    console.complain(f"  {reason}")
+                if word != "valid":
+                    status = Status.NOT_ALL_VALID
+        return status
+
+
+def parts_of(plans: Iterable[tuple[Path, Plan]], wanted: Sequence[int]) -> Iterator[Part]:
+    """Yield what is wanted of each plan, if anything is: numbers count from 0 through all plans."""
+    first = 0
+    for folder, plan in plans:
+        own = [index - first for index in wanted if first <= index < first + plan.cells]
+        if own:
+            yield Part(folder, plan, first, own)
+        first += plan.cells
 
 
 def chosen(indices: str, chunk: int, cells: int) -> Iterator[int]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+from fairc.runtime.report import place
 from fairc.runtime.run import collection
 from fairc.runtime.run.cluster import ranges
 from fairc.runtime.run.collection import Inventory
 from fairc.runtime.store.copying import copy_plan, require_as_compiled
-from fairc.runtime.store.folder import Store, StoreError, read_plan
+from fairc.runtime.store.folder import PLAN, Store, StoreError, read_plan, runs_in
 
 from . import console
-from .conclusion import conclude
+from .conclusion import conclude, page_of_all
 from .failures import Status, UsageError
 from .results import default_run, suite_of
 
@@ -22,12 +23,33 @@ SHOWN = 10
 def collect(
     plan: Path, output: Path | None, machine: str | None, jobs: int, *, strict: bool = False
 ) -> int:
-    """Collect the results in a compiled plan's folder; return the exit status.
+    """Collect the results in the folder of a compiled plan, or of those of several experiments of a
+    file; return the exit status.
 
     Raises StoreError.
     """
     if not plan.is_dir():
         raise UsageError(f"--collect takes the folder of a compiled plan, which {plan} is not")
+    runs = runs_in(plan)
+    if "" in runs:
+        return _one(plan, output, machine, jobs, strict=strict)
+    folder = output or default_run(suite_of(read_plan(next(iter(runs.values())))))
+    if folder.resolve() == plan.resolve():
+        raise UsageError(f"{plan} holds the plans; the runs need a separate directory", "-o RUN")
+    place.require_place(folder)
+    statuses: list[int] = []
+    for number, (name, each) in enumerate(runs.items(), 1):
+        console.outcome(f"experiment {name}, {number} of {len(runs)}")
+        statuses.append(_one(each, folder / name, machine, jobs, strict=strict))
+        console.outcome("")
+    collected = [name for name in runs if (folder / name / PLAN).exists()]
+    if collected:
+        console.outcome(f"report of all: {page_of_all(folder, collected)}")
+    return max(statuses)
+
+
+def _one(plan: Path, output: Path | None, machine: str | None, jobs: int, *, strict: bool) -> int:
+    """Collect the results in the folder of one compiled plan; return the exit status."""
     header = read_plan(plan)
     require_as_compiled(plan)
     try:

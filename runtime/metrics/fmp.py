@@ -125,7 +125,9 @@ def _pairs(measurement: Measurement, request: MetricRequest) -> list[_Pair] | st
     x = dict(zip(names, normalised(measurement, sessions, grid), strict=True))
     found: list[_Pair] = []
     for pair in combinations(sessions, 2):
-        time = apart(measurement, pair) or competition(pair, slot_s, measurement.warmup_s)
+        if alone := apart(measurement, pair):
+            return alone
+        time = competition(pair, slot_s, measurement.warmup_s)
         if isinstance(time, str) or len(time.edges_s) < 2:
             why = time if isinstance(time, str) else no_slot(slot_s)
             return f"{pair[0].name} and {pair[1].name}: {why}" if len(sessions) > 2 else why

@@ -102,7 +102,9 @@ def _of_flow(
     share = REACHED.of(float(np.isfinite(times_s).mean()), flow.name)
     middle_s = float(np.median(times_s))
     if not np.isfinite(middle_s):
-        rest = "" if every_s is None else f" after {np.isinf(times_s).sum()} of {len(times_s)}"
+        rest = (
+            "" if every_s is None else f" after {np.isinf(times_s).sum()} of {len(times_s)} changes"
+        )
         lasts_s = float(changes_s[1] - changes_s[0])
         reason = f"no slot of {lasts_s:g} s after the change reached {to:.0%} of the rate{rest}"
         return TIME.of(None, flow.name, reason, censored=(1, 1)), share

@@ -43,10 +43,13 @@ def rules(definitions: Sequence[Definition]) -> tuple[tuple[int, str], ...]:
     return tuple((number, RULES[number]) for number in sorted(numbers))
 
 
-def glossary(measures: Sequence[Measure], own: Sequence[Formula] = ()) -> tuple[Definition, ...]:
-    """Return the definitions of the metrics that occur, in the order of the registry.
+def glossary(
+    measures: Sequence[Measure], own: Sequence[Formula] = (), named: Sequence[str] = ()
+) -> tuple[Definition, ...]:
+    """Return the definitions of the metrics that occur: those that `measure` names in its order,
+    then the others in that of the registry.
 
-    own: the metrics of the file's own, which come first.
+    own: the metrics of the file's own, which come first. named: what `measure` names.
 
     A metric of a plug-in that is not installed here has no definition, and is left out.
     """
@@ -55,12 +58,13 @@ def glossary(measures: Sequence[Measure], own: Sequence[Formula] = ()) -> tuple[
         Definition(f.name, f"{f.name} = {f.text}", ((f.name, f.unit, "a metric of this file"),))
         for f in own
     )
+    places = {name: place for place, name in enumerate(named)}
     return formulas + tuple(
         Definition(
             metric.name,
             metric.definition,
             tuple((value.name, value.unit, value.meaning) for value in metric.values),
         )
-        for metric in METRICS
+        for metric in sorted(METRICS, key=lambda one: places.get(one.name, len(places)))
         if metric.name in present
     )

@@ -99,9 +99,14 @@ def commands(run: Run) -> tuple[tuple[str, str], ...]:
             for command in again[:1]
             if len(again) == 1
         ),
-        (f"fairc table {results} goodput", "a metric as a table"),
+        (f"fairc table {results} {_first_metric(run.plan)}", "a metric as a table"),
         (f"fairc report {results} --format pdf", "the figures as PDF"),
     )
+
+
+def _first_metric(plan: Plan) -> str:
+    """Return the first value that `measure` names; goodput, which every flow has, without one."""
+    return next((shown for one in plan.measure for shown in one.shown), "goodput")
 
 
 def _results(plan: Plan) -> str:

@@ -54,7 +54,10 @@ def context(
 ) -> dict[str, Any]:
     """Return everything that both templates print except the figures."""
     named = declared(run)
-    definitions = glossary(results.measures, results.run.plan.formulas)
+    plan = results.run.plan
+    definitions = glossary(
+        results.measures, plan.formulas, [request.name for request in plan.measure]
+    )
     return {
         "plan": run.plan,
         "title": one_line(run.plan.title or run.plan.experiment),

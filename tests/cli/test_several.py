@@ -133,6 +133,27 @@ def test_a_compiled_plan_a_collection_and_a_pack_of_one_of_them(fairc: Fairc) ->
 
 
 @pytest.mark.usefixtures("without_report")
+def test_cells_of_all_are_numbered_and_collected(fairc: Fairc) -> None:
+    """One experiment after the other, in the order of the file."""
+    assert fairc("compile", "suite.fexp", "-o", "plans", "--target", "json").status == 0
+    called = fairc("cell", "plans", "--index", "0,3-6")
+    assert called.status == 0, called.err
+    assert [line.split()[1] for line in called.out.splitlines()] == ["0", "3", "4", "5", "6"]
+    assert "there is no index 8: the plan has 8 cells" in fairc("cell", "plans", "--index", 8).err
+    collected = fairc("run", "plans", "--collect")
+    assert collected.status == 1
+    assert "help: fairc cell plans/second --index 1-2" in collected.err
+    assert "help: fairc cell plans/first --index 3" in collected.err
+    assert fairc("cell", "plans", "--index", "1-2,7").status == 0
+    collected = fairc("run", "plans", "--collect")
+    assert collected.status == 0, collected.err
+    assert "report of all: results/suite/report.html" in collected.out
+    assert "cells to run" not in fairc("run", "suite.fexp").err
+    refused = fairc("run", "plans", "--collect", "-o", "plans")
+    assert (refused.status, "separate directory" in refused.err) == (2, True)
+
+
+@pytest.mark.usefixtures("without_report")
 def test_commands_take_the_folder_and_its_pack(
     fairc: Fairc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,8 +211,6 @@ def test_commands_take_the_folder_and_its_pack(
     assert damaged.status == 1 and "fairc report results/suite" in damaged.out
     assert fairc("clean", "--raw").status == 0
     assert not [*Path("results").rglob("raw.tar.zst")]
-    assert (
-        "those of first are one level below" in fairc("cell", "results/suite", "--index", "0").err
-    )
+    assert fairc("cell", "results/suite", "--index", "0").status == 0
     assert fairc("run", "suite.zip", "-o", "again").status == 0
     assert {path.name for path in Path("again").iterdir() if path.is_dir()} >= {"first", "second"}

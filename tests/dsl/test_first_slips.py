@@ -49,6 +49,18 @@ SIZE = ("unknown-key", "`workload = file(1MB)`")
         (of("bottleneck(rate: 1Mbit/s, latency: 50ms)"), "unknown-argument", "`delay`"),
         (of(more="runs = 5"), "unknown-key", "`repeat`"),
         (of(more="report = [cdf(rtt)]"), "unknown-key", "`report { line(goodput, x: time)"),
+        (of(more="report { bars(goodput, x: cca) }"), "unknown-figure", "`line(goodput, x: buffer"),
+        (of(more="report { box(goodput) }"), "unknown-figure", "`boxplot(goodput, by: cca)`"),
+        (
+            of('bottleneck(rate: trace("a.csv", mbps), rtt: 50ms)'),
+            "wrong-type",
+            '`column: "mbps"`',
+        ),
+        (
+            of('bottleneck(rate: trace("a.csv", "mbps"), rtt: 50ms)'),
+            "wrong-type",
+            '`column: "mbps"`',
+        ),
         (of(more="engine = uml"), "unknown-key", "`fairc run FILE --engine uml`"),
         (of(more="extends = base"), "unknown-key", "`experiment NAME extends BASE { ... }`"),
         (of(more="plot cdf(rtt)"), "syntax", "`report { line(goodput, x: time)"),

@@ -66,6 +66,14 @@ def test_nothing_is_loaded_and_the_policy_fits(make_run: Maker) -> None:
     assert len(ids) == len(set(ids))
 
 
+def test_what_is_measured_comes_first(make_run: Maker) -> None:
+    """In the definitions, and in the command that prints a table."""
+    text = build(make_run(repeat=2, duration_s=5.0))[0].read_text(encoding="utf-8")
+    defined = re.findall(r"<summary><code>(\w+)</code>", text)
+    assert defined.index("fairness") < defined.index("goodput")
+    assert re.search(r"fairc table results/\w+ fairness<", text)
+
+
 @pytest.mark.usefixtures("page_width")
 def test_hostile_texts_stay_text(make_run: Maker) -> None:
     """No name can hold any of it; values of a sweep can, and all else that people read."""

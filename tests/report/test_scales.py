@@ -23,12 +23,43 @@ from fairc.runtime.report.figures import (
     fairness,
 )
 from fairc.runtime.report.figures.chart import ends_around
-from fairc.runtime.report.figures.layout import MAX_HEIGHT
+from fairc.runtime.report.figures.layout import MAX_HEIGHT, headings
 from fairc.runtime.report.figures.style import WIDTHS, paper_style
 from fairc.runtime.report.render import render
 
 Maker = Callable[..., Path]
 Options = dict[str, str | float | tuple[str, ...]]
+
+
+NETWORKS = [
+    f"rate = {rate}, rtt = {rtt}, loss = 0%, cca = {cca}: left → right"
+    for rate, rtt, cca in (("1Mbit/s", "150ms", "reno"), ("2Mbit/s", "60ms", "cubic"))
+]
+
+
+@pytest.mark.parametrize(
+    ("texts", "inches", "expected"),
+    [
+        (NETWORKS, 4.0, NETWORKS),
+        (
+            NETWORKS,
+            2.5,
+            ["1Mbit/s, 150ms, 0%, reno: left → right", "2Mbit/s, 60ms, 0%, cubic: left → right"],
+        ),
+        (NETWORKS, 1.6, ["1Mbit/s, 150ms, reno", "2Mbit/s, 60ms, cubic"]),
+        (
+            [f"cca = {cca}, n = 1: {what}" for cca in ("bbr", "reno") for what in ("cwnd", "RTT")],
+            0.7,
+            ["bbr: cwnd", "bbr: RTT", "reno: cwnd", "reno: RTT"],
+        ),
+        (["cca = westwood: window"], 0.7, ["westw…window"]),
+        (["", ""], 1.0, ["", ""]),
+    ],
+)
+def test_headings_of_panels_have_one_form_and_say_what_differs(
+    texts: list[str], inches: float, expected: list[str]
+) -> None:
+    assert headings(texts, inches) == expected
 
 
 def made(

@@ -23,7 +23,7 @@ from .layout import (
     Key,
     columns_for,
     draw_keys,
-    fitting,
+    headings,
     key_height,
     label_room,
     short,
@@ -168,6 +168,7 @@ class Chart:
         if panels[0].get_position().height * figure.get_figheight() < low - 0.01:
             return self._with_keys.draw(width)
         inches = float(panels[0].get_position().width * figure.get_figwidth())
+        titles = headings([panel.heading for panel in self.panels], inches + room)
         for place, (axes, panel) in enumerate(zip(panels, self.panels, strict=True)):
             for mark in panel.marks:
                 mark.draw(axes)
@@ -175,7 +176,7 @@ class Chart:
             if panel.x or not self.share or place == 0:
                 (panel.x or self.x).apply(axes, "x", inches)
             name_ends(axes, ends[place])
-            axes.set_title(fitting(panel.heading, inches + room))
+            axes.set_title(titles[place])
             name = "" if place % columns else self.y.name
             axes.set_ylabel((panel.y.name if panel.y else "") or name)
             if place >= len(panels) - columns:

@@ -25,7 +25,7 @@ from fairc.runtime.metrics.registry import presentation
 from .axis import thinned
 from .base import Drawing, FigureKind, NothingToDraw, Subject
 from .chart import add_axes
-from .layout import Key, columns_for, draw_keys, fitted, fitting, key_height, short
+from .layout import Key, columns_for, draw_keys, fitted, headings, key_height, short
 from .marks import dots
 from .query import Gap, Names, Query, Summing, load, only
 from .style import DIVERGING, FAIR_TO_UNFAIR, INK, MUTED, UNIFORM, WIDTHS, Width, ink_on, pick
@@ -213,6 +213,7 @@ class Heat:
         total = head + down * (_TOP + high) + (down - 1) * _BETWEEN + _BOTTOM + _BAR
         figure = Figure(figsize=(full, total))
         paint, norm = _colours(maps, signed, _is_diverging(query, maps))
+        titles = headings([found.heading for found in maps], wide)
         for index, found in enumerate(maps):
             line, column = divmod(index, across)
             bottom = total - head - (line + 1) * (_TOP + high) - line * _BETWEEN
@@ -220,7 +221,7 @@ class Heat:
             _tiles(axes, found, (rows, columns), paint, norm, wide, signed)
             lowest = index + across >= len(maps)
             _ticks(axes, rows, columns, wide, lowest, column == 0)
-            axes.set_title(fitting(found.heading, wide))
+            axes.set_title(titles[index])
             if column == 0:
                 axes.set_ylabel(short(self.names[0]))
             if lowest:

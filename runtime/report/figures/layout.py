@@ -24,6 +24,7 @@ MAX_HEIGHT = 9.0
 """Height of the text on a page of a paper, inches: no figure is higher."""
 _MIN_TEXT = 3.5  # points
 _NAME = re.compile(r"(^|, )[A-Za-z_]\w* = ")
+_BINDING = re.compile(r", (?=[A-Za-z_]\w* = )")
 
 
 def fitted(figure: Figure) -> Figure:
@@ -56,18 +57,41 @@ def apart(labels: Sequence[str], most: int) -> list[str]:
     return [line if len(line) <= most else f"…{line[1 - most :]}" for line in lines]
 
 
-def fitting(heading: str, inches: float) -> str:
-    """Return a heading that fits the width of its panel.
+def headings(texts: Sequence[str], inches: float) -> list[str]:
+    """Return headings of the panels of one figure, all in the same form, that fit their width.
 
-    Where it is too long, it has its values only (`cubic, 5ms` for `cca = cubic, rtt = 5ms`), and is
-    then cut.
+    Where one is too long, all have their values only; where that is too long, too, without what all
+    have in common. What is still too long is cut.
 
-    >>> fitting("cca = cubic, rtt = 5ms: window", 1.2)
-    'cubic, 5ms: window'
+    >>> headings(["cca = cubic, rtt = 5ms: a -> b", "cca = bbr, rtt = 5ms: a -> b"], 0.9)
+    ['cubic', 'bbr']
     """
     most = max(8, int(inches / 0.055))
-    line = one_line(heading)
-    return cut(line if len(line) <= most else _NAME.sub(r"\1", line), most)
+    whole = [one_line(text) for text in texts]
+    short_forms = [_NAME.sub(r"\1", text) for text in whole]
+    for form in (whole, short_forms):
+        if all(len(text) <= most for text in form):
+            return form
+    return [cut(text, most) for text in _differing(whole) or short_forms]
+
+
+def _differing(texts: Sequence[str]) -> list[str]:
+    """Return the values in which headings (`cca = cubic, rtt = 5ms: a -> b`) differ; empty where
+    they do not have the same names.
+    """
+    split = [text.partition(": ") for text in texts]
+    rows = [[*_BINDING.split(bindings), end] for bindings, _, end in split]
+    if len({len(row) for row in rows}) != 1:
+        return []
+    columns = [column for column in zip(*rows, strict=True) if len(set(column)) > 1]
+    ends = {end for _, _, end in split}
+    found = []
+    for row in zip(*columns, strict=True):
+        *values, last = row
+        bindings, end = (values, last) if len(ends) > 1 else (row, "")
+        text = ", ".join(_NAME.sub(r"\1", value) for value in bindings)
+        found.append(": ".join(filter(None, (text, end))))
+    return found
 
 
 def cut(text: str, most: int) -> str:

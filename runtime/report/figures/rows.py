@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 
 from .chart import Axis, add_axes
-from .layout import cut, fitted, fitting, short
+from .layout import cut, fitted, headings, short
 from .style import MUTED, WIDTHS, Width
 
 if TYPE_CHECKING:
@@ -71,18 +71,19 @@ class Rows:
         above = _ENDS if any(any(panel.ends) for panel in self.panels) else above
         figure = Figure(figsize=(full, sum(heights) + len(lines) * (above + _BELOW)))
         slot = full / across
+        titles = iter(headings([panel.heading for panel in self.panels], slot - 2 * _SIDE))
         top = float(figure.get_figheight())
         for line, height in zip(lines, heights, strict=True):
             top -= above
             for column, panel in enumerate(line):
                 place = (column * slot + _SIDE, top - panel.height)
                 axes = add_axes(figure, (*place, slot - 2 * _SIDE, panel.height))
-                _draw(axes, panel, slot - 2 * _SIDE)
+                _draw(axes, panel, slot - 2 * _SIDE, next(titles))
             top -= height + _BELOW
         return fitted(figure)
 
 
-def _draw(axes: Axes, panel: Panel, inches: float) -> None:
+def _draw(axes: Axes, panel: Panel, inches: float, title: str) -> None:
     top = 0.0
     for row in panel.rows:
         for mark in row.marks:
@@ -104,6 +105,6 @@ def _draw(axes: Axes, panel: Panel, inches: float) -> None:
     axes.grid(visible=True, axis="x")
     axes.spines["left"].set_visible(False)
     axes.set_xlabel(panel.x.name)
-    axes.set_title(fitting(panel.heading, inches), pad=14 if any(panel.ends) else None)
+    axes.set_title(title, pad=14 if any(panel.ends) else None)
     for x, align, text in zip((0, 1), ("left", "right"), panel.ends, strict=True):
         axes.text(x, 1.0, short(text), ha=align, va="bottom", color=MUTED, transform=axes.transAxes)
