@@ -89,13 +89,30 @@ def route_changes(
             for (flow, new), (_, path) in zip(moving, traffic, strict=True)
         ]
         then = _by_destination(routes(detour.routing, fitting))
+        taken = _taken(detour.routing)
         for name, by_destination in then.items():
-            if wiring.kinds[name] == "hop" and wiring.egresses[name][0].link in detour.down:
+            is_hop = wiring.kinds[name] == "hop"
+            link = wiring.egresses[name][0].link if is_hop else -1
+            if is_hop and link in detour.down:
                 continue  # what waits for a link that is down goes there, and is lost
             for destination, route in by_destination.items():
+                if is_hop and (link, destination) not in taken:
+                    continue  # what is still under way goes on to the other end
                 if now[name].get(destination) != route:
                     found[name].append(plan.RouteChange(detour.at_ns, route))
                     now[name][destination] = route
+    return found
+
+
+def _taken(routing: Routing) -> set[tuple[int, str]]:
+    """Return which links packets take to which destinations, by number and as routes have them."""
+    links = routing.wiring.network.links
+    found: set[tuple[int, str]] = set()
+    for home, towards in routing.towards.items():
+        for number, link in enumerate(links):
+            out = [egress for end in (link.a, link.b) if (egress := towards.get(end)) is not None]
+            if any(egress.link == number for egress in out):
+                found.add((number, f"{home.address}/32"))
     return found
 
 

@@ -89,6 +89,20 @@ experiment thin {
   measure  = [datagrams.lost, throughput]
 }
 """
+CUT = """fexp 1
+experiment cut_fibre {
+  topology {
+    node server, client
+    router a, b, far
+    link server -- a, b -- client { rate = 1Gbit/s }
+    link a -- b { rate = 20Mbit/s  delay = 5ms  queue = fifo(50ms)  down from 2s to 4s }
+    link a -- far, far -- b { rate = 20Mbit/s  delay = 15ms  queue = fifo(50ms) }
+  }
+  flow f { over = udp  rate = 21Mbit/s  workload = bulk }
+  duration = 5s
+  measure  = [throughput]
+}
+"""
 
 
 def run(engine: Engine, text: str, folder: Path) -> list[Measurement]:
@@ -161,3 +175,12 @@ def test_a_window_that_outgrows_every_receiver(engine: Engine, tmp_path: Path) -
     samples = measured.flows[0].endpoints.samples
     assert samples.cwnd_packets.max() == 65_535
     assert samples.rwnd_limited_s.max() > 1.0
+
+
+def test_what_is_under_way_on_a_detour_goes_on_to_its_end(engine: Engine, tmp_path: Path) -> None:
+    """When the short link is back, packets in the middle of the long one are not sent back."""
+    (measured,) = run(engine, CUT, tmp_path)
+    _, long = (one.queue for one in measured.flows[0].passages)
+    assert not long.behind.lost.any()
+    # What waited for 50 ms leaves towards the long link after the short one is back.
+    assert 4.03 < float(long.seconds(long.left).max()) < 4.06
