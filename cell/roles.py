@@ -16,7 +16,6 @@ from .workloads import (
     FileWorkload,
     LoadWorkload,
     OnOffWorkload,
-    PingWorkload,
     ProgramWorkload,
 )
 
@@ -287,7 +286,7 @@ def _udp_server(flow: Flow, cell: Cell) -> Fields:
         "stop_ns": _stop_ns(flow, cell),
     }
     # Sources with times of their own bring the size of their packets.
-    if not isinstance(flow.workload, OnOffWorkload | PingWorkload):
+    if "packet_bytes" not in flow.workload.plain():
         fields["packet_bytes"] = flow.packet_bytes
         if cell.processing_ns:  # at a constant rate it varies its gaps
             fields["gaps_seed"] = stream_seed(cell.seed, "gaps", flow.name)

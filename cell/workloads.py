@@ -1,4 +1,6 @@
-"""Workloads: what the connections of a flow transfer, as the plan and the endpoints have it."""
+"""Workloads: what all kinds of a plan have in common, and those without a folder of their own
+(mechanisms/workloads).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ from .numbers import (
     TestTime,
     TimeNs,
 )
-from .part import UNLESS_ABSENT, UNLESS_EMPTY, Part
+from .part import UNLESS_ABSENT, UNLESS_EMPTY, Kinds, Part
 from .text import CommandWord, MimeType, ObjectPath, ParameterName, ProgramPath, Sha256
 
 BROWSER, IPERF3, PROGRAM = "browser", "iperf3", "program"
@@ -38,9 +40,7 @@ MOST_PROGRAM_BYTES = 64 << 20
 """The largest size of the files of a flow's own programs, all together."""
 
 LEAST_PART = 0.99e-6
-"""Least share of a flow in shared arrivals: the language's limit (words/workloads/requests.py) less
-rounding.
-"""
+"""Least share of a flow in shared arrivals: the language's limit, less rounding."""
 
 
 class Carrier(Protocol):
@@ -78,14 +78,16 @@ class Carrier(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Transfer(Part):
+class Workload(Part):
     """A workload: its parameters are its fields, and this is what every one declares in addition.
 
     greedy: whether a server always has data to send until everything has been sent. paced: whether
     waiting for the send buffer is part of the workload. transports: over which it can run.
     by_images: whether third-party images can move it. only_in_packets: whether it can be measured
     only from captured packets. at_client: whether what its client sends and receives is captured,
-    because nothing else shows when it began and what arrived.
+    because nothing else shows when it began and what arrived. echoes: whether its client returns
+    each datagram at once, so that packets show round trips. adapts: whether what it sends depends
+    on what it got before, so that it is not known how much it wants on average.
     """
 
     greedy: ClassVar[bool] = False
@@ -94,6 +96,8 @@ class Transfer(Part):
     by_images: ClassVar[bool] = False
     only_in_packets: ClassVar[bool] = False
     at_client: ClassVar[bool] = False
+    echoes: ClassVar[bool] = False
+    adapts: ClassVar[bool] = False
 
     kind: str
 
@@ -107,6 +111,16 @@ class Transfer(Part):
     def programs(self) -> frozenset[str]:
         """The programs that it needs, other than the endpoints."""
         return frozenset()
+
+    @property
+    def datagram_bytes(self) -> int | None:
+        """IP bytes of its datagrams, its field `packet_bytes`; None: of full packets."""
+        return getattr(self, "packet_bytes", None)
+
+    @property
+    def peak_bps(self) -> float:
+        """The highest rate at which one connection sends by itself, bit/s of IP; 0: it has none."""
+        return 0
 
     def contradiction(self, flow: Carrier, intercepted: Collection[int]) -> str:
         """Return what it cannot have in a flow; empty if there is nothing.
@@ -132,8 +146,14 @@ class Transfer(Part):
         return None if rate_bps is None else float(rate_bps) * connections
 
 
+WORKLOAD_KINDS: Kinds[Workload] = Kinds()
+AnyWorkload = Annotated[Workload, WORKLOAD_KINDS]
+"""A workload, of one of the kinds."""
+
+
+@WORKLOAD_KINDS.add
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileWorkload(Transfer):
+class FileWorkload(Workload):
     """Each connection transfers exactly `bytes` and ends."""
 
     greedy = True
@@ -150,8 +170,9 @@ class FileWorkload(Transfer):
         return 0 if rate_bps is None else self.bytes * 8 * NS // rate_bps
 
 
+@WORKLOAD_KINDS.add
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BulkWorkload(Transfer):
+class BulkWorkload(Workload):
     """Each connection sends until it is stopped.
 
     packet_bytes: IP bytes of a datagram over UDP; None: the path's MTU.
@@ -231,8 +252,9 @@ class Distribution(Part):
         return given["value" if self.kind == "constant" else "mean"]
 
 
+@WORKLOAD_KINDS.add
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VideoWorkload(Transfer):
+class VideoWorkload(Workload):
     """A progressive download and its player.
 
     burst_ns of playing time are sent at full speed, then one chunk after the other at `factor`
@@ -240,6 +262,7 @@ class VideoWorkload(Transfer):
     """
 
     paced = True
+    adapts = True
     kind: Literal["video"] = "video"
     bitrate_bps: Rate
     length_ns: TimeNs
@@ -251,8 +274,8 @@ class VideoWorkload(Transfer):
     send_buffer_bytes: Buffer
 
     def total_bytes(self, connections: int) -> int:
-        """Return the videos' bytes."""
-        return self.bitrate_bps * self.length_ns // (8 * 10**9) * connections
+        """Return the videos' bytes, each rounded up."""
+        return -(-self.bitrate_bps * self.length_ns // (8 * NS)) * connections
 
     def own_time_ns(self, connections: int, rate_bps: int | None) -> int:
         """Return the playing time, ns."""
@@ -279,8 +302,9 @@ class SharedArrivals(Part):
             raise ValueError("a part of the arrivals ends above where it begins")
 
 
+@WORKLOAD_KINDS.add
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RequestsWorkload(Transfer):
+class RequestsWorkload(Workload):
     """Requests for answers of `size` (bytes), at random intervals `every` (s), the first at the
     start.
 
@@ -314,8 +338,9 @@ class RequestsWorkload(Transfer):
         return each * connections
 
 
+@WORKLOAD_KINDS.add
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OnOffWorkload(Transfer):
+class OnOffWorkload(Workload):
     """A rate (bit/s of IP) while `on` (s), nothing while `off` (s); begins with `on`.
 
     packet_bytes: IP bytes of a datagram over UDP.
@@ -329,24 +354,14 @@ class OnOffWorkload(Transfer):
     packet_bytes: MtuBytes
     seed: Seed
 
+    @property
+    def peak_bps(self) -> float:
+        """The rate while it sends, bit/s of IP."""
+        return self.rate_bps
+
     def offered_bps(self, connections: int, rate_bps: int | None) -> float:
         """Return the rate times the fraction of time that a source is on, bit/s."""
         return self.rate_bps * (self.on.mean / (self.on.mean + self.off.mean)) * connections
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PingWorkload(Transfer):
-    """A packet of packet_bytes (of IP) every every_ns, which the client returns at once."""
-
-    paced = True
-    transports = ("udp",)
-    kind: Literal["ping"] = "ping"
-    every_ns: SpanNs
-    packet_bytes: MtuBytes
-
-    def offered_bps(self, connections: int, rate_bps: int | None) -> float:
-        """Return its bits of IP per second."""
-        return 8 * self.packet_bytes * NS / self.every_ns * connections
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -363,8 +378,9 @@ class PageObject(Part):
     parent: Annotated[int, Range(0, 1000)] | None
 
 
+@WORKLOAD_KINDS.add
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoadWorkload(Transfer):
+class LoadWorkload(Workload):
     """A page, loaded several times in sequence by one client with one profile.
 
     client: `chromium`, or `plain`: a client without a browser. protocols: the HTTP version of each
@@ -376,6 +392,7 @@ class LoadWorkload(Transfer):
 
     transports = ("web",)
     only_in_packets = True
+    adapts = True
     kind: Literal["load"] = "load"
     page: Annotated[tuple[PageObject, ...], Range(1, 1000)]
     client: Literal["chromium", "plain"]
@@ -417,8 +434,9 @@ class LoadWorkload(Transfer):
         return sum(item.bytes for item in self.page) * len(self.protocols)
 
 
+@WORKLOAD_KINDS.add
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Iperf3Workload(Transfer):
+class Iperf3Workload(Workload):
     """The program iperf3, with the flow's connections as parallel streams.
 
     time_s, bytes: when it ends, bytes counted over all streams; with neither it lasts as long as
@@ -493,8 +511,9 @@ BRACES = re.compile(r"\{\{|\}\}|\{(\w+)\}")
 """A brace that is written twice, or a placeholder."""
 
 
+@WORKLOAD_KINDS.add
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramWorkload(Transfer):
+class ProgramWorkload(Workload):
     """Two programs of the user's own (docs/learn/programs.md).
 
     server, client: their commands; a word that begins with `./` is one of `files`, and what is in
@@ -506,6 +525,7 @@ class ProgramWorkload(Transfer):
     transports = ("tcp", "udp")
     only_in_packets = True
     at_client = True
+    adapts = True
     kind: Literal["program"] = "program"
     server: Annotated[tuple[CommandWord, ...], Range(1, 100)]
     client: Annotated[tuple[CommandWord, ...], Range(1, 100)]
@@ -532,20 +552,6 @@ class ProgramWorkload(Transfer):
         if flow.connections != 1:
             return f"the programs of `{flow.name}` open their connections themselves"
         return ""
-
-
-Workload = (
-    FileWorkload
-    | BulkWorkload
-    | VideoWorkload
-    | RequestsWorkload
-    | OnOffWorkload
-    | PingWorkload
-    | LoadWorkload
-    | Iperf3Workload
-    | ProgramWorkload
-)
-"""A workload, distinguished by `kind`."""
 
 
 def _plain(part: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@
                                 it imports the standard library and `fairc.cell` alone
 
 The rest of the program names none of them: it goes through the registry of a family. A file is
-imported when the stage that needs it is.
+imported when the stage that needs it is; a mechanism may lack those that it has no use for.
 """
 
 from __future__ import annotations
@@ -28,6 +28,17 @@ MECHANISMS: dict[str, tuple[str, ...]] = {
         "dualpi2",
         "prio",
     ),
+    "workloads": (
+        "file",
+        "bulk",
+        "video",
+        "requests",
+        "onoff",
+        "ping",
+        "load",
+        "iperf3",
+        "program",
+    ),
 }
 """Family -> its mechanisms, in the order in which pages list them."""
 
@@ -42,4 +53,17 @@ def register() -> None:
 def load(family: str, stage: str) -> Iterator[Any]:
     """Yield the modules of a family's mechanisms for a stage, such as `declaration`."""
     for name in MECHANISMS[family]:
-        yield import_module(f"{__name__}.{family}.{name}.{stage}")
+        found = find(family, name, stage)
+        if found is not None:
+            yield found
+
+
+def find(family: str, name: str, stage: str) -> Any | None:
+    """Return the module of a mechanism for a stage; None where it has none."""
+    module = f"{__name__}.{family}.{name}.{stage}"
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise
+        return None

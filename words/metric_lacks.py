@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairc.dsl.model.names import group_of, label_of, users_of
+from fairc.mechanisms.workloads.video.declaration import Video
 
 from .metric_entry import FlowPath, Lacks
-from .workloads import Load, Ping, Video
 
 OWN_LINK = (
     "the slowest link begins at the sender itself, so no capture sees packets before its queue"
@@ -63,7 +63,7 @@ def at_sender(value: str, paths: Sequence[FlowPath]) -> str:
 
 def round_trips(value: str, paths: Sequence[FlowPath]) -> str:
     """Of round trips of packets: pings come back over UDP, too, and say when they were sent."""
-    if value == "base" or any(isinstance(path.flow.workload, Ping) for path in paths):
+    if value == "base" or any(path.flow.workload.echoes for path in paths):
         return ""
     return at_sender(value, paths)
 
@@ -110,8 +110,8 @@ def of_pairs(value: str, paths: Sequence[FlowPath]) -> str:
 
 
 def fair_product(value: str, paths: Sequence[FlowPath]) -> str:
-    """Of a product of shares of a fair one, which videos and page loads do not have."""
-    unknown = [p for p in paths if isinstance(p.flow.workload, Video | Load)]
+    """Of a product of shares of a fair one, which flows do not have that adapt to what they get."""
+    unknown = [p for p in paths if p.flow.workload.adapts]
     if value != "product" or not unknown:
         return ""
     names = _ticked([label_of(path.flow) for path in unknown])

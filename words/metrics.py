@@ -25,10 +25,14 @@ from fairc.dsl.core.kinds import (
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.units import TIME
 from fairc.dsl.model import Flow, MetricRequest
+from fairc.mechanisms.workloads.file.declaration import File
+from fairc.mechanisms.workloads.load.declaration import Load
+from fairc.mechanisms.workloads.program.declaration import Program
+from fairc.mechanisms.workloads.requests.declaration import Requests
+from fairc.mechanisms.workloads.video.declaration import Video
 
 from . import metric_lacks as lacks
 from .metric_entry import FROM, TO, WINDOW, FlowTiming, MetricEntry, Need
-from .workloads import File, Load, Program, Requests, Video
 
 __all__ = [
     "A_FLOW",

@@ -14,10 +14,10 @@ from fairc.dsl import model
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.source import Span
 from fairc.dsl.model.names import called, group_of, users_of
+from fairc.mechanisms.workloads.file.declaration import File
+from fairc.mechanisms.workloads.requests.declaration import Requests
 from fairc.words.distributions import mean
 from fairc.words.metrics import METRICS
-from fairc.words.workloads.file import File
-from fairc.words.workloads.requests import Requests
 
 _PERCENTILE = re.compile(r"(group_)?p(\d+)")
 

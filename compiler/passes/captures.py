@@ -7,7 +7,7 @@ from typing import Literal
 
 from fairc.compiler import plan
 from fairc.dsl.model import Policer
-from fairc.words.workloads import Ping, Program
+from fairc.mechanisms.workloads.program.declaration import Program
 
 from .policers import policed_egresses, policer_at
 from .report import Report
@@ -46,11 +46,11 @@ def place_captures(
         if path.bottleneck is None:
             continue
         behind = path.bottleneck is not path.data[0]  # else packets wait before the capture
-        answered = flow.transport != "udp" or isinstance(flow.workload, Ping)
+        answered = flow.transport != "udp" or flow.workload.echoes
         if answered and behind:
             for end in dict.fromkeys((path.data[0], wiring.peer(path.acks[-1]))):
                 captures.add(path.bottleneck, end, "both", "sender")
-        elif isinstance(flow.workload, Ping):  # echoes say when their pings were sent
+        elif flow.workload.echoes:  # echoes say when their pings were sent
             captures.add(path.bottleneck, wiring.peer(path.acks[-1]), "in", "echo")
         own = wiring.peer(path.data[-1])
         both_ways = flow.image is not None or isinstance(flow.workload, Program)

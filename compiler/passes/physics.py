@@ -10,9 +10,9 @@ from fairc.compiler import plan
 from fairc.dsl.core.diagnostics import Label
 from fairc.dsl.model import Direction, Flow, Scenario
 from fairc.mechanisms.queues.registry import QUEUES
+from fairc.mechanisms.workloads.video.declaration import Video
 from fairc.words.blocks import link as keys
 from fairc.words.ccas import CCAS
-from fairc.words.workloads import Video
 
 from .queues import bdp_bytes
 from .report import Report
@@ -156,13 +156,13 @@ def _is_default(way: Direction) -> bool:
 def _warn_limits(report: Report, flow: Flow, path: RoutedPath, buffer_bytes: int) -> None:
     """Report options and workloads that the path makes meaningless."""
     workload = flow.workload
-    if isinstance(workload, Video) and workload.plan.bitrate_bps > path.rate_bps:
+    if isinstance(workload, Video) and workload.part.bitrate_bps > path.rate_bps:
         report.warn(
             "video-too-fast",
             f"the video of `{flow.label}` has a higher bit rate than its bottleneck",
             flow.span,
             (
-                f"{workload.plan.bitrate_bps / 1e6:g} Mbit/s over a bottleneck of"
+                f"{workload.part.bitrate_bps / 1e6:g} Mbit/s over a bottleneck of"
                 f" {path.rate_bps / 1e6:g} Mbit/s"
             ),
             "it stalls whatever the network does: lower the bit rate, or make the link faster",

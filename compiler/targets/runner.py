@@ -36,7 +36,10 @@ def mechanisms() -> Mapping[str, bytes]:
     found = {}
     for family, names in fairc.mechanisms.MECHANISMS.items():
         for name in names:
-            source = (folder / family / name / "cell.py").read_bytes()
+            path = folder / family / name / "cell.py"
+            if not path.exists():
+                continue
+            source = path.read_bytes()
             module = module_name(f"fairc.mechanisms.{family}.{name}.cell")
             found[f"{PACKAGE}/{module}.py"] = _IMPORT.sub(b"from .", source)
     return found

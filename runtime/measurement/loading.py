@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fairc.compiler.plan import Cell, Flow, Iperf3Workload, PingWorkload, ProgramWorkload
+from fairc.compiler.plan import Cell, Flow, Iperf3Workload, ProgramWorkload
 
 from . import (
     arrivals,
@@ -133,7 +133,7 @@ def _flow(
         arrived=_arrived(cell, flow, captures),
         watched=watched,
         echoes=round_trips.echoed(artefacts, cell, flow, tunnels.headers(cell), ending.epoch_ns)
-        if isinstance(flow.workload, PingWorkload)
+        if flow.workload.echoes
         else None,
         epoch_ns=ending.epoch_ns,
         ended_s=ending.ended_ns * NS,

@@ -16,7 +16,6 @@ from fairc.compiler.plan import (
     Flow,
     Iperf3Workload,
     LoadWorkload,
-    PingWorkload,
     Subflow,
     VideoWorkload,
 )
@@ -347,7 +346,7 @@ class Measurement:
         return total
 
     def _round_trips(self, flow: FlowRecord, path: Subflow | None) -> RoundTrips:
-        if flow.plan.transport == "udp" and not isinstance(flow.plan.workload, PingWorkload):
+        if flow.plan.transport == "udp" and not flow.plan.workload.echoes:
             return unknown("nobody acknowledges datagrams of UDP")
         if not self.paths.before(flow.plan.bottleneck, flow.plan):
             if flow.echoes is not None:

@@ -34,7 +34,8 @@ from fairc.dsl.model import (
     Transmit,
 )
 from fairc.dsl.model.requests import Requests
-from fairc.words.workloads import Bulk, File
+from fairc.mechanisms.workloads.bulk.declaration import Bulk
+from fairc.mechanisms.workloads.file.declaration import File
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 100))
 SOURCE = Source("made-by-hand.fexp", TEXT)

@@ -15,7 +15,8 @@ from fairc.compiler.passes.hops import hop, netem_packets
 from fairc.compiler.plan import Cell, Change, Interface
 from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.model import Distribution, Event
-from fairc.words.workloads import Bulk, File
+from fairc.mechanisms.workloads.bulk.declaration import Bulk
+from fairc.mechanisms.workloads.file.declaration import File
 
 S = 10**9
 

@@ -21,10 +21,10 @@ from fairc.cell.expansion import expand
 from fairc.compiler import compile, emit
 from fairc.compiler.plan import parse_cell
 from fairc.compiler.targets import EndpointsMissing, find_endpoints
+from fairc.mechanisms.workloads.file.declaration import File
 from fairc.runtime.engines.mininet import MininetEngine
 from fairc.runtime.host.faults import EngineUnavailable
 from fairc.runtime.run.programs import unchanged
-from fairc.words.workloads import File
 
 PYTHON = "/usr/bin/python3"
 TOOLS = ("tc", "ip")

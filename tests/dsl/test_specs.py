@@ -8,7 +8,8 @@ import pytest
 
 from fairc.dsl import load, read
 from fairc.dsl.model import Policer
-from fairc.words.workloads import File, Load
+from fairc.mechanisms.workloads.file.declaration import File
+from fairc.mechanisms.workloads.load.declaration import Load
 
 CELLS = {
     "conex": (42, 1260, 0, 0),

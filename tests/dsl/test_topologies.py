@@ -10,8 +10,8 @@ from fairc.dsl import Diagnostics, Source
 from fairc.dsl.model import Configuration, Direction, Link, Network
 from fairc.dsl.text.parser import parse
 from fairc.dsl.text.syntax import Topology
+from fairc.mechanisms.workloads.bulk.declaration import Bulk
 from fairc.words.presets import TOPOLOGIES
-from fairc.words.workloads import Bulk
 
 Check = Callable[..., Diagnostics]
 Build = Callable[..., list[Configuration]]

@@ -10,7 +10,10 @@ from fairc.cell.model import TransportOptions
 from fairc.compiler.plan import VideoWorkload
 from fairc.dsl import CompileError, Diagnostics, Source, load
 from fairc.dsl.model import Distribution, Flow
-from fairc.words.workloads import Bulk, OnOff, Requests, Video
+from fairc.mechanisms.workloads.bulk.declaration import Bulk
+from fairc.mechanisms.workloads.onoff.declaration import OnOff
+from fairc.mechanisms.workloads.requests.declaration import Requests
+from fairc.mechanisms.workloads.video.declaration import Video
 
 NS = 10**9
 

@@ -1,4 +1,4 @@
-"""`bulk`: each connection sends for as long as the flow lasts; over UDP, at a constant bit rate."""
+"""Declaration of `bulk`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from fairc.cell.workloads import BulkWorkload
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.values import Quantity
 from fairc.dsl.model import Flow, Path, Refusal, Workload
+from fairc.mechanisms.workloads.workload import WorkloadEntry
 from fairc.words.sizes import A_PACKET_SIZE, A_WINDOW, whole_bytes
-
-from .workload import WorkloadEntry
 
 WINDOW = Parameter("window", A_WINDOW, "limit of the receive window")
 PACKET = Parameter(
@@ -29,7 +28,11 @@ class Bulk(Workload):
 
     window: Quantity | None = field(default=None, compare=False)
     packet_bytes: int | None = None
-    kind = "bulk"
+
+    @property
+    def kind(self) -> str:
+        """Its name in the language."""
+        return "bulk"
 
     @property
     def receive_window(self) -> Quantity | None:
@@ -56,7 +59,7 @@ def _build(use: Use[WorkloadEntry]) -> Bulk:
     return Bulk(use.given(WINDOW), None if packet is None else whole_bytes(packet))
 
 
-WORKLOAD = WorkloadEntry(
+DECLARATION = WorkloadEntry(
     name="bulk",
     summary="Each connection sends for as long as the flow lasts",
     parameters=(WINDOW, PACKET),

@@ -1,4 +1,4 @@
-"""`file`: each connection moves exactly this number of bytes."""
+"""Declaration of `file`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_SIZE
 from fairc.dsl.core.problems import fail
 from fairc.dsl.model import Flow, Path, Workload
-
-from .workload import WorkloadEntry
+from fairc.mechanisms.workloads.workload import WorkloadEntry
 
 SIZE = Parameter("size", A_SIZE, "bytes to move", required=True)
 
@@ -22,7 +21,11 @@ class File(Workload):
     """The workload `file(size)`: each connection moves exactly `bytes`."""
 
     bytes: int
-    kind = "file"
+
+    @property
+    def kind(self) -> str:
+        """Its name in the language."""
+        return "file"
 
     @property
     def size_bytes(self) -> int:
@@ -41,12 +44,13 @@ def _build(use: Use[WorkloadEntry]) -> File:
     return File(round(size.number / 8))
 
 
-WORKLOAD = WorkloadEntry(
+DECLARATION = WorkloadEntry(
     name="file",
     summary="Each connection moves exactly this many bytes",
     parameters=(SIZE,),
     over_mptcp=True,
     build=_build,
+    sentence=lambda file, quantity: f"{quantity(file.bytes, 'B')} file",
     over_udp=True,
     by_images=True,
 )

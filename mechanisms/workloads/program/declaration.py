@@ -1,13 +1,12 @@
-"""`program`: a server and a client of the user's own, from files beside the experiment."""
+"""Declaration of `program`, and what its files have to be."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
 
 from fairc.cell.workloads import (
     MOST_PROGRAM_BYTES,
@@ -24,9 +23,8 @@ from fairc.dsl.core.registry import suggest
 from fairc.dsl.core.source import Span
 from fairc.dsl.core.units import NUMBER, TIME
 from fairc.dsl.core.values import Quantity, Symbol, Text, Value
-from fairc.dsl.model import Flow, Input, Path, Refusal, Workload
-
-from .workload import WorkloadEntry
+from fairc.dsl.model import Flow, Input, Refusal, SimpleWorkload
+from fairc.mechanisms.workloads.workload import WorkloadEntry
 
 HERE = "./"
 """What a word of a command begins with that is a file beside the experiment."""
@@ -82,24 +80,17 @@ CPU = Parameter(
 
 
 @dataclass(frozen=True)
-class Program(Workload):
+class Program(SimpleWorkload):
     """The workload `program`."""
 
-    plan: ProgramWorkload
-    kind = "program"
+    part: ProgramWorkload
     noun = "a program"
     only_in_packets = "a program"
-    adapts = True
-
-    @property
-    def programs(self) -> frozenset[str]:
-        """Code of the user's own."""
-        return self.plan.programs
 
     @property
     def inputs(self) -> tuple[Input, ...]:
         """Its files."""
-        return tuple(Input(path=file.path, sha256=file.sha256) for file in self.plan.files)
+        return tuple(Input(path=file.path, sha256=file.sha256) for file in self.part.files)
 
     def refused(self, flow: Flow, given: Collection[str]) -> Iterator[Refusal]:
         """Yield what a program decides by itself."""
@@ -119,12 +110,6 @@ class Program(Workload):
                 "a program does not use the buffers of `hosts`: it sets those of its sockets",
                 "leave them out of `hosts`; Linux sizes the buffers of sockets that set none",
             )
-
-    def lower(
-        self, flow: Flow, path: Path, seed: int, shared: Mapping[str, Any]
-    ) -> ProgramWorkload:
-        """Return its part of the plan."""
-        return self.plan
 
 
 def _build(use: Use[WorkloadEntry]) -> Program:
@@ -218,7 +203,7 @@ def _check_program(name: Text, content: bytes) -> None:
         )
 
 
-WORKLOAD = WorkloadEntry(
+DECLARATION = WorkloadEntry(
     name=PROGRAM,
     summary="A server and a client of your own, from files beside the experiment",
     parameters=(SERVER, CLIENT, FILES, READY, CPU),
