@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from .frames import SMALLEST_FRAME_BYTES, datagram_memory_bytes
 from .model import SAMPLE_EVERY_NS, Cell, Flow
 from .queues import queue_bytes
-from .workloads import LoadWorkload, ProgramWorkload
+from .workloads import LoadWorkload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,8 +81,9 @@ def _packets_per_s(cell: Cell, links: dict[Place, tuple[int, int]]) -> dict[Plac
     greedy: dict[Place, int] = {}
     for flow in cell.flows:
         place = flow.bottleneck
-        # A program sends datagrams as it likes: as many as pass.
-        if flow.transport == "udp" and not isinstance(flow.workload, ProgramWorkload):
+        # Datagrams without a rate are sent as one likes: as many as pass.
+        offered_bps = flow.workload.offered_bps(flow.connections, flow.rate_bps)
+        if flow.transport == "udp" and offered_bps is not None:
             found[place] += datagrams_per_s(flow)
         else:
             greedy[place] = min(flow.frame_bytes, greedy.get(place, flow.frame_bytes))

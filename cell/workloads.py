@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, ClassVar, Literal, Protocol
@@ -26,10 +25,15 @@ from .numbers import (
     TimeNs,
 )
 from .part import UNLESS_ABSENT, UNLESS_EMPTY, Kinds, Part
-from .text import CommandWord, MimeType, ObjectPath, ParameterName, ProgramPath, Sha256
+from .text import MimeType, ObjectPath, ParameterName, ProgramPath, Sha256
 
-BROWSER, IPERF3, PROGRAM = "browser", "iperf3", "program"
-"""Programs other than the endpoints that a workload may need; PROGRAM: the user's own."""
+BROWSER, IPERF3 = "browser", "iperf3"
+"""Programs other than the endpoints that a workload may need."""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .document import Program
+    from .model import Cell, Flow
 
 NS = 10**9
 
@@ -78,14 +82,42 @@ class Carrier(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramFile(Part):
+    """A file that programs of the user's own get.
+
+    path: from the folder of the experiment. sha256, bytes: of its content, which is in the folder
+    `spec` of a plan.
+    """
+
+    path: ProgramPath
+    sha256: Sha256
+    bytes: Annotated[int, Range(0, MOST_PROGRAM_BYTES)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnCode:
+    """Code of the user's own, at both ends of a flow.
+
+    It needs permission, runs where it can be confined alone, and asks for no CCA and no buffer;
+    only what its client sends and receives shows when it began and what arrived.
+    name: what the server is called. files: what both get. compute_ns: the longest time of the
+    host's processor that one of them may compute at one instant of the virtual clock.
+    """
+
+    name: str
+    files: tuple[ProgramFile, ...]
+    compute_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Workload(Part):
     """A workload: its parameters are its fields, and this is what every one declares in addition.
 
     greedy: whether a server always has data to send until everything has been sent. paced: whether
     waiting for the send buffer is part of the workload. transports: over which it can run.
     by_images: whether third-party images can move it. only_in_packets: whether it can be measured
-    only from captured packets. at_client: whether what its client sends and receives is captured,
-    because nothing else shows when it began and what arrived. echoes: whether its client returns
+    only from captured packets. lead_ns: how long before the epoch its programs start, because they
+    need that time to be ready. echoes: whether its client returns
     each datagram at once, so that packets show round trips. adapts: whether what it sends depends
     on what it got before, so that it is not known how much it wants on average.
     """
@@ -95,7 +127,7 @@ class Workload(Part):
     transports: ClassVar[tuple[str, ...]] = ("tcp", "quic", "udp")
     by_images: ClassVar[bool] = False
     only_in_packets: ClassVar[bool] = False
-    at_client: ClassVar[bool] = False
+    lead_ns: ClassVar[int] = 0
     echoes: ClassVar[bool] = False
     adapts: ClassVar[bool] = False
 
@@ -111,6 +143,17 @@ class Workload(Part):
     def programs(self) -> frozenset[str]:
         """The programs that it needs, other than the endpoints."""
         return frozenset()
+
+    @property
+    def own_code(self) -> OwnCode | None:
+        """The code of the user's own that its ends run; None: they run none."""
+        return None
+
+    def program(self, flow: Flow, cell: Cell, side: str) -> Program | None:
+        """Return what runs at the `server` or the `client` of a flow in place of the endpoints;
+        None: nothing.
+        """
+        return None
 
     @property
     def datagram_bytes(self) -> int | None:
@@ -489,69 +532,6 @@ class Iperf3Workload(Workload):
         if self.bytes is not None and rate_bps is not None:
             return self.bytes * 8 * NS // (rate_bps * connections)
         return (self.time_s or 0) * NS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramFile(Part):
-    """A file that programs of the user's own get.
-
-    path: from the folder of the experiment. sha256, bytes: of its content, which is in the folder
-    `spec` of a plan.
-    """
-
-    path: ProgramPath
-    sha256: Sha256
-    bytes: Annotated[int, Range(0, MOST_PROGRAM_BYTES)]
-
-
-PLACEHOLDERS = ("client", "duration", "port", "seed", "server")
-"""What stands in braces in a command of a program (docs/learn/programs.md)."""
-
-BRACES = re.compile(r"\{\{|\}\}|\{(\w+)\}")
-"""A brace that is written twice, or a placeholder."""
-
-
-@WORKLOAD_KINDS.add
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramWorkload(Workload):
-    """Two programs of the user's own (docs/learn/programs.md).
-
-    server, client: their commands; a word that begins with `./` is one of `files`, and what is in
-    braces is replaced when they start. ready: what the server prints once it is ready; empty: it
-    listens on its port. compute_ns: the longest time of the host's processor that one of them may
-    compute at one instant of the virtual clock.
-    """
-
-    transports = ("tcp", "udp")
-    only_in_packets = True
-    at_client = True
-    adapts = True
-    kind: Literal["program"] = "program"
-    server: Annotated[tuple[CommandWord, ...], Range(1, 100)]
-    client: Annotated[tuple[CommandWord, ...], Range(1, 100)]
-    files: Annotated[tuple[ProgramFile, ...], Range(0, 100)] = ()
-    ready: CommandWord = ""
-    compute_ns: SpanNs
-
-    def __post_init__(self) -> None:
-        """Raise ValueError for a name in braces that stands for nothing."""
-        for word in (*self.server, *self.client):
-            for found in BRACES.finditer(word):
-                if found[1] and found[1] not in PLACEHOLDERS:
-                    raise ValueError(f"`{found[0]}` is no placeholder")
-
-    @property
-    def programs(self) -> frozenset[str]:
-        """Code of the user's own."""
-        return frozenset({PROGRAM})
-
-    def contradiction(self, flow: Carrier, intercepted: Collection[int]) -> str:
-        """Report what programs cannot have in a flow."""
-        if flow.client_address == "":
-            return f"the programs of `{flow.name}` have no address to send to"
-        if flow.connections != 1:
-            return f"the programs of `{flow.name}` open their connections themselves"
-        return ""
 
 
 def _plain(part: Any) -> dict[str, Any]:

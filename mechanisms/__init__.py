@@ -3,6 +3,8 @@
     FAMILY/NAME/declaration.py  `DECLARATION`: parameters, defaults, help, lowering to the plan
     FAMILY/NAME/cell.py         the part of the plan that a cell runs, and what `tc` takes for it;
                                 it imports the standard library and `fairc.cell` alone
+    FAMILY/NAME/agent.py        what runs beside its programs, inside guests; imports the same
+    FAMILY/NAME/record.py       what it left behind, read from the raw artefacts of a cell
 
 The rest of the program names none of them: it goes through the registry of a family. A file is
 imported when the stage that needs it is; a mechanism may lack those that it has no use for.

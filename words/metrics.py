@@ -27,7 +27,6 @@ from fairc.dsl.core.units import TIME
 from fairc.dsl.model import Flow, MetricRequest
 from fairc.mechanisms.workloads.file.declaration import File
 from fairc.mechanisms.workloads.load.declaration import Load
-from fairc.mechanisms.workloads.program.declaration import Program
 from fairc.mechanisms.workloads.requests.declaration import Requests
 from fairc.mechanisms.workloads.video.declaration import Video
 
@@ -86,7 +85,7 @@ def _any(holds: Callable[[Flow], bool]) -> Callable[[Sequence[Flow]], bool]:
 
 
 _VIDEO = Need("plays a video", _any(lambda flow: isinstance(flow.workload, Video)))
-_PROGRAM = Need("runs a program", _any(lambda flow: isinstance(flow.workload, Program)))
+_PROGRAM = Need("runs a program", _any(lambda flow: flow.workload.own_code is not None))
 _LEFT_BEHIND = P("file", Texts(), 'its name, or `"client.stdout"`', required=True)
 _LOAD = Need(
     "loads a page",

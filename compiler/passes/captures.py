@@ -7,7 +7,6 @@ from typing import Literal
 
 from fairc.compiler import plan
 from fairc.dsl.model import Policer
-from fairc.mechanisms.workloads.program.declaration import Program
 
 from .policers import policed_egresses, policer_at
 from .report import Report
@@ -53,7 +52,7 @@ def place_captures(
         elif flow.workload.echoes:  # echoes say when their pings were sent
             captures.add(path.bottleneck, wiring.peer(path.acks[-1]), "in", "echo")
         own = wiring.peer(path.data[-1])
-        both_ways = flow.image is not None or isinstance(flow.workload, Program)
+        both_ways = flow.image is not None or flow.workload.own_code is not None
         if flow.transport == "web" or both_ways:
             captures.add(path.bottleneck, own, "in", "client")
         if both_ways:

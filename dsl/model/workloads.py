@@ -147,6 +147,11 @@ class Workload(ABC):
         return frozenset()
 
     @property
+    def own_code(self) -> workloads.OwnCode | None:
+        """As of its part of the plan."""
+        return None
+
+    @property
     def opened_by_sender(self) -> bool:
         """Whether the server, which sends, opens the connections."""
         return False
@@ -257,6 +262,11 @@ class SimpleWorkload(Workload):
     def programs(self) -> frozenset[str]:
         """The programs that it needs, other than the endpoints."""
         return self.part.programs
+
+    @property
+    def own_code(self) -> workloads.OwnCode | None:
+        """As of its part of the plan."""
+        return self.part.own_code
 
     @property
     def size_bytes(self) -> int | None:

@@ -89,7 +89,7 @@ class Endpoints:
     how datagrams fared (`sent`, `received`), by name. packet_log: packets of a QUIC server and
     their acknowledgements (`round_trips.RECORD`), None without one. transits: of the datagrams of a
     UDP flow, None if its client does not say. errors: the failures that the programs reported.
-    files: what programs of the user's own left behind (`own_programs.files`).
+    files: what programs of the user's own left behind .
     """
 
     opened_s: Mapping[int, float]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fairc.compiler.plan import Cell, Flow, Iperf3Workload, ProgramWorkload
+from fairc.compiler.plan import Cell, Flow, Iperf3Workload
+from fairc.mechanisms import find
 
 from . import (
     arrivals,
@@ -15,7 +16,6 @@ from . import (
     endpoints,
     images,
     iperf3,
-    own_programs,
     peps,
     policers,
     processing,
@@ -115,8 +115,9 @@ def _flow(
     if not by_place.keys() >= {*places}:
         raise ArtefactError(f"the plan has no capture at the bottleneck of flow {flow.name}")
     queue = by_place[flow.bottleneck]
-    if isinstance(flow.workload, ProgramWorkload):
-        reported = own_programs.load(artefacts, flow, cell, captures, ending)
+    record = find("workloads", flow.workload.kind, "record")
+    if record is not None:
+        reported = record.load(artefacts, flow, cell, captures, ending)
     elif isinstance(flow.workload, Iperf3Workload):
         reported = iperf3.load(
             artefacts, flow, flow.workload, Paths(cell), queue, ending.ended_ns * NS

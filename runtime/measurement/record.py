@@ -215,7 +215,7 @@ class FlowRecord:
     @property
     def starts_by_itself(self) -> bool:
         """Whether its client takes some time to start: an image, a program of the user's own."""
-        return self.plan.image is not None or self.plan.workload.at_client
+        return self.plan.image is not None or self.plan.workload.own_code is not None
 
     @property
     def runs_iperf3(self) -> bool:

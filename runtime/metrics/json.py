@@ -18,7 +18,6 @@ from typing import Any
 
 from fairc.compiler.plan import MetricRequest
 from fairc.runtime.measurement import FlowRecord, Measurement
-from fairc.runtime.measurement.own_programs import SIDES
 from fairc.runtime.measurement.results import MetricValue
 
 from .base import Metric, Value
@@ -38,7 +37,7 @@ def plain(option: object) -> str:
 def left_behind(flow: FlowRecord, file: str) -> str:
     """Return the text of a file that a program of a flow left behind. Raises Unreadable."""
     files = flow.endpoints.files
-    for name in (file, *(f"{side}/{file}" for side in SIDES[::-1])):
+    for name in (file, *(f"{side}/{file}" for side in ("client", "server"))):
         if name in files:
             content = files[name]
             if content is None:
@@ -80,7 +79,7 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     file, path = (plain(request.options.get(name, "")) for name in ("file", "field"))
     found = []
     for flow in measurement.sessions(request.sessions):
-        if not flow.plan.workload.at_client:
+        if flow.plan.workload.own_code is None:
             continue
         number, reason = None, ""
         try:

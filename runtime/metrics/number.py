@@ -39,7 +39,7 @@ def compute(measurement: Measurement, request: MetricRequest) -> tuple[MetricVal
     file, before = (plain(request.options.get(name, "")) for name in ("file", "after"))
     found = []
     for flow in measurement.sessions(request.sessions):
-        if not flow.plan.workload.at_client:
+        if flow.plan.workload.own_code is None:
             continue
         number, reason = None, ""
         try:

@@ -14,7 +14,6 @@ from fairc.compiler.plan import (
     Cell,
     FileWorkload,
     Interface,
-    ProgramWorkload,
     VideoWorkload,
 )
 from fairc.runtime.host import faults
@@ -131,7 +130,7 @@ def is_steady(cell: Cell) -> bool:
 
 def own_bytes(cell: Cell) -> int:
     """Return the memory of the system, its programs and its nodes, bytes."""
-    own_programs = 2 * sum(isinstance(flow.workload, ProgramWorkload) for flow in cell.flows)
+    own_programs = 2 * sum(flow.workload.own_code is not None for flow in cell.flows)
     beyond = max(0, reading(cell).ring_packets - PROGRAM_RING_PACKETS)
     rings_bytes = len(cell.captures) * beyond * (RING_PLACE_BYTES + snaplen(cell))
     own = SYSTEM_BYTES + PROGRAM_BYTES * programs(cell) + NODE_BYTES * len(cell.nodes)

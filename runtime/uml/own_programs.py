@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from fairc.cell.workloads import OwnCode
 from fairc.compiler.files import opened
-from fairc.compiler.plan import Cell, Flow, ProgramWorkload
+from fairc.compiler.plan import Cell, Flow
 from fairc.runtime.host.faults import EngineUnavailable
 
 from . import confinement
@@ -25,19 +26,19 @@ ADVICE = (
 )
 
 
-def of(cell: Cell) -> Iterator[tuple[Flow, ProgramWorkload]]:
+def of(cell: Cell) -> Iterator[tuple[Flow, OwnCode]]:
     """Yield the flows of a cell with programs of the user's own."""
     for flow in cell.flows:
-        if isinstance(flow.workload, ProgramWorkload):
-            yield flow, flow.workload
+        if flow.workload.own_code is not None:
+            yield flow, flow.workload.own_code
 
 
 def require_allowed(cell: Cell, allowed: bool) -> None:
     """Raise EngineUnavailable for programs that the user has not allowed, or that this host would
     not confine.
     """
-    for flow, workload in of(cell):
-        program = f"the program {workload.server[0]} of the flow {flow.name}"
+    for flow, code in of(cell):
+        program = f"the program {code.name} of the flow {flow.name}"
         if not allowed:
             raise EngineUnavailable(
                 (f"{program} is code that runs in the guest of the engine uml",),
@@ -55,7 +56,7 @@ def files(cell: Cell, folder: Path | None) -> dict[str, bytes]:
     folder: what is below it are the files of the plan. Raises EngineUnavailable for one that is not
     there as the plan was compiled from it.
     """
-    wanted = {file.sha256: file.path for _, workload in of(cell) for file in workload.files}
+    wanted = {file.sha256: file.path for _, code in of(cell) for file in code.files}
     found: dict[str, bytes] = {}
     for path in sorted(folder.rglob("*")) if wanted and folder is not None else ():
         if path.is_symlink() or not path.is_file():
@@ -78,7 +79,7 @@ def standstill(cell: Cell) -> dict[str, Any]:
     """Return how long a cell's machine may compute while its clock hardly advances, as of
     `bounds.limits`.
     """
-    allowed_s = [workload.compute_ns / 1e9 for _, workload in of(cell)]
+    allowed_s = [code.compute_ns / 1e9 for _, code in of(cell)]
     if not allowed_s:
         return {}
     return {"standstill_s": max(allowed_s), "standstill_ns": HARDLY_NS}

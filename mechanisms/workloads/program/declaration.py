@@ -8,13 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from fairc.cell.workloads import (
-    MOST_PROGRAM_BYTES,
-    PLACEHOLDERS,
-    PROGRAM,
-    ProgramFile,
-    ProgramWorkload,
-)
+from fairc.cell.workloads import MOST_PROGRAM_BYTES, ProgramFile
 from fairc.dsl.core.attachments import attached
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import Lists, Quantities, Texts, refuse
@@ -25,6 +19,8 @@ from fairc.dsl.core.units import NUMBER, TIME
 from fairc.dsl.core.values import Quantity, Symbol, Text, Value
 from fairc.dsl.model import Flow, Input, Refusal, SimpleWorkload
 from fairc.mechanisms.workloads.workload import WorkloadEntry
+
+from .cell import PLACEHOLDERS, ProgramWorkload
 
 HERE = "./"
 """What a word of a command begins with that is a file beside the experiment."""
@@ -204,7 +200,7 @@ def _check_program(name: Text, content: bytes) -> None:
 
 
 DECLARATION = WorkloadEntry(
-    name=PROGRAM,
+    name="program",
     summary="A server and a client of your own, from files beside the experiment",
     parameters=(SERVER, CLIENT, FILES, READY, CPU),
     build=_build,

@@ -1,9 +1,9 @@
-"""A flow whose ends are programs of the user's own: its packets show what these do not report.
+"""What `program` left behind. The packets of the flow show what its programs do not report.
 
 The client's interface is captured both ways. The flow was `opened` when its client sent its first
 packet to the server's port. What was delivered is the payload of what came back: over TCP a byte
 counts once, when it and all before it had arrived; over UDP each datagram when it arrived. What
-runs beside each program (cell/own_program.py) says how it ended.
+runs beside each program (`agent.py`) says how it ended.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Cell, Flow
-
-from . import applications, samples
-from .artefacts import NS, ArtefactError, Artefacts, Ending
-from .endpoints import Endpoints, Progress
-from .pcap import TCP, UDP, Capture, Packets
+from fairc.cell.model import Cell, Flow
+from fairc.runtime.measurement import applications, samples
+from fairc.runtime.measurement.artefacts import NS, ArtefactError, Artefacts, Ending
+from fairc.runtime.measurement.endpoints import Endpoints, Progress
+from fairc.runtime.measurement.pcap import TCP, UDP, Capture, Packets
 
 Floats = NDArray[np.float64]
 SIDES = ("server", "client")
