@@ -53,7 +53,7 @@ from .text import (
     Text,
     Word,
 )
-from .workloads import AnyWorkload, LoadWorkload, VideoWorkload
+from .workloads import AnyWorkload, LoadWorkload
 
 MAX_PROCESSING_NS = 4_000_000_000
 MAX_SYSCALL_COST_NS = 100_000
@@ -283,8 +283,8 @@ class Flow(Part):
 
         A source that waits for its send buffer has one: a video server brings its own.
         """
-        if isinstance(self.workload, VideoWorkload):
-            return self.workload.send_buffer_bytes
+        if self.workload.server_buffer_bytes is not None:
+            return self.workload.server_buffer_bytes
         if self.send_buffer_bytes is None and self.workload.paced:
             return self.buffer_bytes
         return self.send_buffer_bytes

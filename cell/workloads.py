@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 from .numbers import (
-    Buffer,
     MtuBytes,
     NotNegative,
     Probability,
@@ -119,7 +118,9 @@ class Workload(Part):
     only from captured packets. lead_ns: how long before the epoch its programs start, because they
     need that time to be ready. echoes: whether its client returns
     each datagram at once, so that packets show round trips. adapts: whether what it sends depends
-    on what it got before, so that it is not known how much it wants on average.
+    on what it got before, so that it is not known how much it wants on average. steady: whether all
+    of a flow's connections open at once, and send full packets. records: what there is a record of
+    for each of: `videos`, `transfers` that users wait for, page `loads`; empty: of nothing.
     """
 
     greedy: ClassVar[bool] = False
@@ -130,6 +131,8 @@ class Workload(Part):
     lead_ns: ClassVar[int] = 0
     echoes: ClassVar[bool] = False
     adapts: ClassVar[bool] = False
+    steady: ClassVar[bool] = False
+    records: ClassVar[str] = ""
 
     kind: str
 
@@ -159,6 +162,11 @@ class Workload(Part):
     def datagram_bytes(self) -> int | None:
         """IP bytes of its datagrams, its field `packet_bytes`; None: of full packets."""
         return getattr(self, "packet_bytes", None)
+
+    @property
+    def server_buffer_bytes(self) -> int | None:
+        """The send buffer of its server, its field `send_buffer_bytes`; None: the flow's."""
+        return getattr(self, "send_buffer_bytes", None)
 
     @property
     def peak_bps(self) -> float:
@@ -201,6 +209,8 @@ class FileWorkload(Workload):
 
     greedy = True
     by_images = True
+    steady = True
+    records = "transfers"
     kind: Literal["file"] = "file"
     bytes: Size
 
@@ -222,6 +232,7 @@ class BulkWorkload(Workload):
     """
 
     greedy = True
+    steady = True
     kind: Literal["bulk"] = "bulk"
     packet_bytes: MtuBytes | None = field(default=None, metadata=UNLESS_ABSENT)
 
@@ -295,36 +306,6 @@ class Distribution(Part):
         return given["value" if self.kind == "constant" else "mean"]
 
 
-@WORKLOAD_KINDS.add
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VideoWorkload(Workload):
-    """A progressive download and its player.
-
-    burst_ns of playing time are sent at full speed, then one chunk after the other at `factor`
-    times the bit rate. The player starts with play_ns buffered, and stalls below stall_ns.
-    """
-
-    paced = True
-    adapts = True
-    kind: Literal["video"] = "video"
-    bitrate_bps: Rate
-    length_ns: TimeNs
-    burst_ns: TimeNs
-    chunk_bytes: Size
-    factor: NotNegative
-    play_ns: TimeNs
-    stall_ns: TimeNs
-    send_buffer_bytes: Buffer
-
-    def total_bytes(self, connections: int) -> int:
-        """Return the videos' bytes, each rounded up."""
-        return -(-self.bitrate_bps * self.length_ns // (8 * NS)) * connections
-
-    def own_time_ns(self, connections: int, rate_bps: int | None) -> int:
-        """Return the playing time, ns."""
-        return self.length_ns
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedArrivals(Part):
     """A flow's share of an arrival process that several flows split; its clients draw the whole
@@ -356,6 +337,7 @@ class RequestsWorkload(Workload):
     none.
     """
 
+    records = "transfers"
     kind: Literal["requests"] = "requests"
     size: Distribution
     every: Distribution
@@ -436,6 +418,7 @@ class LoadWorkload(Workload):
     transports = ("web",)
     only_in_packets = True
     adapts = True
+    records = "loads"
     kind: Literal["load"] = "load"
     page: Annotated[tuple[PageObject, ...], Range(1, 1000)]
     client: Literal["chromium", "plain"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairc.dsl.model.names import group_of, label_of, users_of
-from fairc.mechanisms.workloads.video.declaration import Video
 
 from .metric_entry import FlowPath, Lacks
 
@@ -138,7 +137,7 @@ def own_stack(value: str, paths: Sequence[FlowPath]) -> str:
 def start_up(value: str, paths: Sequence[FlowPath]) -> str:
     """Of the start of a video, and of a congestion window."""
     if not value:
-        plays = any(isinstance(path.flow.workload, Video) for path in paths)
+        plays = any(path.flow.workload.records == "videos" for path in paths)
         return "" if plays else "no flow plays a video; slow start has `startup.time`"
     if all(path.flow.transport == "udp" for path in paths):
         return "a flow over UDP has no window"

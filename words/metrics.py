@@ -25,10 +25,7 @@ from fairc.dsl.core.kinds import (
 from fairc.dsl.core.registry import Registry
 from fairc.dsl.core.units import TIME
 from fairc.dsl.model import Flow, MetricRequest
-from fairc.mechanisms.workloads.file.declaration import File
 from fairc.mechanisms.workloads.load.declaration import Load
-from fairc.mechanisms.workloads.requests.declaration import Requests
-from fairc.mechanisms.workloads.video.declaration import Video
 
 from . import metric_lacks as lacks
 from .metric_entry import FROM, TO, WINDOW, FlowTiming, MetricEntry, Need
@@ -84,12 +81,12 @@ def _any(holds: Callable[[Flow], bool]) -> Callable[[Sequence[Flow]], bool]:
     return lambda flows: any(map(holds, flows))
 
 
-_VIDEO = Need("plays a video", _any(lambda flow: isinstance(flow.workload, Video)))
+_VIDEO = Need("plays a video", _any(lambda flow: flow.workload.records == "videos"))
 _PROGRAM = Need("runs a program", _any(lambda flow: flow.workload.own_code is not None))
 _LEFT_BEHIND = P("file", Texts(), 'its name, or `"client.stdout"`', required=True)
 _LOAD = Need(
     "loads a page",
-    _any(lambda flow: isinstance(flow.workload, Load)),
+    _any(lambda flow: flow.workload.records == "loads"),
     instead="of a file, `fct` is the time until its last byte; `workload = load(page(html: 30kB,"
     " objects: 40 of 20kB))` loads a page",
 )
@@ -98,7 +95,7 @@ _BROWSER = Need(
     _any(lambda flow: isinstance(flow.workload, Load) and flow.workload.client == "chromium"),
 )
 _TRANSFER = Need(
-    "moves a file or answers requests", _any(lambda f: isinstance(f.workload, File | Requests))
+    "moves a file or answers requests", _any(lambda flow: flow.workload.records == "transfers")
 )
 _SEVERAL = Need("competes with another flow", lambda flows: len(flows) > 1)
 _SHARED: Mapping[str, Any] = {"need": _SEVERAL, "of_cell": True, "packets": "flow"}

@@ -46,7 +46,6 @@ from fairc.cell.workloads import (
     ProgramFile,
     RequestsWorkload,
     SharedArrivals,
-    VideoWorkload,
     Workload,
 )
 from fairc.dsl.model.base import Model
@@ -138,7 +137,6 @@ __all__ = [
     "TokenBucket",
     "TransportOptions",
     "Tunnel",
-    "VideoWorkload",
     "Workload",
     "cell_json",
     "check",

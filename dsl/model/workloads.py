@@ -137,6 +137,11 @@ class Workload(ABC):
         return False
 
     @property
+    def records(self) -> str:
+        """As of its part of the plan."""
+        return ""
+
+    @property
     def datagram_bytes(self) -> int | None:
         """As of its part of the plan."""
         return getattr(self, "packet_bytes", None)
@@ -216,6 +221,10 @@ class Workload(ABC):
         """Yield what makes no sense about it; at: where it is written."""
         return iter(())
 
+    def doubts(self, flow: Flow, path: Path) -> Iterator[Diagnostic]:
+        """Yield what makes no sense about it on the path of its flow."""
+        return iter(())
+
     def split(self, users: int) -> Workload:
         """Return what each of some equal users of a group does."""
         return self
@@ -252,6 +261,11 @@ class SimpleWorkload(Workload):
     def echoes(self) -> bool:
         """As of its part of the plan."""
         return self.part.echoes
+
+    @property
+    def records(self) -> str:
+        """As of its part of the plan."""
+        return self.part.records
 
     @property
     def datagram_bytes(self) -> int | None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairc.compiler.plan import Flow, LoadWorkload, VideoWorkload
+from fairc.compiler.plan import Flow, LoadWorkload
 
 from . import applications, loads, qlog, round_trips, samples, transits
 from .applications import Requests, Video
@@ -146,7 +146,7 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
     first = times(client["first-byte"], client_file)
     ended = times(_of(client, _ENDS), client_file) | done
     stop_s = ended_s if flow.stop_ns is None else min(flow.stop_ns * NS, ended_s)
-    watched = opened if isinstance(flow.workload, VideoWorkload) else {}
+    watched = opened if flow.workload.records == "videos" else {}
     return Endpoints(
         opened_s=opened,
         accepted_s=times(server["accepted"], server_file),

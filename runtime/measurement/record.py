@@ -15,9 +15,7 @@ from fairc.compiler.plan import (
     Cell,
     Flow,
     Iperf3Workload,
-    LoadWorkload,
     Subflow,
-    VideoWorkload,
 )
 from fairc.dsl.model.names import called, label_of
 
@@ -205,12 +203,12 @@ class FlowRecord:
     @property
     def plays_videos(self) -> bool:
         """Whether its clients watch videos."""
-        return isinstance(self.plan.workload, VideoWorkload)
+        return self.plan.workload.records == "videos"
 
     @property
     def loads_pages(self) -> bool:
         """Whether its client loads pages."""
-        return isinstance(self.plan.workload, LoadWorkload)
+        return self.plan.workload.records == "loads"
 
     @property
     def starts_by_itself(self) -> bool:

@@ -10,11 +10,8 @@ from fairc.cell.reading import datagrams_per_s, reading
 from fairc.cell.roles import snaplen
 from fairc.compiler import estimate
 from fairc.compiler.plan import (
-    BulkWorkload,
     Cell,
-    FileWorkload,
     Interface,
-    VideoWorkload,
 )
 from fairc.runtime.host import faults
 from fairc.runtime.vm import recipe
@@ -41,8 +38,6 @@ COPIES = 3
 before it is missing.
 """
 NS = 10**9
-# Workloads that open all of a flow's connections at once, and send full packets.
-STEADY = (BulkWorkload, FileWorkload, VideoWorkload)
 # Up to here the packets that hosts hold (`processing`) need no memory worth counting.
 SHORT_PROCESSING_NS = 50_000_000
 
@@ -123,8 +118,7 @@ def is_steady(cell: Cell) -> bool:
     if (cell.processing_ns or 0) > SHORT_PROCESSING_NS:
         return False
     return all(
-        not flow.qlog and flow.transport != "udp" and isinstance(flow.workload, STEADY)
-        for flow in cell.flows
+        not flow.qlog and flow.transport != "udp" and flow.workload.steady for flow in cell.flows
     )
 
 

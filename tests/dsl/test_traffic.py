@@ -7,12 +7,12 @@ from fractions import Fraction
 import pytest
 
 from fairc.cell.model import TransportOptions
-from fairc.compiler.plan import VideoWorkload
 from fairc.dsl import CompileError, Diagnostics, Source, load
 from fairc.dsl.model import Distribution, Flow
 from fairc.mechanisms.workloads.bulk.declaration import Bulk
 from fairc.mechanisms.workloads.onoff.declaration import OnOff
 from fairc.mechanisms.workloads.requests.declaration import Requests
+from fairc.mechanisms.workloads.video.cell import VideoWorkload
 from fairc.mechanisms.workloads.video.declaration import Video
 
 NS = 10**9

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fairc.compiler import plan
 from fairc.mechanisms.workloads.registry import WORKLOADS
+from fairc.mechanisms.workloads.video.cell import VideoWorkload
 from fairc.runtime.formatting import quantity
 from fairc.runtime.report.description import _TRAITS
 
@@ -15,7 +16,7 @@ def sentence(part: plan.Workload) -> str:
 
 
 def test_a_video_and_a_source_in_words() -> None:
-    video = plan.VideoWorkload(
+    video = VideoWorkload(
         bitrate_bps=1_128_000,
         length_ns=300 * 10**9,
         burst_ns=0,

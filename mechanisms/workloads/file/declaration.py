@@ -28,6 +28,11 @@ class File(Workload):
         return "file"
 
     @property
+    def records(self) -> str:
+        """As of its part of the plan."""
+        return "transfers"
+
+    @property
     def size_bytes(self) -> int:
         """What each connection moves, bytes."""
         return self.bytes

@@ -96,6 +96,11 @@ class Load(Workload):
         return "load"
 
     @property
+    def records(self) -> str:
+        """As of its part of the plan."""
+        return "loads"
+
+    @property
     def adapts(self) -> bool:
         """As of its part of the plan."""
         return True

@@ -65,6 +65,11 @@ class Requests(Workload):
         return "requests"
 
     @property
+    def records(self) -> str:
+        """As of its part of the plan."""
+        return "transfers"
+
+    @property
     def is_drawn(self) -> bool:
         """Whether sizes, times or the flow's part of shared arrivals are drawn."""
         return self.share is not None or is_drawn(self.size) or is_drawn(self.every)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fairc.cell.workloads import VideoWorkload
+from fairc.dsl.core.diagnostics import Diagnostic, Severity
 from fairc.dsl.core.entries import Parameter, Use
 from fairc.dsl.core.kinds import A_FACTOR, A_POSITIVE_TIME, A_RATE, A_SIZE, A_TIME
 from fairc.dsl.core.problems import fail
-from fairc.dsl.model import SimpleWorkload
+from fairc.dsl.model import Flow, Path, SimpleWorkload
 from fairc.mechanisms.workloads.workload import NS, WorkloadEntry
 from fairc.words.sizes import A_BUFFER, whole_bytes
+
+from .cell import VideoWorkload
 
 BITRATE = Parameter("bitrate", A_RATE, "rate of the video", required=True)
 LENGTH = Parameter("length", A_POSITIVE_TIME, "playing time", required=True)
@@ -28,6 +31,20 @@ class Video(SimpleWorkload):
 
     part: VideoWorkload
     noun = "video"
+
+    def doubts(self, flow: Flow, path: Path) -> Iterator[Diagnostic]:
+        """Yield that its path is too slow for it."""
+        if self.part.bitrate_bps > path.rate_bps:
+            rate = f"{self.part.bitrate_bps / 1e6:g}"
+            yield Diagnostic(
+                "video-too-fast",
+                f"the video of `{flow.label}` has a higher bit rate than its bottleneck",
+                flow.span,
+                notes=(f"{rate} Mbit/s over a bottleneck of {path.rate_bps / 1e6:g} Mbit/s",),
+                help="it stalls whatever the network does: lower the bit rate, or make the link"
+                " faster",
+                severity=Severity.WARNING,
+            )
 
 
 def _build(use: Use[WorkloadEntry]) -> Video:
