@@ -281,13 +281,10 @@ class Flow(Part):
     def sender_bytes(self) -> int | None:
         """The send buffer of each connection; None: it limits nothing.
 
-        A source that waits for its send buffer has one: a video server brings its own.
+        A source that waits for its send buffer has one: its own, or one for its path.
         """
-        if self.workload.server_buffer_bytes is not None:
-            return self.workload.server_buffer_bytes
-        if self.send_buffer_bytes is None and self.workload.paced:
-            return self.buffer_bytes
-        return self.send_buffer_bytes
+        given = self.workload.server_buffer_bytes or self.send_buffer_bytes
+        return self.buffer_bytes if given is None and self.workload.paced else given
 
     @property
     def receiver_bytes(self) -> int | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Any, ClassVar, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Literal
 
 from .numbers import (
     MtuBytes,
@@ -44,40 +44,6 @@ MOST_PROGRAM_BYTES = 64 << 20
 
 LEAST_PART = 0.99e-6
 """Least share of a flow in shared arrivals: the language's limit, less rounding."""
-
-
-class Carrier(Protocol):
-    """The flow that a workload is of, as far as it matters to it."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        ...
-
-    @property
-    def transport(self) -> str:
-        """Its transport."""
-        ...
-
-    @property
-    def connections(self) -> int:
-        """How many it has."""
-        ...
-
-    @property
-    def port(self) -> int:
-        """Its server's port."""
-        ...
-
-    @property
-    def client_address(self) -> str:
-        """Its client's address; empty: not known."""
-        ...
-
-    @property
-    def rate_bps(self) -> int | None:
-        """Its own limit, bit/s of IP."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +139,7 @@ class Workload(Part):
         """The highest rate at which one connection sends by itself, bit/s of IP; 0: it has none."""
         return 0
 
-    def contradiction(self, flow: Carrier, intercepted: Collection[int]) -> str:
+    def contradiction(self, flow: Flow, intercepted: Collection[int]) -> str:
         """Return what it cannot have in a flow; empty if there is nothing.
 
         intercepted: the ports of proxies.
@@ -240,7 +206,7 @@ class BulkWorkload(Workload):
         """Return its kind alone: the description of a UDP server has the size of its packets."""
         return {"kind": self.kind}
 
-    def contradiction(self, flow: Carrier, intercepted: Collection[int]) -> str:
+    def contradiction(self, flow: Flow, intercepted: Collection[int]) -> str:
         """Report datagrams of a size where there are none."""
         if self.packet_bytes is not None and flow.transport != "udp":
             return f"the bulk of `{flow.name}` has datagrams of a size over UDP only"
@@ -344,7 +310,7 @@ class RequestsWorkload(Workload):
     seed: Seed
     shared: SharedArrivals | None = field(default=None, metadata=UNLESS_ABSENT)
 
-    def contradiction(self, flow: Carrier, intercepted: Collection[int]) -> str:
+    def contradiction(self, flow: Flow, intercepted: Collection[int]) -> str:
         """Report a share of an arrival process that is too small, because each stream draws all of
         it.
         """
@@ -491,7 +457,7 @@ class Iperf3Workload(Workload):
         """The program itself."""
         return frozenset({IPERF3})
 
-    def contradiction(self, flow: Carrier, intercepted: Collection[int]) -> str:
+    def contradiction(self, flow: Flow, intercepted: Collection[int]) -> str:
         """Report what iperf3 does not support in a flow."""
         if flow.client_address == "":
             return f"the iperf3 of `{flow.name}` has no address to send to"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 MECHANISMS: dict[str, tuple[str, ...]] = {
@@ -54,18 +55,10 @@ def register() -> None:
 
 def load(family: str, stage: str) -> Iterator[Any]:
     """Yield the modules of a family's mechanisms for a stage, such as `declaration`."""
-    for name in MECHANISMS[family]:
-        found = find(family, name, stage)
-        if found is not None:
-            yield found
+    yield from filter(None, (find(family, name, stage) for name in MECHANISMS[family]))
 
 
 def find(family: str, name: str, stage: str) -> Any | None:
     """Return the module of a mechanism for a stage; None where it has none."""
     module = f"{__name__}.{family}.{name}.{stage}"
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise
-        return None
+    return import_module(module) if find_spec(module) else None

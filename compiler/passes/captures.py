@@ -45,11 +45,11 @@ def place_captures(
         if path.bottleneck is None:
             continue
         behind = path.bottleneck is not path.data[0]  # else packets wait before the capture
-        answered = flow.transport != "udp" or flow.workload.echoes
+        answered = flow.transport != "udp" or flow.workload.planned.echoes
         if answered and behind:
             for end in dict.fromkeys((path.data[0], wiring.peer(path.acks[-1]))):
                 captures.add(path.bottleneck, end, "both", "sender")
-        elif flow.workload.echoes:  # echoes say when their pings were sent
+        elif flow.workload.planned.echoes:  # echoes say when their pings were sent
             captures.add(path.bottleneck, wiring.peer(path.acks[-1]), "in", "echo")
         own = wiring.peer(path.data[-1])
         both_ways = flow.image is not None or flow.workload.own_code is not None

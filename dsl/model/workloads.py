@@ -123,23 +123,13 @@ class Workload(ABC):
 
     @property
     @abstractmethod
+    def planned(self) -> type[workloads.Workload]:
+        """The class of its part of the plan."""
+
+    @property
     def kind(self) -> str:
         """Its name in the language."""
-
-    @property
-    def adapts(self) -> bool:
-        """As of its part of the plan."""
-        return False
-
-    @property
-    def echoes(self) -> bool:
-        """As of its part of the plan."""
-        return False
-
-    @property
-    def records(self) -> str:
-        """As of its part of the plan."""
-        return ""
+        return str(self.planned.__dataclass_fields__["kind"].default)
 
     @property
     def datagram_bytes(self) -> int | None:
@@ -248,24 +238,9 @@ class SimpleWorkload(Workload):
     part: workloads.Workload
 
     @property
-    def kind(self) -> str:
-        """Its name in the language."""
-        return self.part.kind
-
-    @property
-    def adapts(self) -> bool:
-        """As of its part of the plan."""
-        return self.part.adapts
-
-    @property
-    def echoes(self) -> bool:
-        """As of its part of the plan."""
-        return self.part.echoes
-
-    @property
-    def records(self) -> str:
-        """As of its part of the plan."""
-        return self.part.records
+    def planned(self) -> type[workloads.Workload]:
+        """The class of its part of the plan."""
+        return type(self.part)
 
     @property
     def datagram_bytes(self) -> int | None:

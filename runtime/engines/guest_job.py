@@ -163,8 +163,7 @@ def default_cost_ns(cell: Cell, variant: recipe.Variant) -> int:
 
     A program that waits by polling needs some: without it the clock would stand still meanwhile.
     """
-    workloads = [flow.workload for flow in cell.flows]
-    polls = any(w.own_code is not None or IPERF3 in w.programs for w in workloads)
+    polls = any(f.workload.own_code or IPERF3 in f.workload.programs for f in cell.flows)
     return PROGRAM_COST_NS if polls else variant.syscall_cost_ns
 
 

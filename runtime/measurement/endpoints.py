@@ -125,8 +125,8 @@ def load(artefacts: Artefacts, flow: Flow, ended_s: float) -> Endpoints:
     sampled: list[Samples] = []
     if not isinstance(flow.workload, LoadWorkload):  # page loads report later what they ran over
         records = _without_samples(records, sampled, flow.transport, server_file)
-    server = _by_event(records)
-    client = _by_event(artefacts.lines(client_file))
+    server = by_event(records)
+    client = by_event(artefacts.lines(client_file))
     if flow.qlog:
         qlog.check(artefacts, f"{flow.name}.server.sqlog", server["traced"], server_file)
 
@@ -309,7 +309,8 @@ def _without_samples(
     into.append(samples.read(waiting, transport, file))
 
 
-def _by_event(records: Iterable[dict[str, Any]]) -> Events:
+def by_event(records: Iterable[dict[str, Any]]) -> Events:
+    """Return the events of a log by their names."""
     events: Events = defaultdict(list)
     for record in records:
         events[str(record.get("event"))].append(record)

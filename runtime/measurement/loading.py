@@ -115,8 +115,7 @@ def _flow(
     if not by_place.keys() >= {*places}:
         raise ArtefactError(f"the plan has no capture at the bottleneck of flow {flow.name}")
     queue = by_place[flow.bottleneck]
-    record = find("workloads", flow.workload.kind, "record")
-    if record is not None:
+    if record := find("workloads", flow.workload.kind, "record"):
         reported = record.load(artefacts, flow, cell, captures, ending)
     elif isinstance(flow.workload, Iperf3Workload):
         reported = iperf3.load(

@@ -91,19 +91,9 @@ class Load(Workload):
     senseless = SENSELESS
 
     @property
-    def kind(self) -> str:
-        """Its name in the language."""
-        return "load"
-
-    @property
-    def records(self) -> str:
-        """As of its part of the plan."""
-        return "loads"
-
-    @property
-    def adapts(self) -> bool:
-        """As of its part of the plan."""
-        return True
+    def planned(self) -> type[LoadWorkload]:
+        """The class of its part of the plan."""
+        return LoadWorkload
 
     @property
     def programs(self) -> frozenset[str]:

@@ -36,9 +36,9 @@ class OnOff(Workload):
     packet_bytes: int | None
 
     @property
-    def kind(self) -> str:
-        """Its name in the language."""
-        return "onoff"
+    def planned(self) -> type[OnOffWorkload]:
+        """The class of its part of the plan."""
+        return OnOffWorkload
 
     @property
     def is_drawn(self) -> bool:

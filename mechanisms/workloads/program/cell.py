@@ -12,7 +12,7 @@ from fairc.cell.model import Cell, Flow
 from fairc.cell.numbers import Range, SpanNs
 from fairc.cell.seeds import stream_seed
 from fairc.cell.text import CommandWord
-from fairc.cell.workloads import WORKLOAD_KINDS, Carrier, OwnCode, ProgramFile, Workload
+from fairc.cell.workloads import WORKLOAD_KINDS, OwnCode, ProgramFile, Workload
 
 FILES = "/program"
 """Where a program finds the experiment's files."""
@@ -91,15 +91,14 @@ class ProgramWorkload(Workload):
             "start_ns": flow.start_ns,
             "stop_ns": flow.stop_ns,
         }
-        node_name = flow.server if side == "server" else flow.client
         return {
             "name": f"{flow.name}.{side}",
-            "node": node_name,
+            "node": flow.server if side == "server" else flow.client,
             "role": AGENT,
             "description": description,
         }
 
-    def contradiction(self, flow: Carrier, intercepted: Collection[int]) -> str:
+    def contradiction(self, flow: Flow, intercepted: Collection[int]) -> str:
         """Report what programs cannot have in a flow."""
         if flow.client_address == "":
             return f"the programs of `{flow.name}` have no address to send to"

@@ -60,14 +60,9 @@ class Requests(Workload):
     share: Fraction | None = None
 
     @property
-    def kind(self) -> str:
-        """Its name in the language."""
-        return "requests"
-
-    @property
-    def records(self) -> str:
-        """As of its part of the plan."""
-        return "transfers"
+    def planned(self) -> type[RequestsWorkload]:
+        """The class of its part of the plan."""
+        return RequestsWorkload
 
     @property
     def is_drawn(self) -> bool:
